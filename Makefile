@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit mistakes verify-full energy-intervals clock-fits meter-cost simulate-ranks simulate-replications fuzz interruptions resumptions sweep-kills power-modes check-memory little-memory memory-peaks box slurm wire host-faults clean
+.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit mistakes verify-full energy-intervals clock-fits meter-cost simulate-ranks simulate-replications fuzz interruptions resumptions sweep-kills power-modes check-memory little-memory memory-peaks box slurm wire host-faults clean container
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, show it beside reference results"
@@ -38,6 +38,7 @@ help:
 	@echo "make memory-peaks  planned and measured peaks of memory of ResNet-18 and -50, with and without schedules"
 	@echo "make box     emulate an arm64 board: the demo's run, and a kernel whose power sensor shows known joules; as root, half an hour, resumable"
 	@echo "make slurm   a Slurm of two nodes on this machine: the doctor, a run, a rank that is killed; as root, installs Debian's packages"
+	@echo "make container  build the image that suite run --isolation podman starts; as root, installs Debian's packages"
 	@echo "make wire    times of exchanges on 2 and 4 hosts at 100 Mbit/s and 1 Gbit/s, against bare TCP; as root, half an hour; WIRE='--models lenet5' is a part"
 	@echo "make host-faults  faults of a run on two hosts at random moments: what it says, and what remains; as root, twenty minutes"
 	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
@@ -183,6 +184,10 @@ box: $(VENV)/tested
 slurm: $(VENV)/tested
 	@sh tools/slurm.sh
 	@$(VENV)/bin/python -m tests.slurm
+
+container:
+	@sh tools/podman.sh
+	@sh tools/container.sh
 
 WIRE ?=
 wire: $(VENV)/tested

@@ -66,7 +66,7 @@ def options(settings: Settings, data: str, folder: Path) -> dict[str, object]:
 def epoch_time_s(folder: Path) -> float:
     """Mean end-to-end time of epochs 2 to last."""
     bundle = Bundle(folder)
-    return statistics.mean(epoch.end_to_end_s for epoch in derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), None) if epoch.epoch > 1)
+    return statistics.mean(epoch.end_to_end_s for epoch in derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), ()) if epoch.epoch > 1)
 
 
 BENCHMARK = Benchmark(

@@ -1,22 +1,26 @@
 """What isolation costs: the same run bare and isolated, in turns: time of an epoch, CPU time, memory, start-up.
 
 Start-up is from the harness's release to the implementation's first event. Memory is the largest process's peak resident set, which has the same
-definition with and without a parent in between. Null tests compare bare runs with bare runs in the same way: 95 % of their intervals should hold 1.
+definition with and without a parent in between. A null test compares short bare runs with bare runs by the same intervals, without the harness: 95 %
+of the intervals should hold 1.
 """
 
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
+from benchmarks.harness_cost import epoch_time_s
 from benchmarks.runner.benchmark import Benchmark, Ratio, Skipped, alternating, ratio_of
-from benchmarks.runner.child import output_of
+from benchmarks.runner.child import output_of, usage_of
 from benchmarks.runner.command_line import run_alone
 from benchmarks.runner.needs import framework_environment
-from benchmarks.runner.training import generated_data, run_command
+from benchmarks.runner.training import generated_data, implementation_command, request_of, run_command
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
+from suite.launch.child_environment import child_environment
 from suite.launch.isolation import Isolation, refuse_isolation
 from suite.metrics.summary import read_summary
 
@@ -51,7 +55,7 @@ def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
         data = settings.data or str(generated_data("mnist", settings.samples, folder / "home"))
         yield from _compare(settings, data, folder / "isolated", settings.isolation, settings.isolation)
         for number in range(settings.null_tests):
-            yield from _compare(settings, data, folder / f"null-{number}", BARE, f"null test {number + 1}")
+            yield from _null_test(settings, data, folder / f"null-{number}", number + 1)
 
 
 def _compare(settings: Settings, data: str, folder: Path, isolation: str, name: str) -> Iterator[Ratio]:
@@ -67,6 +71,34 @@ def _compare(settings: Settings, data: str, folder: Path, isolation: str, name: 
             yield ratio_of(f"{title}, {settings.framework}", name, BARE, known, unit)
 
 
+def _null_test(settings: Settings, data: str, folder: Path, number: int) -> Iterator[Ratio]:
+    """Bare runs over bare runs: time of an epoch, and CPU and wall time of the whole process."""
+    pairs = []
+    for pair in range(settings.pairs):
+        found = {side: _alone(settings, data, folder / f"{pair}-{side}") for side in alternating(pair, 0, 1)}
+        pairs.append((found[0], found[1]))
+    for title in pairs[0][0]:
+        yield ratio_of(f"{title}, {settings.framework}", f"null test {number}", BARE, [(one[title], other[title]) for one, other in pairs])
+
+
+def _alone(settings: Settings, data: str, folder: Path) -> Mapping[str, float]:
+    """The times of one short run of the implementation alone."""
+    folder.parent.mkdir(exist_ok=True)
+    used = usage_of(implementation_command(settings.framework, _request(settings, data, folder), folder), child_environment(1))
+    return {"epoch": epoch_time_s(folder), "CPU time of a run": used.cpu_s, "time of a run": used.wall_s}
+
+
+def _request(settings: Settings, data: str, folder: Path) -> Mapping[str, Any]:
+    """The request of a null test's runs, which differ in their folder alone."""
+    values = _resolved(settings.framework, data, settings.epochs)
+    return {**values, "output_directory": str(folder)}
+
+
+@cache
+def _resolved(framework: str, data: str, epochs: int) -> Mapping[str, Any]:
+    return request_of({"framework": framework, "data": data, "epochs": epochs, "output": Path(data) / "never-written"})
+
+
 def _run(settings: Settings, data: str, folder: Path, isolation: str) -> Mapping[str, float]:
     """The figures of one run that are known."""
     options = {"framework": settings.framework, "data": data, "epochs": settings.epochs, "output": folder, "isolation": isolation}
@@ -80,7 +112,7 @@ def _run(settings: Settings, data: str, folder: Path, isolation: str) -> Mapping
 
 
 BENCHMARK = Benchmark(
-    "What do Linux namespaces cost a training run?",
+    "What does isolation cost a training run?",
     measure,
     Settings(),
     Settings(framework="fake", samples=1000, epochs=2, pairs=1),

@@ -108,7 +108,7 @@ def resolve(
     ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md). ``keep_states`` keeps every epoch's training
     state in a folder beside the run directory (docs/auditing.md). ``meters`` names the meters to read ("cpu,load"), or to leave out ("-jtop").
     ``power_pulse`` makes a pattern of loads before and after the run, which :func:`attach_power` finds in a logger's trace.
-    ``isolation``: none or namespace; the record says which, and a machine that cannot is refused. A request ``to_show``
+    ``isolation``: none, namespace or podman; the record says which, and a machine that cannot is refused. A request ``to_show``
     needs no data: a data set that is not prepared has the contents that its definition states. ``resume`` is the directory of an interrupted run,
     which the new one continues from the last training state that it kept.
     """

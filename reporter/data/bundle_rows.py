@@ -87,7 +87,7 @@ def _read(path: Path) -> BundleRows:
             "trained_s": _trained_s(bundle.log()),
             "started_time_ms": int(record.started_time_ms),
             **_trained(record, bundle.log()),
-            **_studied(mark, plain_or_none(system.get("storage_medium"), 40)),
+            **_studied(mark, plain_or_none(system.get("storage_medium"), 40), plain_or_none(system.get("power_mode"))),
         }
         figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
         figures += counted_figures(run_id, bundle.json(COUNTERS)) if (path / COUNTERS).is_file() else []
@@ -131,13 +131,19 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
     }
 
 
-def _studied(mark: StudyMark | None, medium: str | None) -> Row:
-    """The study's title and the run's varied settings, which are the columns of a frame of their own; a limited medium says that it is emulated."""
+def _studied(mark: StudyMark | None, medium: str | None, mode: str | None) -> Row:
+    """The study's title and the run's varied settings, which are the columns of a frame of their own.
+
+    A limited medium says that it is emulated. Where the kernel names no power mode, the number of cores on line that the study set is one.
+    """
     if mark is None:
         return {"study": None, SETTINGS: None}
     limit = mark.emulated_reads
     emulated = {} if limit is None else {"storage_medium": f"{medium or 'unknown medium'}, emulated {plain(limit, 10)} MB/s"}
-    return {**emulated, "study": plain(mark.title), SETTINGS: {plain(name, 40): plain(value) for name, value in mark.settings}}
+    settings = {plain(name, 40): plain(value) for name, value in mark.settings}
+    cores = settings.get("cores")
+    power_mode = {"power_mode": f"cores on line {cores}"} if mode is None and cores is not None else {}
+    return {**emulated, **power_mode, "study": plain(mark.title), SETTINGS: settings}
 
 
 def _resumed(record: RunRecord) -> int:

@@ -1,4 +1,4 @@
-"""Tables and panels that need no run: from the suite's device profiles, workloads and counts of layers."""
+"""Tables and panels without runs: from the suite's device profiles, workloads and counts of layers."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -10,6 +10,7 @@ from suite.catalog.papers import Item, PublishedTable
 from suite.catalog.workloads import load_workload
 from suite.memory.network import load_network
 from suite.memory.paper_tables import LIMIT, Cell, Terms, cells, published, terms
+from suite.memory.paper_tables import PublishedTable as MemoryTable
 from suite.memory.schedulers import revolve_forwards
 
 WORD_BYTES, GIB, MIB = 4, 2**30, 2**20
@@ -20,6 +21,7 @@ MODES = {"g": "MAXN"}
 PANELS = {"memory-1a": (224, 1), "memory-1b": (224, 8), "memory-1c": (500, 1), "memory-1d": (500, 8)}
 """Width of the pictures and mini-batch of each panel of the study's Figure 1."""
 
+MEMORY_TABLES = {"memory-table-1": "I", "memory-table-2": "II", "memory-table-3": "III"}
 MAX_FACTOR, STEPS = 3.0, 41
 FEATURES: Mapping[str, Callable[[Device], object]] = {
     "CPU cores": lambda device: device.cpu and device.cpu.cores,
@@ -34,7 +36,7 @@ FEATURES: Mapping[str, Callable[[Device], object]] = {
 
 
 def draw(item: Item) -> PaperFigure:
-    """The figure of an item whose state is calculated."""
+    """The figure of an item from the suite's own catalogue and counts."""
     if item.table is not None:
         return _only(Table(item.table.columns, own_cells(item, item.table)), f"{item.title}: the suite's.")
     if item.id in PANELS:
@@ -83,8 +85,12 @@ _CELLS: Mapping[str, Callable[[str, str], object]] = {
 
 def memory_cells(item: Item) -> list[Cell]:
     """The cells of a table of the memory study, published and calculated; empty for another item."""
-    numbers = {"memory-table-1": "I", "memory-table-2": "II", "memory-table-3": "III"}
-    return [cell for cell in _memory_cells() if cell.table == numbers.get(item.id)]
+    return [cell for cell in _memory_cells() if cell.table == MEMORY_TABLES.get(item.id)]
+
+
+def memory_table(item: Item) -> MemoryTable:
+    """The published table of an item of the memory study."""
+    return next(table for table in published().tables if table.name == MEMORY_TABLES[item.id])
 
 
 @cache

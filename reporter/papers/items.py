@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.data.load import load
-from reporter.papers import beside, calculated
+from reporter.data.seals import refuse_broken_seal
+from reporter.papers import beside, calculated, machine_column, memory_runs
 from reporter.papers.captions import caption_of
 from reporter.papers.comparing import Compared, compare
 from reporter.papers.exports import to_csv, to_latex, to_page
@@ -17,14 +18,16 @@ from reporter.papers.style import Look
 from suite.catalog.papers import Item, Registry, RunKind, RunSet, State
 from suite.concurrent import layout
 from suite.errors import SuiteError
+from suite.metrics.memory_study import STUDY, read_memory_study
 
 TABLE_WIDTH_IN = 6.6
 REAL_STATES = {
     State.REAL: "Drawn from real runs.",
     State.CALCULATED: "Calculated; no run.",
-    State.EMULATED: "Emulated: several hosts on one machine. Nothing here is a measurement of boards.",
+    State.EMULATED: "Emulated on one machine. Nothing here is a measurement of boards.",
     State.NEEDS: "Drawn from real runs.",
 }
+WITH_RUNS = "Calculated or from the suite's catalogue, and beside it what real runs show."
 BESIDE = "concurrent-"
 
 
@@ -47,10 +50,21 @@ def source_of(runs: RunSet | None, folders: Sequence[Path]) -> Source | None:
     if runs.kind is RunKind.BESIDE:
         found = next((folder for folder in there if layout.batch_sizes(folder)), None)
         return None if found is None else Source(folder=found)
+    if runs.kind is RunKind.MEMORY:
+        return _memory_source(there)
     if not there:
         return None
     frames = load(there)
     return None if frames.measured().runs.empty else Source(frames=frames.measured())
+
+
+def _memory_source(folders: Sequence[Path]) -> Source | None:
+    """The first study of memory, whose seal must be intact."""
+    found = next((folder for folder in folders if (folder / STUDY).is_file()), None)
+    if found is None:
+        return None
+    refuse_broken_seal(found, STUDY)
+    return Source(memory=read_memory_study(found))
 
 
 def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnItem | Missing:
@@ -64,16 +78,33 @@ def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnIte
         title, draw_it = beside.FIGURES[item.id.removeprefix(BESIDE)]
         figure = draw_it(source.folder)
         return _drawn(registry, item, figure, f"{title}.\n{figure.about}\nError bars: {figure.error_bars}.\n", source)
+    if source.memory is not None or item.table is not None:
+        found = _beside_calculated(item, source)
+        return found if isinstance(found, Missing) else _drawn(registry, item, found, f"{item.title}.\n{found.about}\n", source)
     assert source.frames is not None
     preset = preset_of(item.figure or item.id)
     found = draw(preset, source.frames)
     return found if isinstance(found, Missing) else _drawn(registry, item, found, caption_of(preset, found, source.frames), source)
 
 
+def _beside_calculated(item: Item, source: Source) -> PaperFigure | Missing:
+    """A table or panel of calculated values with measured ones beside them."""
+    if source.memory is not None:
+        return memory_runs.draw(item, source.memory)
+    assert source.frames is not None
+    return machine_column.draw(item, source.frames)
+
+
 def _drawn(registry: Registry, item: Item, figure: PaperFigure, caption: str, source: Source) -> DrawnItem:
     paper = registry.paper(item)
-    told = [caption.rstrip(), REAL_STATES[item.state]] + ([f"Differs from the paper: {item.differs}."] if item.differs else [])
+    told = [caption.rstrip(), _state_of(item)] + ([f"Differs from the paper: {item.differs}."] if item.differs else [])
     return DrawnItem(item, figure, "\n".join(told) + "\n", compare(item, source), f"{item.number} of {paper.source}")
+
+
+def _state_of(item: Item) -> str:
+    """How the item came to be."""
+    is_table = item.table is not None or item.id in calculated.MEMORY_TABLES
+    return WITH_RUNS if is_table and item.state is State.REAL else REAL_STATES[item.state]
 
 
 def write_item(drawn: DrawnItem, folder: Path) -> tuple[Path, ...]:
@@ -87,9 +118,9 @@ def write_item(drawn: DrawnItem, folder: Path) -> tuple[Path, ...]:
         "csv": to_csv(drawn.figure).encode("utf-8"),
         "tex": to_latex(item.id, drawn.figure, drawn.caption, drawn.compared).encode("utf-8"),
         "txt": drawn.caption.encode("utf-8"),
-        "html": to_page(
-            title, REAL_STATES[item.state], render(drawn.figure, item.title, look, "svg"), drawn.figure, drawn.caption, drawn.compared
-        ).encode("utf-8"),
+        "html": to_page(title, _state_of(item), render(drawn.figure, item.title, look, "svg"), drawn.figure, drawn.caption, drawn.compared).encode(
+            "utf-8"
+        ),
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from suite.catalog.papers import Measure, Selection
 from suite.concurrent.results import BatchResult, Results, read_results
 from suite.concurrent.stability import QueueState
 from suite.metrics.comparisons import quantile
+from suite.metrics.memory_study import MemoryStudy
 
 CONFIDENCE = 0.95
 PER_STEP = "_per_step_s"
@@ -49,10 +50,11 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Source:
-    """What a measure reads: frames of bundles, or the folder of an experiment with training beside inference."""
+    """What a measure reads: frames of bundles, the folder of an experiment with training beside inference, or a study of memory."""
 
     frames: Frames | None = None
     folder: Path | None = None
+    memory: MemoryStudy | None = None
 
 
 def measure(wanted: Measure, source: Source) -> Found | Unknown:

@@ -16,6 +16,9 @@ MANIFEST = "framework.toml"
 REFERENCE = "pytorch"
 """The framework with which `suite verify-model` compares the others."""
 
+VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*(\+[0-9A-Za-z.]+)?")
+"""A version as pip takes it after ==."""
+
 IMPLEMENTATION_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
@@ -78,6 +81,7 @@ class Framework:
     without_recomputation: str = "its implementation follows no schedule of recomputation"
     without_gpu: tuple[WithoutGpu, ...] = ()
     outside: str | None = None  # the folder of an implementation that is not in the checkout; never in the file
+    version: str | None = None  # another one than the requirements', in an environment beside theirs; never in the file
 
     @property
     def serves_closed(self) -> bool:
@@ -86,8 +90,8 @@ class Framework:
 
     @property
     def argument(self) -> str:
-        """What `suite env create` takes: the name, or the folder."""
-        return self.outside or self.name
+        """What `suite env create` takes: the name, with a version that was asked for, or the folder."""
+        return self.outside or (self.name if self.version is None else f"{self.name}=={self.version}")
 
 
 def folder(root: Path | None = None) -> Path:
@@ -113,11 +117,18 @@ def locks_folder(framework: Framework, root: Path | None = None) -> Path:
 
 
 def load_framework(name: str, root: Path | None = None) -> Framework:
-    """The framework of this name; raises SuiteError with the nearest name if there is none."""
+    """The framework of this name, or name==version; raises SuiteError with the nearest name if there is none."""
     known = {framework.name: framework for framework in load_frameworks(root)}
-    if name not in known:
-        raise SuiteError(unknown_name("framework", name, sorted(known), "`suite list frameworks`"))
-    return known[name]
+    plain, pinned, version = name.partition("==")
+    if plain not in known:
+        raise SuiteError(unknown_name("framework", plain, sorted(known), "`suite list frameworks`"))
+    if not pinned:
+        return known[plain]
+    if not VERSION.fullmatch(version):
+        raise SuiteError(f"{name!r} names no version; write it as {plain}==1.2.3.")
+    if not known[plain].packages or known[plain].environment_of is not None:
+        raise SuiteError(f"{known[plain].title} has no version of its own to choose; write {plain}.")
+    return replace(known[plain], version=version)
 
 
 def load_frameworks(root: Path | None = None) -> tuple[Framework, ...]:
@@ -142,8 +153,8 @@ def load_implementation(place: Path) -> Framework:
     if not path.is_file():
         raise SuiteError(f"{place} has no {MANIFEST}; write one as docs/implementing.md says, or begin with `suite implementation new NAME`.")
     framework = read_toml(path, Framework)
-    if framework.outside is not None or framework.module or not framework.train:
-        raise SuiteError(f'{path}: an implementation names its command as train = ["…"], and neither module nor outside.')
+    if framework.outside is not None or framework.version is not None or framework.module or not framework.train:
+        raise SuiteError(f'{path}: an implementation names its command as train = ["…"], and none of module, outside and version.')
     if not IMPLEMENTATION_NAME.fullmatch(framework.name):
         raise SuiteError(f"{path}: the name {framework.name[:80]!r} must be lower-case letters, digits, '-' and '_', 40 at most: it names folders.")
     if framework.name in {known.name for known in load_frameworks()}:
@@ -155,6 +166,6 @@ def _load(path: Path) -> Framework:
     framework = read_toml(path, Framework)
     if framework.name != path.parent.name:
         raise SuiteError(f"{path}: the name is {framework.name!r} but the folder is called {path.parent.name!r}; make them equal.")
-    if not framework.module or framework.outside is not None:
+    if not framework.module or framework.outside is not None or framework.version is not None:
         raise SuiteError(f"{path}: the key 'module' is missing; a folder of the checkout is started as `python -m MODULE`.")
     return framework

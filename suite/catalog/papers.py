@@ -31,10 +31,11 @@ class Relation(str, enum.Enum):
 
 
 class RunKind(str, enum.Enum):
-    """What an item's runs are: bundles of training, or an experiment with training beside inference."""
+    """What an item's runs are: bundles of training, an experiment with training beside inference, or a study of memory."""
 
     RUN = "run"
     BESIDE = "beside"
+    MEMORY = "memory"
 
 
 @dataclass(frozen=True)

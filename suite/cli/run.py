@@ -54,7 +54,8 @@ class RunSettings:
         typer.Option(help="Witness of when the run begins and ends: URL of a `suite witness serve`, or rfc3161:URL of a time stamp authority."),
     ] = None
     isolation: Annotated[
-        Isolation | None, typer.Option(help="Start the implementation in Linux namespaces of its own (namespace), and record it (default: none).")
+        Isolation | None,
+        typer.Option(help="Start the implementation in Linux namespaces of its own (namespace) or a container (podman), and record it."),
     ] = None
     keep_states: Annotated[
         bool,

@@ -10,8 +10,9 @@ from suite.catalog.commands import train_command, working_folder
 from suite.execution.kept_states import states_folder
 from suite.execution.request import RunRequest
 from suite.launch.child_environment import child_environment
+from suite.launch.containers import Shared, contained, shared
 from suite.launch.environments import Environment
-from suite.launch.isolation import isolated
+from suite.launch.isolation import Isolation, isolated
 from suite.launch.mpirun import all_reduce_variables, allow_root, find_mpirun, mpirun_command
 from suite.launch.process import start
 
@@ -27,6 +28,8 @@ def implementation_command(request: RunRequest, environment: Environment, variab
         program += ["--keep-states", str(states_folder(directory))]
     if request.resume is not None:
         program += ["--start-state", str(request.resume.state)]
+    if request.isolation is Isolation.PODMAN:
+        return contained(program, working_folder(request.framework), _mounts(request, environment))
     if ranks == 1:
         return isolated(request.isolation, program)
     with_heartbeat = [str(environment.interpreter), "-m", "reference_impls.rank", *program, "--ranks", str(ranks)]
@@ -46,4 +49,13 @@ def start_implementation(
     if request.training.parallel.ranks > 1:
         placement, gradient_bytes = request.placement, request.workload.parameters * FLOAT_BYTES
         variables = allow_root({**all_reduce_variables(placement.nodes, placement.ranks_per_node, gradient_bytes), **variables})
-    return start(implementation_command(request, environment, variables), variables, output, inherited, working_folder(request.framework))
+    command, folder = implementation_command(request, environment, variables), working_folder(request.framework)
+    return start(command, variables, output, inherited, folder, adopts=request.isolation is Isolation.PODMAN)
+
+
+def _mounts(request: RunRequest, environment: Environment) -> Shared:
+    """What a container sees of this machine."""
+    directory = Path(request.training.output_directory)
+    written = [directory, *([states_folder(directory)] if request.keep_states else [])]
+    read = [] if request.resume is None else [request.resume.state.parent]
+    return shared(environment.interpreter, Path(request.training.data.directory), written, working_folder(request.framework), read)

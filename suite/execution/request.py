@@ -122,7 +122,7 @@ class RunRequest:
     ``keep_states``: every epoch's training state is kept (suite.execution.kept_states). ``left_out``: names of the meters that are not read.
     ``resume``: the run continues another one (suite.execution.resume); None: it begins with the initial weights.
     ``study``: the run is made for a study; None: it is not. ``limits`` are on what the implementation may use of this machine (suite.machine.limits).
-    ``isolation``: what the implementation is started in; None: nobody asked for any.
+    ``isolation``: what the implementation is started in; None: nobody asked for any. ``neighbours``: further trainings of the request beside it.
     """
 
     run_id: str
@@ -143,6 +143,7 @@ class RunRequest:
     study: StudyMark | None = None
     limits: tuple[Limit, ...] = ()
     isolation: Isolation | None = None
+    neighbours: int = 0
     resume: Resume | None = None
 
 

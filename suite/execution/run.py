@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.implementation import start_implementation
 from suite.execution.interrupts import deferred, hold_back
 from suite.execution.machine_names import redacted_system
+from suite.execution.neighbours import neighbours
 from suite.execution.power_pulse import Pulse, pulse
 from suite.execution.progress import LogFollower
 from suite.execution.recorder import MeterRecord, Recorder
@@ -202,7 +203,7 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
     path, problem, is_interrupted = Path(request.training.output_directory), None, False
     _begin_log(request, path)
     kills = kills_for_memory()
-    with limited(request.limits) as limit, _heartbeats(request) as monitor, deferred() as deliver_interrupts:
+    with limited(request.limits) as limit, _heartbeats(request) as monitor, ExitStack() as beside, deferred() as deliver_interrupts:
         process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {}, (lock,))
         try:
             limit(process.pid)
@@ -213,6 +214,7 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
             recorders.local.wait_until_attached()
             if monitor:
                 monitor.polled()
+            beside.enter_context(neighbours(request, environment))
             if record.isolation is not None:
                 record = replace(record, isolation={**record.isolation, "released_ns": time.monotonic_ns()})
             release(process)

@@ -29,6 +29,7 @@ from suite.metrics.study import folder_name
 
 MAX_RUNS = 100_000
 WARM_UP_STEPS = 5
+MAX_NEIGHBOURS = 64
 _OF_OPTIONS = (
     "workload", "framework", "data", "batch_size", "epochs", "steps", "learning_rate", "threads", "workers", "prefetch", "accelerator", "collective",
     "precision",
@@ -52,7 +53,8 @@ class Values:
 
     ``data`` may be NAME=FOLDER, for a copy on another storage medium. ``nodes`` is a number of the hostfile's first hosts. ``page_cache`` is cold or
     warm. ``meters`` is as `suite run --meters` takes it. ``cpu_quota`` limits the implementation to the CPU time of N cores, as 0.5,
-    ``read_mb_s`` its reads from the data's disk to 10^6 bytes a second: a slower storage medium, emulated. ``isolation`` is none or namespace.
+    ``memory_mb`` to 10^6 bytes of memory, ``read_mb_s`` its reads from the data's disk to 10^6 bytes a second: a slower storage medium, emulated.
+    ``neighbours`` is how many further trainings of the same request run beside it.
     ``power_mode`` and what follows it are as `suite power set` takes them.
     """
 
@@ -73,7 +75,9 @@ class Values:
     page_cache: PageCache | None = None
     meters: str | None = None
     cpu_quota: float | None = None
+    memory_mb: float | None = None
     read_mb_s: float | None = None
+    neighbours: int | None = None
     isolation: Isolation | None = None
     power_mode: str | None = None
     cores: str | None = None
@@ -125,7 +129,9 @@ class Vary:
     page_cache: tuple[PageCache, ...] = ()
     meters: tuple[str, ...] = ()
     cpu_quota: tuple[float, ...] = ()
+    memory_mb: tuple[float, ...] = ()
     read_mb_s: tuple[float, ...] = ()
+    neighbours: tuple[int, ...] = ()
     isolation: tuple[Isolation, ...] = ()
     power_mode: tuple[str, ...] = ()
     cores: tuple[str, ...] = ()
@@ -168,17 +174,14 @@ class MatrixDefinition:
 
 @dataclass(frozen=True)
 class MatrixRun:
-    """One run of a matrix: its point, its repetition (from 1), the options of `suite run`, and what those options do not have."""
+    """One run of a matrix: its point, its repetition (from 1), the options of `suite run`, and the values, some of which options do not have."""
 
     point: MatrixPointPlan
     repetition: int
     options: RunOptions
     mode: WantedMode
     page_cache: PageCache
-    meters: str | None
-    cpu_quota: float | None
-    read_mb_s: float | None
-    isolation: Isolation | None = None
+    values: Values
 
     @property
     def folder(self) -> str:
@@ -370,15 +373,20 @@ def _run(point: _Point, repetition: int, base: RunOptions, definition: MatrixDef
         if not 1 <= values.nodes <= len(hosts):
             raise SuiteError(f"nodes {values.nodes}: the hostfile names {len(hosts)} hosts (--hostfile).")
         options = replace(options, placement=replace(options.placement, hosts=hosts[: values.nodes]))
-    if values.isolation is not None and options.placement.hosts:
-        raise SuiteError("isolation is for one rank on this machine; leave --hostfile out.")
-    limited = next((name for name in ("cpu_quota", "read_mb_s") if getattr(values, name) is not None), None)
+    alone = next((name for name in ("isolation", "neighbours") if getattr(values, name) is not None), None)
+    if alone is not None and options.placement.hosts:
+        raise SuiteError(f"{alone} is for one rank on this machine; leave --hostfile out.")
+    if values.neighbours is not None and not 0 <= values.neighbours <= MAX_NEIGHBOURS:
+        raise SuiteError(f"neighbours {values.neighbours}: name 0 to {MAX_NEIGHBOURS}.")
+    limited = next((name for name in ("cpu_quota", "memory_mb", "read_mb_s") if getattr(values, name) is not None), None)
+    if limited is not None and values.isolation is Isolation.PODMAN:
+        raise SuiteError(f"{limited} limits processes of this cgroup, and podman's containers have cgroups of their own; use isolation namespace.")
     if limited is not None and options.placement.hosts:
         raise SuiteError(f"{limited} limits processes of this machine only; leave --hostfile out.")
     if options.steps is not None and options.steps <= definition.warm_up_steps:
         raise SuiteError(f"The first {definition.warm_up_steps} steps are warm-up and count in no figure; ask for more --steps than that.")
     page_cache = values.page_cache or PageCache.COLD
-    return MatrixRun(point.plan, repetition, options, values.mode, page_cache, values.meters, values.cpu_quota, values.read_mb_s, values.isolation)
+    return MatrixRun(point.plan, repetition, options, values.mode, page_cache, values)
 
 
 def _merged(fixed: Values, values: Values) -> Values:

@@ -21,7 +21,7 @@ from suite.experiments.matrix_cost import estimate
 from suite.experiments.sweep_runs import are_done, run_all
 from suite.launch.environments import find
 from suite.launch.isolation import refuse_isolation
-from suite.machine.limits import Limit, cpu_quota, read_limit, refuse_limit
+from suite.machine.limits import Limit, cpu_quota, memory_limit, read_limit, refuse_limit
 from suite.machine.modes.keeper import held_modes, refuse_mode
 from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM
@@ -89,7 +89,7 @@ def resolve_matrix(matrix: PlannedMatrix, directory: Path, *, to_show: bool = Fa
 
 def validate(matrix: PlannedMatrix, requests: Sequence[RunRequest], directory: Path, system_root: Path = SYSTEM) -> None:
     """Raise SuiteError with everything that would end the matrix later: environments, memory, disk, power modes, rights, sensors."""
-    frameworks = {request.framework.name: request.framework for request in requests}
+    frameworks = {request.framework.argument: request.framework for request in requests}
     checks: list[Callable[[], object]] = [lambda each=each: find(each) for each in frameworks.values()]  # type: ignore[misc]
     checks += [lambda mode=mode: refuse_mode(mode, system_root) for mode in _distinct_modes(matrix)]  # type: ignore[misc]
     checks += [lambda each=each: preflight(each) for each in {run.point.name: request for run, request in _pairs(matrix, requests)}.values()]  # type: ignore[misc]
@@ -113,7 +113,7 @@ def validate(matrix: PlannedMatrix, requests: Sequence[RunRequest], directory: P
 
 def _request(matrix: PlannedMatrix, run: MatrixRun, directory: Path, to_show: bool, offer: Offer) -> RunRequest:
     settings = {setting.name: setting.value for setting in run.point.settings}
-    for name, value in {"cpu_quota": run.cpu_quota, READ_MB_S: run.read_mb_s}.items():
+    for name, value in {"cpu_quota": run.values.cpu_quota, "memory_mb": run.values.memory_mb, READ_MB_S: run.values.read_mb_s}.items():
         if value is not None:  # no other record of the run has it
             settings.setdefault(name, f"{value:g}")
     mark = StudyMark(matrix.plan.title, tuple(settings.items()), matrix.plan.warm_up_steps)
@@ -122,15 +122,18 @@ def _request(matrix: PlannedMatrix, run: MatrixRun, directory: Path, to_show: bo
         options = replace(options, threads=cores_on_line(run.mode, offer))
     request = resolve_options(options, directory / run.folder, as_published=to_show)
     limits = tuple(_limits(run, Path(request.training.data.directory)))
-    left_out = left_out_meters(run.meters)
-    return replace(request, page_cache=run.page_cache, left_out=left_out, study=mark, limits=limits, isolation=run.isolation)
+    left_out = left_out_meters(run.values.meters)
+    return replace(request, page_cache=run.page_cache, left_out=left_out, study=mark, limits=limits, isolation=run.values.isolation,
+                   neighbours=run.values.neighbours or 0)  # fmt: skip
 
 
 def _limits(run: MatrixRun, data: Path) -> Iterator[Limit]:
-    if run.cpu_quota is not None:
-        yield cpu_quota(run.cpu_quota)
-    if run.read_mb_s is not None:
-        yield read_limit(run.read_mb_s, data)
+    if run.values.cpu_quota is not None:
+        yield cpu_quota(run.values.cpu_quota)
+    if run.values.memory_mb is not None:
+        yield memory_limit(run.values.memory_mb)
+    if run.values.read_mb_s is not None:
+        yield read_limit(run.values.read_mb_s, data)
 
 
 @contextmanager

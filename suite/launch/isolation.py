@@ -1,4 +1,4 @@
-"""Isolation of an implementation from the rest of the machine: nothing, or Linux namespaces of its own."""
+"""Isolation of an implementation from the rest of the machine: nothing, Linux namespaces of its own, or a container."""
 
 import enum
 import os
@@ -7,14 +7,13 @@ import subprocess
 from collections.abc import Sequence
 
 from suite.errors import SuiteError
+from suite.launch.containers import describe_podman, refuse_podman
 
 SHORT_S = 10.0
-INSTALL = {"podman": "apt-get install podman", "docker": "see docs.docker.com"}
-NEAREST = "--isolation namespace needs no engine"
 
 
 class Isolation(str, enum.Enum):
-    """What an implementation is started in. The engines are named so that their absence can be."""
+    """What an implementation is started in. Docker is named so that its refusal can be."""
 
     NONE = "none"
     NAMESPACE = "namespace"
@@ -27,7 +26,7 @@ NAMESPACES = ("mount", "uts", "ipc", "net", "pid")
 
 
 def isolated(kind: Isolation | None, command: Sequence[str]) -> list[str]:
-    """The command within its isolation. The process that is started stays the parent of what trains, so that meters find it."""
+    """The command within its namespaces. The process that is started stays the parent of what trains, so that meters find it."""
     if kind is not Isolation.NAMESPACE:
         return list(command)
     return [*_unshare(), "--", *command]
@@ -37,10 +36,13 @@ def refuse_isolation(kind: Isolation | None, ranks: int = 1) -> None:
     """Raise SuiteError where this machine or user cannot isolate an implementation so; the sentence names the nearest thing that works."""
     if kind in (None, Isolation.NONE):
         return
-    if kind in (Isolation.PODMAN, Isolation.DOCKER):
-        raise SuiteError(_engine(kind.value))
+    if kind is Isolation.DOCKER:
+        raise SuiteError(_docker())
     if ranks > 1:
         raise SuiteError(f"--isolation {kind.value} is for one rank: {ranks} ranks talk over the machine's network; leave it out, or use one rank.")
+    if kind is Isolation.PODMAN:
+        refuse_podman()
+        return
     try:
         tried = subprocess.run([*_unshare(), "--", "true"], capture_output=True, text=True, timeout=SHORT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -56,6 +58,8 @@ def describe_isolation(kind: Isolation | None) -> dict[str, object] | None:
         return None
     if kind is Isolation.NONE:
         return {"kind": kind.value}
+    if kind is Isolation.PODMAN:
+        return {"kind": kind.value, **describe_podman(), "namespaces": list(NAMESPACES)}
     version = subprocess.run(["unshare", "--version"], capture_output=True, text=True, timeout=SHORT_S).stdout.strip()
     return {"kind": kind.value, "program": version, "namespaces": [*([] if _is_root() else ["user"]), *NAMESPACES]}
 
@@ -69,7 +73,6 @@ def _is_root() -> bool:
     return os.geteuid() == 0
 
 
-def _engine(name: str) -> str:
-    if shutil.which(name) is None:
-        return f"{name} is not installed here ({INSTALL[name]}); {NEAREST}."
-    return f"{name} starts containers outside the harness's process tree, where no meter would find them; {NEAREST}."
+def _docker() -> str:
+    where = "is not installed here" if shutil.which("docker") is None else "starts containers by its daemon, outside the harness's process tree"
+    return f"docker {where}, and no meter would find what trains; --isolation podman runs the same image, --isolation namespace needs no engine."

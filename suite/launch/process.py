@@ -16,7 +16,7 @@ from suite.files.paths import repository_root
 from suite.launch.gate import close, gated
 from suite.launch.mpirun import FailedProcess, RefusedHost, failed_process, last_output_line, rank_output, refused_host
 
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 GRACE_S = 5.0
 
 
@@ -50,11 +50,17 @@ def signal_name(number: int) -> str:
 
 
 def start(
-    command: Sequence[str], variables: Mapping[str, str], output: Path, inherited: tuple[int, ...] = (), folder: Path | None = None
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    output: Path,
+    inherited: tuple[int, ...] = (),
+    folder: Path | None = None,
+    adopts: bool = False,
 ) -> "subprocess.Popen[bytes]":
     """Start ``command`` in ``folder`` (default: the repository's root) and a new session.
 
-    Its output is appended to ``output``; it inherits the open files ``inherited``.
+    Its output is appended to ``output``; it inherits the open files ``inherited``. With ``adopts`` it becomes the parent of its descendants that lose
+    theirs, as a container's do.
 
     The process waits until :func:`suite.launch.gate.release`, and then becomes the command. The kernel kills it when the harness dies. Call this from
     the main thread, before any other thread exists: the parent-death signal is sent when the thread that started the process exits.
@@ -63,6 +69,8 @@ def start(
 
     def die_with_parent() -> None:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if adopts:
+            libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
 
     with output.open("ab") as stream:
         return subprocess.Popen(

@@ -96,6 +96,8 @@ def recipe(framework: Framework, place: Platform) -> Recipe:
     own = _owner(framework)
     builds = [each for each in own.without_gpu if each.machine == place.machine]
     without = next(iter(builds), None) if not place.has_gpu else None
+    if framework.version is not None:  # the lock is of the requirements' version
+        return Recipe(framework, place, _pinned(framework, without), without.index if without else None, None)
     path = lock_path(framework, place)
     return Recipe(
         framework, place, _requirements(framework, without), without.index if without else None, read_lock(path) if path.is_file() else None
@@ -135,6 +137,22 @@ def _requirements(framework: Framework, without: WithoutGpu | None) -> str:
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     instead = {name_of(package): package for package in without.packages} if without else {}
     return "".join(f"{instead.get(name_of(line), line)}\n" for line in lines)
+
+
+def _pinned(framework: Framework, without: WithoutGpu | None) -> str:
+    """The requirements with the framework's own package in the version that was asked for; of other exact versions pip chooses what goes with it."""
+    names = {name_of(package) for package in framework.packages}
+    lines = _requirements(framework, without).splitlines()
+    return "".join(f"{_with_version(line, framework.version if name_of(line) in names else None)}\n" for line in lines)
+
+
+def _with_version(line: str, version: str | None) -> str:
+    """A requirement with another version, or without its exact one; a build's label (+cpu) and the marker stay."""
+    package, separator, marker = line.partition(";")
+    name, is_exact, old = package.strip().partition("==")
+    label = f"+{old.partition('+')[2]}" if "+" in old else ""
+    found = line if not is_exact else name if version is None else f"{name}=={version}{label}"
+    return found if found == line else f"{found}{separator}{marker}"
 
 
 def _locks(framework: Framework) -> tuple[Lock, ...]:

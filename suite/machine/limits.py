@@ -1,4 +1,4 @@
-"""Limits on what processes may use of this machine, CPU time and reads from a disk, by a cgroup of their own (version 1 or 2)."""
+"""Limits on what processes may use of this machine, CPU time, memory and reads from a disk, by a cgroup of their own (version 1 or 2)."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +12,7 @@ from suite.machine.procfs import text
 
 PERIOD_US = 100_000
 MIN_CORES, MAX_CORES = 0.01, 4096.0
+MIN_MEMORY_MB, MAX_MEMORY_MB = 4.0, 1e9
 MIN_READ_MB_S, MAX_READ_MB_S = 0.1, 100_000.0
 PREFIX = "edge-training-suite-"
 _CGROUPS = "sys/fs/cgroup"
@@ -36,6 +37,14 @@ def cpu_quota(cores: float) -> Limit:
     quota_us = max(1000, round(cores * PERIOD_US))
     v1 = (("cpu.cfs_period_us", str(PERIOD_US)), ("cpu.cfs_quota_us", str(quota_us)))
     return Limit(f"cpu_quota {cores:g}", "cpu", "cpu", v1, (("cpu.max", f"{quota_us} {PERIOD_US}"),))
+
+
+def memory_limit(size_mb: float) -> Limit:
+    """Memory of ``size_mb`` million bytes, the pages of files that the processes read first included: these are what the kernel takes back."""
+    if not MIN_MEMORY_MB <= size_mb <= MAX_MEMORY_MB:
+        raise SuiteError(f"memory_mb {size_mb:g}: name {MIN_MEMORY_MB:g} million bytes or more.")
+    size_bytes = str(round(size_mb * _MB))
+    return Limit(f"memory_mb {size_mb:g}", "memory", "memory", (("memory.limit_in_bytes", size_bytes),), (("memory.max", size_bytes),))
 
 
 def idle_only() -> Limit:

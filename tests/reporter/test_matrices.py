@@ -10,6 +10,7 @@ import reporter
 from reporter.board.boards import make_boards
 from reporter.data.frames import STUDIED, Frames
 from reporter.data.studies import find_studies
+from reporter.data.study_kinds.matrix import read
 from reporter.site import build
 from suite.bundle import manifest
 from suite.bundle.layout import RUN
@@ -67,6 +68,12 @@ def test_what_cannot_be_compared_says_why(frames: Frames) -> None:
     with pytest.raises(SuiteError, match="No run has a figure 'steps_s'"):
         reporter.compare(frames, by="framework", figure="steps_s")
     assert all(pair.ratio is None and pair.reason for pair in reporter.compare(frames, by="framework", figure="energy_j"))
+
+
+def test_the_page_has_each_points_difference_from_the_first_with_its_interval(made: Path) -> None:
+    study = read(made / "matrix.json", "matrix")
+    found = [note for note in study.notes if note.startswith("Time of an epoch, ")]
+    assert found and all(re.search(r" over .*: [0-9.]+ \(95 % interval [0-9.]+ to [0-9.]+; \d+ and \d+ runs\): ", note) for note in found)
 
 
 def test_a_matrix_has_a_page(made: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Matrices: folders that ``suite sweep --vary`` writes."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -8,7 +9,15 @@ import pandas
 from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row, recompute
 from reporter.data.text import plain
 from reporter.data.words import model_title
-from suite.metrics.matrix import MATRIX, analyse_matrix, read_matrix
+from suite.bundle.reader import Bundle
+from suite.catalog.scoring import load_scoring
+from suite.metrics.comparisons import Measured, measured, ratio
+from suite.metrics.matrix import MATRIX, Matrix, MatrixPoint, analyse_matrix, read_matrix
+from suite.metrics.summary import read_summary
+
+COMPARED = "time_to_epoch_s"
+MAX_COMPARED = 12
+"""Points that are compared with the first one."""
 
 
 def read(record: Path, place: str) -> StudyRecord:
@@ -30,8 +39,30 @@ def read(record: Path, place: str) -> StudyRecord:
         facts=tuple((plain(name).replace("_", " "), plain(value)) for name, value in facts.items()),
         runs=tuple((labels[point.name], plain(run.run_id)) for point in matrix.points for run in point.runs),
         figures=pandas.DataFrame(rows, columns=list(ROWS)),
-        notes=tuple(plain(note, 400) for note in recomputed["notes"]),
+        notes=tuple(plain(note, 400) for note in (*recomputed["notes"], *_differences(record.parent, matrix))),
     )
+
+
+def _differences(folder: Path, matrix: Matrix) -> Iterator[str]:
+    """The time of an epoch at each point over that at the first one, with its interval, where both have two runs or more."""
+    labels = {point.name: point.label for point in matrix.plan.points}
+    first, *others = matrix.points[: MAX_COMPARED + 1]
+    base = _times(folder, first)
+    for point in others:
+        own = _times(folder, point)
+        if base is None or own is None:
+            continue
+        found, level = ratio(own, base, load_scoring().level, load_scoring().epochs_level), 100 * (1 - load_scoring().level)
+        interval = f"{found.ratio:.3f} ({level:g} % interval {found.low:.3f} to {found.high:.3f}; {own.runs} and {base.runs} runs)"
+        meaning = "a difference" if found.is_different else "no difference was found"
+        yield f"Time of an epoch, {labels[point.name]} over {labels[first.name]}: {interval}: {meaning}."
+
+
+def _times(folder: Path, point: MatrixPoint) -> Measured | None:
+    """The point's times of an epoch; None for fewer than two."""
+    figures = [read_summary(Bundle(folder / run.folder))["figures"][COMPARED]["value"] for run in point.runs]
+    values = [float(value) for value in figures if isinstance(value, int | float) and value > 0]
+    return measured(values) if len(values) > 1 else None
 
 
 STUDY_KIND = StudyKind(

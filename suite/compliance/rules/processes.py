@@ -13,6 +13,8 @@ ORDER = 87  # after the counters and gauges
 
 HELPERS = 1
 """Beside a single rank and its workers: a launcher, or the process in which Python tracks shared memory. None in honest runs."""
+CONTAINERS = {"podman": 1}
+"""Beside what starts a single rank: the process that watches its container. podman is the launcher."""
 LAUNCHERS, PROCESSES_PER_RANK = 4, 3
 """mpirun with its proxies, and a rank with what starts it. Honest runs of 2, 3 and 4 ranks: 6 to 8, 8 and 10 processes, with no workers."""
 MAX_FALL = 0.05  # of a peak: the kernel adds up memory in batches; honest runs of one process: 0.0075
@@ -28,7 +30,8 @@ def _requested(context: BundleContext) -> Iterator[Violation]:
     ranks, workers = request.parallel.ranks, request.loading.workers
     if window is None or not isinstance(workers, int):
         return
-    most = ranks * workers + (1 + HELPERS if ranks == 1 else LAUNCHERS + PROCESSES_PER_RANK * ranks)
+    watching = CONTAINERS.get(str((context.run.isolation or {}).get("kind")), 0)
+    most = ranks * workers + (1 + HELPERS + watching if ranks == 1 else LAUNCHERS + PROCESSES_PER_RANK * ranks)
     for node in (node for node in context.nodes if node.is_on_clock):
         size = node.channels.get("memory", "process_tree_size").during(window)
         if len(size) and float(np.median(size.values)) > most:

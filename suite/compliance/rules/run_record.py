@@ -59,6 +59,8 @@ def _command(context: BundleContext) -> Iterator[Violation]:
         typed, requested = options.get(option), _value(context.run.request, path)
         if option == PRECISION:  # requests of float32 lack it
             requested = context.request.precision
+        if option == "--framework" and typed is not None:  # with a version, perhaps
+            typed = typed.partition("==")[0]
         if typed is not None and option not in skipped and typed != CHOSEN_BY_THE_SUITE and not _is_same(typed, requested):
             yield Violation(RUN, f"{path} = {typed}, as the command says ({option} {typed})"[:300], f"{requested!r}"[:200], KEEP)
     typed, data = options.get("--data"), context.request.data
@@ -74,6 +76,7 @@ def _command(context: BundleContext) -> Iterator[Violation]:
         yield Violation(RUN, f"data.name = {typed!r}, as the command says (--data {typed})"[:300], f"{data.name!r}", KEEP)
     if is_command(context.run.command, "run"):
         yield from _untyped(context, options)
+        yield from _version(context, options.get("--framework", "").partition("==")[2])
         yield from _meters(context, options.get("--meters"))
 
 
@@ -104,6 +107,13 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Vio
     typed, recorded = options.get("--isolation"), (context.run.isolation or {}).get("kind")
     if typed != recorded:
         yield Violation(RUN, f"isolation {typed}, as the command says (--isolation)"[:300], f"{recorded!r}"[:200], KEEP)
+
+
+def _version(context: BundleContext, typed: str) -> Iterator[Violation]:
+    """Check the version that was typed behind the framework's name against the one that trained; a build's label (+cpu) is none of it."""
+    own = str(context.system.get("framework_version")).partition("+")[0]
+    if typed and own != typed.partition("+")[0]:
+        yield Violation(SYSTEM, f"framework_version {typed}, as the command says (--framework)"[:300], f"{own!r}"[:200], KEEP)
 
 
 def _meters(context: BundleContext, choice: str | None) -> Iterator[Violation]:
@@ -255,6 +265,7 @@ RULES = (
             *both("a meter left out by its record only", set_meter("cpu", reason=LEFT_OUT)),
             *both("a power pulse, and nothing of it in the command", set_run("power_pulse", {"loads_ns": []})),
             *both("an isolation, and nothing of it in the command", set_run("isolation", {"kind": "namespace"})),
+            *both("the command has another version of the framework", set_run("command", [*TYPED, "--framework", "pytorch==0.4.1"])),
             *both("the command has an isolation that is not recorded", set_run("command", [*TYPED, "--isolation", "namespace"])),
             sealed("the command has --data digits", set_run("command", [*TYPED, "--data", "digits"])),
             sealed("the command has --memory-budget 2GB, and the request no schedule", set_run("command", [*TYPED, "--memory-budget", "2GB"])),

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,16 @@ from tests.builders import make_experiment
 REGISTRY = load_papers()
 COUNTS = {"jetson": 31, "pi": 12, "memory": 7, "concurrent": 3, "trends": 1}
 CALCULATED = [item for item in REGISTRY.items if item.state is State.CALCULATED]
-FROM_RUNS = [item for item in REGISTRY.items if item.state is not State.CALCULATED and not item.id.startswith(BESIDE)]
+MEMORY = [item for item in REGISTRY.items if item.paper == "memory"]
+TABLES = [item for item in REGISTRY.items if item.table is not None]
+FROM_RUNS = [
+    item for item in REGISTRY.items if item.state is not State.CALCULATED and not item.id.startswith(BESIDE) and item not in (*MEMORY, *TABLES)
+]
 SHIPPED = (
+    *(item.id for item in (*MEMORY, *TABLES)),
+    "jetson-3a",
+    "jetson-3b",
+    "jetson-9a",
     "jetson-2b",
     "jetson-5a",
     "pi-1d",
@@ -54,7 +63,8 @@ def test_every_table_and_panel_is_registered_once() -> None:
 @by_id
 def test_an_item_names_what_draws_it_and_what_it_needs(item: Item) -> None:
     presets = {preset.name for preset in PRESETS}
-    is_drawn = item.state is State.CALCULATED or item.id.removeprefix(BESIDE) in FIGURES or (item.figure or item.id) in presets
+    is_calculated = item.state is State.CALCULATED or item in (*MEMORY, *TABLES)
+    is_drawn = is_calculated or item.id.removeprefix(BESIDE) in FIGURES or (item.figure or item.id) in presets
     assert is_drawn and (item.needs is not None or item.state in (State.REAL, State.CALCULATED))
     assert (REGISTRY.runs_of(item) is None) is (item.state is State.CALCULATED)
 
@@ -103,6 +113,44 @@ def test_an_item_is_drawn_from_the_runs_that_come_with_the_project(name: str, tm
     assert runs is not None and runs.folder is not None
     drawn = draw_item(REGISTRY, item, source_of(runs, [repository_root() / runs.folder]))
     assert isinstance(drawn, DrawnItem) and len(write_item(drawn, tmp_path)) == 5
+
+
+def test_what_is_drawn_from_runs_is_not_fewer() -> None:
+    from_runs = [item for item in REGISTRY.items if item.state in (State.REAL, State.EMULATED)]
+    shipped = {runs.name for runs in REGISTRY.runs if runs.folder is not None}
+    assert len(from_runs) >= 27 and {item.id for item in from_runs if item.runs in shipped} >= set(SHIPPED)
+
+
+@pytest.mark.parametrize("item", MEMORY, ids=lambda item: item.id)
+def test_measured_memory_stands_beside_the_papers_model(item: Item) -> None:
+    runs = REGISTRY.runs_of(item)
+    assert runs is not None and runs.folder is not None
+    drawn = draw_item(REGISTRY, item, source_of(runs, [repository_root() / runs.folder]))
+    assert isinstance(drawn, DrawnItem) and "easured" in drawn.caption
+    if isinstance(drawn.figure.panels[0], Table):
+        assert {row[1] for row in drawn.figure.panels[0].rows} == {"calculated", "measured"}
+    else:
+        assert len(drawn.figure.panels) == 2
+
+
+def test_a_study_without_the_papers_pictures_is_no_measurement_of_them() -> None:
+    runs = REGISTRY.runs_of(MEMORY[0])
+    assert runs is not None and runs.folder is not None
+    source = source_of(runs, [repository_root() / runs.folder])
+    assert source is not None and source.memory is not None
+    bare = Source(memory=replace(source.memory, panels=tuple(replace(panel, measured=()) for panel in source.memory.panels)))
+    assert all(isinstance(draw_item(REGISTRY, item, bare), Missing) for item in MEMORY)
+
+
+@pytest.mark.parametrize("item", TABLES, ids=lambda item: item.id)
+def test_a_table_of_devices_has_the_machine_of_the_runs(item: Item) -> None:
+    runs = REGISTRY.runs_of(item)
+    assert runs is not None and runs.folder is not None
+    drawn = draw_item(REGISTRY, item, source_of(runs, [repository_root() / runs.folder]))
+    assert isinstance(drawn, DrawnItem)
+    (table,) = drawn.figure.panels
+    assert isinstance(table, Table) and any("this machine" in cell for cell in (*table.columns, *(row[0] for row in table.rows)))
+    assert item.id != "jetson-table-4" or [row[1] for row in table.rows if row[0] == "this machine"] == ["1", "2"]
 
 
 def value(published: float, relation: Relation, tolerance: float = 0.1) -> PublishedValue:

@@ -1,4 +1,4 @@
-"""A run in namespaces: it complies, trains as a bare one does, is an entry of its own, and leaves no process behind when it is interrupted."""
+"""A run in namespaces or a container: it complies, trains as a bare one does, is an entry of its own, and leaves no process."""
 
 import os
 import signal
@@ -19,45 +19,47 @@ from tests.conftest import Run, interruptible
 FAKE = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits")
 
 
-@pytest.fixture(autouse=True)
-def _namespaces() -> None:
+@pytest.fixture(params=["namespace", "podman"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """Isolations that this machine and user have."""
     try:
-        refuse_isolation(Isolation.NAMESPACE)
+        refuse_isolation(Isolation(request.param))
     except SuiteError as error:
         pytest.skip(str(error))
+    return str(request.param)
 
 
-def test_an_isolated_run_complies_and_is_an_entry_of_its_own(suite: Run, digits: Path, tmp_path: Path) -> None:
-    for kind in ("namespace", "none"):
-        ran = suite(*FAKE, "--epochs", 2, "--isolation", kind, "--output", tmp_path / kind)
+def test_an_isolated_run_complies_and_is_an_entry_of_its_own(suite: Run, digits: Path, tmp_path: Path, kind: str) -> None:
+    for one in (kind, "none"):
+        ran = suite(*FAKE, "--epochs", 2, "--isolation", one, "--output", tmp_path / one)
         assert ran.returncode == 0, ran.stderr
-        judged = suite("check", tmp_path / kind)
+        judged = suite("check", tmp_path / one)
         assert judged.returncode == 0, judged.stdout
-    bare, isolated = Bundle(tmp_path / "none"), Bundle(tmp_path / "namespace")
+    bare, isolated = Bundle(tmp_path / "none"), Bundle(tmp_path / kind)
     assert list(bare.steps_frame()["loss"]) == list(isolated.steps_frame()["loss"])
     record = isolated.run().isolation
-    assert record is not None and record["kind"] == "namespace" and record["namespaces"] == ["mount", "uts", "ipc", "net", "pid"]
+    assert record is not None and record["kind"] == kind and record["namespaces"] == ["mount", "uts", "ipc", "net", "pid"]
     started_ns = next(event.mono_ns for event in isolated.log().events if event.key == "init_start")
     assert 0 < started_ns - record["released_ns"] < 60e9
     entries = reporter.load([tmp_path]).entries
-    assert sorted(entries["isolation"]) == ["namespace", "none"] and len(set(entries["entry_id"])) == 2
+    assert sorted(entries["isolation"]) == sorted([kind, "none"]) and len(set(entries["entry_id"])) == 2
 
 
 @pytest.mark.slow
-def test_a_matrix_varies_isolation(suite: Run, digits: Path, tmp_path: Path) -> None:
+def test_a_matrix_varies_isolation(suite: Run, digits: Path, tmp_path: Path, kind: str) -> None:
     shared = ("--workload", "lenet", "--framework", "fake", "--data", "digits", "--epochs", 2, "--seeds", 2)
-    ran = suite("sweep", *shared, "--vary", "isolation=none,namespace", "--output", tmp_path / "matrix")
+    ran = suite("sweep", *shared, "--vary", f"isolation=none,{kind}", "--output", tmp_path / "matrix")
     assert ran.returncode == 0, ran.stderr
     frames = reporter.load([tmp_path / "matrix"])
-    assert sorted(frames.points["isolation"]) == ["namespace", "namespace", "none", "none"]
-    assert sorted(frames.entries["isolation"]) == ["namespace", "none"]
+    assert sorted(frames.points["isolation"]) == sorted([kind, kind, "none", "none"])
+    assert sorted(frames.entries["isolation"]) == sorted([kind, "none"])
     (pair,) = reporter.compare(frames, by="isolation", figure="time_to_epoch_s")
     assert pair.low is not None and pair.low < pair.ratio < pair.high
 
 
 @pytest.mark.slow
-def test_an_interrupted_one_leaves_no_process(digits: Path, suite_home: Path, tmp_path: Path) -> None:
-    command = [*FAKE, "--epochs", "5000", "--isolation", "namespace", "--output", str(tmp_path / "run")]
+def test_an_interrupted_one_leaves_no_process(digits: Path, suite_home: Path, tmp_path: Path, kind: str) -> None:
+    command = [*FAKE, "--epochs", "5000", "--isolation", kind, "--output", str(tmp_path / "run")]
     process = subprocess.Popen(
         [sys.executable, "-c", "from suite.cli.app import main; main()", *command],
         cwd=repository_root(),
@@ -72,7 +74,7 @@ def test_an_interrupted_one_leaves_no_process(digits: Path, suite_home: Path, tm
         if line.startswith("epoch 1/"):
             break
     started = psutil.Process(process.pid).children(recursive=True)
-    assert any("unshare" in one.name() for one in started)
+    assert any(one.name() in ("unshare", "conmon") for one in started)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     _, alive = psutil.wait_procs(started, timeout=60)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 import reporter
@@ -24,6 +25,7 @@ from suite.experiments.matrix_cost import estimate
 from suite.experiments.matrix_runs import resolve_matrix, run_matrix, validate
 from suite.files.paths import repository_root
 from suite.files.toml_file import read_toml
+from suite.launch.isolation import Isolation
 from suite.machine.limits import read_limit
 from suite.machine.modes.wanted import WantedMode
 from suite.metrics.matrix import read_matrix
@@ -95,7 +97,7 @@ def test_no_record_names_the_owner_of_a_folder(tmp_path: Path, monkeypatch: pyte
 def test_every_setting_reaches_its_run() -> None:
     values = Values(framework="fake", page_cache=PageCache.WARM, meters="cpu,load", power_mode="MAXN", cores="2", gpu_mhz=905, jetson_clocks=True)
     (run,) = planned(MatrixDefinition(seeds=1, points=(values,))).runs
-    assert (run.page_cache, run.meters) == (PageCache.WARM, "cpu,load")
+    assert (run.page_cache, run.values.meters) == (PageCache.WARM, "cpu,load")
     assert run.mode == WantedMode("MAXN", cores="2", gpu_mhz=905, jetson_clocks=True)
 
 
@@ -204,11 +206,34 @@ def test_each_run_has_its_power_mode_and_all_is_put_back(tmp_path: Path, monkeyp
 def test_limits_reach_the_run_and_its_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     simulated_disk(tmp_path, "/")
     monkeypatch.setattr(matrix_runs, "read_limit", lambda mb_s, folder: read_limit(mb_s, folder, tmp_path))
-    matrix = planned(MatrixDefinition(seeds=1, vary=Vary(read_mb_s=(5.0, 80.0)), fixed=Values(cpu_quota=0.5)))
+    matrix = planned(MatrixDefinition(seeds=1, vary=Vary(read_mb_s=(5.0, 80.0)), fixed=Values(cpu_quota=0.5, memory_mb=500.0)))
     slow, _ = resolve_matrix(matrix, tmp_path, to_show=True)
-    assert [limit.setting for limit in slow.limits] == ["cpu_quota 0.5", "read_mb_s 5"]
-    assert slow.study is not None and dict(slow.study.settings) == {"read_mb_s": "5", "cpu_quota": "0.5"}
+    assert [limit.setting for limit in slow.limits] == ["cpu_quota 0.5", "memory_mb 500", "read_mb_s 5"]
+    assert slow.study is not None and dict(slow.study.settings) == {"read_mb_s": "5", "cpu_quota": "0.5", "memory_mb": "500"}
     assert slow.study.emulated_reads == "5"
+
+
+def test_neighbours_reach_the_run_and_its_mark(tmp_path: Path) -> None:
+    alone, shared = resolve_matrix(planned(MatrixDefinition(seeds=1, vary=Vary(neighbours=(0, 1)))), tmp_path, to_show=True)
+    assert (alone.neighbours, shared.neighbours) == (0, 1)
+    assert shared.study is not None and dict(shared.study.settings) == {"neighbours": "1"}
+    with pytest.raises(SuiteError, match="neighbours -1: name 0 to"):
+        planned(MatrixDefinition(seeds=1, vary=Vary(neighbours=(-1,))))
+
+
+def test_a_container_and_a_limit_of_a_cgroup_contradict_each_other() -> None:
+    with pytest.raises(SuiteError, match=r"memory_mb limits processes of this cgroup.*use isolation namespace"):
+        planned(MatrixDefinition(seeds=1, vary=Vary(memory_mb=(100.0,)), fixed=Values(isolation=Isolation.PODMAN)))
+
+
+@pytest.mark.slow
+def test_a_run_with_a_neighbour_shares_the_machine_and_leaves_no_process(suite: Run, digits: Path, tmp_path: Path) -> None:
+    shared = ("--workload", "lenet", "--framework", "fake", "--data", "digits", "--epochs", 2, "--seeds", 1)
+    ran = suite("sweep", *shared, "--vary", "neighbours=0,1", "--output", tmp_path / "matrix")
+    assert ran.returncode == 0, ran.stderr
+    frames = reporter.load([tmp_path / "matrix"])
+    assert sorted(frames.points["neighbours"]) == ["0", "1"]
+    assert not [one for one in psutil.process_iter(["cmdline"]) if "neighbour-" in " ".join(one.info["cmdline"] or ())]
 
 
 def test_threads_follow_the_cores_of_the_mode(tmp_path: Path) -> None:

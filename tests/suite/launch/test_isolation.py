@@ -2,12 +2,15 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from suite.errors import SuiteError
+from suite.files.paths import repository_root
 from suite.launch import isolation
+from suite.launch.containers import IMAGE, contained, shared
 from suite.launch.isolation import NAMESPACES, Isolation, describe_isolation, isolated, refuse_isolation
 
 
@@ -66,14 +69,32 @@ def test_several_ranks_are_refused() -> None:
         refuse_isolation(Isolation.NAMESPACE, ranks=2)
 
 
-@pytest.mark.parametrize("engine", ["podman", "docker"])
-def test_an_engine_that_is_missing_is_named_with_what_works(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_is_missing_is_named_with_what_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolation.shutil, "which", lambda name: None)
-    with pytest.raises(SuiteError, match=f"{engine} is not installed here .*--isolation namespace needs no engine"):
-        refuse_isolation(Isolation(engine))
+    for engine in (Isolation.PODMAN, Isolation.DOCKER):
+        with pytest.raises(SuiteError, match=f"{engine.value} is not installed here.*--isolation namespace.*needs no engine"):
+            refuse_isolation(engine)
     monkeypatch.setattr(isolation.shutil, "which", lambda name: f"/usr/bin/{name}")
-    with pytest.raises(SuiteError, match="where no meter would find them"):
-        refuse_isolation(Isolation(engine))
+    with pytest.raises(SuiteError, match=r"starts containers by its daemon.*--isolation podman"):
+        refuse_isolation(Isolation.DOCKER)
+
+
+def test_without_the_image_the_command_that_builds_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = tmp_path / "podman"
+    engine.write_text("#!/bin/sh\nexit 1\n")
+    engine.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SuiteError, match=f"no image {IMAGE} here; build it in a checkout with `make container`"):
+        refuse_isolation(Isolation.PODMAN)
+
+
+def test_a_container_reads_what_it_needs_and_writes_its_output_alone(tmp_path: Path) -> None:
+    mounts = shared(Path(sys.executable), tmp_path / "data", [tmp_path / "run"])
+    words = contained(["train"], repository_root(), mounts)
+    volumes = [word.removeprefix("--volume=") for word in words if word.startswith("--volume=")]
+    assert f"{repository_root()}:{repository_root()}:ro" in volumes and f"{tmp_path / 'data'}:{tmp_path / 'data'}:ro" in volumes
+    assert [volume for volume in volumes if not volume.endswith(":ro")] == [f"{tmp_path / 'run'}:{tmp_path / 'run'}"]
+    assert "--network=none" in words and words[-2:] == [IMAGE, "train"]
 
 
 def test_without_unshare_the_program_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from packaging.version import Version
 from suite.catalog.frameworks import Framework, load_framework, load_frameworks, locks_folder
 from suite.errors import SuiteError
 from suite.launch import recipe
+from suite.launch.environments import location
 from suite.launch.recipe import Platform, name_of
 
 FRAMEWORKS = [framework for framework in load_frameworks() if framework.needs_environment and framework.environment_of is None]
@@ -37,6 +38,33 @@ def test_a_raspberry_pi_gets_every_framework_and_no_cuda(framework: Framework, p
     chosen = recipe.recipe(framework, place)
     assert not [name for name in names(chosen) if CUDA.search(name)]
     assert chosen.lock is not None and chosen.lock.download_bytes < 500e6
+
+
+PLAIN = Platform("x86_64", (3, 11), has_gpu=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "others"),
+    [
+        ("chainer==7.8.0", "chainer==7.8.0", "numpy<1.24"),
+        ("pytorch==2.9.1", "torch==2.9.1+cpu", "torchvision"),
+        ("tensorflow==2.20.0", 'tensorflow-cpu==2.20.0; platform_machine == "x86_64"', "pillow>=10"),
+    ],
+)
+def test_another_version_has_an_environment_beside_the_requirements(name: str, package: str, others: str) -> None:
+    framework = load_framework(name)
+    chosen = recipe.recipe(framework, PLAIN)
+    assert chosen.lock is None and {package, others} <= set(chosen.requirements.splitlines())
+    assert location(framework) != location(load_framework(framework.name)) and framework.argument == name
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("chainer==", "names no version"), ("chainer==7; rm", "names no version"), ("fake==1", "no version of its own"), ("x==1", "x")],
+)
+def test_what_is_no_version_is_refused(name: str, words: str) -> None:
+    with pytest.raises(SuiteError, match=words):
+        load_framework(name)
 
 
 def test_a_gpu_gets_cuda() -> None:

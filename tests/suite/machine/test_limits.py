@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from suite.errors import SuiteError
-from suite.machine.limits import PREFIX, cpu_quota, least_weight, limited, read_limit, refuse_limit, when_idle
+from suite.machine.limits import PREFIX, cpu_quota, least_weight, limited, memory_limit, read_limit, refuse_limit, when_idle
 from tests.disks import simulated_disk
 
 V1, V2 = "sys/fs/cgroup/cpu", "sys/fs/cgroup"
@@ -35,6 +35,13 @@ def test_version_2_has_one_file_and_needs_the_controller(tmp_path: Path) -> None
         limit(42)
         assert (tmp_path / V2 / OWN / "cpu.max").read_text() == "150000 100000"
     assert (tmp_path / V2 / "cgroup.subtree_control").read_text() == "+cpu"
+
+
+def test_memory_is_one_file_in_both_versions() -> None:
+    limit = memory_limit(340)
+    assert (limit.v1_values, limit.v2_values) == ((("memory.limit_in_bytes", "340000000"),), (("memory.max", "340000000"),))
+    with pytest.raises(SuiteError, match="memory_mb 1: name 4 million bytes or more"):
+        memory_limit(1)
 
 
 def test_a_group_that_a_killed_command_left_is_removed(tmp_path: Path) -> None:

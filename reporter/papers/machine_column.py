@@ -1,0 +1,93 @@
+"""Tables 1 to 4 of the Jetson study: the suite's device profiles and workloads, and beside them the machine and the models of one's own runs."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from reporter.data.frames import Frames, Row, known, rows_of
+from reporter.data.machine_names import machine_name
+from reporter.data.machines import machines_of
+from reporter.data.values import entries_of
+from reporter.papers import calculated
+from reporter.papers.entries import property_text
+from reporter.papers.model import Missing, PaperFigure, Table
+from suite.bundle.layout import SYSTEM
+from suite.bundle.reader import Bundle
+from suite.catalog.papers import Item
+
+BYTES_PER_GB = 1e9
+OWN = "this machine"
+
+
+def draw(item: Item, frames: Frames) -> PaperFigure | Missing:
+    """The calculated table with a column of the runs' machine; of the power modes, with a row for each mode of the runs."""
+    figure = calculated.draw(item)
+    (panel,) = figure.panels
+    assert isinstance(panel, Table)
+    machines = {machine_name(entry) for entry in entries_of(frames).values()}
+    if len(machines) != 1:
+        return Missing(f"the runs are of {len(machines)} machines; name those of one")
+    columns, rows = _WITH_RUNS[item.id](panel, frames)
+    about = f"{figure.about} {OWN[0].upper()}{OWN[1:]} ({machines.pop()}): as {len(frames.runs)} runs recorded it; empty where they do not tell."
+    return PaperFigure((Table(columns, rows),), (), about, "")
+
+
+_Drawn = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+
+
+def _specifications(panel: Table, frames: Frames) -> _Drawn:
+    """Cores, clocks and memory of the machine, from a run's system.json."""
+    run = next(iter(rows_of(frames.runs)))
+    system, machine = Bundle(Path(run["path"])).json(SYSTEM), machines_of(frames)[str(run["run_id"])]
+    memory = system.get("memory_size_bytes")
+    own = {
+        "CPU cores": machine.cores,
+        "CPU MHz": machine.cpu_mhz,
+        "GPU MHz": machine.gpu_mhz,
+        "RAM GB": f"{memory / BYTES_PER_GB:.3g}" if isinstance(memory, int) else None,
+        "memory MHz": machine.memory_mhz,
+    }
+    return (*panel.columns, OWN), tuple((*row, _text(own.get(row[0]))) for row in panel.rows)
+
+
+def _models(panel: Table, frames: Frames) -> _Drawn:
+    """Data set, parameters and mini-batches of the models that the runs trained."""
+    own = {workload: _trained(entries) for workload, entries in _by_workload(frames).items()}
+    return (*panel.columns, f"{OWN}: data, parameters, mini-batches"), tuple((*row, own.get(calculated.WORKLOADS[row[0]], "")) for row in panel.rows)
+
+
+def _trained(entries: list[Row]) -> str:
+    parameters = sorted({f"{int(entry['parameters']):,}" for entry in entries if known(entry["parameters"])})
+    batches = sorted({int(entry["batch_size"]) for entry in entries})
+    return "; ".join(part for part in (property_text(entries[0], "data"), ", ".join(parameters), ", ".join(map(str, batches))) if part)
+
+
+def _trains(panel: Table, frames: Frames) -> _Drawn:
+    """Which models the runs trained to the end."""
+    own = _by_workload(frames)
+    return (*panel.columns, OWN), tuple((*row, "yes" if calculated.WORKLOADS[row[0]] in own else "not run") for row in panel.rows)
+
+
+def _modes(panel: Table, frames: Frames) -> _Drawn:
+    """The modes of the runs below the paper's: cores on line and clocks, as far as the kernel tells them."""
+    found = {(one.cores, one.cpu_mhz, one.gpu_mhz, one.memory_mhz) for one in machines_of(frames).values()}
+    own = tuple((OWN, *map(_text, mode)) for mode in sorted(found, key=lambda mode: tuple(value or 0 for value in mode)))
+    return panel.columns, (*panel.rows, *own)
+
+
+def _by_workload(frames: Frames) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for entry in entries_of(frames).values():
+        found.setdefault(str(entry["workload"]), []).append(entry)
+    return found
+
+
+def _text(value: object) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+_WITH_RUNS: Mapping[str, Callable[[Table, Frames], _Drawn]] = {
+    "jetson-table-1": _specifications,
+    "jetson-table-2": _models,
+    "jetson-table-3": _trains,
+    "jetson-table-4": _modes,
+}

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Builds the suite's image for `suite run --isolation podman`, for this machine's architecture. Its base is made of Debian's packages: no registry is
+# needed. The host's certificates are mounted while it is built, for networks with an authority of their own; they do not stay in the image.
+set -eu
+image=localhost/edge-training-suite base=localhost/edge-training-base:bookworm
+podman="podman --cgroup-manager=cgroupfs"
+if command -v runc >/dev/null; then podman="$podman --runtime=runc"; fi
+if ! podman image exists "$base"; then
+    root=$(mktemp -d)
+    trap 'rm -rf "$root"' EXIT
+    mmdebstrap --quiet --variant=minbase --include=ca-certificates,libgomp1,python3 bookworm "$root/root.tar"
+    podman import --quiet "$root/root.tar" "$base"
+fi
+# shellcheck disable=SC2086
+$podman build --isolation=chroot --network=host --volume=/etc/ssl/certs:/etc/ssl/certs:ro --build-arg="BASE=$base" --tag="$image" .
