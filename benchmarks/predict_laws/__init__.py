@@ -1,7 +1,8 @@
 """Laws of simulated boards for `python -m benchmarks.predict_modes`: one file each, written before the model was tuned.
 
 A law is a Python file with two functions, ``time_s(mode)`` and ``power_w(mode)``: seconds of an epoch and average watts. ``mode`` is a dict of
-``cores``, ``cpu_mhz``, ``gpu_mhz`` and ``emc_mhz`` (the columns of the grid). ``held_out_*.py`` were not looked at while the model was tuned. A
+``cores``, ``cpu_mhz``, ``gpu_mhz`` and ``emc_mhz`` (the columns of the grid). ``held_out_*.py`` were not looked at while the model was tuned;
+``outsider_*.py`` are of an author who had not read it. A
 simulated board yields numbers alone: it writes no bundle, so it can never make a submission.
 """
 

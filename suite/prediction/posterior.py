@@ -34,7 +34,7 @@ ROUNDS = 14
 MAX_STEP = 1.5
 DIFFERENCE = 1e-4
 TIME_WIDTH, POWER_WIDTH = 1.22, 1.21
-"""Further factors of the intervals' widths, by which they cover 90 % on average over 90 random laws (`benchmarks/predict_family.py`)."""
+"""Further factors of the intervals' widths, learnt over 90 random laws of many shapes (`benchmarks/predict_family.py`, docs/predicting.md)."""
 SCALE_WEIGHT = 30
 """Weight of the prior scale of the intervals, 1, as a number of leave-one-out errors."""
 NOT_CONTRADICTED = 0.9

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.predict_family import random_law
 from benchmarks.predict_laws import FOLDER, load_law
 from benchmarks.predict_modes import Judge, draw, judge_table
 from suite.prediction.modes import Axis, grid
@@ -28,9 +29,17 @@ def test_a_law_is_faster_and_takes_more_power_at_the_highest_clocks(path: Path) 
     assert law.power_w[-1] > 1.5 * law.power_w[0]
 
 
-def test_there_are_eight_laws_and_two_held_out() -> None:
-    assert len(LAWS) >= 10
+def test_there_are_eight_laws_two_held_out_and_four_of_an_outsider() -> None:
+    assert len(LAWS) >= 14
     assert sum(path.stem.startswith("held_out_") for path in LAWS) == 2
+    assert sum(path.stem.startswith("outsider_") for path in LAWS) == 4
+
+
+def test_random_laws_are_positive_differ_and_are_the_same_again() -> None:
+    laws = [random_law(number, MODES) for number in range(1, 21)]
+    assert all(np.all(law.time_s > 0) and np.all(law.power_w > 0) and np.isfinite(law.time_s).all() for law in laws)
+    assert len({law.time_s[0] / law.time_s[-1] for law in laws}) == 20
+    assert np.array_equal(random_law(3, MODES).power_w, laws[2].power_w)
 
 
 def test_a_draw_has_finite_scores_and_is_the_same_again() -> None:

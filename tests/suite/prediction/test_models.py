@@ -108,6 +108,15 @@ def test_intervals_widen_with_the_error_of_the_measurements() -> None:
     assert width(0.01) < width(0.05) < width(0.2)
 
 
+def test_errors_that_are_far_larger_than_stated_widen_the_intervals() -> None:
+    def width(stated: float) -> float:
+        noisy = with_error(profile(DESIGN, 0.3), stated)
+        one = posterior.fit(MODES, noisy).predict(MODES.rows[LEFT]).time_s()
+        return float(np.mean(np.log(one.high / one.low)))
+
+    assert width(0.02) > 0.85 * width(0.3)
+
+
 def with_error(given: Profile, error: float) -> Profile:
     stated = np.full(len(given), error)
     return Profile(given.names, given.rows, given.time_s, given.power_w, stated, stated)
