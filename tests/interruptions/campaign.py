@@ -117,7 +117,7 @@ def _assert_epochs(bundle: Bundle, logged: tuple[int, ...]) -> None:
 def _await_phase(phase: str, process: "subprocess.Popen[str]", path: Path) -> None:
     """Return when the log shows that the phase began, or when the run ended."""
     sign = {START: "", TRAINING: '"epoch_start"', CLOSING: '"run_stop"'}[phase]
-    _poll(lambda: process.poll() is not None or not sign or ((path / "log.txt").exists() and sign in (path / "log.txt").read_text(errors="replace")))
+    poll(lambda: process.poll() is not None or not sign or ((path / "log.txt").exists() and sign in (path / "log.txt").read_text(errors="replace")))
 
 
 def _end(process: "subprocess.Popen[str]", how: str) -> None:
@@ -129,7 +129,7 @@ def _end(process: "subprocess.Popen[str]", how: str) -> None:
             process.send_signal(signal.SIGTERM)
         else:
             os.killpg(process.pid, signal.SIGINT)
-        _poll(lambda: process.poll() is not None or not _is_pending(process.pid))
+        poll(lambda: process.poll() is not None or not _is_pending(process.pid))
     except ProcessLookupError:
         pass
 
@@ -150,7 +150,7 @@ def await_lock(path: Path) -> None:
             fcntl.flock(stream, fcntl.LOCK_EX)
 
 
-def _poll(condition: Callable[[], bool]) -> None:
+def poll(condition: Callable[[], bool]) -> None:
     limit_s = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < limit_s, "nothing happened for two minutes"

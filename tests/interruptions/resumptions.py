@@ -1,11 +1,10 @@
 """`make resumptions`: real runs that are killed at random moments and resumed; every loss must be the one of a run that nothing interrupted.
 
-``python -m tests.interruptions.resumptions [RUNS [SEED [FRAMEWORK…]]]``. A run trains LeNet-5 on the digits and keeps its states; SIGKILL ends its
-harness, and the kernel with it the training. A quarter of the resumed runs are killed and resumed again.
+``python -m tests.interruptions.resumptions [RUNS [SEED [FRAMEWORK…]]]``. A run trains LeNet-5 on the digits and keeps its states; after a random part
+of the training's time SIGKILL ends its harness, and the kernel with it the training. A quarter of the resumed runs are killed and resumed again.
 """
 
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
 from suite.files.paths import repository_root
-from tests.interruptions.campaign import await_lock
+from tests.interruptions.campaign import await_lock, poll
 
 EPOCHS, BATCH = 4, 96
 SHARE_KILLED_AGAIN = 0.25
@@ -27,7 +26,7 @@ NOTHING_KEPT, ENDED, SAME, OTHER = "killed before a state was kept", "finished b
 
 @dataclass(frozen=True)
 class Trained:
-    """A run that nothing interrupted: the loss of every step, and the seconds that it took from its start."""
+    """A run that nothing interrupted: the loss of every step, and the seconds that its training took."""
 
     losses: dict[int, float]
     time_s: float
@@ -60,12 +59,13 @@ class Campaign:
         return self._chance.uniform(0, self._whole.time_s)
 
     def _uninterrupted(self) -> Trained:
-        started_s = time.monotonic()
-        losses = _losses(self._run(None))
-        return Trained(losses, time.monotonic() - started_s)
+        path = self._run(None)
+        start, stop = (Bundle(path).log().first(key) for key in ("run_start", "run_stop"))
+        assert start is not None and stop is not None and start.mono_ns is not None and stop.mono_ns is not None
+        return Trained(_losses(path), (stop.mono_ns - start.mono_ns) / 1e9)
 
     def _run(self, killed_after_s: float | None, *more: str) -> Path:
-        """Make a run; raises AssertionError where one that was not killed fails."""
+        """Make a run, and kill it that long after its first epoch began; raises AssertionError where one that was not killed fails."""
         self._made += 1
         path = self._folder / f"run{self._made}"
         common = ("--division", "open", "--workload", "lenet", "--data", "digits", "--baseload", "0", "--keep-states", "--output", str(path))
@@ -76,12 +76,12 @@ class Campaign:
             text=True,
             cwd=repository_root(),
         )
-        try:
-            process.wait(killed_after_s)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
+        if killed_after_s is not None:
+            poll(lambda: process.poll() is not None or ((path / "log.txt").exists() and '"epoch_start"' in (path / "log.txt").read_text()))
+            time.sleep(killed_after_s)
+            process.kill()
         _, said = process.communicate()
-        assert process.returncode in (0, -signal.SIGKILL), said
+        assert process.returncode == 0 or killed_after_s is not None, said
         await_lock(path)
         return path
 
