@@ -10,7 +10,7 @@ from reporter.figures.svg import Canvas, Part, Point, Shape, Tag, Words, number
 
 WIDTH, MARGIN, EDGE = 380.0, 6.0, 12.0
 """Of a narrow figure, in user units, which are about pixels on a phone; left of everything; right of the plot."""
-LETTER, LINE = 6.9, 15.0
+LETTER, LINE = 7.4, 15.0
 """Width of a letter and height of a line of text."""
 LEGEND_LINE, LABEL_LINE, BASE, CUT, GAP = 18.0, 17.0, 13.0, 6.0, 8.0
 """Height of a line of the legend and of a row's label; from its top to its base; what is cut above and below a row's bar; between rows."""
