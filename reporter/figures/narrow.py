@@ -10,13 +10,16 @@ from reporter.figures.svg import Canvas, Part, Point, Shape, Tag, Words, number
 
 WIDTH, MARGIN, EDGE = 380.0, 6.0, 12.0
 """Of a narrow figure, in user units, which are about pixels on a phone; left of everything; right of the plot."""
-LETTER, LINE = 6.9, 15.0
+LETTER, LINE = 7.4, 15.0
 """Width of a letter and height of a line of text."""
 LEGEND_LINE, LABEL_LINE, BASE, CUT, GAP = 18.0, 17.0, 13.0, 6.0, 8.0
 """Height of a line of the legend and of a row's label; from its top to its base; what is cut above and below a row's bar; between rows."""
 AXIS = 46.0
 """Left of a plane's plot, for the numbers of its vertical axis."""
 DISTANCES = range(0, 8)
+"""Lines between a label and its point."""
+FEW = 12
+"""Points of a path that is drawn in whole units; a longer one is a curve, which would have steps."""
 
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom."""
@@ -156,8 +159,9 @@ class _Places:
         (x, y), (width, height) = shape.points[0], shape.size
         size = (self.across(x + width) - self.across(x), self.along(y + height) - self.along(y)) if shape.kind == "rect" else shape.size
         points = tuple((self.across(x), self.along(y)) for x, y in shape.points)
-        whole = points if shape.kind == "path" else tuple((float(round(x)), float(round(y))) for x, y in points)  # fewer bytes
-        return replace(shape, points=whole, size=size, tip="")
+        if len(points) <= FEW or shape.kind == "dots":  # fewer bytes, and dots at one place are one dot
+            points = tuple((float(round(x)), float(round(y))) for x, y in points)
+        return replace(shape, points=points, size=size, tip="")
 
     def of_tag(self, tag: Tag) -> Tag:
         """With the places that the page's script draws a front through."""

@@ -49,7 +49,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     for name in (name for name in ids if name in named):
         label = all_entries[name]["label"]
         across, down = (number(each) for each in chart.at(*points[name]))
-        values = {"x": repr(points[name][0]), "y": repr(points[name][1]), "across": across, "down": down}
+        values = {"x": f"{points[name][0]:.9g}", "y": f"{points[name][1]:.9g}", "across": across, "down": down}
         with chart.canvas.group(entry=name, **values), chart.canvas.link(context.entry(name), label):
             tip = f"{label}: {digits(points[name][0])} s, {digits(points[name][1])} J" + (", on the Pareto front" if name in front else "")
             chart.canvas.dot(*chart.at(*points[name]), f"c{context.colour(all_entries[name]['framework'])}", tip, 6 if name in front else 4.5)
