@@ -104,7 +104,7 @@ class Recomputation(NamedTuple):
     planned_factor: float  # time of a forward and backward pass by the plan, divided by that without recomputation
     schedule: str  # the schedule's name
     blocks: List[List[int]]  # of each block: positions of its first and its last operation in the network's trace
-    actions: List[List[Any]]  # [action, block] in the order of a step; actions as in suite.memory.schedule
+    actions: List[List[Any]]  # [action, block] or ["keep", block, positions of operations that run again], in the order of a step
 
 
 class Request(NamedTuple):
@@ -277,8 +277,9 @@ class Implementation(abc.ABC):
     def recomputed(self) -> Optional[Dict[str, Any]]:
         """What the schedule of recomputation did in all steps, for the event ``recomputation``; None without a schedule.
 
-        ``blocks``; ``forwards`` and ``backwards``, runs of blocks; ``spilled_bytes``, written to storage; ``passes_s``, the time of all forward and
-        backward passes, and ``again_s``, the part of it in blocks that had run in their step before. A time is None where it was not taken.
+        ``blocks``; ``forwards`` and ``backwards``, runs of blocks; ``operations_again``, operations that backward passes ran again for
+        outputs that a block was kept without; ``spilled_bytes``, written to storage; ``passes_s``, the time of all forward and backward passes, and
+        ``again_s``, the part of it in blocks and operations that had run in their step before. A time is None where it was not taken.
         """
         return None
 

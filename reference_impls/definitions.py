@@ -146,7 +146,8 @@ EVENTS = (
     ),
     Event(
         "recomputation", POINT, IN_BUDGET, "after run_stop, where the request has a schedule of recomputation",
-        "what all steps ran: `blocks`, `forwards`, `backwards`, `spilled_bytes`, `passes_s`, `again_s` (contract.Implementation.recomputed)",
+        "what all steps ran: `blocks`, `forwards`, `backwards`, `operations_again`, `spilled_bytes`, `passes_s`, `again_s` "
+        "(contract.Implementation.recomputed)",
     ),
 )  # fmt: skip
 """What the implementation logs, in the order of a run."""

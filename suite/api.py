@@ -135,10 +135,10 @@ def resolve(
 
 def _in_budget(request: RunRequest, budget: str) -> RunRequest:
     from suite.memory.resident import resident  # start-up: as below
-    from suite.memory.run_budget import recomputation  # start-up: NumPy
+    from suite.memory.run_budget import recomputation, times_of  # start-up: NumPy
     from suite.memory.sizes import parse_size  # start-up: as above
 
-    planned = recomputation(request.training, request.framework, resident(), parse_size(budget))
+    planned = recomputation(request.training, request.framework, resident(), parse_size(budget), times_of(request.training))
     return replace(request, training=request.training._replace(recomputation=planned))
 
 

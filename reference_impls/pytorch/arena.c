@@ -1,14 +1,16 @@
-/* Large tensors from one mapping, best fit, neighbours joined: a preload library for training in little memory.
+/* Large arrays where a plan puts them: a preload library for training in little memory.
  *
- * glibc and jemalloc leave gaps between tensors of different sizes, 300 MB and more in ResNet-152; returning every tensor to the kernel (a low
- * M_MMAP_THRESHOLD) closes the gaps and doubles the page faults. Here pages once touched are used again, and free pages are returned to the kernel only
- * where the resident ones would exceed ARENA_LIMIT, a number of bytes in the environment.
+ * A step of training asks for the same arrays in the same order every time. glibc and jemalloc leave gaps between them, 300 MB and more in
+ * ResNet-152; returning every array to the kernel closes the gaps and doubles the page faults. Here the first two steps return every array, the second
+ * one is recorded, and from the third on each array has a place that was planned from all lifetimes. Its pages are used again in every step.
  *
  *     cc -O2 -shared -fPIC -o arena.so arena.c -ldl -lpthread && LD_PRELOAD=./arena.so python ...
+ *
+ * The program calls arena_step() before each step. An array that the plan does not have, or whose place is taken, is returned to the kernel when it is
+ * freed, as in the first steps: a step that differs costs time and is never wrong.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,37 +18,49 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LARGE ((size_t)256 << 10) /* smaller requests are glibc's */
-#define RESERVED ((size_t)64 << 30) /* addresses, not memory */
-#define ALIGNMENT ((size_t)4096)
+#define LARGE ((size_t)64 << 10) /* smaller requests are glibc's */
+#define RESERVED ((size_t)64 << 30) /* addresses, not memory, of each of the two mappings */
+#define PAGE ((size_t)4096)
 #define BLOCKS 65536
-#define PIECE ((size_t)64 << 10) /* the unit of what is resident */
+#define OBJECTS 65536
+#define NEARBY 64 /* arrays that a step may leave out before it counts as another one */
 
-struct block { size_t start, size; int used, next, previous; };
+/* One array of a step. Times are numbers of requests and frees; an end of 0 outlives the step and has no place. */
+struct object { size_t size, offset; unsigned begin, end; };
+/* A piece of the mapping whose arrays are returned; block 0 is the first of a list in the order of addresses. */
+struct block { size_t start, size; int used, next, previous, object; };
 
-static struct block blocks[BLOCKS]; /* a list in the order of addresses; block 0 is the first */
+static struct object objects[OBJECTS];
+static int object_count, next_object;
+static unsigned now;
+static struct block blocks[BLOCKS];
 static int unused[BLOCKS], unused_count;
-static char *arena;
-static unsigned char resident[RESERVED / PIECE]; /* pieces that were handed out since their pages were last returned */
-static size_t resident_bytes, limit_bytes = SIZE_MAX;
+static char *returned, *planned; /* the two mappings */
+static unsigned char taken[RESERVED / PAGE]; /* pages of the planned mapping */
+static unsigned length[RESERVED / PAGE]; /* pages of the array that begins at a page of it */
+static size_t live_bytes, peak_bytes, planned_bytes, misses;
+static enum { WARMING = 0, RECORDING = 2, REPLAYING = 3 } state;
+static int steps;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int (*next_posix_memalign)(void **, size_t, size_t);
 static void (*next_free)(void *);
 static void *(*next_realloc)(void *, size_t);
 static size_t (*next_usable)(void *);
 
+static char *reserve(void) {
+    char *mapped = mmap(NULL, RESERVED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
 static void start(void) {
     next_posix_memalign = (int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign");
     next_free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
     next_realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
     next_usable = (size_t (*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
-    char *mapped = mmap(NULL, RESERVED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED) return;
-    blocks[0] = (struct block){0, RESERVED, 0, -1, -1};
+    blocks[0] = (struct block){0, RESERVED, 0, -1, -1, -1};
     for (int i = BLOCKS - 1; i > 0; i--) unused[unused_count++] = i;
-    const char *limit = getenv("ARENA_LIMIT");
-    if (limit) limit_bytes = strtoull(limit, NULL, 10);
-    arena = mapped;
+    planned = reserve();
+    returned = planned ? reserve() : NULL;
 }
 
 __attribute__((constructor)) static void initialise(void) {
@@ -55,7 +69,8 @@ __attribute__((constructor)) static void initialise(void) {
     pthread_mutex_unlock(&lock);
 }
 
-/* The smallest free block that holds the size; of equal ones the lowest. -1: none. */
+/* ---- arrays that are returned to the kernel when they are freed ---- */
+
 static int best_fit(size_t size) {
     int best = -1;
     for (int i = 0; i >= 0; i = blocks[i].next)
@@ -63,64 +78,23 @@ static int best_fit(size_t size) {
     return best;
 }
 
-static void touch(size_t first, size_t size) {
-    for (size_t piece = first / PIECE; piece <= (first + size - 1) / PIECE; piece++)
-        if (!resident[piece]) {
-            resident[piece] = 1;
-            resident_bytes += PIECE;
-        }
-}
-
-/* Return the pages of a free block's resident pieces. */
-static void release(int i) {
-    size_t first = (blocks[i].start + PIECE - 1) / PIECE, end = (blocks[i].start + blocks[i].size) / PIECE;
-    for (size_t piece = first; piece < end; piece++) {
-        size_t stop = piece;
-        while (stop < end && resident[stop]) resident[stop++] = 0;
-        if (stop == piece) continue;
-        madvise(arena + piece * PIECE, (stop - piece) * PIECE, MADV_DONTNEED);
-        resident_bytes -= (stop - piece) * PIECE;
-        piece = stop;
-    }
-}
-
-/* Free blocks from the smallest on: a large one is the likeliest to be asked for again. */
-static void stay_below_limit(void) {
-    for (size_t size = LARGE; resident_bytes > limit_bytes && size < RESERVED; size *= 2)
-        for (int i = 0; i >= 0 && resident_bytes > limit_bytes; i = blocks[i].next)
-            if (!blocks[i].used && blocks[i].size < size && blocks[i].next >= 0) release(i);
-    if (resident_bytes > limit_bytes)
-        for (int i = 0; i >= 0; i = blocks[i].next)
-            if (!blocks[i].used && blocks[i].next < 0 && resident_bytes > limit_bytes) {
-                /* the free space at the end: only what was touched of it, which lies at its start */
-                size_t piece = (blocks[i].start + PIECE - 1) / PIECE, stop = piece;
-                while (stop < RESERVED / PIECE && resident[stop]) resident[stop++] = 0;
-                if (stop > piece) madvise(arena + piece * PIECE, (stop - piece) * PIECE, MADV_DONTNEED);
-                resident_bytes -= (stop - piece) * PIECE;
-            }
-}
-
-static void *take(size_t size) {
-    size = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+static void *take_returned(size_t size, int object) {
     int found = best_fit(size);
     if (found < 0 || (blocks[found].size > size && !unused_count)) return NULL;
     if (blocks[found].size > size) {
         int rest = unused[--unused_count];
-        blocks[rest] = (struct block){blocks[found].start + size, blocks[found].size - size, 0, blocks[found].next, found};
+        blocks[rest] = (struct block){blocks[found].start + size, blocks[found].size - size, 0, blocks[found].next, found, -1};
         if (blocks[rest].next >= 0) blocks[blocks[rest].next].previous = rest;
         blocks[found].next = rest;
         blocks[found].size = size;
     }
     blocks[found].used = 1;
-    touch(blocks[found].start, size);
-    if (resident_bytes > limit_bytes) stay_below_limit();
-    return arena + blocks[found].start;
+    blocks[found].object = object;
+    return returned + blocks[found].start;
 }
 
-static int owned(const void *pointer) { return arena && (const char *)pointer >= arena && (const char *)pointer < arena + RESERVED; }
-
 static int block_of(const void *pointer) {
-    size_t start_of = (size_t)((const char *)pointer - arena);
+    size_t start_of = (size_t)((const char *)pointer - returned);
     int i = 0;
     while (i >= 0 && blocks[i].start != start_of) i = blocks[i].next;
     return i;
@@ -133,48 +107,148 @@ static void join(int left, int right) {
     unused[unused_count++] = right;
 }
 
-static void give_back(void *pointer) {
-    int i = block_of(pointer);
-    if (i < 0) return;
+static void give_back(int i) {
+    madvise(returned + blocks[i].start, blocks[i].size, MADV_DONTNEED);
+    live_bytes -= blocks[i].size;
+    if (state == RECORDING && blocks[i].object >= 0) objects[blocks[i].object].end = ++now;
     blocks[i].used = 0;
     if (blocks[i].next >= 0 && !blocks[blocks[i].next].used) join(i, blocks[i].next);
     if (blocks[i].previous >= 0 && !blocks[blocks[i].previous].used) join(blocks[i].previous, i);
 }
 
+/* ---- the plan: large arrays first, each at the lowest place that is free for its whole life ---- */
+
+static int larger(const void *left, const void *right) {
+    size_t a = objects[*(const int *)left].size, b = objects[*(const int *)right].size;
+    return a == b ? *(const int *)left - *(const int *)right : (a < b) - (a > b);
+}
+
+static void place(int object, int *placed, int count) {
+    /* placed is in the order of offsets */
+    size_t offset = 0;
+    int at = 0;
+    for (int i = 0; i < count; i++) {
+        struct object *other = &objects[placed[i]];
+        if (other->end < objects[object].begin || other->begin > objects[object].end) continue;
+        if (other->offset >= offset + objects[object].size) break;
+        if (other->offset + other->size > offset) offset = other->offset + other->size;
+    }
+    objects[object].offset = offset;
+    if (offset + objects[object].size > planned_bytes) planned_bytes = offset + objects[object].size;
+    while (at < count && objects[placed[at]].offset <= offset) at++;
+    memmove(placed + at + 1, placed + at, (size_t)(count - at) * sizeof *placed);
+    placed[at] = object;
+}
+
+static void make_plan(void) {
+    static int order[OBJECTS], placed[OBJECTS];
+    int count = 0;
+    for (int i = 0; i < object_count; i++)
+        if (objects[i].end) order[count++] = i;
+    qsort(order, (size_t)count, sizeof *order, larger);
+    for (int i = 0; i < count; i++) place(order[i], placed, i);
+}
+
+static int is_free(size_t page, size_t pages) { return memchr(taken + page, 1, pages) == NULL; }
+
+/* The next array of the plan of this size, if its place is free. */
+static void *take_planned(size_t size) {
+    for (int i = next_object; i < object_count && i < next_object + NEARBY; i++) {
+        if (objects[i].size != size) continue;
+        next_object = i + 1;
+        size_t page = objects[i].offset / PAGE, pages = size / PAGE;
+        if (!objects[i].end || !is_free(page, pages)) return NULL;
+        memset(taken + page, 1, pages);
+        length[page] = (unsigned)pages;
+        return planned + objects[i].offset;
+    }
+    return NULL;
+}
+
+/* ---- what the program calls ---- */
+
+/* Begin a step of training: every step asks for the same arrays in the same order. */
+void arena_step(void) {
+    pthread_mutex_lock(&lock);
+    if (state == RECORDING) make_plan();
+    steps++;
+    state = steps == 2 ? RECORDING : steps > 2 ? REPLAYING : WARMING;
+    next_object = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Bytes of large arrays: now, at their highest so far, and of the plan; and the requests that had no place in the plan. */
+void arena_counts(size_t *counts) {
+    counts[0] = live_bytes, counts[1] = peak_bytes, counts[2] = planned_bytes, counts[3] = misses;
+}
+
+static void *take(size_t size) {
+    size = (size + PAGE - 1) & ~(PAGE - 1);
+    void *found = state == REPLAYING ? take_planned(size) : NULL;
+    if (!found) {
+        int object = state == RECORDING && object_count < OBJECTS ? object_count++ : -1;
+        if (object >= 0) objects[object] = (struct object){size, 0, ++now, 0};
+        if (state == REPLAYING) misses++;
+        found = take_returned(size, object);
+    }
+    if (found) live_bytes += size;
+    if (live_bytes > peak_bytes) peak_bytes = live_bytes;
+    return found;
+}
+
+static int in(const void *pointer, const char *mapping) {
+    return mapping && (const char *)pointer >= mapping && (const char *)pointer < mapping + RESERVED;
+}
+
+static size_t page_of(const void *pointer) { return (size_t)((const char *)pointer - planned) / PAGE; }
+
+static size_t size_of(const void *pointer) {
+    if (in(pointer, planned)) return length[page_of(pointer)] * PAGE;
+    int i = block_of(pointer);
+    return i < 0 ? 0 : blocks[i].size;
+}
+
 int posix_memalign(void **pointer, size_t alignment, size_t size) {
     if (!next_posix_memalign) initialise();
-    if (arena && size >= LARGE && alignment <= ALIGNMENT) {
+    if (returned && size >= LARGE && size < RESERVED && alignment <= PAGE) {
         pthread_mutex_lock(&lock);
-        void *taken = take(size);
+        void *found = take(size);
         pthread_mutex_unlock(&lock);
-        if (taken) return *pointer = taken, 0;
+        if (found) return *pointer = found, 0;
     }
     return next_posix_memalign(pointer, alignment, size);
 }
 
 void free(void *pointer) {
     if (!pointer) return;
-    if (owned(pointer)) {
+    if (in(pointer, planned)) {
         pthread_mutex_lock(&lock);
-        give_back(pointer);
+        size_t page = page_of(pointer);
+        memset(taken + page, 0, length[page]);
+        live_bytes -= length[page] * PAGE;
         pthread_mutex_unlock(&lock);
-        return;
+    } else if (in(pointer, returned)) {
+        pthread_mutex_lock(&lock);
+        int i = block_of(pointer);
+        if (i >= 0) give_back(i);
+        pthread_mutex_unlock(&lock);
+    } else {
+        if (!next_free) initialise();
+        next_free(pointer);
     }
-    if (!next_free) initialise();
-    next_free(pointer);
 }
 
 size_t malloc_usable_size(void *pointer) {
-    if (!owned(pointer)) return next_usable ? next_usable(pointer) : 0;
+    if (!in(pointer, planned) && !in(pointer, returned)) return next_usable ? next_usable(pointer) : 0;
     pthread_mutex_lock(&lock);
-    int i = block_of(pointer);
+    size_t size = size_of(pointer);
     pthread_mutex_unlock(&lock);
-    return i < 0 ? 0 : blocks[i].size;
+    return size;
 }
 
 void *realloc(void *pointer, size_t size) {
     if (!next_realloc) initialise();
-    if (!owned(pointer)) return next_realloc(pointer, size);
+    if (!in(pointer, planned) && !in(pointer, returned)) return next_realloc(pointer, size);
     size_t old = malloc_usable_size(pointer);
     void *moved = next_realloc(NULL, size);
     if (moved) {

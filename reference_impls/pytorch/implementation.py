@@ -28,6 +28,7 @@ from reference_impls.loop import Built
 from reference_impls.normalisation import open_synchroniser
 from reference_impls.precisions import LOSS_SCALE
 from reference_impls.pytorch import arithmetic, loading
+from reference_impls.pytorch.at_once import UpdateAtOnce
 from reference_impls.pytorch.exchange import GradientExchange, broadcast, distributed_data_parallel
 from reference_impls.pytorch.models import MODELS
 from reference_impls.pytorch.normalisation import synchronise
@@ -113,13 +114,17 @@ class PyTorchImplementation(Implementation):
             self._exchange = GradientExchange(world, self._model, settings, synchroniser)
 
     def follow(self, request: Request) -> None:
-        """Train by the request's schedule of recomputation from now on. Evaluation takes no more samples at once than training."""
+        """Train by the request's schedule of recomputation from now on, and update each weight at once.
+
+        Evaluation takes no more samples at once than training.
+        """
         if request.parallel.ranks > 1 or request.recomputation is None:
             raise ContractError("several ranks follow no schedule of recomputation; leave --memory-budget out.")
         if request.precision not in (FLOAT32, TF32):
             raise ContractError("a schedule of recomputation computes in no 16-bit type; leave --memory-budget or --precision out.")
         parts = blocks(self._model, [(first, last) for first, last in request.recomputation.blocks])
-        self._scheduled = ScheduledStep(parts, [(action, block) for action, block in request.recomputation.actions])
+        self._scheduled = ScheduledStep(parts, request.recomputation.actions)
+        UpdateAtOnce(self._optimizer)  # after which optimizer.step() finds no gradients
         self._evaluated_at_once = request.global_batch_size
 
     def recomputed(self) -> Optional[Dict[str, Any]]:
@@ -128,7 +133,7 @@ class PyTorchImplementation(Implementation):
             return None
         counts, is_timed = self._scheduled.counts, self._device.type == "cpu"
         times = {"passes_s": counts.passes_s if is_timed else None, "again_s": counts.again_s if is_timed else None}
-        runs = {"forwards": counts.forwards, "backwards": counts.backwards, "spilled_bytes": 0}
+        runs = {"forwards": counts.forwards, "backwards": counts.backwards, "operations_again": counts.operations_again, "spilled_bytes": 0}
         return dict(runs, blocks=self._scheduled.blocks, **times)
 
     def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:

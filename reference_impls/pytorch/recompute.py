@@ -1,54 +1,63 @@
 """Training steps that follow a schedule of recomputation, with the gradients of ordinary training bit for bit.
 
-The network is cut into blocks; a schedule is a list of (action, block), the actions as in suite.memory.schedule. A block that runs again in the same
-step draws the same dropout masks and leaves the statistics of batch normalisation alone.
+The network is cut into blocks; a schedule is a list of [action, block], the actions as in suite.memory.schedule. A block that runs again in the same
+step draws the same dropout masks and leaves the statistics of batch normalisation alone. [action, block, positions] keeps a block without the outputs
+of the operations at these positions of the trace: the backward pass computes them again when it reads them.
 """
 
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic
-from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 from torch import fx, nn
 
-ScheduleStep = Tuple[str, int]
+from reference_impls.pytorch.left_out import LeftOut, RanAgain, run_node
+
+ScheduleStep = Sequence[Any]
 Loss = Callable[[torch.Tensor], torch.Tensor]
 
 
 class Block:
-    """A range of the network's operations, in the order of its trace; ``nodes`` read the output of ``source`` and each other's."""
+    """A range of the network's operations, in the order of its trace; ``nodes`` read the output of ``source`` and each other's.
 
-    def __init__(self, nodes: Sequence[fx.Node], modules: Dict[str, nn.Module]) -> None:
-        self._nodes, self._modules = nodes, modules
+    ``first`` is the position of the first one.
+    """
+
+    def __init__(self, nodes: Sequence[fx.Node], modules: Dict[str, nn.Module], first: int) -> None:
+        self._nodes, self._modules, self._first = nodes, modules, first
         own = set(nodes)
         sources = [argument for node in nodes for argument in node.all_input_nodes if argument not in own]
         if len(set(sources)) != 1:
             raise ValueError("the block {} reads {} tensors from outside; it must read one".format(nodes[0].name, len(set(sources))))
         self._source = sources[0]
+        self._last_use = {argument: node for node in nodes for argument in node.all_input_nodes}
         layers = [modules[str(node.target)] for node in nodes if node.op == "call_module"]
         self._normalisations = [layer for layer in layers if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
         functions = [str(getattr(node.target, "__name__", node.target)) for node in nodes if node.op == "call_function"]
         self.is_random = any(isinstance(layer, nn.modules.dropout._DropoutNd) for layer in layers) or "dropout" in " ".join(functions)
 
-    def __call__(self, value: torch.Tensor) -> torch.Tensor:
+    def __call__(self, value: torch.Tensor, left_out: Optional[LeftOut] = None) -> torch.Tensor:
         """The block's output."""
-        last_use = {argument: node for node in self._nodes for argument in node.all_input_nodes}
         known = {self._source: value}
         del value
         for node in self._nodes:
-            arguments = fx.node.map_arg(node.args, known.__getitem__)
-            options = fx.node.map_arg(node.kwargs, known.__getitem__)
-            if node.op == "call_module":
-                known[node] = self._modules[str(node.target)](*arguments, **options)
-            elif node.op == "call_method":
-                known[node] = getattr(arguments[0], str(node.target))(*arguments[1:], **options)
-            else:
-                known[node] = node.target(*arguments, **options)
-            del arguments, options
+            known[node] = run_node(node, known, self._modules)
+            if left_out is not None:
+                left_out.ran(node, known)
             for argument in node.all_input_nodes:
-                if last_use[argument] is node:
+                if self._last_use[argument] is node:
                     known.pop(argument, None)
         return known[self._nodes[-1]]
+
+    def leaving_out(self, positions: Sequence[int], ran_again: RanAgain, value: torch.Tensor) -> torch.Tensor:
+        """The block's output; autograd keeps everything but the outputs of the operations at these positions."""
+        nodes = [self._nodes[position - self._first] for position in positions]
+        left_out = LeftOut(nodes, self._modules, self.statistics_unchanged, ran_again)
+        left_out.reads(self._source, value)
+        with torch.autograd.graph.saved_tensors_hooks(left_out.pack, left_out.unpack):
+            return self(value, left_out)
 
     @contextmanager
     def statistics_unchanged(self) -> Iterator[None]:
@@ -67,15 +76,23 @@ def blocks(model: nn.Module, ranges: Sequence[Tuple[int, int]]) -> List[Block]:
     """The network's blocks; a range holds the positions of its first and last operation in the trace. Raises ValueError for one with two inputs."""
     nodes = [node for node in fx.Tracer().trace(model).nodes if node.op not in ("output", "get_attr")]
     modules = dict(model.named_modules())
-    return [Block(nodes[first : last + 1], modules) for first, last in ranges]
+    return [Block(nodes[first : last + 1], modules, first) for first, last in ranges]
 
 
 class Counts:
-    """What all steps ran: forward and backward runs of blocks; seconds in all passes, and those in blocks that had run in their step before."""
+    """What all steps ran: forward and backward runs of blocks, and operations that backward passes ran again.
+
+    Seconds in all passes, and those in what had run in its step before.
+    """
 
     def __init__(self) -> None:
-        self.forwards = self.backwards = 0
+        self.forwards = self.backwards = self.operations_again = 0
         self.passes_s = self.again_s = 0.0
+
+    def ran_again(self, operations: int, seconds: float) -> None:
+        """A backward pass ran operations again."""
+        self.operations_again += operations
+        self.again_s += seconds
 
 
 class ScheduledStep:
@@ -88,14 +105,14 @@ class ScheduledStep:
     def __call__(self, images: torch.Tensor, loss: Loss) -> float:
         """The mini-batch's loss, which ``loss`` computes from the network's output."""
         run, started = _Run(self._parts, images, loss, self.counts), monotonic()
-        for action, block in self._schedule:
-            run.take(action, block)
+        for action, block, *left_out in self._schedule:
+            run.take(action, block, left_out[0] if left_out else ())
         self.counts.passes_s += monotonic() - started
         return run.loss
 
 
 class _Root(torch.autograd.Function):
-    """An empty tensor from which a block's backward pass begins with the gradient in ``holder``.
+    """A number from which a block's backward pass begins with the gradient in ``holder``; from a tensor PyTorch would import 36 MB of SymPy.
 
     The gradient leaves the holder when it is read, and nothing else refers to it or to the block's output: autograd frees both as without blocks.
     """
@@ -103,10 +120,10 @@ class _Root(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, output: torch.Tensor, holder: List[torch.Tensor]) -> torch.Tensor:
         ctx.holder = holder
-        return output.new_empty(0)
+        return output.new_zeros(())
 
     @staticmethod
-    def backward(ctx: Any, empty: torch.Tensor) -> Tuple[torch.Tensor, None]:
+    def backward(ctx: Any, one: torch.Tensor) -> Tuple[torch.Tensor, None]:
         return ctx.holder.pop(), None
 
 
@@ -122,14 +139,14 @@ class _Run:
         self._current: Any = images
         self.loss = float("nan")
 
-    def take(self, action: str, block: int) -> None:
+    def take(self, action: str, block: int, left_out: Sequence[int]) -> None:
         """Execute one step of the schedule."""
         if action == "restore":
             self._current = self._inputs[block].detach()
         elif action == "backward":
             self._backward(block)
         elif action == "keep":
-            self._keep(block)
+            self._keep(block, left_out)
         else:
             if action == "checkpoint":
                 self._inputs.setdefault(block, self._current)
@@ -137,11 +154,11 @@ class _Run:
             with torch.no_grad():
                 self._current = self._forward(block, value)
 
-    def _keep(self, block: int) -> None:
+    def _keep(self, block: int, left_out: Sequence[int]) -> None:
         value, self._current = self._current.detach().requires_grad_(block > 0), None
         self._inputs[block] = value
         with torch.enable_grad():
-            output = self._forward(block, value)
+            output = self._forward(block, value, left_out)
             if block == len(self._parts) - 1:
                 output = self._roots[block] = self._loss_of(output)
                 self.loss = output.item()
@@ -150,21 +167,22 @@ class _Run:
                 self._roots[block] = _Root.apply(output, self._holders[block])
         self._current = output.detach()
 
-    def _forward(self, block: int, value: torch.Tensor) -> torch.Tensor:
+    def _forward(self, block: int, value: torch.Tensor, left_out: Sequence[int] = ()) -> torch.Tensor:
         part = self._parts[block]
+        run = partial(part.leaving_out, left_out, self._counts.ran_again) if left_out else part
         self._counts.forwards += 1
         if block >= self._started:
             self._started = block + 1
             if part.is_random:
                 self._random[block] = torch.get_rng_state()
-            return part(value)
+            return run(value)
         started = monotonic()
         before = torch.get_rng_state() if part.is_random else None
         if part.is_random:
             torch.set_rng_state(self._random[block])
         try:
             with part.statistics_unchanged():
-                return part(value)
+                return run(value)
         finally:
             if before is not None:
                 torch.set_rng_state(before)
@@ -176,7 +194,7 @@ class _Run:
         root, value = self._roots.pop(block), self._inputs.pop(block)
         if block < len(self._parts) - 1:
             self._holders.pop(block).append(self._gradients.pop())
-        root.backward(None if block == len(self._parts) - 1 else root.detach())
+        root.backward()
         if value.grad is not None:
             self._gradients.append(value.grad)
             value.grad = None

@@ -13,7 +13,10 @@ from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.machine.system import cpu_model
+from suite.memory.chain import updated_at_once
+from suite.memory.elsewhere import CARD_BYTES_PER_S, DISK_BYTES_PER_S, in_bfloat16, on_storage
 from suite.memory.kept_parts import kept_parts
+from suite.memory.operation_times import known_times, measure_times
 from suite.memory.paper_tables import LIMIT, Cell, cells, published
 from suite.memory.planning import STATE_WORDS, Plan, Workplace, plan
 from suite.memory.resident import measure, resident
@@ -46,7 +49,7 @@ def plan_command(
     pixels = network.image[1] if image is None else image
     if pixels < 1:
         raise SuiteError(f"A picture of {pixels}x{pixels} has no pixels", f"{network.title} usually takes --image {network.image[1]}")
-    made = plan(Workplace(network, pixels, optimizer, resident()), batch, _budget(budget))
+    made = plan(Workplace(network, pixels, optimizer, resident(), times=known_times(network, pixels)), batch, _budget(budget))
     if json:
         print_json("memory-plan", _as_dict(made))
     else:
@@ -68,6 +71,20 @@ def framework() -> None:
     """Measure the resident size of PyTorch's environment on this machine; `suite memory plan` uses it from then on."""
     found = measure()
     print(f"PyTorch's process takes {write_size(found.size_bytes)} before any weight of the network ({found.source}).")
+
+
+@app.command()
+def times(
+    model: Annotated[str, typer.Argument(help="A stored network (resnet152, workload-mobilenetv3, …) or one of torchvision's by name.")],
+    batch: Annotated[int, typer.Option(help="Mini-batch size.")] = 8,
+    image: Annotated[int | None, typer.Option(help="Width and height of the pictures (default: the network's usual ones).")] = None,
+) -> None:
+    """Measure CPU times of a network's operations on this machine; `suite memory plan` uses them from then on for pictures of this size."""
+    network = network_named(model)
+    pixels = network.image[1] if image is None else image
+    found = measure_times(network, pixels, batch)
+    forward, backward = sum(found.forward), sum(found.backward)
+    print(f"{network.title}, {batch} pictures of {pixels}x{pixels}, one thread: {forward:.3g} s forward and {backward:.3g} s backward per picture.")
 
 
 @app.command()
@@ -153,6 +170,20 @@ def _plan_lines(made: Plan) -> Iterator[str]:
     yield from (f"    {block.name:24}{write_size(block.kept_bytes):>9}" for block in made.blocks)
     yield ""
     yield from _verdict(made)
+    yield from _elsewhere_lines(made)
+
+
+def _elsewhere_lines(made: Plan) -> Iterator[str]:
+    """Activations in bfloat16 or on storage: what that would take, without recomputation."""
+    blocks, fixed = updated_at_once(made.blocks), made.workplace.fixed_bytes
+    halved, stored = in_bfloat16(blocks), on_storage(blocks)
+    yield ""
+    yield f"Without recomputation, activations kept in bfloat16: {write_size(fixed + halved.peak_bytes)} at once; other gradients, no run does this."
+    moved, card, disk = write_size(stored.spilled_bytes), stored.seconds(CARD_BYTES_PER_S), stored.seconds(DISK_BYTES_PER_S)
+    yield (
+        f"Without recomputation, activations kept on storage: {write_size(fixed + stored.peak_bytes)} at once; {moved} are written and read in each "
+        f"step, in {card:.0f} s on an SD card of class 10, {disk:.1f} s on an NVMe disk of 1 GB/s; no run does this."
+    )
 
 
 def _verdict(made: Plan) -> Iterator[str]:
@@ -168,10 +199,10 @@ def _verdict(made: Plan) -> Iterator[str]:
     if made.largest_image is not None:
         yield f"The largest picture at this mini-batch is {made.largest_image}x{made.largest_image}."
     if not made.fits and made.schedule is not None and made.planned_bytes is not None:
-        cost = made.schedule.cost
+        cost, times = made.schedule.cost, "estimated" if made.workplace.times is None else "measured"
         yield (
             f"With recomputation it fits: schedule {made.schedule.schedule.name}, {write_size(made.planned_bytes)}, recompute factor "
-            f"{cost.recompute_factor:.2f} ({made.schedule.schedule.forwards} forward runs of {len(made.blocks)} blocks)."
+            f"{cost.recompute_factor:.2f} by {times} times ({made.schedule.schedule.forwards} forward runs of {len(made.blocks)} blocks)."
         )
 
 
@@ -188,9 +219,11 @@ def _as_dict(made: Plan) -> dict[str, object]:
     }
     names = ("weight_bytes", "buffer_bytes", "gradient_bytes", "state_bytes", "activation_bytes", "transient_bytes", "peak_bytes", "planned_bytes")
     values |= {name: getattr(made, name) for name in (*names, "fits", "largest_batch", "largest_image")}
+    for name, elsewhere in (("bfloat16", in_bfloat16(updated_at_once(made.blocks))), ("storage", on_storage(updated_at_once(made.blocks)))):
+        values[name] = {"planned_bytes": where.fixed_bytes + elsewhere.peak_bytes, "spilled_bytes": elsewhere.spilled_bytes}
     values["blocks"] = [asdict(block) for block in made.blocks]
     if made.schedule is not None:
-        steps = [[step.action.value, step.block] for step in made.schedule.schedule.steps]
+        steps = [step.as_list for step in made.schedule.schedule.steps]
         values["schedule"] = {"name": made.schedule.schedule.name, **asdict(made.schedule.cost), "steps": steps}
     return values
 

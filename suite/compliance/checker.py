@@ -189,9 +189,22 @@ def _type_recomputation(planned: Recomputation | None) -> None:
         raise TypeError("recomputation: budget_bytes and planned_bytes must be whole numbers above zero")
     if not is_number(planned.planned_factor) or not isinstance(planned.schedule, str) or len(planned.schedule) > MAX_NAME_LENGTH:
         raise TypeError(f"recomputation: planned_factor must be a number, and schedule a text of {MAX_NAME_LENGTH} characters at most")
-    for name, rows, kinds in (("blocks", planned.blocks, (int, int)), ("actions", planned.actions, (str, int))):
-        if not isinstance(rows, list) or len(rows) > MAX_ACTIONS or not all(_is_pair(row, kinds) for row in rows):
-            raise TypeError(f"recomputation.{name} must be a list of {MAX_ACTIONS} pairs at most")
+    for name, rows, is_row in (("blocks", planned.blocks, _is_range), ("actions", planned.actions, _is_action)):
+        if not isinstance(rows, list) or len(rows) > MAX_ACTIONS or not all(is_row(row) for row in rows):
+            raise TypeError(f"recomputation.{name} must be a list of {MAX_ACTIONS} at most, each as `suite run` writes them")
+
+
+def _is_range(row: object) -> bool:
+    return _is_pair(row, (int, int))
+
+
+def _is_action(row: object) -> bool:
+    """Whether it is [action, block], or that with a list of positions."""
+    if not isinstance(row, list) or not _is_pair(row[:2], (str, int)):
+        return False
+    rest = row[2:]
+    positions = len(rest) == 1 and isinstance(rest[0], list) and 0 < len(rest[0]) <= MAX_ACTIONS and all(type(each) is int for each in rest[0])
+    return not rest or positions
 
 
 def _is_pair(row: object, kinds: tuple[type, type]) -> bool:

@@ -1,25 +1,32 @@
-"""A network as a chain of blocks, each with its time and memory: what schedules of recomputation are planned on.
-
-Which tensors PyTorch keeps for the backward pass follows from its derivative formulas (tools/autograd/derivatives.yaml): a convolution and a linear
-layer keep their input, batch normalisation its input, ReLU its output, max-pooling its input and int64 indices, dropout a mask. Tests compare the
-sums with what autograd's hooks report.
-"""
+"""A network as a chain of blocks, each with its time and memory: what schedules of recomputation are planned on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from suite.memory.leaving_out import Choice, choices
 from suite.memory.network import Network
+from suite.memory.peaks import backward_peak, forward_peak, kept_of, lives
 from suite.memory.shapes import Shaped, shapes
+from suite.memory.tensors import VIEWS, Tensors, tensors
 
 WORD_BYTES = 4
 MACS_PER_WORD = 30
 """Time of writing one element in a normalisation or addition, in multiply-adds of a convolution; an estimate where no times were measured."""
 
-VIEWS = frozenset({"flatten", "identity"})
-KEEPS_INPUT = frozenset({"conv", "linear", "batch_norm", "max_pool", "avg_pool", "hardswish", "hardsigmoid", "silu", "gelu", "relu6", "mul"})
-KEEPS_OUTPUT = frozenset({"relu", "sigmoid", "tanh"})
-SHARES_GRADIENT = frozenset({"add", "flatten", "identity"})
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A way to keep a block without some outputs, which its backward pass computes again; sizes and time as in :class:`Block`.
+
+    ``positions`` are those of the operations that run again, ``time`` is theirs.
+    """
+
+    positions: tuple[int, ...]
+    kept_bytes: int
+    forward_bytes: int
+    backward_bytes: int
+    time: float
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,7 @@ class Block:
     ``kept_bytes``: what the block keeps for its backward pass with its output, without its input. ``forward_bytes``: what its forward pass needs
     beyond that at its highest; ``forward_alone_bytes``: the highest with nothing kept, output included. ``backward_bytes``: the highest of its
     backward pass, gradients of output and input and what it kept included. ``first`` and ``last`` are positions in the network's operations.
+    ``options`` are ways to keep less, the one that saves most last.
     """
 
     name: str
@@ -43,54 +51,40 @@ class Block:
     gradient_bytes: int
     forward_time: float
     backward_time: float
+    largest_gradient_bytes: int = 0
+    options: tuple[LeftOut, ...] = ()
 
 
 Chain = tuple[Block, ...]
 
 
 @dataclass(frozen=True)
-class Tensors:
-    """Who owns each operation's output: ``owner[i]`` is the first operation with the same storage (in-place operations and views share one)."""
+class Times:
+    """Times of every operation's forward and backward run for one sample, in any unit."""
 
-    shaped: tuple[Shaped, ...]
-    position: dict[str, int]
-    owner: tuple[int, ...]
-
-    def inputs(self, index: int) -> list[int]:
-        """Owners of the operation's inputs."""
-        return [self.owner[self.position[name]] for name in self.shaped[index].operation.inputs]
-
-    def keeps(self, index: int) -> list[tuple[int, int]]:
-        """What the operation keeps for its backward pass: (owner, words); an owner below 0 is a tensor of its own."""
-        entry = self.shaped[index]
-        kind = entry.operation.kind
-        kept = [(owner, self.shaped[owner].words) for owner in self.inputs(index)] if kind in KEEPS_INPUT else []
-        if kind in KEEPS_OUTPUT:
-            kept.append((self.owner[index], entry.words))
-        if kind == "max_pool":
-            kept.append((-1 - index, 2 * entry.words))
-        if kind == "dropout":
-            kept.append((-1 - index, entry.words))
-        return kept
+    forward: tuple[float, ...]
+    backward: tuple[float, ...]
 
 
-def tensors(shaped: tuple[Shaped, ...]) -> Tensors:
-    """The owners of all outputs."""
-    position = {entry.operation.name: index for index, entry in enumerate(shaped)}
-    owner: list[int] = []
-    for index, entry in enumerate(shaped):
-        operation = entry.operation
-        shares = operation.kind in VIEWS or (operation.in_place and operation.kind in ("relu", "add", "dropout"))
-        owner.append(owner[position[operation.inputs[0]]] if shares and operation.inputs else index)
-    return Tensors(shaped, position, tuple(owner))
+def estimated(table: Tensors) -> Times:
+    """Times from multiply-adds and written elements, where none were measured."""
+    forward: list[float] = []
+    backward: list[float] = []
+    for entry in table.shaped:
+        written = 0 if entry.operation.kind in VIEWS else MACS_PER_WORD * entry.words
+        is_first = any(table.shaped[owner].operation.kind == "input" for owner in table.inputs(len(forward)))
+        forward.append(float(entry.macs + written))
+        backward.append(float(entry.macs * (1 if is_first else 2) + 2 * written))
+    return Times(tuple(forward), tuple(backward))
 
 
-def chain(network: Network, height: int, width: int, batch: int) -> Chain:
-    """The chain of a network for mini-batches of ``batch`` pictures of this size."""
+def chain(network: Network, height: int, width: int, batch: int, times: Times | None = None) -> Chain:
+    """The chain of a network for mini-batches of ``batch`` pictures of this size, with measured times or estimated ones."""
     table = tensors(shapes(network, height, width))
     ends = cuts(table)
     starts = [1, *(end + 1 for end in ends[:-1])]
-    return tuple(_block(table, first, last, batch) for first, last in zip(starts, ends, strict=True))
+    known = times or estimated(table)
+    return scaled(tuple(_block(table, first, last, known) for first, last in zip(starts, ends, strict=True)), batch)
 
 
 def scaled(blocks: Chain, batch: int) -> Chain:
@@ -106,9 +100,15 @@ def scaled(blocks: Chain, batch: int) -> Chain:
             backward_bytes=block.backward_bytes * batch,
             forward_time=block.forward_time * batch,
             backward_time=block.backward_time * batch,
+            options=tuple(_scaled_option(option, batch) for option in block.options),
         )
         for block in blocks
     )
+
+
+def _scaled_option(option: LeftOut, batch: int) -> LeftOut:
+    sizes = {name: getattr(option, name) * batch for name in ("kept_bytes", "forward_bytes", "backward_bytes")}
+    return replace(option, time=option.time * batch, **sizes)
 
 
 def cuts(table: Tensors) -> list[int]:
@@ -130,29 +130,42 @@ def cuts(table: Tensors) -> list[int]:
     return [*found, count - 1]
 
 
-def _block(table: Tensors, first: int, last: int, batch: int) -> Block:
+def _block(table: Tensors, first: int, last: int, times: Times) -> Block:
     source = table.owner[table.position[table.shaped[first].operation.inputs[0]]]
     result = table.owner[last]
     parts = table.shaped[first : last + 1]
-    kept = _kept(table, first, last, source)
+    kept = kept_of(table, first, last, source)
     kept_words = sum(({result: table.shaped[result].words} | kept).values())
-    scale = batch * WORD_BYTES
-    macs = sum(part.macs for part in parts)
-    moved = sum(part.words for part in parts if part.operation.kind not in VIEWS)
     is_first = table.shaped[source].operation.kind == "input"
+    found = choices(table, first, last, source, kept, times.forward)
     return Block(
         name=_common_name(parts),
         first=first,
         last=last,
-        input_bytes=table.shaped[source].words * scale,
-        output_bytes=table.shaped[result].words * scale,
-        kept_bytes=kept_words * scale,
-        forward_bytes=(_forward_peak(table, first, last, source, kept) - kept_words) * scale,
-        forward_alone_bytes=_forward_peak(table, first, last, source, {}) * scale,
-        backward_bytes=_backward_peak(table, first, last, source, kept, is_first) * scale,
+        input_bytes=table.shaped[source].words * WORD_BYTES,
+        output_bytes=table.shaped[result].words * WORD_BYTES,
+        kept_bytes=kept_words * WORD_BYTES,
+        forward_bytes=(forward_peak(table, first, last, source, kept) - kept_words) * WORD_BYTES,
+        forward_alone_bytes=forward_peak(table, first, last, source, {}) * WORD_BYTES,
+        backward_bytes=backward_peak(table, first, last, source, lives(table, first, last, kept), is_first) * WORD_BYTES,
         gradient_bytes=sum(part.operation.parameters for part in parts) * WORD_BYTES,
-        forward_time=float((macs + MACS_PER_WORD * moved) * batch),
-        backward_time=float((macs * (1 if is_first else 2) + 2 * MACS_PER_WORD * moved) * batch),
+        largest_gradient_bytes=max(part.operation.parameters for part in parts) * WORD_BYTES,
+        forward_time=sum(times.forward[first : last + 1]),
+        backward_time=sum(times.backward[first : last + 1]),
+        options=tuple(_option(table, first, last, source, choice, times) for choice in found),
+    )
+
+
+def _option(table: Tensors, first: int, last: int, source: int, choice: Choice, times: Times) -> LeftOut:
+    result = table.owner[last]
+    kept_words = sum(({result: table.shaped[result].words} | choice.kept).values())
+    is_first = table.shaped[source].operation.kind == "input"
+    return LeftOut(
+        positions=choice.positions,
+        kept_bytes=kept_words * WORD_BYTES,
+        forward_bytes=(forward_peak(table, first, last, source, choice.kept) - kept_words) * WORD_BYTES,
+        backward_bytes=backward_peak(table, first, last, source, choice.there, is_first) * WORD_BYTES,
+        time=sum(times.forward[position] for position in choice.positions),
     )
 
 
@@ -167,57 +180,6 @@ def _common_name(parts: Sequence[Shaped]) -> str:
     return ".".join(common or paths[0])
 
 
-def _kept(table: Tensors, first: int, last: int, source: int) -> dict[int, int]:
-    kept = dict(item for index in range(first, last + 1) for item in table.keeps(index))
-    kept.pop(source, None)
-    return kept
-
-
-def _forward_peak(table: Tensors, first: int, last: int, source: int, kept: dict[int, int]) -> int:
-    """Most words alive at once while the block runs forward, its input not counted."""
-    last_use = {owner: index for index in range(first, last + 1) for owner in table.inputs(index)}
-    last_use[table.owner[last]] = last + 1
-    alive: dict[int, int] = {}
-    peak = 0
-    for index in range(first, last + 1):
-        alive[table.owner[index]] = table.shaped[table.owner[index]].words
-        alive.update({owner: words for owner, words in table.keeps(index) if owner in kept})
-        alive.pop(source, None)
-        peak = max(peak, sum(alive.values()))
-        alive = {owner: words for owner, words in alive.items() if owner in kept or last_use.get(owner, -1) > index}
-    return peak
-
-
-def _backward_peak(table: Tensors, first: int, last: int, source: int, kept: dict[int, int], is_first: bool) -> int:
-    """Most words alive at once while the block runs backward: what it kept, and the gradients."""
-    keepers = {owner: min(i for i in range(first, last + 1) if any(owner == o for o, _ in table.keeps(i))) for owner in kept}
-    gradients: dict[int, int] = {last: table.shaped[last].words}
-    peak = 0
-    for index in range(last, first - 1, -1):
-        mine = gradients.pop(index, 0)
-        operation = table.shaped[index].operation
-        targets = [table.position[name] for name in operation.inputs]
-        made = {t: table.shaped[t].words for t in targets if not (is_first and table.owner[t] == source)}
-        if operation.kind in SHARES_GRADIENT:
-            made = dict(list(made.items())[:1]) if mine else made  # an addition hands its gradient on without a copy
-            shared, mine = mine, 0
-            peak = max(peak, _alive(kept, keepers, index) + sum(gradients.values()) + shared)
-        else:
-            fresh = sum(words for target, words in made.items())
-            peak = max(peak, _alive(kept, keepers, index) + sum(gradients.values()) + mine + fresh)
-        for target in targets:
-            if target in made:
-                gradients[target] = made[target]
-            elif operation.kind in SHARES_GRADIENT:
-                gradients.setdefault(target, 0)
-    return peak
-
-
-def _alive(kept: dict[int, int], keepers: dict[int, int], index: int) -> int:
-    """Words of what was kept that the operation at ``index``, or one before it, still reads."""
-    return sum(words for owner, words in kept.items() if keepers[owner] <= index)
-
-
 def kept_words(network: Network, height: int, width: int) -> int:
     """Words that one sample leaves for the backward pass, the picture itself included."""
     table = tensors(shapes(network, height, width))
@@ -227,3 +189,16 @@ def kept_words(network: Network, height: int, width: int) -> int:
 def gradients_after(blocks: Chain) -> list[int]:
     """Bytes of the gradients of the weights of block ``i`` and all later ones, for every i: what is there after its backward pass."""
     return list(accumulate(block.gradient_bytes for block in reversed(blocks)))[::-1]
+
+
+def updated_at_once(blocks: Chain) -> Chain:
+    """The chain where each weight is updated as soon as its gradient is there, which is freed then: no gradients gather.
+
+    The largest layer's gradient is counted in its block's backward pass.
+    """
+    return tuple(_updated(block) for block in blocks)
+
+
+def _updated(block: Block) -> Block:
+    options = tuple(replace(option, backward_bytes=option.backward_bytes + block.largest_gradient_bytes) for option in block.options)
+    return replace(block, backward_bytes=block.backward_bytes + block.largest_gradient_bytes, gradient_bytes=0, options=options)

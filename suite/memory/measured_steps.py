@@ -37,20 +37,23 @@ def measured_steps(network: str, image: int, batch: int, blocks: Chain, schedule
         "threads": 1,
         "seed": 1,
         "blocks": [[block.first, block.last] for block in blocks],
-        "schedule": [[step.action.value, step.block] for step in schedule.steps],
+        "schedule": [step.as_list for step in schedule.steps],
     }
     answers = answers_of("reference_impls.pytorch.memory_steps", request, "\n" * (steps + 1), f"Training {network} with the schedule {schedule.name}")
     return tuple(MeasuredStep(answer["cpu_s"], answer["VmHWM"]) for answer in answers[2:])
 
 
-def answers_of(module: str, request: object, lines: str, what: str) -> list[dict[str, Any]]:
-    """What a program of the reference implementation answers, a line of JSON each. Raises SuiteError, beginning with ``what``, if it fails."""
+def answers_of(module: str, request: object, lines: str, what: str, in_budget: bool = True) -> list[dict[str, Any]]:
+    """What a program of the reference implementation answers, a line of JSON each. Raises SuiteError, beginning with ``what``, if it fails.
+
+    ``in_budget``: it returns freed memory to the kernel, which costs time.
+    """
     environment = find(load_framework(FRAMEWORK))
     with tempfile.TemporaryDirectory(prefix="memory-") as scratch:
         path = Path(scratch) / "request.json"
         path.write_text(json.dumps(request), encoding="utf-8")
         command = [str(environment.interpreter), "-m", module, str(path)]
-        variables = child_environment(1, in_budget=True)
+        variables = child_environment(1, in_budget=in_budget)
         done = subprocess.run(command, cwd=repository_root(), env=variables, input=lines, capture_output=True, text=True, timeout=SECONDS)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"it was killed (exit code {done.returncode}): too little memory"])[-1]

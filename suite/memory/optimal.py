@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.memory import schedulers
-from suite.memory.chain import Chain, gradients_after
+from suite.memory.chain import Block, Chain, LeftOut, gradients_after
 from suite.memory.schedule import Action, Cost, Schedule, Step, simulate
 
 SLOTS = 500
@@ -19,7 +19,7 @@ SLOTS = 500
 
 Vector = NDArray[np.float64]
 KEPT = -1
-"""Choice of a pair of blocks: keep everything of its first block. Another value is the next checkpoint."""
+"""Choice of a pair of blocks: keep everything of its first block; one less, and so on: its options. Another value is the next checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,13 @@ class _Table:
         return int(np.ceil(size_bytes / self.size - 1e-9))
 
     def _fill(self, first: int, last: int) -> None:
-        best = self._keep(first, last)
+        best = self._keep(first, last, self.blocks[first])
         choice = np.full(self.slots + 1, KEPT, dtype=np.int16)
+        for number, option in enumerate(self.blocks[first].options):
+            found = self._keep(first, last, option)
+            better = found < best
+            best = np.where(better, found, best)
+            choice[better] = KEPT - 1 - number
         transient, forward = 0, 0.0
         for far in range(first + 1, last + 1):
             transient = max(transient, self._alone(first, far - 1, last))
@@ -103,13 +108,13 @@ class _Table:
             choice[better] = far
         self.time[first, last], self.choice[first, last] = best, choice
 
-    def _keep(self, first: int, last: int) -> Vector:
-        """Least times when everything of the first block is kept."""
+    def _keep(self, first: int, last: int, way: Block | LeftOut) -> Vector:
+        """Least times when the first block is kept in this way."""
         block = self.blocks[first]
         after = self._gradient(last) + self.weights[last + 1]
-        needed = max(after + block.kept_bytes + block.forward_bytes, block.backward_bytes + self.weights[first])
-        own = block.forward_time + block.backward_time
-        rest = np.zeros(self.slots + 1) if first == last else self._with_less(self.time[first + 1, last], self.rounded(block.kept_bytes))
+        needed = max(after + way.kept_bytes + way.forward_bytes, way.backward_bytes + self.weights[first])
+        own = block.forward_time + block.backward_time + (way.time if isinstance(way, LeftOut) else 0)
+        rest = np.zeros(self.slots + 1) if first == last else self._with_less(self.time[first + 1, last], self.rounded(way.kept_bytes))
         times: Vector = own + rest
         times[: min(self.rounded(needed), self.slots + 1)] = np.inf
         return times
@@ -132,9 +137,10 @@ class _Table:
     def steps(self, first: int, last: int, left: int) -> list[Step]:
         """The steps of the least time."""
         far = int(self.choice[first, last][left])
-        if far == KEPT:
-            inner = [] if first == last else self.steps(first + 1, last, left - self.rounded(self.blocks[first].kept_bytes))
-            return [Step(Action.KEEP, first), *inner, Step(Action.BACKWARD, first)]
+        if far <= KEPT:
+            way = self.blocks[first] if far == KEPT else self.blocks[first].options[KEPT - 1 - far]
+            inner = [] if first == last else self.steps(first + 1, last, left - self.rounded(way.kept_bytes))
+            return [Step(Action.KEEP, first, way.positions if isinstance(way, LeftOut) else ()), *inner, Step(Action.BACKWARD, first)]
         run = [Step(Action.CHECKPOINT, first), *(Step(Action.SKIP, number) for number in range(first + 1, far))]
         later = self.steps(far, last, left - self.rounded(self.blocks[far].input_bytes))
         return [*run, *later, Step(Action.RESTORE, first), *self.steps(first, far - 1, left)]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from suite.errors import SuiteError
-from suite.memory.chain import WORD_BYTES, Chain, chain, scaled
+from suite.memory.chain import WORD_BYTES, Chain, Times, chain, scaled, updated_at_once
 from suite.memory.network import Network
 from suite.memory.optimal import Planned, fastest, least_bytes
 from suite.memory.resident import Resident
@@ -22,13 +22,17 @@ MAX_IMAGE = 4096
 
 @dataclass(frozen=True)
 class Workplace:
-    """What is planned: a network, the size of its pictures, the optimizer, the framework's resident size and what the data pipeline keeps."""
+    """What is planned: a network, the size of its pictures, the optimizer, the framework's resident size and what the data pipeline keeps.
+
+    ``times`` are measured ones of this picture size; without them a schedule's times are estimated.
+    """
 
     network: Network
     image: int
     optimizer: str
     framework: Resident
     pipeline_bytes: int = 0
+    times: Times | None = None
 
     @property
     def fixed_bytes(self) -> int:
@@ -58,7 +62,8 @@ class Plan:
     """A plan for one mini-batch size. ``peak_bytes`` is the highest memory without recomputation, everything included.
 
     ``activation_bytes`` is what all blocks keep for the backward pass, ``transient_bytes`` what the highest moment needs beyond it. ``schedule`` is
-    the fastest that fits; None if none does. ``largest_batch`` and ``largest_image`` fit without recomputation; None if not even the smallest does.
+    the fastest that fits, with each weight updated as soon as its gradient is there; None if none does. ``largest_batch`` and ``largest_image`` fit
+    without recomputation; None if not even the smallest does.
     """
 
     workplace: Workplace
@@ -92,11 +97,11 @@ def plan(workplace: Workplace, batch: int, budget_bytes: int, options: Options =
     if batch < 1:
         raise SuiteError(f"A mini-batch of {batch} trains nothing", "the smallest is 1")
     network, image = workplace.network, workplace.image
-    single = chain(network, image, image, 1)
+    single = chain(network, image, image, 1, workplace.times)
     blocks = scaled(single, batch)
     free = budget_bytes - workplace.fixed_bytes
     ordinary = _ordinary(blocks)
-    best = fastest(blocks, free) if free > 0 else None
+    best = fastest(updated_at_once(blocks), free) if free > 0 else None
     if best is None and ordinary > free:
         _refuse(workplace, single, batch, budget_bytes, options)
     gradients = sum(block.gradient_bytes for block in blocks)
@@ -144,7 +149,7 @@ def _largest(fits: Callable[[int], bool], low: int, high: int, step: int) -> int
 def _refuse(workplace: Workplace, single: Chain, batch: int, budget_bytes: int, options: Options) -> None:
     """Raise the sentence for a budget that no schedule fits."""
     network = workplace.network
-    fixed, least_one = workplace.fixed_bytes, workplace.fixed_bytes + least_bytes(single)
+    fixed, least_one = workplace.fixed_bytes, workplace.fixed_bytes + least_bytes(updated_at_once(single))
     image = f"{workplace.image}x{workplace.image}"
     if budget_bytes < least_one:
         raise SuiteError(
@@ -152,8 +157,8 @@ def _refuse(workplace: Workplace, single: Chain, batch: int, budget_bytes: int, 
             f"{write_size(fixed)}, and one picture of {image} needs {write_size(least_one)} in all",
             f"give at least {options.budget} {options.named(least_one)}, or a smaller picture or network",
         )
-    batch_fits = _largest(lambda size: fastest(scaled(single, size), budget_bytes - fixed, 100) is not None, 1, batch, 1)
-    least = fixed + least_bytes(scaled(single, batch))
+    batch_fits = _largest(lambda size: fastest(updated_at_once(scaled(single, size)), budget_bytes - fixed, 100) is not None, 1, batch, 1)
+    least = fixed + least_bytes(updated_at_once(scaled(single, batch)))
     raise SuiteError(
         f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with the schedule that needs least, "
         f"more than {write_size(budget_bytes)}",

@@ -7,8 +7,9 @@ from reference_impls import contract
 from suite.catalog.frameworks import Framework
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.memory.chain import WORD_BYTES
+from suite.memory.chain import WORD_BYTES, Times
 from suite.memory.network import Network, load_network
+from suite.memory.operation_times import known_times
 from suite.memory.planning import Options, Workplace, plan
 from suite.memory.resident import Resident
 from suite.memory.sizes import write_size
@@ -33,7 +34,9 @@ class Data:
     batch_bytes: int
 
 
-def recomputation(training: contract.Request, framework: Framework, size: Resident, budget_bytes: int) -> contract.Recomputation:
+def recomputation(
+    training: contract.Request, framework: Framework, size: Resident, budget_bytes: int, times: Times | None = None
+) -> contract.Recomputation:
     """The fastest schedule for this run in this budget.
 
     Raises SuiteError, with the nearest thing that works, for a budget that nothing fits, and for what follows no schedule: another framework, several
@@ -43,7 +46,7 @@ def recomputation(training: contract.Request, framework: Framework, size: Reside
     network = network_of(training)
     data = data_of(training, network)
     optimizer = "sgd-momentum" if training.optimizer.momentum else "sgd"
-    where = Workplace(network, network.image[1], optimizer, size, data.mapped_bytes + data.batch_bytes)
+    where = Workplace(network, network.image[1], optimizer, size, data.mapped_bytes + data.batch_bytes, times)
     usable = int(budget_bytes * (1 - LEFT_FREE))
     _refuse_too_little(where, budget_bytes, usable)
     made = plan(where, training.global_batch_size, usable, OF_RUN)
@@ -56,7 +59,7 @@ def recomputation(training: contract.Request, framework: Framework, size: Reside
         planned_factor=made.schedule.cost.recompute_factor,
         schedule=schedule.name,
         blocks=[[block.first, block.last] for block in made.blocks],
-        actions=[[step.action.value, step.block] for step in schedule.steps],
+        actions=[step.as_list for step in schedule.steps],
     )
 
 
@@ -70,6 +73,12 @@ def network_of(training: contract.Request) -> Network:
     return replace(network, operations=(*network.operations[:-1], own))
 
 
+def times_of(training: contract.Request) -> Times | None:
+    """Measured times of the workload's network; its last layer may have other classes, which take next to no time."""
+    network = load_network(f"workload-{training.workload}")
+    return known_times(network, network.image[1])
+
+
 def data_of(training: contract.Request, network: Network) -> Data:
     """What the pipeline keeps: a byte per pixel of a mapped data set, and float32 pictures with their bytes of one more mini-batch."""
     pixels = math.prod(network.image)
@@ -80,8 +89,8 @@ def data_of(training: contract.Request, network: Network) -> Data:
 
 
 def copies_bytes(network: Network) -> int:
-    """Gradients, and the copies of weights, velocities and statistics that are made after an epoch, when no activations are left."""
-    return (3 * network.parameters + network.buffers) * WORD_BYTES
+    """The copies of weights, velocities and statistics that are made after an epoch, when no activations and gradients are left."""
+    return (2 * network.parameters + network.buffers) * WORD_BYTES
 
 
 def _refuse_others(training: contract.Request, framework: Framework) -> None:
@@ -103,7 +112,7 @@ def _refuse_too_little(where: Workplace, budget_bytes: int, usable: int) -> None
     least = where.fixed_bytes + copies_bytes(where.network)
     if least > usable:
         raise SuiteError(
-            f"{where.network.title} does not train in {write_size(budget_bytes)}: framework, data, weights, gradients, optimizer state and "
+            f"{where.network.title} does not train in {write_size(budget_bytes)}: framework, data, weights, optimizer state and "
             f"their copies after an epoch take {write_size(least)}, and {LEFT_FREE:.0%} of a budget are left free",
             f"use --memory-budget {OF_RUN.named(least)} or more",
         )

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from suite.errors import SuiteError
-from suite.memory.chain import Block, Chain, gradients_after
+from suite.memory.chain import Block, Chain, LeftOut, gradients_after
 
 
 class Action(str, Enum):
@@ -23,10 +24,16 @@ class Action(str, Enum):
 
 @dataclass(frozen=True)
 class Step:
-    """An action on block number ``block``."""
+    """An action on block number ``block``. A KEEP may leave outputs out that the backward pass computes again: those of these operations."""
 
     action: Action
     block: int
+    left_out: tuple[int, ...] = ()
+
+    @property
+    def as_list(self) -> list[Any]:
+        """The step as requests and reference_impls.pytorch.recompute have it."""
+        return [self.action.value, self.block, *([list(self.left_out)] if self.left_out else [])]
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,7 @@ class _State:
     schedule: Schedule
     blocks: Chain
     inputs: dict[int, int] = field(default_factory=dict)
-    kept: dict[int, int] = field(default_factory=dict)
+    kept: dict[int, Block | LeftOut] = field(default_factory=dict)
     current: int = 0
     loose_bytes: int = 0
     peak: int = 0
@@ -100,26 +107,35 @@ class _State:
             self._forward(step, self.blocks[step.block])
 
     def _held(self) -> int:
-        return sum(self.inputs.values()) + sum(self.kept.values())
+        return sum(self.inputs.values()) + sum(way.kept_bytes for way in self.kept.values())
 
     def _forward(self, step: Step, block: Block) -> None:
-        keeps = step.action is Action.KEEP
+        keeps, way = step.action is Action.KEEP, self._way(step, block)
         gradient = self.blocks[self.done - 1].output_bytes if self.done < len(self.blocks) else 0
-        needed = block.kept_bytes + block.forward_bytes if keeps else block.forward_alone_bytes
+        needed = way.kept_bytes + way.forward_bytes if keeps else block.forward_alone_bytes
         self.peak = max(self.peak, self._held() + self.loose_bytes + gradient + self.weights[self.done] + needed)
         self.time += block.forward_time
         if step.action is not Action.SKIP:
             self.inputs.setdefault(step.block, self.loose_bytes)
         if keeps:
-            self.kept[step.block] = block.kept_bytes
+            self.kept[step.block] = way
         self.current, self.loose_bytes = step.block + 1, 0 if keeps else block.output_bytes
 
     def _backward(self, number: int, block: Block) -> None:
-        others = self._held() - self.kept.pop(number)
-        self.peak = max(self.peak, others + block.backward_bytes + self.weights[number])
+        way = self.kept.pop(number)
+        self.peak = max(self.peak, self._held() + way.backward_bytes + self.weights[number])
         self.inputs.pop(number, None)
         self.done, self.current, self.loose_bytes = number, -1, 0
-        self.time += block.backward_time
+        self.time += block.backward_time + (way.time if isinstance(way, LeftOut) else 0)
+
+    def _way(self, step: Step, block: Block) -> Block | LeftOut:
+        """How the block is kept. Raises SuiteError for one that the chain does not have."""
+        if not step.left_out:
+            return block
+        found = next((option for option in block.options if option.positions == step.left_out), None)
+        if found is None:
+            raise SuiteError(f"The schedule {self.schedule.name} leaves outputs out of {block.name} that its backward pass cannot compute again")
+        return found
 
     def _demand(self, holds: bool, step: Step) -> None:
         if not holds:

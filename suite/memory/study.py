@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from suite.catalog.devices import load_devices
 from suite.errors import SuiteError
-from suite.memory.chain import WORD_BYTES, Chain, chain, scaled
+from suite.memory.chain import WORD_BYTES, Chain, chain, scaled, updated_at_once
 from suite.memory.measured_steps import measured_steps
 from suite.memory.network import Network, load_network
 from suite.memory.optimal import Planned, fastest, least_bytes
@@ -73,7 +73,7 @@ def _panel(name: str, image: int, batch: int, asked: Asked, framework: Resident,
     measured: list[Measurement] = []
     for known in asked.planned:
         where = Workplace(load_network(known), image, OPTIMIZER, framework)
-        blocks = chain(where.network, image, image, batch)
+        blocks = updated_at_once(chain(where.network, image, image, batch))
         planned.append(Line(known, tuple(line(where, blocks))))
         if known in asked.measured:
             measured += _measured(where, blocks, batch, asked)

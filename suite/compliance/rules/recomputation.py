@@ -39,10 +39,16 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
         yield Violation("log.txt", f"the event {EVENT}, as the request has a memory budget", "no such event", TRAINING_LOOP)
         return
     counted, steps = event.value if isinstance(event.value, dict) else {}, len(context.steps)
-    forwards = sum(action in FORWARD for action, _ in planned.actions)
-    expected = {"blocks": len(planned.blocks), "forwards": forwards * steps, "backwards": len(planned.blocks) * steps}
+    forwards = sum(action in FORWARD for action, *_ in planned.actions)
+    again = sum(len(positions) for _, _, *left_out in planned.actions for positions in left_out)
+    expected = {
+        "blocks": len(planned.blocks),
+        "forwards": forwards * steps,
+        "backwards": len(planned.blocks) * steps,
+        "operations_again": again * steps,
+    }
     for name, value in expected.items():
-        if counted.get(name) != value:
+        if counted.get(name, 0) != value:
             wanted = f"{name} = {value}: the schedule has {forwards} forward runs of {len(planned.blocks)} blocks, in each of {steps} steps"
             yield Violation("log.txt", wanted, f"{counted.get(name)!r}"[:200], TRAINING_LOOP, event.line)
     spilled = counted.get("spilled_bytes")
@@ -66,9 +72,12 @@ def problem_of(planned: Recomputation) -> str | None:
     """What is wrong with a schedule; None if every block runs backward once, last to first, from what was kept."""
     count = len(planned.blocks)
     inputs, kept, at, done = {0}, set(), 0, count
-    for action, block in planned.actions:
+    for action, block, *left_out in planned.actions:
         if not 0 <= block < count:
             return f"the block {block} of {count}"
+        first, last = planned.blocks[block]
+        if left_out and (action != "keep" or not all(first <= position < last for position in left_out[0])):
+            return f"block {block} without outputs that are not its own, or that it hands on"
         if action == "restore" and block in inputs:
             at = block
         elif action == "backward" and block in kept and block == done - 1:
@@ -126,6 +135,10 @@ RULES = (
             recomputed("passes that took a day", claim_budget(counts={"passes_s": 86400.0})),
             recomputed("a block that never runs backward", claim_budget(actions=ACTIONS[:-1])),
             recomputed("a block that is read and was not kept", claim_budget(actions=ACTIONS[1:])),
+            recomputed("a block kept without another block's outputs", claim_budget(actions=[*ACTIONS[:1], ["keep", 1, [2]], *ACTIONS[2:]])),
+            recomputed(
+                "outputs left out that the log counts no operations for", claim_budget(actions=[*ACTIONS[:1], ["keep", 1, [5, 6]], *ACTIONS[2:]])
+            ),
             recomputed("a block that there is not", claim_budget(actions=[*ACTIONS, ["keep", 7]])),
         ),
     ),

@@ -17,7 +17,7 @@ from suite.metrics.summary import read_summary
 
 
 def as_planned(schedule: Schedule, count: int) -> Recomputation:
-    actions = [[step.action.value, step.block] for step in schedule.steps]
+    actions = [step.as_list for step in schedule.steps]
     return Recomputation(2, 1, 1.0, schedule.name, [[block, block] for block in range(count)], actions)
 
 

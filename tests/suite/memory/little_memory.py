@@ -1,8 +1,8 @@
 """ResNet-152 in little memory: ``make little-memory``, as root, with PyTorch's environment and a C compiler; docs/memory.md has the last output.
 
-Two processes take turns of one step each: one without a limit and without recomputation, one in a memory cgroup with the planned schedule, swap
-off. Both use one thread. Each turn gives the ratio of their CPU times. The processes have the same seed, so
-gradients, weights and buffers must have the same digests.
+Two processes take turns of one step each: one as `suite run` trains without a budget, one in a memory cgroup with the planned schedule, swap off.
+Both use one thread. Each turn gives the ratio of their CPU times. The processes have the same seed, so losses, gradients, weights and buffers must
+be equal.
 """
 
 import json
@@ -19,22 +19,30 @@ from pathlib import Path
 from typing import Any
 
 from suite.catalog.frameworks import load_framework
+from suite.files.json_file import read_json
 from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
 from suite.launch.environments import find
-from suite.memory.chain import chain
-from suite.memory.network import load_network
-from suite.memory.planning import Workplace, plan
-from suite.memory.resident import resident
+from suite.memory.chain import chain, updated_at_once
+from suite.memory.network import folder, load_network
+from suite.memory.operation_times import measure_times
+from suite.memory.optimal import fastest
+from suite.memory.planning import Workplace
+from suite.memory.resident import Resident
 from suite.memory.schedule import Schedule
 from suite.memory.sizes import parse_size, write_size
 
 ROOT = Path("/sys/fs/cgroup")
+IMAGE = 224
 ARENA = repository_root() / "reference_impls" / "pytorch" / "arena.c"
-KERNELS_BYTES = 150_000_000
-"""Of the budget: for compiled kernels and small allocations, which come with the first steps, and for the C library's own gaps."""
+OWN_BYTES = 275_000_000
+"""Resident after some steps beside large arrays, torch 2.13 on x86-64: interpreter, framework, its kernels and small arrays.
 
-GAPS_BYTES = 70_000_000
-"""Of the budget: for gaps between tensors in the arena. With fewer it returns pages to the kernel all the time."""
+torchvision and the compiler that torch.optim imports, which the steps do without, would be 90 MB more.
+"""
+
+WARMING = 3
+"""Steps before the first turn that counts: the arena returns memory in two, and has its plan from the third on."""
 
 
 @dataclass(frozen=True)
@@ -50,32 +58,38 @@ def main() -> None:
     name, batch, budget, turns = (*sys.argv[1:], *("resnet152", "8", "1.5GB", "10")[len(sys.argv) - 1 :])
     size = parse_size(budget)
     network = load_network(name)
-    workplace = Workplace(network, 224, "sgd-momentum", resident())
-    planned = plan(workplace, int(batch), size - KERNELS_BYTES - GAPS_BYTES)
-    assert planned.schedule is not None
+    workplace = Workplace(network, IMAGE, "sgd-momentum", Resident(OWN_BYTES, "measured"))
+    with tempfile.TemporaryDirectory(prefix="memory-") as scratch:
+        times = measure_times(network, IMAGE, min(int(batch), 8), Path(scratch))
+    blocks = updated_at_once(chain(network, IMAGE, IMAGE, int(batch), times))
+    planned = fastest(blocks, size - workplace.fixed_bytes)
+    if planned is None:
+        raise SystemExit(f"No schedule fits {write_size(size)}.")
+    print(f"planned: {(workplace.fixed_bytes + planned.cost.peak_bytes) / 1e9:.3f} GB, factor {planned.cost.recompute_factor:.3f}", flush=True)
     with tempfile.TemporaryDirectory(prefix="memory-") as scratch, cgroup(size) as group:
-        folder = Path(scratch)
-        library = folder / "arena.so"
+        own = Path(scratch)
+        library = own / "arena.so"
         subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(ARENA), "-ldl", "-lpthread"], check=True)
-        arena = {"LD_PRELOAD": str(library), "ARENA_LIMIT": str(size - workplace.framework.size_bytes - KERNELS_BYTES)}
-        limited = start(folder / "limited.json", name, int(batch), planned.schedule.schedule, arena, group)
-        plain = start(folder / "plain.json", name, int(batch), None, {}, None)
+        limited = start(own / "limited.json", name, int(batch), planned.schedule, {"LD_PRELOAD": str(library)}, group)
+        plain = start(own / "plain.json", name, int(batch), None, {}, None)
         for process in (limited, plain):
             read(process)
-        report(planned.schedule.cost.recompute_factor, planned.planned_bytes or 0, size, *measure(limited, plain, int(turns)))
+        found = measure(limited, plain, int(turns))
+        report(planned.cost.recompute_factor, workplace.fixed_bytes + planned.cost.peak_bytes, size, *found)
 
 
 def measure(limited: "subprocess.Popen[str]", plain: "subprocess.Popen[str]", turns: int) -> tuple[list[Turn], int, int, bool]:
-    """The turns after a first one that warms up, the highest resident sets, and whether all digests are equal."""
+    """The turns after the first ones, which warm up, the highest resident sets, and whether all digests are equal."""
     found, peaks = [], (0, 0)
-    for number in range(turns + 1):
+    for number in range(1 - WARMING, turns + 1):
         order = (limited, plain) if number % 2 else (plain, limited)
         answers = {id(process): step(process) for process in order}
         own, other = answers[id(limited)], answers[id(plain)]
         peaks = own["VmHWM"], other["VmHWM"]
         seconds = f"{own['cpu_s']:.2f} s (kernel {own['system_s']:.2f}) against {other['cpu_s']:.2f} s (kernel {other['system_s']:.2f})"
-        print(f"turn {number}: {seconds}, VmHWM {write_size(own['VmHWM'])}", flush=True)
-        if number:
+        arena = f"{own['faults']} page faults, arena of {write_size(own['planned'])}, {own['unplanned']} requests without a place in it"
+        print(f"turn {number}: {seconds}, VmHWM {own['VmHWM'] / 1e9:.3f} GB ({other['VmHWM'] / 1e9:.3f}), {arena}", flush=True)
+        if number > 0:
             found.append(Turn(own["cpu_s"], other["cpu_s"]))
     digests = [step(process, "digest") for process in (limited, plain)]
     for process in (limited, plain):
@@ -88,14 +102,15 @@ def measure(limited: "subprocess.Popen[str]", plain: "subprocess.Popen[str]", tu
 def start(path: Path, name: str, batch: int, schedule: Schedule | None, extra: dict[str, str], group: Path | None) -> "subprocess.Popen[str]":
     """A process that waits for its turns; in the cgroup before it imports anything."""
     network = load_network(name)
-    blocks = [[block.first, block.last] for block in chain(network, 224, 224, batch)]
-    steps = [[step.action.value, step.block] for step in schedule.steps] if schedule else []
-    request = {"model": f"torchvision:{name}", "image": [3, 224, 224], "batch": batch, "classes": 1000, "threads": 1, "seed": 1}
+    blocks = [[block.first, block.last] for block in chain(network, IMAGE, IMAGE, batch)]
+    steps = [step.as_list for step in schedule.steps] if schedule else []
+    rows = read_json(folder() / f"{name}.json")["rows"]
+    request = {"rows": rows, "image": [3, IMAGE, IMAGE], "batch": batch, "classes": 1000, "threads": 1, "seed": 1}
     path.write_text(json.dumps({**request, "blocks": blocks, "schedule": steps}), encoding="utf-8")
     enter = f"echo $$ > {group}/cgroup.procs; " if group else ""
     command = f'{enter}exec "$0" -m reference_impls.pytorch.memory_steps "$1"'
     interpreter = str(find(load_framework("pytorch")).interpreter)
-    environment = {**os.environ, "PYTHONPATH": "", "OMP_NUM_THREADS": "1", **extra}
+    environment = {**child_environment(1), "PYTHONPATH": "", **extra}
     pipe = subprocess.PIPE
     return subprocess.Popen(["sh", "-c", command, interpreter, str(path)], cwd=repository_root(), env=environment, stdin=pipe, stdout=pipe, text=True)
 
@@ -138,11 +153,11 @@ def report(planned_factor: float, planned_bytes: int, size: int, turns: list[Tur
     """Print the result."""
     ratios = sorted(turn.limited_s / turn.plain_s for turn in turns)
     low, high = interval(ratios)
-    peaks = f"{write_size(peak)} (planned {write_size(planned_bytes)}), without a schedule {write_size(plain_peak)}"
+    peaks = f"{peak / 1e9:.3f} GB (planned {planned_bytes / 1e9:.3f}), without a schedule {plain_peak / 1e9:.3f}"
     print(f"limit {write_size(size)}, swap off; highest resident set {peaks}")
     turns_text = f"median of {len(ratios)} turns, 95 %: {low:.3f} to {high:.3f}"
     print(f"recompute factor {statistics.median(ratios):.3f} ({turns_text}), planned {planned_factor:.3f}")
-    print(f"gradients, weights and statistics: {'equal, bit for bit' if equal else 'DIFFERENT'}")
+    print(f"losses, gradients, weights and statistics: {'equal, bit for bit' if equal else 'DIFFERENT'}")
 
 
 def interval(ordered: list[float]) -> tuple[float, float]:

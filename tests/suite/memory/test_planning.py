@@ -37,7 +37,8 @@ def test_a_plan_that_fits_needs_no_recomputation() -> None:
     assert made.fits
     assert made.schedule is not None
     assert made.schedule.cost.recompute_factor == 1
-    assert made.planned_bytes == made.peak_bytes
+    assert made.planned_bytes is not None
+    assert made.planned_bytes <= made.peak_bytes, "gradients do not gather"
 
 
 def test_a_plan_that_does_not_fit_says_what_does() -> None:

@@ -9,16 +9,17 @@ import pytest
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.memory import schedulers
-from suite.memory.chain import chain
+from suite.memory.chain import Chain, chain
 from suite.memory.network import Network, load_network, operations
 from suite.memory.optimal import dynamic_programme
-from suite.memory.schedule import Schedule, simulate
+from suite.memory.schedule import Action, Schedule, Step, simulate
 from tests.conftest import environment_of
 
 pytestmark = pytest.mark.pytorch
 
 SCRIPT = """
 import json, sys, hashlib, torch
+from reference_impls.pytorch.at_once import UpdateAtOnce
 from reference_impls.pytorch.recompute import ScheduledStep, blocks
 from reference_impls.pytorch.trace import build
 from reference_impls.pytorch.trace import rows
@@ -41,7 +42,10 @@ for name, schedule in request["schedules"].items():
     images = torch.randn(4, *request["image"]); labels = torch.tensor([1, 2, 3, 4])
     loss_of = lambda output: torch.nn.functional.cross_entropy(output, labels)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    losses = []
+    losses, gradients = [], {}
+    at_once = UpdateAtOnce(optimizer) if name.endswith("at once") else None
+    if at_once is not None:
+        at_once.seen = lambda parameter, gradient: gradients.update({parameter: gradient.clone()})
     for _ in range(2):
         optimizer.zero_grad()
         if schedule is None:
@@ -50,7 +54,7 @@ for name, schedule in request["schedules"].items():
             losses.append(ScheduledStep(blocks(model, request["blocks"]), schedule)(images, loss_of))
         optimizer.step()
     digest = hashlib.sha256()
-    for value in [*(p.grad for p in model.parameters()), *model.parameters(), *model.buffers()]:
+    for value in [*(gradients.get(p, p.grad) for p in model.parameters()), *model.parameters(), *model.buffers()]:
         digest.update(value.detach().contiguous().numpy().tobytes())
     counted = [int(b) for n, b in model.named_buffers() if n.endswith("num_batches_tracked")]
     answers[name] = [losses, digest.hexdigest(), sorted(set(counted))]
@@ -69,16 +73,27 @@ def ask(request: object, tmp_path: Path) -> dict[str, list[object]]:
 
 
 def as_steps(schedule: Schedule) -> list[list[object]]:
-    return [[step.action.value, step.block] for step in schedule.steps]
+    return [step.as_list for step in schedule.steps]
 
 
-def every_kind(blocks: tuple) -> dict[str, list[list[object]]]:  # type: ignore[type-arg]
+def every_kind(blocks: Chain) -> dict[str, list[list[object]]]:
     count = len(blocks)
     none = schedulers.none(count)
     tight = simulate(none, blocks).peak_bytes
     found = next(each for part in (70, 80, 90, 95, 99) if (each := dynamic_programme(blocks, tight * part // 100, 200)) is not None)
     kinds = [none, schedulers.segments(count, 3), schedulers.revolve(count, 1), schedulers.revolve(count, 3), found]
-    return {schedule.name: as_steps(schedule) for schedule in kinds}
+    steps = {schedule.name: as_steps(schedule) for schedule in kinds}
+    steps["optimal, updated at once"] = as_steps(found)
+    for number in range(max(len(block.options) for block in blocks)):
+        steps[f"{number + 1} outputs left out of each block"] = as_steps(leaving_out(blocks, number))
+    return steps
+
+
+def leaving_out(blocks: Chain, number: int) -> Schedule:
+    """Ordinary training, but each block is kept by its option of this number, or by its last one."""
+    ways = [block.options[min(number, len(block.options) - 1)].positions if block.options else () for block in blocks]
+    kept = [Step(Action.KEEP, block, way) for block, way in enumerate(ways)]
+    return Schedule("left out", (*kept, *(Step(Action.BACKWARD, block) for block in reversed(range(len(blocks))))))
 
 
 @pytest.mark.parametrize(

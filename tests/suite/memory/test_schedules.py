@@ -6,7 +6,7 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.memory import schedulers
-from suite.memory.chain import Block, Chain, chain
+from suite.memory.chain import Block, Chain, chain, updated_at_once
 from suite.memory.network import load_network
 from suite.memory.optimal import dynamic_programme, fastest, least_bytes, uninformed
 from suite.memory.schedule import Action, Schedule, Step, simulate
@@ -140,3 +140,31 @@ def test_the_planner_is_never_worse_on_the_resnets(name: str) -> None:
         assert found is not None
         assert found.cost.peak_bytes <= budget
         assert found.cost.time <= min((cost.time for cost in others if cost.peak_bytes <= budget), default=found.cost.time)
+
+
+@pytest.mark.parametrize("name", RESNETS)
+def test_each_way_to_keep_a_block_leaves_out_more_than_the_one_before(name: str) -> None:
+    for block in chain(load_network(name), 224, 224, 8):
+        kept = [block.kept_bytes, *(option.kept_bytes for option in block.options)]
+        assert kept == sorted(kept, reverse=True)
+        assert [option.time for option in block.options] == sorted(option.time for option in block.options)
+
+
+def test_a_bottleneck_without_its_normalised_outputs_keeps_what_its_convolutions_wrote() -> None:
+    block = next(each for each in chain(load_network("resnet50"), 224, 224, 1) if each.name == "layer1.1")
+    narrow, wide = 64 * 56 * 56 * 4, 256 * 56 * 56 * 4
+    assert block.kept_bytes == 4 * narrow + 2 * wide, "two convolutions' outputs, twice normalised, the last one, and the block's own"
+    assert block.options[1].kept_bytes == 2 * narrow + 2 * wide
+
+
+def test_a_schedule_that_leaves_out_what_cannot_be_computed_again_is_refused() -> None:
+    blocks = equal(2)
+    steps = (Step(Action.KEEP, 0, (0,)), Step(Action.KEEP, 1), Step(Action.BACKWARD, 1), Step(Action.BACKWARD, 0))
+    with pytest.raises(SuiteError, match="leaves outputs out of 0"):
+        simulate(Schedule("made up", steps), blocks)
+
+
+def test_weights_that_are_updated_at_once_leave_no_gradients() -> None:
+    blocks = chain(load_network("resnet50"), 224, 224, 1)
+    gathered, at_once = (simulate(schedulers.none(len(each)), each).peak_bytes for each in (blocks, updated_at_once(blocks)))
+    assert at_once < gathered

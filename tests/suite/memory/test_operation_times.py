@@ -1,0 +1,51 @@
+"""Measured times of operations, and activations kept elsewhere: what plans are made with and compared to."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.errors import SuiteError
+from suite.memory.chain import Times, chain, updated_at_once
+from suite.memory.elsewhere import in_bfloat16, on_storage
+from suite.memory.network import load_network
+from suite.memory.operation_times import known_times, measure_times
+from suite.memory.optimal import fastest
+from suite.memory.schedule import simulate
+from suite.memory.schedulers import none
+from tests.conftest import environment_of
+
+
+@pytest.mark.pytorch
+def test_times_are_measured_once_and_kept(tmp_path: Path) -> None:
+    environment_of("pytorch")
+    network = load_network("workload-lenet")
+    assert known_times(network, 28, tmp_path) is None
+    found = measure_times(network, 28, 4, tmp_path)
+    assert known_times(network, 28, tmp_path) == found
+    assert len(found.forward) == len(found.backward) == len(network.operations)
+    assert sum(found.forward) > 0 and sum(found.backward) > 0
+    with pytest.raises(SuiteError, match="the smallest is 1"):
+        measure_times(network, 28, 0, tmp_path)
+
+
+def test_a_schedule_runs_again_what_took_least_time() -> None:
+    """With times that make one block dear, its forward run is not repeated and nothing dear of it is left out."""
+    network = load_network("resnet18")
+    plain = chain(network, 224, 224, 8)
+    dear = plain[3]
+    forward = [1000.0 if dear.first <= index <= dear.last else 1.0 for index in range(len(network.operations))]
+    blocks = updated_at_once(chain(network, 224, 224, 8, Times(tuple(forward), tuple(2 * each for each in forward))))
+    ordinary = simulate(none(len(blocks)), blocks)
+    found = fastest(blocks, ordinary.peak_bytes * 8 // 10)
+    assert found is not None
+    assert 0 < found.cost.time - ordinary.time < 8 * 1000
+
+
+def test_activations_elsewhere_leave_less_in_memory() -> None:
+    blocks = updated_at_once(chain(load_network("resnet50"), 224, 224, 8))
+    ordinary = simulate(none(len(blocks)), blocks).peak_bytes
+    kept = sum(block.kept_bytes for block in blocks)
+    assert on_storage(blocks).peak_bytes < in_bfloat16(blocks).peak_bytes < ordinary
+    assert in_bfloat16(blocks).spilled_bytes == 0
+    assert on_storage(blocks).spilled_bytes == pytest.approx(kept, rel=0.02)
+    assert on_storage(blocks).seconds(kept) == pytest.approx(2, rel=0.02)
