@@ -18,11 +18,12 @@ HZ_PER_MHZ = 1e6
 CPU, GPU, MEMORY = "cpu", "gpu", "memory"
 BOARD_DIGITS = 6
 SOFTWARE = ("kernel", "operating_system", "python")
+MAX_MEMORY_BYTES = 2**60
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Of one run: a digest that tells boards of a kind apart (its first digits), cores online, upper limits of the clocks, MHz; None if unknown.
+    """Of one run: a digest that tells boards of a kind apart (first digits), cores online, upper limits of the clocks, memory; None if unknown.
 
     ``software``: names and versions of kernel, operating system, Python and libraries, as far as they are known.
     """
@@ -33,6 +34,7 @@ class Machine:
     gpu_mhz: float | None
     memory_mhz: float | None
     is_locked: bool | None
+    memory_size_bytes: int | None
     software: tuple[tuple[str, str], ...] = ()
 
 
@@ -45,7 +47,7 @@ def machine_of(path: Path) -> Machine:
     settings = system.get("power_settings")
     settings = settings if isinstance(settings, Mapping) else {}
     clocks = [clock for clock in _list(settings.get("clocks")) if isinstance(clock, Mapping)]
-    cores, locked = settings.get("cores_online"), settings.get("clocks_locked")
+    cores, locked, memory = settings.get("cores_online"), settings.get("clocks_locked"), system.get("memory_size_bytes")
     digest = plain_or_none(system.get("board_digest"), 80)
     return Machine(
         board=digest and digest[:BOARD_DIGITS],
@@ -54,6 +56,7 @@ def machine_of(path: Path) -> Machine:
         gpu_mhz=_upper_mhz(clocks, GPU),
         memory_mhz=_upper_mhz(clocks, MEMORY),
         is_locked=locked if isinstance(locked, bool) else None,
+        memory_size_bytes=memory if isinstance(memory, int) and 0 < memory < MAX_MEMORY_BYTES else None,
         software=_software(system),
     )
 

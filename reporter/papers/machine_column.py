@@ -1,7 +1,6 @@
 """Tables 1 to 4 of the Jetson study: the suite's device profiles and workloads, and beside them the machine and the models of one's own runs."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from reporter.data.frames import Frames, Row, known, rows_of
 from reporter.data.machine_names import machine_name
@@ -10,8 +9,6 @@ from reporter.data.values import entries_of
 from reporter.papers import calculated
 from reporter.papers.entries import property_text
 from reporter.papers.model import Missing, PaperFigure, Table
-from suite.bundle.layout import SYSTEM
-from suite.bundle.reader import Bundle
 from suite.catalog.papers import Item
 
 BYTES_PER_GB = 1e9
@@ -37,13 +34,12 @@ _Drawn = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 def _specifications(panel: Table, frames: Frames) -> _Drawn:
     """Cores, clocks and memory of the machine, from a run's system.json."""
     run = next(iter(rows_of(frames.runs)))
-    system, machine = Bundle(Path(run["path"])).json(SYSTEM), machines_of(frames)[str(run["run_id"])]
-    memory = system.get("memory_size_bytes")
+    machine = machines_of(frames)[str(run["run_id"])]
     own = {
         "CPU cores": machine.cores,
         "CPU MHz": machine.cpu_mhz,
         "GPU MHz": machine.gpu_mhz,
-        "RAM GB": f"{memory / BYTES_PER_GB:.3g}" if isinstance(memory, int) else None,
+        "RAM GB": machine.memory_size_bytes and f"{machine.memory_size_bytes / BYTES_PER_GB:.3g}",
         "memory MHz": machine.memory_mhz,
     }
     return (*panel.columns, OWN), tuple((*row, _text(own.get(row[0]))) for row in panel.rows)

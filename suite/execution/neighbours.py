@@ -19,7 +19,7 @@ from suite.launch.gate import release
 from suite.launch.process import terminate
 
 ENDLESS_EPOCHS = 1_000_000
-POLL_S, PATIENCE_S = 0.05, 600.0
+POLL_S, START_TIMEOUT_S = 0.05, 600.0
 STEPS = contract.steps_name(0)
 
 
@@ -52,7 +52,7 @@ def _training(request: RunRequest, environment: Environment) -> "Iterator[tuple[
 
 def _wait_for_steps(process: "subprocess.Popen[bytes]", folder: Path) -> None:
     """Wait for a neighbour's first finished epoch: its steps are written then."""
-    until_s = time.monotonic() + PATIENCE_S
+    until_s = time.monotonic() + START_TIMEOUT_S
     while not (folder / STEPS).is_file() or (folder / STEPS).read_bytes().count(b"\n") < 2:
         if process.poll() is not None or time.monotonic() > until_s:
             lines = (folder / layout.OUTPUT).read_text(encoding="utf-8", errors="replace").splitlines()
