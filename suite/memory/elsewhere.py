@@ -1,4 +1,4 @@
-"""Activations kept in bfloat16 or on storage instead of being computed again: further columns of a plan, which no run follows.
+"""Activations kept in bfloat16 or on storage instead of being recomputed: further columns of a plan, which no run follows.
 
 A block's own highest moments are counted in float32 and in memory: it computes in float32, and reads back all that it kept at once.
 """

@@ -1,4 +1,4 @@
-"""A choice of what to keep in a block: outputs that are left out, cheapest per byte first, and computed again by the block's backward pass.
+"""A choice of what to keep in a block: outputs that are left out, cheapest per byte first, and recomputed by the block's backward pass.
 
 reference_impls.pytorch.left_out executes it. An output that is left out is computed when the backward pass first reads it or another one that is
 computed from it, and stays until it is read last; what it is computed from stays as long.
@@ -46,7 +46,7 @@ def _writers(table: Tensors, first: int, last: int) -> dict[int, list[int]]:
 
 
 def _may_leave_out(table: Tensors, owner: int, writers: dict[int, list[int]], source: int, result: int) -> bool:
-    """Whether it can be computed again from what its operations read at first."""
+    """Whether it can be recomputed from what its operations read at first."""
     if owner in (source, result) or owner not in writers:
         return False
     own = writers[owner]

@@ -40,7 +40,7 @@ PARTS = (
     ("memory_statistics_bytes", "statistic", "running means and variances of batch normalisation"),
 )
 REST = "peak of rank 0 less the other parts: activations, mini-batches, scratch memory of kernels, and gaps of the allocator"
-AT_ONCE = "none gathers in a memory budget: each weight is updated as soon as its gradient is there, which is in the rest"
+UPDATED_IMMEDIATELY = "none gathers in a memory budget: each weight is updated as soon as its gradient is there, which is in the rest"
 ON_GPU = "the training state is in the accelerator's memory"
 
 
@@ -53,7 +53,7 @@ def part_figures(log: Log) -> dict[str, Figure]:
         return {name: unknown("B", LOG, ON_GPU) for name, _, _ in PARTS}
     figures = {name: _logged(logged.get(part), "B", method) for name, part, method in PARTS}
     if isinstance(log.value("recomputation"), dict):
-        figures["memory_gradients_bytes"] = Figure(0, "B", LOG, 1, method=AT_ONCE)
+        figures["memory_gradients_bytes"] = Figure(0, "B", LOG, 1, method=UPDATED_IMMEDIATELY)
     peaks, known = log.value("peak_rss_of_ranks"), [figure.value for figure in figures.values()]
     peak = peaks[0] if isinstance(peaks, list) and peaks and _is_number(peaks[0]) else None
     parts = [value for value in known if value is not None]
