@@ -94,7 +94,11 @@ def test_no_color_is_obeyed(is_set: bool, monkeypatch: pytest.MonkeyPatch, capsy
 
 @pytest.mark.parametrize(
     ("typed", "completed"),
-    [("suite re", "report\nreproduce\nreference-points"), ("suite run --workload res", "resnet18\nresnet50"), ("suite data prepare c", "cifar10\nclothing")],
+    [
+        ("suite re", "report\nreproduce\nreference-points"),
+        ("suite run --workload res", "resnet18\nresnet50"),
+        ("suite data prepare c", "cifar10\nclothing"),
+    ],
 )
 def test_the_shell_completes_commands_and_names(typed: str, completed: str, suite: Any) -> None:
     words = {"_SUITE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
