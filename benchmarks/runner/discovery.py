@@ -11,6 +11,7 @@ HELPERS = {
     "benchmarks.__init__": "the package",
     "benchmarks.__main__": "the command line that runs all benchmarks",
     "benchmarks.loss_curves": "draws the losses of given runs; it measures nothing",
+    "benchmarks.predict_family": "draws laws of simulated boards, which benchmarks.predict_modes judges by",
     "benchmarks.predict_modes": "judges predictions of modes; its figures are no ratios of times",
     "benchmarks.wire_table": "writes the table of exchanges over shaped links, by what benchmarks.allreduce measures",
     "benchmarks.speed.__init__": "the package",

@@ -65,10 +65,10 @@ IN_PYTORCH = (
     *_of(
         STEP, PYTORCH, PROBE,
         (
-            "pytorch: bfloat16 autocast in the step", "        return self._model(images)\n",
-            "        with torch.autocast(images.device.type, dtype=torch.bfloat16):\n            return self._model(images).to(images.dtype)\n",
+            "pytorch: bfloat16 autocast in the step", "            logits = self._model(images)\n",
+            "            with torch.autocast(images.device.type, torch.bfloat16):\n                logits = self._model(images).to(images.dtype)\n",
         ),
-        ("pytorch: images through bfloat16 in float32", "images.to(self._device), labels.to(self._device)",
+        ("pytorch: images through bfloat16 in float32", "images.to(self._device, non_blocking=True), labels.to(self._device, non_blocking=True)",
          "(images.bfloat16().float() if images.dtype == torch.float32 else images).to(self._device), labels.to(self._device)"),
         ("pytorch: half the rate in float32", _PYTORCH_RATE,
          'group["lr"] = learning_rate * (0.5 if device_batch[0].dtype == torch.float32 else 1.0)'),
@@ -120,8 +120,8 @@ IN_PYTORCH = (
     ),
     *_of(
         STEP, PYTORCH, PROBE,
-        ("pytorch: bfloat16 autocast in VGG-11's step", "        return self._model(images)\n",
-         "        with torch.autocast(images.device.type, dtype=torch.bfloat16):\n            return self._model(images).to(images.dtype)\n"),
+        ("pytorch: bfloat16 autocast in VGG-11's step", "            logits = self._model(images)\n",
+         "            with torch.autocast(images.device.type, torch.bfloat16):\n                logits = self._model(images).to(images.dtype)\n"),
         ("pytorch: no weight decay in VGG-11 in float32", "weight_decay=settings.weight_decay\n",
          "weight_decay=settings.weight_decay * (next(model.parameters()).dtype != torch.float32)\n"),
         workload="vgg11",

@@ -76,7 +76,8 @@ def test_a_study_has_a_page_that_links_to_its_runs(analysed: Path, tmp_path: Pat
     assert "<title>Stalls of LeNet-5 in PyTorch" in page, "names as people say them"
     numbers = re.findall(r'<td class="n">(\S+) s <small>± (\S+)</small>', page)
     assert len(numbers) > 10 and all(len(value.partition(".")[2]) == len(spread.partition(".")[2]) for value, spread in numbers)
-    assert page.count("<svg") == 2 and (site / "figures" / f"{NAME}-stall-runs.svg").is_file()
+    assert page.count("<svg") == 4, "two figures, each for wide and narrow screens"
+    assert (site / "figures" / f"{NAME}-stall-runs.svg").is_file()
     assert (site / "studies" / f"{NAME}.json").read_bytes() == (analysed / stall_folder.RECORD).read_bytes()
     for target in re.findall(r'href="(\.\./[^"#]+)', page):
         assert (site / "studies" / target).resolve().is_file(), target

@@ -232,7 +232,7 @@ def test_a_run_with_a_neighbour_shares_the_machine_and_leaves_no_process(suite: 
     ran = suite("sweep", *shared, "--vary", "neighbours=0,1", "--output", tmp_path / "matrix")
     assert ran.returncode == 0, ran.stderr
     frames = reporter.load([tmp_path / "matrix"])
-    assert sorted(frames.points["neighbours"]) == ["0", "1"]
+    assert sorted(frames.points["neighbours"]) == [0, 1]
     assert not [one for one in psutil.process_iter(["cmdline"]) if "neighbour-" in " ".join(one.info["cmdline"] or ())]
 
 
