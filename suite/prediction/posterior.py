@@ -7,10 +7,8 @@ every prediction; its size is inferred: members have one of three, for time and 
 intervals are scaled by the leave-one-out errors of the profiled modes.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -260,12 +258,9 @@ def _chosen(problem: _Problem, objective: Array, evidence: Array, random: np.ran
 
 def _scale(errors: Array) -> float:
     """Factor of the intervals' widths by the leave-one-out errors (members, modes): at least the smallest one that these do not contradict."""
+    from scipy.special import chdtri  # type: ignore[import-untyped]  # start-up: loads SciPy
+
     count, square = errors.shape[1], float(np.median(np.mean(errors**2, axis=1)))
     shrunk = (SCALE_WEIGHT + count * square) / (SCALE_WEIGHT + count)
-    return float(np.sqrt(max(shrunk, count * square / _chi_square(count, NOT_CONTRADICTED))))
+    return float(np.sqrt(max(shrunk, count * square / float(chdtri(count, 1 - NOT_CONTRADICTED)))))
 
-
-def _chi_square(freedom: int, probability: float) -> float:
-    """Quantile of the chi-square distribution (Wilson and Hilferty, 1931)."""
-    part = 2 / (9 * freedom)
-    return freedom * (1 - part + NormalDist().inv_cdf(probability) * math.sqrt(part)) ** 3
