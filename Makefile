@@ -27,7 +27,7 @@ help:
 	@echo "make simulate-replications  how often suite reproduce confirms and refutes times of known truth; RUNS=FOLDER… divides real runs, too"
 	@echo "make audit   audit the reference runs in every framework, and forty forgeries of them; needs MNIST (suite data prepare mnist)"
 	@echo "make mistakes  which of a hundred mistakes in implementations, pipelines, schedules and weights are noticed, and by what; half an hour"
-	@echo "make verify-full  verify every model at the workloads' own batch sizes, and the first mini-batches of real MNIST; half an hour"
+	@echo "make verify-full  verify every model at the workloads' own batch sizes, and the first mini-batches of real MNIST, and several ranks; an hour"
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
 	@echo "make interruptions  end 200 runs at random moments: is anything that was trained lost? in half an hour"
 	@echo "make resumptions  kill 20 runs at random moments and resume them: is every loss the same? in minutes; RESUMED_FRAMEWORKS chooses others"
@@ -140,6 +140,7 @@ verify-full: $(VENV)/tested
 	@for workload in rules/workloads/*.toml; do \
 	  $(SUITE) verify-model $$(basename $$workload .toml) --full --accelerator $(ACCELERATOR) || exit 1; \
 	done
+	@for workload in lenet vgg11 resnet18; do $(SUITE) verify-ranks $$workload || exit 1; done
 
 FUZZ_INPUTS ?= 100000
 FUZZ_SEED ?= 0
