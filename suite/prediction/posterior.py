@@ -263,4 +263,3 @@ def _scale(errors: Array) -> float:
     count, square = errors.shape[1], float(np.median(np.mean(errors**2, axis=1)))
     shrunk = (SCALE_WEIGHT + count * square) / (SCALE_WEIGHT + count)
     return float(np.sqrt(max(shrunk, count * square / float(chdtri(count, 1 - NOT_CONTRADICTED)))))
-
