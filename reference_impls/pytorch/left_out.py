@@ -11,19 +11,10 @@ from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence
 import torch
 from torch import fx, nn
 
+from reference_impls.pytorch.operations import run_node
+
 Unchanged = Callable[[], ContextManager[None]]
 RanAgain = Callable[[int, float], None]
-
-
-def run_node(node: fx.Node, known: Dict[fx.Node, torch.Tensor], modules: Dict[str, nn.Module]) -> Any:
-    """The output of an operation whose inputs are known."""
-    arguments = fx.node.map_arg(node.args, known.__getitem__)
-    options = fx.node.map_arg(node.kwargs, known.__getitem__)
-    if node.op == "call_module":
-        return modules[str(node.target)](*arguments, **options)
-    if node.op == "call_method":
-        return getattr(arguments[0], str(node.target))(*arguments[1:], **options)
-    return node.target(*arguments, **options)  # type: ignore[operator]
 
 
 class _Output:

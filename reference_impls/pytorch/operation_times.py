@@ -1,7 +1,7 @@
 """CPU times of a network's operations, one by one: ``python -m reference_impls.pytorch.operation_times REQUEST``, JSON on standard output.
 
-REQUEST is a JSON file: ``rows`` (reference_impls.pytorch.from_table) or ``model`` (reference_impls.pytorch.trace), ``image``, ``batch``, ``threads``
-and ``repeats``. The answer has seconds of a mini-batch, ``forward`` and ``backward``, the medians of the repeats, by position in the trace.
+REQUEST is a JSON file: ``model`` (reference_impls.pytorch.trace), ``image``, ``batch``, ``threads`` and ``repeats``. The answer has seconds of a
+mini-batch, ``forward`` and ``backward``, the medians of the repeats, by position in the trace.
 """
 
 import json
@@ -13,8 +13,7 @@ from typing import Any, Dict, List, Tuple
 import torch
 from torch import fx
 
-from reference_impls.pytorch.from_table import network
-from reference_impls.pytorch.left_out import run_node
+from reference_impls.pytorch.operations import operations_of, run_node
 from reference_impls.pytorch.trace import build
 
 
@@ -22,8 +21,8 @@ def times(request: Dict[str, Any]) -> Dict[str, List[float]]:
     """The answer."""
     torch.set_num_threads(request["threads"])
     torch.manual_seed(1)
-    model = network(request["rows"]) if "rows" in request else build(request["model"])
-    modules, nodes = dict(model.named_modules()), [node for node in fx.Tracer().trace(model).nodes if node.op not in ("output", "get_attr")]
+    model = build(request["model"])
+    modules, nodes = dict(model.named_modules()), operations_of(model)
     last_use = {argument: node for node in nodes for argument in node.all_input_nodes}
     known = {nodes[0]: torch.randn(request["batch"], *request["image"])}
     forward, backward = [0.0], [0.0]

@@ -13,7 +13,8 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 import torch
 from torch import fx, nn
 
-from reference_impls.pytorch.left_out import LeftOut, RanAgain, run_node
+from reference_impls.pytorch.left_out import LeftOut, RanAgain
+from reference_impls.pytorch.operations import operations_of, run_node
 
 ScheduleStep = Sequence[Any]
 Loss = Callable[[torch.Tensor], torch.Tensor]
@@ -74,8 +75,7 @@ class Block:
 
 def blocks(model: nn.Module, ranges: Sequence[Tuple[int, int]]) -> List[Block]:
     """The network's blocks; a range holds the positions of its first and last operation in the trace. Raises ValueError for one with two inputs."""
-    nodes = [node for node in fx.Tracer().trace(model).nodes if node.op not in ("output", "get_attr")]
-    modules = dict(model.named_modules())
+    nodes, modules = operations_of(model), dict(model.named_modules())
     return [Block(nodes[first : last + 1], modules, first) for first, last in ranges]
 
 

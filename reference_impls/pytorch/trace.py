@@ -13,6 +13,7 @@ import torch
 from torch import fx, nn
 
 from reference_impls.pytorch.models import MODELS
+from reference_impls.pytorch.operations import operations_of
 from reference_impls.pytorch.vision import import_torchvision
 
 Row = Dict[str, Any]
@@ -38,9 +39,8 @@ def build(model: str) -> nn.Module:
 
 def rows(model: nn.Module) -> List[Row]:
     """The operations of the network in the order of execution, each with its inputs."""
-    graph = fx.Tracer().trace(model)
     modules = dict(model.named_modules())
-    return [_row(node, modules) for node in graph.nodes if node.op not in ("output", "get_attr")]
+    return [_row(node, modules) for node in operations_of(model)]
 
 
 def _row(node: fx.Node, modules: Dict[str, nn.Module]) -> Row:

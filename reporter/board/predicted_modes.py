@@ -6,7 +6,7 @@ it can be set to. Predicted modes have no entry, no rank and no page.
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from reporter.board.boards import Board, BoardRow
 from reporter.board.columns import Cell
 from reporter.data.frames import IDENTITY, known
-from reporter.data.machines import Machine, machines_of
+from reporter.data.machines import machines_of
 from reporter.data.quantities import quantity
 from suite.prediction.limits import best, question
 from suite.prediction.models import fit
@@ -86,14 +86,12 @@ def predicted_modes(board: Board) -> tuple[PredictedModes, ...]:
 def _groups(board: Board) -> Iterator[list[_Profiled]]:
     """The accepted entries with time and power and known clocks that differ in the mode alone."""
     run_of = dict(zip(board.frames.runs["entry_id"], board.frames.runs["run_id"], strict=True))
-    machines: Mapping[str, Machine] = {}
     groups: dict[tuple[Any, ...], list[_Profiled]] = {}
     for row in board.accepted:
         time, power = row.cell(TIME), row.cell(POWER)
         if time is None or power is None or not time.value or not power.value or not known(row.entry["power_mode"]):
             continue
-        machines = machines or machines_of(board.frames)
-        machine = machines[str(run_of[row.entry["entry_id"]])]
+        machine = machines_of(board.frames)[str(run_of[row.entry["entry_id"]])]
         mode = tuple(value for value in (getattr(machine, name) for name in RESOURCES) if value is not None)
         offered = tuple(getattr(machine, name) is not None for name in RESOURCES)
         same = tuple(str(row.entry[name]) for name in IDENTITY if name not in OF_MODE)

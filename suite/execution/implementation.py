@@ -46,7 +46,7 @@ def start_implementation(
     training = request.training
     in_budget, tf32 = training.recomputation is not None, training.precision == contract.TF32
     variables = {**child_environment(training.threads, in_budget=in_budget, tf32=tf32), **extra}
-    if request.training.parallel.ranks > 1:
+    if training.parallel.ranks > 1:
         placement, gradient_bytes = request.placement, request.workload.parameters * FLOAT_BYTES
         variables = allow_root({**all_reduce_variables(placement.nodes, placement.ranks_per_node, gradient_bytes), **variables})
     command, folder = implementation_command(request, environment, variables), working_folder(request.framework)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
-from suite.bundle.study_mark import MAX_LENGTH
+from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S
 from suite.catalog.divisions import Division
 from suite.catalog.precisions import Precision
 from suite.catalog.studies import StudyDefinition, Variable
@@ -30,6 +30,9 @@ from suite.metrics.study import folder_name
 MAX_RUNS = 100_000
 WARM_UP_STEPS = 5
 MAX_NEIGHBOURS = 64
+LIMITS = ("cpu_quota", "memory_mb", READ_MB_S)
+"""Values that limit what the implementation may use of this machine (suite.machine.limits)."""
+
 _OF_OPTIONS = (
     "workload", "framework", "data", "batch_size", "epochs", "steps", "learning_rate", "threads", "workers", "prefetch", "accelerator", "collective",
     "precision",
@@ -378,7 +381,7 @@ def _run(point: _Point, repetition: int, base: RunOptions, definition: MatrixDef
         raise SuiteError(f"{alone} is for one rank on this machine; leave --hostfile out.")
     if values.neighbours is not None and not 0 <= values.neighbours <= MAX_NEIGHBOURS:
         raise SuiteError(f"neighbours {values.neighbours}: name 0 to {MAX_NEIGHBOURS}.")
-    limited = next((name for name in ("cpu_quota", "memory_mb", "read_mb_s") if getattr(values, name) is not None), None)
+    limited = next((name for name in LIMITS if getattr(values, name) is not None), None)
     if limited is not None and values.isolation is Isolation.PODMAN:
         raise SuiteError(f"{limited} limits processes of this cgroup, and podman's containers have cgroups of their own; use isolation namespace.")
     if limited is not None and options.placement.hosts:

@@ -1,7 +1,7 @@
 """Makes the runs of a matrix that are missing or broken, in their power modes, and computes it. All is validated before the first run."""
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
 from suite.experiments.cooling import cool_down, refuse_without_sensor
 from suite.experiments.events import CoolingDown, Progress, silent
-from suite.experiments.matrix import MatrixRun, PlannedMatrix
+from suite.experiments.matrix import LIMITS, MatrixRun, PlannedMatrix
 from suite.experiments.matrix_cost import estimate
 from suite.experiments.sweep_runs import are_done, run_all
 from suite.launch.environments import find
@@ -32,6 +32,8 @@ from suite.metrics.matrix import Matrix, analyse_matrix, write_matrix
 RUN_BYTES = 4 * 2**20
 """A short run's bundle: the readings of all meters for a few minutes, and its step records."""
 MAX_PROBLEMS = 10
+LIMIT_OF: Mapping[str, Callable[[float], Limit]] = {"cpu_quota": cpu_quota, "memory_mb": memory_limit}
+"""Limits that need nothing but their value."""
 
 
 def run_matrix(
@@ -113,9 +115,8 @@ def validate(matrix: PlannedMatrix, requests: Sequence[RunRequest], directory: P
 
 def _request(matrix: PlannedMatrix, run: MatrixRun, directory: Path, to_show: bool, offer: Offer) -> RunRequest:
     settings = {setting.name: setting.value for setting in run.point.settings}
-    for name, value in {"cpu_quota": run.values.cpu_quota, "memory_mb": run.values.memory_mb, READ_MB_S: run.values.read_mb_s}.items():
-        if value is not None:  # no other record of the run has it
-            settings.setdefault(name, f"{value:g}")
+    for name, value in _limited(run).items():  # no other record of the run has them
+        settings.setdefault(name, f"{value:g}")
     mark = StudyMark(matrix.plan.title, tuple(settings.items()), matrix.plan.warm_up_steps)
     options = run.options
     if options.threads is None and load_workload(options.workload).threads is None and not run.mode.is_empty:
@@ -128,12 +129,14 @@ def _request(matrix: PlannedMatrix, run: MatrixRun, directory: Path, to_show: bo
 
 
 def _limits(run: MatrixRun, data: Path) -> Iterator[Limit]:
-    if run.values.cpu_quota is not None:
-        yield cpu_quota(run.values.cpu_quota)
-    if run.values.memory_mb is not None:
-        yield memory_limit(run.values.memory_mb)
-    if run.values.read_mb_s is not None:
-        yield read_limit(run.values.read_mb_s, data)
+    for name, value in _limited(run).items():
+        yield read_limit(value, data) if name == READ_MB_S else LIMIT_OF[name](value)
+
+
+def _limited(run: MatrixRun) -> dict[str, float]:
+    """The limits of the run, by name."""
+    given = {name: getattr(run.values, name) for name in LIMITS}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 @contextmanager

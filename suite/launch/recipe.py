@@ -96,12 +96,10 @@ def recipe(framework: Framework, place: Platform) -> Recipe:
     own = _owner(framework)
     builds = [each for each in own.without_gpu if each.machine == place.machine]
     without = next(iter(builds), None) if not place.has_gpu else None
-    if framework.version is not None:  # the lock is of the requirements' version
-        return Recipe(framework, place, _pinned(framework, without), without.index if without else None, None)
+    requirements = _requirements(framework, without) if framework.version is None else _pinned(framework, without)
     path = lock_path(framework, place)
-    return Recipe(
-        framework, place, _requirements(framework, without), without.index if without else None, read_lock(path) if path.is_file() else None
-    )
+    has_lock = framework.version is None and path.is_file()  # it is of the requirements' version
+    return Recipe(framework, place, requirements, without.index if without else None, read_lock(path) if has_lock else None)
 
 
 def lock_path(framework: Framework, place: Platform) -> Path:

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from suite.errors import SuiteError
-from suite.memory.measured_steps import answers_of
 from suite.memory.network import Network, Operation
+from suite.memory.programs import answers_of
 
 PROGRAM = "reference_impls.pytorch.kept"
 BIASES = "biases"

@@ -1,22 +1,11 @@
 """Steps of a schedule in a process of PyTorch's environment: CPU time, and the highest resident set."""
 
-import json
-import subprocess
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
-from suite.files.paths import repository_root
-from suite.launch.child_environment import child_environment
-from suite.launch.environments import find
 from suite.memory.chain import Chain
+from suite.memory.programs import answers_of
 from suite.memory.schedule import Schedule
-
-FRAMEWORK = "pytorch"
-SECONDS = 3600
 
 
 @dataclass(frozen=True)
@@ -39,23 +28,9 @@ def measured_steps(network: str, image: int, batch: int, blocks: Chain, schedule
         "blocks": [[block.first, block.last] for block in blocks],
         "schedule": [step.as_list for step in schedule.steps],
     }
-    answers = answers_of("reference_impls.pytorch.memory_steps", request, "\n" * (steps + 1), f"Training {network} with the schedule {schedule.name}")
+    what = f"Training {network} with the schedule {schedule.name}"
+    try:
+        answers = answers_of("reference_impls.pytorch.memory_steps", request, "\n" * (steps + 1), what)
+    except SuiteError as error:
+        raise SuiteError(error.problem, "measure less with --measure-below, or fewer --networks") from error
     return tuple(MeasuredStep(answer["cpu_s"], answer["VmHWM"]) for answer in answers[2:])
-
-
-def answers_of(module: str, request: object, lines: str, what: str, in_budget: bool = True) -> list[dict[str, Any]]:
-    """What a program of the reference implementation answers, a line of JSON each. Raises SuiteError, beginning with ``what``, if it fails.
-
-    ``in_budget``: it returns freed memory to the kernel, which costs time.
-    """
-    environment = find(load_framework(FRAMEWORK))
-    with tempfile.TemporaryDirectory(prefix="memory-") as scratch:
-        path = Path(scratch) / "request.json"
-        path.write_text(json.dumps(request), encoding="utf-8")
-        command = [str(environment.interpreter), "-m", module, str(path)]
-        variables = child_environment(1, in_budget=in_budget)
-        done = subprocess.run(command, cwd=repository_root(), env=variables, input=lines, capture_output=True, text=True, timeout=SECONDS)
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or [f"it was killed (exit code {done.returncode}): too little memory"])[-1]
-        raise SuiteError(f"{what} failed: {last}", "measure less with --measure-below, or fewer --networks")
-    return [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,19 +1,13 @@
 """Times of a network's operations, measured in PyTorch's environment on this machine and kept: what schedules are planned on."""
 
-import hashlib
-import json
 from pathlib import Path
 
-from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
-from suite.files.durable import publish
 from suite.files.json_file import read_json
-from suite.files.paths import home
-from suite.launch.environments import find
 from suite.memory.chain import Times
 from suite.memory.kept_parts import model_of
-from suite.memory.measured_steps import FRAMEWORK, answers_of
 from suite.memory.network import Network
+from suite.memory.programs import answers_of, keep, kept_place
 
 PROGRAM = "reference_impls.pytorch.operation_times"
 REPEATS = 3
@@ -21,7 +15,7 @@ REPEATS = 3
 
 def known_times(network: Network, image: int, folder: Path | None = None) -> Times | None:
     """The measured times for pictures of this size, per picture; None where none were measured in this environment."""
-    path = _record(network, image, folder)
+    path = _place(network, image, folder)
     if path is None or not path.is_file():
         return None
     values = read_json(path)
@@ -35,20 +29,10 @@ def measure_times(network: Network, image: int, batch: int, folder: Path | None 
     request = {"model": model_of(network), "image": [network.image[0], image, image], "batch": batch, "threads": 1, "repeats": REPEATS}
     answer = answers_of(PROGRAM, request, "", f"Measuring the operations of {network.title}", in_budget=False)[0]
     found = Times(tuple(each / batch for each in answer["forward"]), tuple(each / batch for each in answer["backward"]))
-    path = _record(network, image, folder)
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with publish(path) as place:
-            place.write_text(json.dumps({"forward": found.forward, "backward": found.backward, "batch": batch}), encoding="utf-8")
+    keep(_place(network, image, folder), {"forward": found.forward, "backward": found.backward, "batch": batch})
     return found
 
 
-def _record(network: Network, image: int, folder: Path | None) -> Path | None:
+def _place(network: Network, image: int, folder: Path | None) -> Path | None:
     """The file of this network's times in this environment; None without an environment."""
-    try:
-        environment = find(load_framework(FRAMEWORK))
-    except SuiteError:
-        return None
-    text = json.dumps([str(environment.interpreter), sorted(environment.packages.items()), [str(each) for each in network.operations]])
-    name = f"times-{network.name}-{image}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
-    return (folder or home() / "memory") / name
+    return kept_place(folder, f"times-{network.name}-{image}-", [str(each) for each in network.operations])

@@ -20,9 +20,9 @@ from suite.errors import SuiteError
 from suite.metrics.comparisons import Interval, quantile
 from suite.metrics.costs import TrainingCost
 from suite.metrics.expected_epochs import ExpectedEpochs, expected_epochs
+from suite.metrics.uncertainty import NORMAL
 from suite.metrics.uncounted import counted_s, uncounted_intervals
 
-Z_95 = 1.959964
 MIN_LATER_EPOCHS = 2
 STEADY_WITHIN = 0.05
 
@@ -89,7 +89,7 @@ def projection(workload: str, times: EpochTimes, expected: ExpectedEpochs, scori
     scatter_s = statistics.stdev(later_s) * math.sqrt((epochs - 1) ** 2 / len(later_s) + epochs + 1)
     error_s = epochs * (mean_s + evaluation_s) * expected.log_sd / math.sqrt(len(expected.runs))
     by_scatter = float(quantile(len(later_s) - 1, 1 - scoring.level)) * scatter_s / time_s
-    margin = math.hypot(by_scatter, Z_95 * error_s / time_s, Z_95 * scoring.noise_floor)
+    margin = math.hypot(by_scatter, NORMAL * error_s / time_s, NORMAL * scoring.noise_floor)
     is_steady = abs(later_s[-1] / later_s[0] - 1) <= STEADY_WITHIN
     interval = Interval(time_s, time_s * math.exp(-margin), time_s * math.exp(margin))
     return Projection(workload, interval, len(times.epochs_s), epochs, len(expected.runs), is_steady)

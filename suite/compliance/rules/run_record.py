@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from reference_impls.contract import BF16_MIXED, EXACT, FLOAT16, LOCAL, SYNCHRONISED
+from reference_impls.contract import BF16_MIXED, EXACT, FLOAT16, LOCAL, SYNCHRONISED, Request
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.divisions import Division
@@ -56,9 +56,7 @@ def _command(context: BundleContext) -> Iterator[Violation]:
         return
     skipped = (*(SET_BY_STALL_ANALYSIS if "--stall-analysis" in options else ()), *(OF_SEVERAL_RANKS if context.request.parallel.ranks == 1 else ()))
     for option, path in OPTIONS.items():
-        typed, requested = options.get(option), _value(context.run.request, path)
-        if option == PRECISION:  # requests of float32 lack it
-            requested = context.request.precision
+        typed, requested = options.get(option), _value(context.request, path)
         if option == "--framework" and typed is not None:  # with a version, perhaps
             typed = typed.partition("==")[0]
         if typed is not None and option not in skipped and typed != CHOSEN_BY_THE_SUITE and not _is_same(typed, requested):
@@ -89,9 +87,7 @@ def is_command(command: Sequence[Any], name: str) -> bool:
 def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Violation]:
     """Check what only an option changes against the request, where the option was not typed."""
     for option, default in (("--prefetch", PREFETCH), ("--workers", CPU_WORKERS), ("--steps", None), ("--normalisation", LOCAL), ("--wire", EXACT)):
-        requested = _value(context.run.request, OPTIONS[option])
-        if requested is None and option in OF_SEVERAL_RANKS:  # requests of earlier versions lack it
-            continue
+        requested = _value(context.request, OPTIONS[option])
         if option not in options and requested != default and not (option == "--workers" and context.request.accelerator != "cpu"):
             expected = f"{OPTIONS[option]} = {default!r}, as without {option} in the command"
             yield Violation(RUN, expected, f"{requested!r}"[:200], KEEP)
@@ -162,10 +158,11 @@ def _is_folder(typed: str, directory: object) -> bool:
     return isinstance(directory, str) and directory.rstrip("/").endswith(typed.rstrip("/"))
 
 
-def _value(request: Mapping[str, Any], path: str) -> Any:
-    value: Any = request
+def _value(request: Request, path: str) -> object:
+    """That of the request as it is read: with what requests of earlier versions lack."""
+    value: object = request
     for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
+        value = getattr(value, name)
     return value
 
 

@@ -1,0 +1,57 @@
+"""Programs of the reference implementation in PyTorch's environment that measure, and their results, which are kept for each environment."""
+
+import hashlib
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from suite.catalog.frameworks import load_framework
+from suite.errors import SuiteError
+from suite.files.json_file import write_json
+from suite.files.paths import home, repository_root
+from suite.launch.child_environment import child_environment
+from suite.launch.environments import find
+
+FRAMEWORK = "pytorch"
+TIMEOUT_S = 3600.0
+
+
+def answers_of(module: str, request: object, lines: str, what: str, in_budget: bool = True, timeout_s: float = TIMEOUT_S) -> list[dict[str, Any]]:
+    """What a program answers, a line of JSON each. Raises SuiteError, beginning with ``what``, if it fails.
+
+    ``in_budget``: it returns freed memory to the kernel, which costs time.
+    """
+    environment = find(load_framework(FRAMEWORK))
+    with tempfile.TemporaryDirectory(prefix="memory-") as scratch:
+        path = Path(scratch) / "request.json"
+        path.write_text(json.dumps(request), encoding="utf-8")
+        command = [str(environment.interpreter), "-m", module, str(path)]
+        variables = child_environment(1, in_budget=in_budget)
+        done = subprocess.run(command, cwd=repository_root(), env=variables, input=lines, capture_output=True, text=True, timeout=timeout_s)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or [f"it was killed (exit code {done.returncode}): too little memory"])[-1]
+        raise SuiteError(f"{what} failed: {last}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def kept_place(folder: Path | None, prefix: str = "", *more: object) -> Path | None:
+    """The file of a result in this environment, whose name begins with ``prefix``; None without an environment.
+
+    ``more`` is what else the result depends on.
+    """
+    try:
+        environment = find(load_framework(FRAMEWORK))
+    except SuiteError:
+        return None
+    text = json.dumps([str(environment.interpreter), sorted(environment.packages.items()), *more])
+    return (folder or home() / "memory") / f"{prefix}{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
+
+
+def keep(place: Path | None, values: Mapping[str, Any]) -> None:
+    """Write a result to its file, if it has one."""
+    if place is not None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_json(place, values)
