@@ -19,9 +19,9 @@ MIN_FETCH_S = 50e-9
 server's processor, 1,030 ns in mini-batches of 128."""
 MIN_GAP_NS = 20.0
 """Between two steps, in the median: one reading of a clock. Honest runs: 1,160 ns and more, 730 ns the shortest of all gaps."""
-MIN_EXCHANGE_S = 5e-6
-"""In the median step: two messages through shared memory, and Python's call. Honest runs of two ranks and more: 286 microseconds and more, 42 the
-shortest of all."""
+MIN_EXCHANGE_S = 1e-6
+"""In the median step: two readings of a clock, a lock, and a call of MPI for each bucket. A rank that comes last may find the sums complete, because
+a thread moves messages during the backward pass: honest runs of two ranks took 4.5 microseconds in the median step, 3.5 the shortest of all."""
 MIN_BUILD_S = 2e-9
 """For a parameter: to draw its initial weight and copy it to the model. Honest runs: 76 ns and more."""
 ON_TIME = "take a time stamp before each fetch (start_ns in reference_impls/contract.py): what follows a step is no part of the next fetch"
@@ -62,7 +62,7 @@ def _exchange(context: BundleContext) -> Iterator[Violation]:
     for rank, steps in context.steps.by_rank():
         wait_s = float(np.median(steps.communication_s))
         if wait_s < MIN_EXCHANGE_S:
-            expected = f"{MIN_EXCHANGE_S * 1e6:g} microseconds or more to wait for the other ranks' gradients in the median step of rank {rank}"
+            expected = f"{MIN_EXCHANGE_S * 1e6:g} microsecond or more to wait for the other ranks' gradients in the median step of rank {rank}"
             yield Violation(STEPS, expected, f"{wait_s * 1e6:.3g} microseconds", TRAINING_LOOP)
 
 
@@ -100,10 +100,10 @@ RULES = (
     ),
     Rule(
         id="exchange-takes",
-        sentence="Ranks wait 5 microseconds or more for the suite's all-reduce, in the median step, overlapped or not.",
-        rationale="The last gradients are summed after the backward pass has ended, which takes messages and copies.",
+        sentence="Every rank takes 1 microsecond or more to wait for the suite's all-reduce, in the median step, overlapped or not.",
+        rationale="Even where the sums are complete when the backward pass ends, MPI is asked about each of them.",
         bundle_check=_exchange,
-        faults=(recomputed("waits of a microsecond", set_column_of_rank(None, "communication_s", 1e-6), ranks=2),),
+        faults=(recomputed("waits of half a microsecond", set_column_of_rank(None, "communication_s", 5e-7), ranks=2),),
     ),
     Rule(
         id="initialisation-takes",
