@@ -146,7 +146,7 @@ class PyTorchImplementation(Implementation):
         loss, communication_s = self._passes(images, labels, share)
         self._optimizer.step()
         self._synchronize()
-        return StepResult(loss.item(), communication_s)
+        return StepResult(float(loss), communication_s)
 
     def _passes(self, images: torch.Tensor, labels: torch.Tensor, share: float) -> Tuple[Any, float]:
         """Forward and backward: the loss, and the seconds that waiting for other ranks took."""

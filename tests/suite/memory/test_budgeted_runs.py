@@ -1,0 +1,26 @@
+"""Real runs in a memory budget: the command trains by the schedule, and what it trains is what the workload trains."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.bundle.reader import Bundle
+from tests.conftest import Run, environment_of
+
+
+def train(suite: Run, digits: Path, output: Path, *more: object) -> Bundle:
+    home = environment_of("pytorch").interpreter.parents[3]
+    words = ("--division", "open", "--device", "auto", "--workload", "lenet", "--framework", "pytorch", "--data", f"digits={digits}", "--epochs", 2)
+    answer = suite("run", *words, "--threads", 1, "--baseload", 0, "--output", output, *more, SUITE_HOME=str(home))
+    assert answer.returncode == 0, answer.stderr
+    judged = suite("check", output)
+    assert judged.returncode == 0, judged.stdout
+    return Bundle(output)
+
+
+@pytest.mark.pytorch
+def test_a_run_in_a_budget_complies_and_has_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
+    free, kept = train(suite, digits, tmp_path / "free"), train(suite, digits, tmp_path / "kept", "--memory-budget", "450MB")
+    counts = kept.log().value("recomputation")
+    assert list(kept.steps_frame()["loss"]) == list(free.steps_frame()["loss"])
+    assert counts["backwards"] == len(kept.steps_frame()) * counts["blocks"]
