@@ -6,7 +6,7 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.experiments import idle_states
-from suite.experiments.idle_states import FREE, HOW_TO_SUSPEND, LOGGED, NO_CLOCKS, QUIET, SUSPENDED, clock_modes, measure_idle_states
+from suite.experiments.idle_states import FREE, HOW_TO_SUSPEND, LOGGED, NO_CLOCKS, QUIET, SUSPENDED, IdleState, clock_modes, measure_idle_states
 from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.wanted import WantedMode
 from tests.simulated_board import settings_of, simulated_board
@@ -16,6 +16,9 @@ POWER = {
     "sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/in_power0_input": "1900\n",
     "proc/stat": "cpu 1 0 1 9 0 0 0 0\n",
 }
+
+
+ATTEMPTS = 20
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +34,15 @@ def plant(root: Path) -> Path:
     return root
 
 
+def measured(root: Path) -> dict[str, IdleState]:
+    """The states by name, measured again while a busy machine left gaps in the readings: the power is unknown then, as it should be."""
+    for _ in range(ATTEMPTS):
+        found = {one.state: one for one in measure_idle_states(1.0, root=root)}
+        if not any((one.power.reason or "").startswith("before the run: ") for one in found.values()):
+            break
+    return found
+
+
 def test_every_state_has_its_clocks_and_all_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     board = plant(simulated_board(tmp_path / "board"))
     before, held = settings_of(board), {}
@@ -41,17 +53,17 @@ def test_every_state_has_its_clocks_and_all_is_put_back(tmp_path: Path, monkeypa
         return measure(state, is_logged, time_s, root)
 
     monkeypatch.setattr(idle_states, "_measure", noted)
-    found = {one.state: one for one in measure_idle_states(1.0, root=board)}
+    found = measured(board)
     assert list(found) == [LOGGED, QUIET, FREE, SUSPENDED]
     assert held[LOGGED] == held[QUIET] != held[FREE] == before["sys/class/devfreq/17000000.gv11b/min_freq"]
     assert settings_of(board) == before
     assert set(found[QUIET].meters) < set(found[LOGGED].meters)
-    assert all(found[state].power.value == pytest.approx(1.9) for state in (LOGGED, QUIET, FREE))
+    assert [found[state].power.value for state in (LOGGED, QUIET, FREE)] == pytest.approx([1.9] * 3), found
     assert found[SUSPENDED].power.reason == HOW_TO_SUSPEND
 
 
 def test_clocks_that_cannot_be_set_are_said(tmp_path: Path) -> None:
-    found = {one.state: one for one in measure_idle_states(1.0, root=plant(tmp_path))}
+    found = measured(plant(tmp_path))
     assert found[FREE].power.reason == NO_CLOCKS and found[QUIET].power.value == pytest.approx(1.9)
 
 
