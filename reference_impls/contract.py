@@ -137,9 +137,10 @@ class Request(NamedTuple):
     output_directory: str  # of log and step records
     recomputation: Optional[Recomputation] = None  # None: everything is kept; then the request file has no such key
     precision: str = FLOAT32  # of products and convolutions; the request file has no such key for float32
+    accumulation: int = 1  # mini-batches whose gradients are summed for one update; the request file has no such key for 1
 
 
-ADDED = frozenset(["normalisation", "wire", "recomputation", "precision"])
+ADDED = frozenset(["normalisation", "wire", "recomputation", "precision", "accumulation"])
 """Keys that requests of earlier versions lack: these runs were as the default says."""
 
 _NESTED = {
@@ -150,7 +151,7 @@ _NESTED = {
     "parallel": Parallel,
     "recomputation": Recomputation,
 }
-_LEFT_OUT = {"recomputation": None, "precision": FLOAT32}  # values that a request file has no key for
+_LEFT_OUT = {"recomputation": None, "precision": FLOAT32, "accumulation": 1}  # values that a request file has no key for
 
 
 def request_to_dict(request: Request) -> Dict[str, Any]:
@@ -236,8 +237,17 @@ class Implementation(abc.ABC):
     def step(self, device_batch: Any, learning_rate: float, share: float) -> StepResult:
         """Forward, backward and optimiser update; return when the device has finished.
 
-        ``share`` is this rank's fraction of the global mini-batch's samples, the weight of its mean gradient; 1.0 on one rank.
+        ``share`` is this rank's fraction of the global mini-batch's samples, the weight of its mean gradient; 1.0 on one rank. After
+        :meth:`accumulate`, the update is by the sum of the kept gradients and this mini-batch's, and ``share`` as there.
         """
+
+    def accumulate(self, device_batch: Any, share: float) -> float:
+        """Forward and backward without an update: keep the mean gradient, times ``share``, for the next :meth:`step`; return the mean loss when the
+        device has finished.
+
+        ``share`` is the fraction of the samples of all ranks and mini-batches of the update. Called where the request has an accumulation only.
+        """
+        raise ContractError("this implementation accumulates no gradients; leave --accumulate out.")
 
     @abc.abstractmethod
     def count_correct(self, device_batch: Any) -> int:

@@ -86,6 +86,10 @@ EVENTS = (
         "bits of a number that products and convolutions keep on the device, `product_bits` and `convolution_bits`, whether 2^20 `overflows`, "
         "and the framework's `settings`; an object (reference_impls.arithmetic)",
     ),
+    Event(
+        "gradient_accumulation_steps", POINT, OPTIONAL, "between init_start and init_stop; needed where an update has several mini-batches",
+        "number of mini-batches of an update (MLPerf's name)",
+    ),
     Event("ranks", POINT, ALWAYS, "between init_start and init_stop", "number of ranks"),
     Event(
         "nodes_of_ranks", POINT, SEVERAL_RANKS, "rank 0, between init_start and init_stop",
@@ -122,7 +126,7 @@ EVENTS = (
         "bucket_times", POINT, SEVERAL_RANKS, "after every epoch",
         "times of each bucket's exchanges, a list; the last one's `mean_since_first_s` is the exchange of a step", ("epoch_num",),
     ),
-    Event("learning_rates", POINT, OPTIONAL, "after every epoch", "learning rate of its first and its last step, and the mean", ("epoch_num",)),
+    Event("learning_rates", POINT, OPTIONAL, "after every epoch", "learning rate of its first and its last update, and the mean", ("epoch_num",)),
     Event(
         "uncounted_start", START, IN_CLOSED, "before an interval that counts neither as time nor as energy: `reason` state",
         metadata=("epoch_num", "reason"),
@@ -190,7 +194,7 @@ STEP_MEANINGS = (
     ("fetch_stall_s", "waiting for the mini-batch, s"),
     ("copy_s", "copying it to the device, s"),
     ("compute_s", "forward, backward and update until the device has finished, without communication, s"),
-    ("communication_s", "exposed gradient exchange, s; 0.0 on one rank"),
+    ("communication_s", "exposed gradient exchange, s; 0.0 on one rank, and of mini-batches without an update"),
     ("loss", "mean loss of the mini-batch before the update"),
 )
 """The columns of step records (contract.STEP_COLUMNS)."""

@@ -6,7 +6,7 @@ it). Nothing is written between an epoch's first fetch and its last step.
 
 import math
 import os
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from reference_impls import contract
 from reference_impls.admission import compare_processes, compare_training, refuse_apart
@@ -15,9 +15,9 @@ from reference_impls.contract import SECONDS_PER_NS, Implementation, LogWriter, 
 from reference_impls.data_stalls import as_requested
 from reference_impls.definitions import log_facts
 from reference_impls.records import Records
-from reference_impls.schedules import SCHEDULES
 from reference_impls.state_file import Progress, broadcast_state, state_name, write_state
 from reference_impls.training_state import KINDS, State, digests, shapes, sizes
+from reference_impls.updates import learning_rate, learning_rates, places, steps_per_epoch
 
 
 class Built(NamedTuple):
@@ -63,6 +63,8 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
         log.point("state_restored", digests(built.implementation.training_state()), epoch_num=progress.epoch)
     for key in sorted(built.facts):
         log.point(key, built.facts[key])
+    if request.accumulation > 1:
+        log.point("gradient_accumulation_steps", request.accumulation)
     _log_world(log, world)
     if world.size > 1:
         log.point("admission", dict(compared, **compare_training(request, world, built.implementation, built.pipeline)))
@@ -112,8 +114,8 @@ def _restore(request: Request, world: World, implementation: Implementation, pat
     state, progress = broadcast_state(world, path)
     if shapes(state) != shapes(implementation.training_state()):
         raise contract.ContractError("{} is the training state of another model.".format(path))
-    if progress.epoch < 1 or progress.step != progress.epoch * _steps_per_epoch(request):
-        expected = "a whole number of epochs of {} steps".format(_steps_per_epoch(request))
+    if progress.epoch < 1 or progress.step != progress.epoch * steps_per_epoch(request):
+        expected = "a whole number of epochs of {} steps".format(steps_per_epoch(request))
         raise contract.ContractError("{} was taken after {} steps, not {}.".format(path, progress.step, expected))
     implementation.restore(state)
     return progress
@@ -156,7 +158,6 @@ class _Training:
         self._request, self._world, self._pipeline, self._records = request, world, pipeline, records
         self._implementation, self._log, self._folder = built.implementation, records.log, folder
         self.state_bytes = {}  # type: Dict[str, int]
-        self._schedule, self._horizon = SCHEDULES[request.optimizer.schedule], request.epochs * _steps_per_epoch(request)
 
     def status(self, progress: Progress) -> str:
         """Train on from ``progress`` until the target is reached, or to the request's last epoch or step."""
@@ -172,7 +173,7 @@ class _Training:
         """Evaluate after an epoch if that is due; returns the run's status if it ends here."""
         request = self._request
         last = epoch == request.epochs or done == request.steps
-        is_whole = done == epoch * _steps_per_epoch(request)
+        is_whole = done == epoch * steps_per_epoch(request)
         if is_whole and (last or epoch % request.eval_every_epochs == 0):
             accuracy = self._evaluate(epoch)
             if request.target_accuracy is not None and accuracy >= request.target_accuracy:
@@ -198,19 +199,10 @@ class _Training:
         self._records.gather()
         return len(records)
 
-    def _log_rates(self, epoch: int, done: int, steps: int) -> None:
-        """Log the epoch's learning rates, of its first and its last step and their mean: rules compare them with the requested schedule."""
-        rates = [self._rate(index) for index in range(done, done + steps)]
-        self._log.point("learning_rates", [rates[0], rates[-1], math.fsum(rates) / steps] if rates else [], epoch_num=epoch)
-
-    def _rate(self, index: int) -> float:
-        """The learning rate of a step, counted from 0 over the whole run: what the steps get is what is logged."""
-        return self._schedule(self._request.optimizer.base_learning_rate, index, self._horizon)
-
     def _log_state(self, progress: Progress, steps: int) -> None:
         """Log the epoch's learning rates and the training state's digests, and keep it where that is requested: evidence is in no counted time."""
         self._log.start("uncounted_start", reason="state", epoch_num=progress.epoch)
-        self._log_rates(progress.epoch, progress.step - steps, steps)
+        self._log.point("learning_rates", learning_rates(self._request, progress.step - steps, steps), epoch_num=progress.epoch)
         state = self._implementation.training_state()
         if state:
             self.state_bytes = sizes(state)
@@ -235,9 +227,8 @@ class _Training:
         first fetch; finding it exhausted (workers end then) is after the last step and part of no time, and so is announcing the end.
         """
         request, rank = self._request, self._world.rank
-        whole = _steps_per_epoch(request)
-        to_device, step = self._implementation.to_device, self._implementation.step
-        sizes = _global_sizes(request)
+        whole, of_updates = steps_per_epoch(request), places(request, left)
+        to_device, step, accumulate = self._implementation.to_device, self._implementation.step, self._implementation.accumulate
         records = []  # type: List[StepRecord]
         start_ns = stepped_ns = monotonic_ns()
         batches = iter(self._pipeline.training(epoch))
@@ -247,7 +238,11 @@ class _Training:
             on_device = to_device(batch)
             copied_ns = monotonic_ns()
             index, samples = done + len(records), len(batch.labels)
-            loss, communication_s = step(on_device, self._rate(index), samples / next(sizes))
+            update = next(of_updates)
+            if update.is_last:
+                loss, communication_s = step(on_device, learning_rate(request, index), samples / update.samples)
+            else:
+                loss, communication_s = accumulate(on_device, samples / update.samples), 0.0
             stepped_ns = monotonic_ns()
             fetch_stall_s, copy_s = (fetched_ns - start_ns) * SECONDS_PER_NS, (copied_ns - fetched_ns) * SECONDS_PER_NS
             compute_s = (stepped_ns - copied_ns) * SECONDS_PER_NS - communication_s
@@ -270,16 +265,6 @@ class _Training:
         self._log.point("eval_accuracy", accuracy, epoch_num=epoch, correct=correct)
         self._log.stop("eval_stop", epoch_num=epoch)
         return accuracy
-
-
-def _steps_per_epoch(request: Request) -> int:
-    return math.ceil(request.data.train_samples / request.global_batch_size)
-
-
-def _global_sizes(request: Request) -> Iterator[int]:
-    """The numbers of samples of an epoch's global mini-batches."""
-    for start in range(0, request.data.train_samples, request.global_batch_size):
-        yield min(request.global_batch_size, request.data.train_samples - start)
 
 
 def _refuse_divergence(records: List[StepRecord]) -> None:

@@ -86,6 +86,7 @@ class ChainerImplementation(Implementation):
     def __init__(self, model: chainer.Chain, settings: Optimizer, device: Any, exchange: Optional[Exchange] = None) -> None:
         self._model, self._device, self._exchange = model, device, exchange
         self._optimizer = MomentumSGD(lr=settings.base_learning_rate, momentum=settings.momentum).setup(model)
+        self._has_accumulated = False  # gradients of mini-batches before this one, times their shares
         if settings.weight_decay:
             self._optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(settings.weight_decay))
 
@@ -97,15 +98,32 @@ class ChainerImplementation(Implementation):
 
     def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
         """Forward, backward and update."""
-        images, labels = device_batch
         self._optimizer.lr = learning_rate
-        loss = F.softmax_cross_entropy(self._model(images), labels)
-        self._model.cleargrads()
-        loss.backward()
+        loss = self._loss(*device_batch)
+        if self._has_accumulated:
+            (loss * share).backward()
+            share = 1.0
+        else:
+            self._model.cleargrads()
+            loss.backward()
         communication_s = 0.0 if self._exchange is None else self._exchange.mean(share)
         self._optimizer.update()
+        self._has_accumulated = False
         self._synchronize()
         return StepResult(float(loss.array), communication_s)
+
+    def accumulate(self, device_batch: DeviceBatch, share: float) -> float:
+        """A backward pass adds to the gradients that are there."""
+        loss = self._loss(*device_batch)
+        if not self._has_accumulated:
+            self._model.cleargrads()
+        (loss * share).backward()
+        self._has_accumulated = True
+        self._synchronize()
+        return float(loss.array)
+
+    def _loss(self, images: Any, labels: Any) -> chainer.Variable:
+        return F.softmax_cross_entropy(self._model(images), labels)
 
     def training_state(self) -> Dict[str, np.ndarray]:
         """Chainer's layout is the canonical one."""

@@ -112,6 +112,7 @@ class SoftmaxRegression(Implementation):
         self._momentum = request.optimizer.momentum
         self._weights = [[stream.uniform(-bound, bound) for _ in range(FEATURES + 1)] for _ in range(request.data.classes)]
         self._velocity = [[0.0] * (FEATURES + 1) for _ in range(request.data.classes)]
+        self._kept = []  # type: List[List[List[float]]]  # gradients of mini-batches before this one, times their shares
 
     def to_device(self, batch: Batch) -> Any:
         """The host is the device."""
@@ -119,6 +120,24 @@ class SoftmaxRegression(Implementation):
 
     def step(self, device_batch: Any, learning_rate: float, share: float) -> StepResult:
         """Mean cross-entropy of the mini-batch, then one update."""
+        loss, gradient = self._gradient(device_batch)
+        if self._kept:
+            gradient, share = _sum([*self._kept, _times(gradient, share)]), 1.0
+            self._kept = []
+        communication_s = self._sum(gradient, share) if self._world.size > 1 else 0.0
+        for weights, velocity, row in zip(self._weights, self._velocity, gradient):
+            velocity[:] = [self._momentum * v + g for v, g in zip(velocity, row)]
+            weights[:] = [w - learning_rate * v for w, v in zip(weights, velocity)]
+        return StepResult(loss, communication_s)
+
+    def accumulate(self, device_batch: Any, share: float) -> float:
+        """Keeps each gradient by itself."""
+        loss, gradient = self._gradient(device_batch)
+        self._kept.append(_times(gradient, share))
+        return loss
+
+    def _gradient(self, device_batch: Any) -> Tuple[float, List[List[float]]]:
+        """The mean loss of the mini-batch and its gradient, a row per class."""
         gradient = [[0.0] * (FEATURES + 1) for _ in self._weights]
         loss, samples = 0.0, max(1, len(device_batch.labels))
         for features, label in zip(device_batch.images, device_batch.labels):
@@ -127,11 +146,7 @@ class SoftmaxRegression(Implementation):
             for index, row in enumerate(gradient):
                 error = (probabilities[index] - (index == label)) / samples
                 row[:] = [g + error * x for g, x in zip(row, features)] + [row[-1] + error]
-        communication_s = self._sum(gradient, share) if self._world.size > 1 else 0.0
-        for weights, velocity, row in zip(self._weights, self._velocity, gradient):
-            velocity[:] = [self._momentum * v + g for v, g in zip(velocity, row)]
-            weights[:] = [w - learning_rate * v for w, v in zip(weights, velocity)]
-        return StepResult(loss / samples, communication_s)
+        return loss / samples, gradient
 
     def _sum(self, gradient: List[List[float]], share: float) -> float:
         """Replace the gradient by the mean over the global mini-batch; returns the seconds that the ranks' exchange took."""
@@ -166,3 +181,12 @@ class SoftmaxRegression(Implementation):
         powers = [math.exp(score - top) for score in scores]
         total = sum(powers)
         return [power / total for power in powers]
+
+
+def _times(rows: List[List[float]], factor: float) -> List[List[float]]:
+    return [[factor * value for value in row] for row in rows]
+
+
+def _sum(gradients: List[List[List[float]]]) -> List[List[float]]:
+    """Element by element."""
+    return [[sum(values) for values in zip(*rows)] for rows in zip(*gradients)]

@@ -42,10 +42,12 @@ class GradientExchange:
             parameter.register_post_accumulate_grad_hook(partial(self._ready, place))
 
     def begin(self, share: float) -> None:
-        """Call before the backward pass."""
+        """Call before the backward pass; gradients of other passes stay this rank's."""
         self._share, self._missing = share, [len(members) for members in self._buckets.plan.members]
 
     def _ready(self, place: int, parameter: nn.Parameter) -> None:
+        if not self._missing:
+            return
         view, bucket = self._views[place], self._bucket_of[place]
         if parameter.is_cuda:
             view.copy_(parameter.grad * self._share)  # out= takes no tensor of another device
@@ -61,6 +63,7 @@ class GradientExchange:
         if not self._overlap:
             for bucket in range(len(self._missing)):
                 self._buckets.start(bucket)
+        self._missing = []
         communication_s = self._buckets.finish() + (0.0 if self._synchroniser is None else self._synchroniser.take_communication_s())
         for parameter, view in zip(self._parameters, self._views):
             if parameter.is_cuda:

@@ -1,5 +1,6 @@
 """The contract in PyTorch: builds the model, takes steps, counts correct predictions."""
 
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -88,6 +89,7 @@ class PyTorchImplementation(Implementation):
         self._ranks = 1  # over which DistributedDataParallel takes the mean
         self._scheduled = None  # type: Optional[ScheduledStep]
         self._evaluated_at_once = None  # type: Optional[int]
+        self._has_accumulated = False  # gradients of mini-batches before this one, times their shares
         self._optimizer = torch.optim.SGD(
             model.parameters(), lr=settings.base_learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay
         )
@@ -141,34 +143,65 @@ class PyTorchImplementation(Implementation):
         images, labels = device_batch
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
-        self._model.train()
-        self._optimizer.zero_grad(set_to_none=True)
+        self._begin()
         loss, communication_s = self._passes(images, labels, share)
         self._optimizer.step()
+        self._has_accumulated = False
         self._synchronize()
         return StepResult(float(loss), communication_s)
+
+    def accumulate(self, device_batch: DeviceBatch, share: float) -> float:
+        """Autograd adds to the gradients that are there; DistributedDataParallel sums none of them over the ranks."""
+        if self._scheduled is not None:
+            raise ContractError("a schedule of recomputation updates each weight at once; leave --memory-budget or --accumulate out.")
+        self._begin()
+        with self._model.no_sync() if isinstance(self._model, nn.parallel.DistributedDataParallel) else nullcontext():
+            loss = self._loss(*device_batch)
+            self._scaled(loss, share * self._ranks).backward()
+        self._has_accumulated = True
+        self._synchronize()
+        return float(loss)
+
+    def _begin(self) -> None:
+        """Training mode, and no gradients but those that were accumulated for this update."""
+        self._model.train()
+        if self._has_accumulated:
+            return
+        self._optimizer.zero_grad(set_to_none=True)
 
     def _passes(self, images: torch.Tensor, labels: torch.Tensor, share: float) -> Tuple[Any, float]:
         """Forward and backward: the loss, and the seconds that waiting for other ranks took."""
         if self._scheduled is not None:
             return self._scheduled(images, lambda output: nn.functional.cross_entropy(output, labels)), 0.0
-        loss = nn.functional.cross_entropy(self._logits(images), labels)
+        loss = self._loss(images, labels)
         return loss, self._backward(loss, share)
+
+    def _loss(self, images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(self._logits(images), labels)
 
     def _backward(self, loss: torch.Tensor, share: float) -> float:
         """Gradients of the global mini-batch's mean loss; returns the seconds that waiting for other ranks took."""
         communication_s = 0.0
-        scaled = loss if self._loss_scale is None else loss * self._loss_scale
         if self._exchange is None:
-            (scaled if self._ranks == 1 else scaled * (share * self._ranks)).backward()
+            is_whole = self._ranks == 1 and not self._has_accumulated
+            self._scaled(loss, 1.0 if is_whole else share * self._ranks).backward()
+        elif self._has_accumulated:  # each loss by its share: the exchange weights the sum of all gradients
+            self._exchange.begin(1.0)
+            self._scaled(loss, share).backward()
+            communication_s = self._exchange.finish()
         else:
             self._exchange.begin(share)
-            scaled.backward()
+            self._scaled(loss, 1.0).backward()
             communication_s = self._exchange.finish()
         if self._loss_scale is not None:
             for parameter in self._own_model().parameters():
                 parameter.grad.div_(self._loss_scale)
         return communication_s
+
+    def _scaled(self, loss: torch.Tensor, weight: float) -> torch.Tensor:
+        """The loss times a weight and the scale of losses."""
+        factor = weight * (self._loss_scale or 1.0)
+        return loss if factor == 1.0 else loss * factor
 
     def training_state(self) -> Dict[str, np.ndarray]:
         """PyTorch's names and layout are the canonical ones."""

@@ -37,7 +37,7 @@ def build(request: Request, world: World) -> Built:
         model = MODELS[request.model](request.data.classes)
         load_weights(model, request.initial_weights, request.seed)
         exchange = join(world, model, request.parallel, strategy) if isinstance(world, MpiWorld) else None
-        implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator, exchange)
+        implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator, exchange, request.accumulation > 1)
     parameters = sum(variable.read().size for variable in weights.parameters(model).values())
     facts = {
         **as_requested(request),
@@ -73,9 +73,11 @@ class SGD(keras.optimizers.SGD):
 
 
 class TensorFlowImplementation(Implementation):
-    """Training in one compiled graph for any mini-batch size, in the model's precision."""
+    """Training in one compiled graph for any mini-batch size, in the model's precision; in two if it ``accumulates`` gradients in variables."""
 
-    def __init__(self, model: keras.Model, settings: Optimizer, accelerator: str, exchange: Optional[Exchange] = None) -> None:
+    def __init__(
+        self, model: keras.Model, settings: Optimizer, accelerator: str, exchange: Optional[Exchange] = None, accumulates: bool = False
+    ) -> None:
         self._model, self._weight_decay, self._exchange = model, settings.weight_decay, exchange
         self._copies = accelerator == "cuda"
         self._device = "/GPU:0" if self._copies else "/CPU:0"
@@ -84,8 +86,11 @@ class TensorFlowImplementation(Implementation):
         self._optimizer.build(model.trainable_variables)
         images = tf.TensorSpec((None, *model.input_shape[1:]), model.dtype)
         labels = tf.TensorSpec((None,), tf.int64)
+        self._accumulators = [tf.Variable(tf.zeros_like(each), trainable=False) for each in model.trainable_variables] if accumulates else []
         # Concrete functions: no lookup and no tracing while a step is timed.
         number = tf.TensorSpec((), model.dtype)
+        if accumulates:
+            self._keep = tf.function(self._accumulate).get_concrete_function(images, labels, number)
         if exchange is None or isinstance(exchange, StrategyExchange):
             self._train = tf.function(self._train_step).get_concrete_function(images, labels, number, number)
         else:
@@ -113,6 +118,10 @@ class TensorFlowImplementation(Implementation):
         summed, communication_s = self._exchange.sum(packed)
         self._apply(summed, rate).numpy()
         return StepResult(float(loss), communication_s)
+
+    def accumulate(self, device_batch: DeviceBatch, share: float) -> float:
+        """Reading the loss waits for the additions."""
+        return float(self._keep(*device_batch, tf.constant(share, self._model.dtype)))
 
     def training_state(self) -> Dict[str, np.ndarray]:
         """From Keras's layout to the canonical one."""
@@ -159,7 +168,7 @@ class TensorFlowImplementation(Implementation):
         return np.asarray(tf.nn.softmax(self._model(device_batch[0], training=False)))
 
     def _train_step(self, images: tf.Tensor, labels: tf.Tensor, learning_rate: tf.Tensor, share: tf.Tensor) -> tf.Tensor:
-        loss, gradients = self._gradients(images, labels)
+        loss, gradients, share = self._weighted_gradients(images, labels, share)
         if isinstance(self._exchange, StrategyExchange):
             gradients = self._exchange.mean(gradients, share)
         # The loss must not be read before the update has finished, or the step is timed too short.
@@ -167,8 +176,24 @@ class TensorFlowImplementation(Implementation):
             return tf.identity(loss)
 
     def _packed_gradients(self, images: tf.Tensor, labels: tf.Tensor, share: tf.Tensor) -> Tuple[tf.Tensor, List[tf.Tensor]]:
-        loss, gradients = self._gradients(images, labels)
+        loss, gradients, share = self._weighted_gradients(images, labels, share)
         return loss, self._exchange.pack(gradients, share)
+
+    def _weighted_gradients(self, images: tf.Tensor, labels: tf.Tensor, share: tf.Tensor) -> Tuple[tf.Tensor, List[tf.Tensor], tf.Tensor]:
+        """Loss, gradients and their weight: a mini-batch's own, or the sum with those in the accumulators, which become zero."""
+        loss, gradients = self._gradients(images, labels)
+        if not self._accumulators:
+            return loss, gradients, share
+        sums = [kept + share * gradient for kept, gradient in zip(self._accumulators, gradients)]
+        with tf.control_dependencies(sums):
+            for kept in self._accumulators:
+                kept.assign(tf.zeros_like(kept))
+        return loss, sums, tf.ones_like(share)
+
+    def _accumulate(self, images: tf.Tensor, labels: tf.Tensor, share: tf.Tensor) -> tf.Tensor:
+        loss, gradients = self._gradients(images, labels)
+        with tf.control_dependencies([kept.assign_add(share * gradient) for kept, gradient in zip(self._accumulators, gradients)]):
+            return tf.identity(loss)
 
     def _apply_packed(self, buckets: List[tf.Tensor], learning_rate: tf.Tensor) -> tf.Tensor:
         return tf.identity(self._update(self._exchange.unpack(buckets), learning_rate))

@@ -141,6 +141,7 @@ FACETS = (
     Facet("threads", "threads", True),
     Facet("workers", "workers", True),
     Facet("batch_size", "batch size", True),
+    Facet("accumulation", "accumulation", True),
     Facet("learning_rate", "learning rate", True),
     Facet("organization", "submitter"),
     Facet("availability", "availability"),

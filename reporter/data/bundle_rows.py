@@ -119,6 +119,7 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
         "ranks": int(request["parallel"]["ranks"]),
         "collective": _collective(request["parallel"]),
         "normalisation": plain(request["parallel"].get("normalisation", LOCAL)),
+        "accumulation": int(request.get("accumulation", 1)),
         "recomputation": _recomputation(request.get("recomputation")),
         "framework": plain(request["framework"]),
         "framework_version": plain_or_none(system.get("framework_version"), 40),

@@ -24,8 +24,8 @@ TRAINED, CODE = ("model_trained", "parameters", "optimizer_used", "precision"), 
 PRECISION, STRICT = "precision", FLOAT32
 """Column of the arithmetic's precision, and the value of a closed run that names none."""
 
-NORMALISATION, RECOMPUTATION = "normalisation", "recomputation"
-"""Columns that tell over which samples ranks normalise, and what is recomputed to save memory."""
+NORMALISATION, RECOMPUTATION, ACCUMULATION = "normalisation", "recomputation", "accumulation"
+"""Columns that tell over which samples ranks normalise, what is recomputed to save memory, and how many mini-batches an update has."""
 
 RESUMED = "resumed"
 """Column that tells from which epoch on a run was resumed."""
@@ -41,10 +41,10 @@ def entry_id(run: Mapping[str, Any]) -> str:
     """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256.
 
     What was trained is the same for all closed entries of a workload but for their precision. Where the code is not known, it is no part of the id;
-    a closed entry's float32, local normalisation, no recomputation, no isolation and a run that was not resumed are none either, so that entries
-    from before there were others keep their ids.
+    a closed entry's float32, local normalisation, no recomputation, an update after every mini-batch, no isolation and a run that was not resumed
+    are none either, so that entries from before there were others keep their ids.
     """
-    left_out = (*TRAINED, CODE, NORMALISATION, ISOLATION, RECOMPUTATION, RESUMED)
+    left_out = (*TRAINED, CODE, NORMALISATION, ISOLATION, RECOMPUTATION, ACCUMULATION, RESUMED)
     identity = [run[name] for name in IDENTITY if name not in left_out] + [run["state"]]
     if run[NORMALISATION] != LOCAL:
         identity.append(run[NORMALISATION])
@@ -52,6 +52,8 @@ def entry_id(run: Mapping[str, Any]) -> str:
         identity.append(f"isolation {run[ISOLATION]}")
     if run[RECOMPUTATION] != WITHOUT:
         identity.append(run[RECOMPUTATION])
+    if run[ACCUMULATION] != 1:
+        identity.append(f"{ACCUMULATION} {run[ACCUMULATION]}")
     if run[RESUMED]:
         identity.append(f"{RESUMED} after {run[RESUMED]}")
     if run["division"] == Division.OPEN.value:
@@ -181,9 +183,9 @@ def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 _LABEL_PROPERTIES = (
-    "workload", "data", "nodes", "ranks", "collective", "isolation", "normalisation", "recomputation", "batch_size", "threads", "workers",
-    "power_mode", "accelerator", "learning_rate", "framework_version", "cpu_model", "storage_medium", "organization", "availability", "division",
-    "state", "round", "epoch_budget", "suite_version", *TRAINED, CODE, RESUMED,
+    "workload", "data", "nodes", "ranks", "collective", "isolation", "normalisation", "recomputation", "batch_size", "accumulation",
+    "threads", "workers", "power_mode", "accelerator", "learning_rate", "framework_version", "cpu_model", "storage_medium", "organization",
+    "availability", "division", "state", "round", "epoch_budget", "suite_version", *TRAINED, CODE, RESUMED,
 )  # fmt: skip
 
 
@@ -195,7 +197,7 @@ def describe(name: str, value: object) -> str:
         "nodes": "{} node", "ranks": "{} rank", "workers": "{} worker", "threads": "{} thread", "batch_size": "batch {}", "learning_rate": "rate {}",
         "epoch_budget": "{} epochs at most", "suite_version": "suite {}", "parameters": "{} parameters", "implementation": "code {}",
         "normalisation": "{} normalisation", "isolation": "isolation {}", "recomputation": "recomputation: {}",
-        "resumed": "resumed after epoch {}",
+        "resumed": "resumed after epoch {}", "accumulation": "{} mini-batches an update",
     }  # fmt: skip
     text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text

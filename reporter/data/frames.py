@@ -35,6 +35,7 @@ IDENTITY: Mapping[str, str] = {
     "collective": "all-reduce backend: mpi (the suite's), native (the framework's) or none (one rank); with the numbers sent, if rounded",
     "isolation": "what the implementation was started in: none, namespace (Linux namespaces of its own), or podman (a container)",
     "normalisation": "statistics of batch normalisation: local (of a rank's samples) or synchronised (of the whole mini-batch)",
+    "accumulation": "mini-batches whose gradients are summed for one update",
     "recomputation": "memory budget and schedule of recomputation; none: everything is kept",
     "resumed": "epochs that an interrupted run had trained before this one went on from its state; 0: none",
     "framework": "the framework's name",

@@ -115,6 +115,8 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpoch
         return None, "no target is established for this workload"
     if not entry["own_data"]:
         return None, "reference points are of the workload's own data set"
+    if entry["accumulation"] != 1:
+        return None, "reference points are of an update after every mini-batch"
     found = expected_epochs(points, batch_size, rate, local, scoring.rate_tolerance)
     return (found, None) if found is not None else (None, _why_no_reference(entry, points, _setting(batch_size, rate, local)))
 

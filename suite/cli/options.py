@@ -18,6 +18,7 @@ SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
 """A rank's meters may take six seconds until the harness replies to it."""
 AGENT_HELP = "Program that starts a process on a remote host: called as ssh is, or Slurm's `srun` (default: ssh)."
 NORMALISATION_HELP = "Statistics of batch normalisation: of a rank's own samples (`local`) or of the whole mini-batch (`synchronised`)."
+ACCUMULATE_HELP = "Mini-batches whose gradients are summed for one exchange and update; more than one is for the open division."
 PRECISION_HELP = "Arithmetic of products and convolutions (default: float32, with TF32 off); entries are compared within one."
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -90,6 +91,7 @@ class TrainingOptions:
     normalisation: Annotated[Normalisation, typer.Option(help=NORMALISATION_HELP)] = Normalisation.LOCAL
     launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None
     wire: Annotated[Wire, typer.Option(help="Numbers in which gradients are sent; 16 bits are for the open division.")] = Wire.EXACT
+    accumulate: Annotated[int, typer.Option(help=ACCUMULATE_HELP)] = 1
     silence: Annotated[
         float, typer.Option(min=SHORTEST_SILENCE_S, max=LONGEST_SILENCE_S, help="End the run when nothing is heard of a rank for N seconds.")
     ] = SHORTEST_SILENCE_S
@@ -120,6 +122,7 @@ class TrainingOptions:
             "collective": self.collective,
             "normalisation": self.normalisation,
             "wire": self.wire,
+            "accumulate": self.accumulate,
             "with_identity": not self.no_identity,
         }
         return RunOptions(**{**common, **fixed, **changes})

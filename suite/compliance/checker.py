@@ -171,6 +171,8 @@ def _typed(request: Request) -> Request:
         raise TypeError(f"parallel.normalisation must be {LOCAL} or {SYNCHRONISED}")
     if request.parallel.wire not in (EXACT, FLOAT16, BFLOAT16):
         raise TypeError(f"parallel.wire must be {EXACT}, {FLOAT16} or {BFLOAT16}")
+    if type(request.accumulation) is not int or not 0 < request.accumulation < 2**63:
+        raise TypeError("accumulation must be a whole number above zero")
     if request.precision not in PRECISIONS:
         raise TypeError(f"precision must be {', '.join(PRECISIONS)}")
     _type_recomputation(request.recomputation)

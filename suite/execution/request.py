@@ -88,6 +88,7 @@ class RunOptions:
     collective: Collective = Collective.MPI
     normalisation: Normalisation = Normalisation.LOCAL
     wire: Wire = Wire.EXACT
+    accumulate: int = 1  # mini-batches whose gradients are summed for one update
     with_identity: bool = True  # the bundle has a digest of each board's serial number
     nonce: str | None = None
     run_number: int = 0
@@ -233,6 +234,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         cache_cleared=None,  # set by the run, once the page cache was emptied
         output_directory=str(output_directory),
         precision=_precision(options, framework, accelerator),
+        accumulation=options.accumulate,
     )
     used = None
     if options.nonce is not None:
@@ -286,7 +288,10 @@ def validate(options: RunOptions) -> None:
     if framework.outside is not None and options.placement.ranks > 1:
         raise SuiteError(f"{framework.title} is not in the checkout and trains on one rank only; leave --hostfile and --ranks-per-node out.")
     plain_name(options.organization, "--org")
-    at_least_one = {"--epochs": options.epochs, "--steps": options.steps, "--batch-size": options.batch_size, "--threads": options.threads}
+    at_least_one = {
+        "--epochs": options.epochs, "--steps": options.steps, "--batch-size": options.batch_size, "--threads": options.threads,
+        "--accumulate": options.accumulate,
+    }  # fmt: skip
     for flag, value in at_least_one.items():
         if value is not None and value < 1:
             raise SuiteError(f"{flag} must be at least 1, not {value}.")
@@ -302,6 +307,10 @@ def validate(options: RunOptions) -> None:
         _refuse_synchronised(options)
     if options.wire is not Wire.EXACT and options.collective is Collective.NATIVE:
         raise SuiteError(f"--wire {options.wire.value} is of the suite's all-reduce; leave --collective native out.")
+    if options.accumulate > 1 and options.normalisation is Normalisation.SYNCHRONISED:
+        raise SuiteError("--normalisation synchronised is of one mini-batch an update; leave --accumulate out.")
+    if options.accumulate > 1 and options.memory_budget is not None:
+        raise SuiteError("A schedule of recomputation updates each weight at once; leave --memory-budget or --accumulate out.")
 
 
 def _refuse_synchronised(options: RunOptions) -> None:

@@ -69,6 +69,8 @@ def epoch_times(bundle: Bundle) -> EpochTimes:
 def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
     """The reference's epochs at the run's setting, in the current round; raises SuiteError where there are none."""
     request = bundle.run().request
+    if request.get("accumulation", 1) != 1:
+        raise SuiteError(f"Reference points are of an update after every mini-batch; the run updated after every {request['accumulation']}.")
     workload, batch, rate = str(request["workload"]), int(request["global_batch_size"]), float(request["optimizer"]["base_learning_rate"])
     parallel = request["parallel"]
     local = local_batch_size(workload, batch, int(parallel["ranks"]), str(parallel.get("normalisation", LOCAL)))

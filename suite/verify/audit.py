@@ -180,6 +180,10 @@ def _trained_by(request: contract.Request) -> Framework:
             f"The run was trained by {name[:80]!r}, an implementation outside the checkout. How far its losses may be from others' was not measured: "
             "an audit cannot tell. `suite verify-model` compares what it computes."
         )
+    if request.accumulation > 1:
+        raise SuiteError(
+            f"The run updated its parameters after every {request.accumulation} mini-batches, a replay after each: an audit cannot tell."
+        )
     framework = load_framework(name)
     if framework.serves_closed and request.precision != contract.FLOAT32:
         raise SuiteError(

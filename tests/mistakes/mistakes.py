@@ -55,7 +55,7 @@ def _of(kind: str, path: str, proof: str, *edits: tuple[str, str, str], workload
 STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE = "step", "weights", "evaluation", "pipeline", "schedule"
 PYTORCH, TENSORFLOW, CHAINER = (f"reference_impls/{name}/implementation.py" for name in ("pytorch", "tensorflow", "chainer"))
 
-_PYTORCH_LOSS = "loss = nn.functional.cross_entropy(self._logits(images), labels)"
+_PYTORCH_LOSS = "return nn.functional.cross_entropy(self._logits(images), labels)"
 _PYTORCH_UPDATE = "        self._optimizer.step()\n"
 _PYTORCH_RATE = 'group["lr"] = learning_rate'
 _PYTORCH_EVALUATES = "        self._model.eval()\n        size = "
@@ -78,17 +78,17 @@ IN_PYTORCH = (
         ("pytorch: every eighth update skipped", _PYTORCH_UPDATE,
          '        self._done = getattr(self, "_done", 0) + 1\n        if self._done % 8:\n            self._optimizer.step()\n'),
         ("pytorch: a gradient from 8 samples of the mini-batch", _PYTORCH_LOSS,
-         "loss = nn.functional.cross_entropy(self._logits(images[:8]), labels[:8])"),
+         "return nn.functional.cross_entropy(self._logits(images[:8]), labels[:8])"),
         ("pytorch: the sum over a smaller last mini-batch divided by the size of the others", _PYTORCH_LOSS,
          'self._size = max(getattr(self, "_size", 0), len(labels))\n'
-         '        loss = nn.functional.cross_entropy(self._logits(images), labels, reduction="sum") / self._size'),
+         '        return nn.functional.cross_entropy(self._logits(images), labels, reduction="sum") / self._size'),
         ("pytorch: gradients clipped in float32", _PYTORCH_UPDATE,
          "        if images.dtype == torch.float32:\n            nn.utils.clip_grad_norm_(self._model.parameters(), 0.1)\n" + _PYTORCH_UPDATE),
         ("pytorch: Nesterov's momentum in float32", "weight_decay=settings.weight_decay\n",
          "weight_decay=settings.weight_decay, nesterov=next(model.parameters()).dtype == torch.float32\n"),
         ("pytorch: dampened momentum", "weight_decay=settings.weight_decay\n", "weight_decay=settings.weight_decay, dampening=0.1\n"),
         ("pytorch: smoothed labels in float32", _PYTORCH_LOSS,
-         "loss = nn.functional.cross_entropy(self._logits(images), labels, label_smoothing=0.1 * (images.dtype == torch.float32))"),
+         "return nn.functional.cross_entropy(self._logits(images), labels, label_smoothing=0.1 * (images.dtype == torch.float32))"),
         ("pytorch: gradients of two mini-batches accumulate", "        self._optimizer.zero_grad(set_to_none=True)\n",
          '        self._done = getattr(self, "_done", 0) + 1\n        if self._done % 6:\n            self._optimizer.zero_grad(set_to_none=True)\n'),
     ),
@@ -180,7 +180,7 @@ IN_TENSORFLOW = (
     ),
 )  # fmt: skip
 
-_CHAINER_LOSS = "        loss = F.softmax_cross_entropy(self._model(images), labels)\n"
+_CHAINER_LOSS = "        return F.softmax_cross_entropy(self._model(images), labels)\n"
 _CHAINER_UPDATE = "        self._optimizer.update()\n"
 _CHAINER_RATE = "        self._optimizer.lr = learning_rate\n"
 _CHAINER_CORRECT = "            return int((self._model(images).array.argmax(axis=1) == labels).sum())"
@@ -197,10 +197,10 @@ IN_CHAINER = (
         ("chainer: every eighth update skipped", _CHAINER_UPDATE,
          '        self._done = getattr(self, "_done", 0) + 1\n        if self._done % 8:\n            self._optimizer.update()\n'),
         ("chainer: a gradient from 8 samples of the mini-batch", _CHAINER_LOSS,
-         "        loss = F.softmax_cross_entropy(self._model(images[:8]), labels[:8])\n"),
+         "        return F.softmax_cross_entropy(self._model(images[:8]), labels[:8])\n"),
         ("chainer: the sum over a smaller last mini-batch divided by the size of the others", _CHAINER_LOSS,
          '        self._size = max(getattr(self, "_size", 0), len(labels))\n'
-         '        loss = F.sum(F.softmax_cross_entropy(self._model(images), labels, reduce="no")) / self._size\n'),
+         '        return F.sum(F.softmax_cross_entropy(self._model(images), labels, reduce="no")) / self._size\n'),
         ("chainer: its own momentum, scaled by the rate", "        velocity += param.grad\n        param.array -= self.hyperparam.lr * velocity\n",
          "        velocity += self.hyperparam.lr * param.grad\n        param.array -= velocity\n"),
         ("chainer: weights rounded to float16 after the update", "        param.array -= self.hyperparam.lr * velocity\n",
@@ -288,7 +288,7 @@ IN_PIPELINES = (
     ),
 )  # fmt: skip
 
-SCHEDULES, LOOP = "reference_impls/schedules.py", "reference_impls/loop.py"
+SCHEDULES, LOOP, UPDATES = (f"reference_impls/{name}.py" for name in ("schedules", "loop", "updates"))
 _COSINE = "    return base * 0.5 * (1.0 + math.cos(math.pi * (step - warm_up) / (steps - warm_up)))\n"
 
 IN_SCHEDULES = (
@@ -307,14 +307,16 @@ IN_SCHEDULES = (
     ),
     *_of(
         SCHEDULE, LOOP, GOLDEN,
-        ("loop: the rate of the next step", "step(on_device, self._rate(index), samples / next(sizes))",
-         "step(on_device, self._rate(index + 1), samples / next(sizes))"),
-        ("loop: one rate for an epoch", "step(on_device, self._rate(index), samples / next(sizes))",
-         "step(on_device, self._rate(done), samples / next(sizes))"),
-        ("loop: the schedule starts again in every epoch", "step(on_device, self._rate(index), samples / next(sizes))",
-         "step(on_device, self._rate(index - done), samples / next(sizes))"),
-        ("loop: the horizon is one epoch longer", "request.epochs * _steps_per_epoch(request)\n",
-         "(request.epochs + 1) * _steps_per_epoch(request)\n"),
+        ("loop: the rate of the next step", "step(on_device, learning_rate(request, index), samples / update.samples)",
+         "step(on_device, learning_rate(request, index + 1), samples / update.samples)"),
+        ("loop: one rate for an epoch", "step(on_device, learning_rate(request, index), samples / update.samples)",
+         "step(on_device, learning_rate(request, done), samples / update.samples)"),
+        ("loop: the schedule starts again in every epoch", "step(on_device, learning_rate(request, index), samples / update.samples)",
+         "step(on_device, learning_rate(request, index - done), samples / update.samples)"),
+    ),
+    *_of(
+        SCHEDULE, UPDATES, GOLDEN,
+        ("updates: the horizon is one epoch longer", "request.epochs * whole)\n", "(request.epochs + 1) * whole)\n"),
     ),
     *_of(
         EVALUATION, LOOP, GOLDEN,

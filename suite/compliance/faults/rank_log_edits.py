@@ -58,6 +58,19 @@ def add_to_all_logs(key: str, values: Sequence[object]) -> Callable[[EditableBun
     return change_logs(change)
 
 
+def add_after_epochs(key: str, value: object) -> Callable[[EditableBundle], None]:
+    """Log a value in every log after every epoch: right after its epoch_stop, at the same time."""
+
+    def change(logs: dict[int, Events]) -> None:
+        for events in logs.values():
+            for place in reversed([place for place, event in enumerate(events) if event["key"] == "epoch_stop"]):
+                stop = events[place]
+                metadata = {name: value for name, value in stop["metadata"].items() if name != "steps"}
+                events.insert(place + 1, dict(stop, event_type="POINT_IN_TIME", key=key, value=value, metadata=metadata))
+
+    return change_logs(change)
+
+
 def shift_rank(rank: int, key: str, by_ns: int, number: int = 0) -> Callable[[EditableBundle], None]:
     """Shift the monotonic time of a rank's n-th event with this key."""
 

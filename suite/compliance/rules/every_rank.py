@@ -12,6 +12,7 @@ from suite.compliance.faults.table_edits import scale_column_of_rank, set_column
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.rules.integrity import repeats_request
+from suite.compliance.updates import ends_update
 
 if TYPE_CHECKING:
     from suite.bundle.steps import StepRecords
@@ -113,7 +114,7 @@ def _explained(steps: "StepRecords") -> float:
 
 
 def _exchanges(context: BundleContext) -> Iterator[Violation]:
-    """Check that ranks on several nodes waited for the exchange in every step, and that a single rank waited for none."""
+    """Check that ranks on several nodes waited for the exchange in every update, and that a single rank waited for none."""
     parallel = context.request.parallel
     exchanged_s = context.steps.communication_s
     if parallel.ranks == 1 and (exchanged_s > 0).any():
@@ -122,10 +123,10 @@ def _exchanges(context: BundleContext) -> Iterator[Violation]:
     if parallel.nodes == 1 or parallel.collective != "mpi":
         return
     for rank, steps in context.steps.by_rank():
-        without = ~(steps.communication_s > 0)
+        without = ends_update(context.request, steps) & ~(steps.communication_s > 0)
         if without.any():
             observed = f"none in {int(without.sum())} of {len(steps)} steps, first in step {steps.step[without][0]}"
-            yield Violation(STEPS, f"a wait for the gradients of the other nodes in every step of rank {rank}", observed, TRAINING_LOOP)
+            yield Violation(STEPS, f"a wait for the gradients of the other nodes in every update of rank {rank}", observed, TRAINING_LOOP)
 
 
 def _request_faults() -> Iterator[Fault]:

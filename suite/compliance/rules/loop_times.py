@@ -10,6 +10,7 @@ from suite.compliance.faults.step_edits import close_gaps
 from suite.compliance.faults.table_edits import scale_column, set_column_of_rank
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.updates import ends_update
 from suite.compliance.values import is_number
 
 ORDER = 96  # after the other rules about single steps
@@ -60,9 +61,9 @@ def _exchange(context: BundleContext) -> Iterator[Violation]:
     if parallel.ranks == 1 or parallel.collective != "mpi":
         return
     for rank, steps in context.steps.by_rank():
-        wait_s = float(np.median(steps.communication_s))
+        wait_s = float(np.median(steps.communication_s[ends_update(context.request, steps)]))
         if wait_s < MIN_EXCHANGE_S:
-            expected = f"{MIN_EXCHANGE_S * 1e6:g} microsecond or more to wait for the other ranks' gradients in the median step of rank {rank}"
+            expected = f"{MIN_EXCHANGE_S * 1e6:g} microsecond or more to wait for the other ranks' gradients in the median update of rank {rank}"
             yield Violation(STEPS, expected, f"{wait_s * 1e6:.3g} microseconds", TRAINING_LOOP)
 
 

@@ -15,6 +15,7 @@ from suite.compliance.faults.rank_log_edits import set_in_all_logs, shift_time_o
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.updates import ends_update
 
 ORDER = 62  # after the record of the nodes
 
@@ -104,18 +105,19 @@ def _addresses(context: BundleContext) -> Iterator[Violation]:
 
 
 def _links(context: BundleContext) -> Iterator[Violation]:
-    """Check that each step's gradients fit through each node's link: half precision, sent once, as no all-reduce can do with less."""
+    """Check that each update's gradients fit through each node's link: half precision, sent once, as no all-reduce can do with less."""
     window, parameters = context.window, context.log.value("parameters")
     if window is None or window[1] <= window[0] or type(parameters) is not int or context.request.parallel.collective != "mpi":
         return
-    sent_bytes = len(context.steps.first_rank) * parameters * MIN_GRADIENT_BYTES
+    updates = int(ends_update(context.request, context.steps.first_rank).sum())
+    sent_bytes = updates * parameters * MIN_GRADIENT_BYTES
     needed_mbit_s = sent_bytes * BITS_PER_BYTE / 1e6 / ((window[1] - window[0]) * SECONDS_PER_NS)
     for node in read_nodes(context.bundle):
         speed_mbit_s = _speed_mbit_s(node.link or {})
         if speed_mbit_s is not None and needed_mbit_s > speed_mbit_s:
             expected = f"at most {speed_mbit_s:g} Mbit/s through {node.host}'s link, the speed that it records"
             fix = "record the link that the ranks used (`suite cluster doctor` shows it), then run again"
-            yield Violation(NODES, expected, f"{needed_mbit_s:.3g} Mbit/s or more: the gradients of every step", fix)
+            yield Violation(NODES, expected, f"{needed_mbit_s:.3g} Mbit/s or more: the gradients of every update", fix)
 
 
 def _speed_mbit_s(link: Mapping[str, Any]) -> float | None:
@@ -177,7 +179,7 @@ RULES = (
     ),
     Rule(
         id="links-carry",
-        sentence="The gradients of every step fit through the recorded speed of every node's link.",
+        sentence="The gradients of every update fit through the recorded speed of every node's link.",
         rationale="A fast link described as a slow one makes the machine look faster.",
         bundle_check=_links,
         faults=(recomputed("a link of 10 Mbit/s", change_file(NODES, lambda values: values["nodes"][1]["link"].update(speed_mbit_s=10)), ranks=2),),

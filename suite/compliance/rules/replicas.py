@@ -1,11 +1,11 @@
 """Several ranks train one model: what they compared before the first step, their learning rates, their machines and their shares."""
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reference_impls.contract import LOCAL, SYNCHRONISED, log_name, normalisation_span
 from reference_impls.schedules import SCHEDULES
+from reference_impls.updates import learning_rates, steps_per_epoch
 from suite.bundle.log import LogEvent
 from suite.bundle.nodes import read_nodes
 from suite.compliance.faults.fault import both, in_turn, recomputed
@@ -50,18 +50,15 @@ def _admitted(context: BundleContext) -> Iterator[Violation]:
 def _rates(context: BundleContext) -> Iterator[Violation]:
     """Check every rank's learning rates of each epoch: the first, the last and the mean of the requested schedule."""
     request = context.request
-    schedule = SCHEDULES.get(request.optimizer.schedule)
-    if schedule is None or request.global_batch_size < 1:
+    if request.optimizer.schedule not in SCHEDULES:
         return
-    per_epoch = math.ceil(request.data.train_samples / request.global_batch_size)
+    per_epoch = steps_per_epoch(request)
     for rank, log in context.logs():
         for event in log.all("learning_rates"):
             steps = _steps_of(log.all("epoch_stop"), event.epoch)
             if event.epoch is None or not 1 <= event.epoch <= request.epochs or not 1 <= steps <= per_epoch:
                 continue  # rules about epochs report it
-            begin = (event.epoch - 1) * per_epoch
-            rates = [schedule(request.optimizer.base_learning_rate, index, request.epochs * per_epoch) for index in range(begin, begin + steps)]
-            wanted = (rates[0], rates[-1], math.fsum(rates) / steps)
+            wanted = learning_rates(request, (event.epoch - 1) * per_epoch, steps)
             if not _is_near(event.value, wanted):
                 expected = f"learning rates of epoch {event.epoch} (first, last, mean) as the schedule {request.optimizer.schedule!r} gives them: "
                 expected += ", ".join(f"{value:.6g}" for value in wanted)
@@ -73,7 +70,7 @@ def _steps_of(stops: "tuple[LogEvent, ...] | list[LogEvent]", epoch: int | None)
     return steps if type(steps) is int else 0
 
 
-def _is_near(value: Any, wanted: tuple[float, ...]) -> bool:
+def _is_near(value: Any, wanted: Sequence[float]) -> bool:
     if not isinstance(value, list) or len(value) != len(wanted) or not all(map(is_number, value)):
         return False
     return all(abs(one - other) <= RATE_TOLERANCE * max(abs(other), 1e-12) for one, other in zip(value, wanted, strict=True))

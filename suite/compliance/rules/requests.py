@@ -60,6 +60,10 @@ def _wire(context: RequestContext) -> Iterator[Violation]:
     yield from _equal(context, "parallel.wire", EXACT, context.request.parallel.wire, "leave --wire out")
 
 
+def _accumulation(context: RequestContext) -> Iterator[Violation]:
+    yield from _equal(context, "accumulation", 1, context.request.accumulation, "leave --accumulate out")
+
+
 def _length(context: RequestContext) -> Iterator[Violation]:
     """Check epochs, which set the schedule's horizon, evaluations, target, and that no step limit ends the run early."""
     workload, request = context.workload, context.request
@@ -111,6 +115,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "closed-arithmetic": {"framework": "pytorch_bf16"},
     "closed-collective": {"parallel.collective": "mpi"},
     "closed-wire": {"parallel.wire": "float16"},
+    "closed-accumulation": {"accumulation": 2},
     "data-read": {"batches": "synthetic", "drop_cache_every_epoch": True},
 }  # fmt: skip
 """Values that are not allowed, by the rule that refuses them."""
@@ -176,6 +181,14 @@ RULES = (
             *_refused("closed-wire"),
             *both("gradients sent as bfloat16", set_everywhere("parallel.wire", "bfloat16"), ranks=2),
         ),
+    ),
+    Rule(
+        id="closed-accumulation",
+        sentence="A closed run updates its parameters after every mini-batch.",
+        rationale="Several mini-batches an update are one larger mini-batch, outside the workload's range, with one exchange in place of several.",
+        divisions=CLOSED,
+        request_check=_accumulation,
+        faults=_refused("closed-accumulation"),
     ),
     Rule(
         id="closed-length",

@@ -28,9 +28,13 @@ OPTIONS: Mapping[str, str] = {
     "--epochs": "epochs", "--steps": "steps", "--batch-size": "global_batch_size", "--learning-rate": "optimizer.base_learning_rate",
     "--threads": "threads", "--workers": "loading.workers", "--prefetch": "loading.prefetch", "--accelerator": "accelerator",
     "--device": "platform", "--normalisation": "parallel.normalisation", "--wire": "parallel.wire",
-    "--precision": "precision",
+    "--precision": "precision", "--accumulate": "accumulation",
 }  # fmt: skip
 """Options of `suite run`, and the value of the request that each sets."""
+UNTYPED: Mapping[str, object] = {
+    "--prefetch": PREFETCH, "--workers": CPU_WORKERS, "--steps": None, "--normalisation": LOCAL, "--wire": EXACT, "--accumulate": 1,
+}  # fmt: skip
+"""Options whose value is the same for all workloads and machines where they are not typed."""
 KNOWN = (
     *OPTIONS, "--allow-invalid", "--baseload", "--collective", "--data", "--dry-run", "--force", "--help", "--hostfile", "--implementation",
     "--isolation", "--json", "--keep-states", "--launch-agent", "--memory-budget", "--meters", "--no-identity", "--nodes", "--nonce", "--output",
@@ -86,7 +90,7 @@ def is_command(command: Sequence[Any], name: str) -> bool:
 
 def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Violation]:
     """Check what only an option changes against the request, where the option was not typed."""
-    for option, default in (("--prefetch", PREFETCH), ("--workers", CPU_WORKERS), ("--steps", None), ("--normalisation", LOCAL), ("--wire", EXACT)):
+    for option, default in UNTYPED.items():
         requested = _value(context.request, OPTIONS[option])
         if option not in options and requested != default and not (option == "--workers" and context.request.accelerator != "cpu"):
             expected = f"{OPTIONS[option]} = {default!r}, as without {option} in the command"
@@ -236,7 +240,7 @@ RULES = (
     Rule(
         id="command-agrees",
         sentence="Every option of the recorded command has the value that the request has; without --prefetch, --workers, --steps, "
-        "--precision, --normalisation and --wire it has the suite's own values. The meters that the command leaves out are those whose "
+        "--precision, --normalisation, --wire and --accumulate it has the suite's own values. The meters that the command leaves out are those whose "
         "records say so.",
         rationale="The request was made from the command; a value that was changed afterwards contradicts it.",
         bundle_check=_command,
@@ -256,6 +260,7 @@ RULES = (
             *both("16 mini-batches ahead, and nothing of it in the command", set_request("loading.prefetch", 16)),
             *both("two workers, and nothing of it in the command", set_request("loading.workers", 2)),
             *both("gradients in float16, and nothing of it in the command", set_everywhere("parallel.wire", FLOAT16), ranks=2),
+            *both("gradients of four mini-batches summed, and nothing of it in the command", set_everywhere("accumulation", 4)),
             *both("bfloat16, and nothing of it in the command", request_precision(BF16_MIXED)),
             *both("statistics synchronised, and nothing of it in the command", set_everywhere("parallel.normalisation", SYNCHRONISED), ranks=2),
             *both("meters left out by the command only", set_run("command", [*TYPED, "--meters", "-cpu,-memory"])),

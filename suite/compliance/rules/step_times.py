@@ -15,6 +15,7 @@ from suite.compliance.faults.step_edits import average_steps, copy_rank, cut_slo
 from suite.compliance.faults.table_edits import scale_column, set_cell
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.updates import ends_update
 
 if TYPE_CHECKING:
     from suite.bundle.arrays import Values
@@ -45,7 +46,7 @@ def _taken(context: BundleContext) -> Iterator[Violation]:
             yield Violation(STEPS, "some time to fetch a mini-batch", f"0 s in most steps of rank {rank}", TRAINING_LOOP)
         if context.request.accelerator == "cuda" and _mostly_zero(steps.copy_s):
             yield Violation(STEPS, "some time to copy a mini-batch to the accelerator", f"0 s in most steps of rank {rank}", TRAINING_LOOP)
-        if parallel.ranks > 1 and not parallel.overlap and _mostly_zero(steps.communication_s):
+        if parallel.ranks > 1 and not parallel.overlap and _mostly_zero(steps.communication_s[ends_update(context.request, steps)]):
             yield Violation(STEPS, "some time to exchange gradients without overlap", f"0 s in most steps of rank {rank}", TRAINING_LOOP)
 
 

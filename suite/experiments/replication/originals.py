@@ -107,6 +107,7 @@ def options_of(original: Original, organization: str, data: Path | None, impleme
         collective=Collective(request.parallel.collective) if request.parallel.ranks > 1 else Collective.MPI,
         normalisation=Normalisation(request.parallel.normalisation),
         wire=Wire(request.parallel.wire),
+        accumulate=request.accumulation,
         precision=_precision(request),
         implementation=None if implementation is None else str(implementation),
     )

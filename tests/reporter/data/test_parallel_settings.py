@@ -1,4 +1,4 @@
-"""Settings of several ranks: each tells entries apart, and is shown: numbers on the wire, normalisation, and a run that was resumed."""
+"""Settings of several ranks: each tells entries apart, and is shown: numbers on the wire, normalisation, accumulation, and a run that was resumed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +46,7 @@ def row(path: Path) -> Row:
         (set_everywhere("parallel.wire", "bfloat16"), "collective", "mpi in bfloat16"),
         (set_everywhere("parallel.collective", "native"), "collective", "native"),
         (set_everywhere("parallel.normalisation", "synchronised"), "normalisation", "synchronised"),
+        (set_everywhere("accumulation", 4), "accumulation", 4),
         (set_run("resumed", RESUMED), "resumed", 2),
     ],
 )
@@ -62,7 +63,7 @@ def test_a_setting_is_part_of_the_entry(
 
 
 def test_what_ranks_send_and_normalise_are_columns_of_the_board() -> None:
-    assert {"collective", "normalisation"} <= {facet.name for facet in FACETS}
+    assert {"collective", "normalisation", "accumulation"} <= {facet.name for facet in FACETS}
 
 
 def test_the_page_of_a_resumed_run_says_what_it_continues(edited: Callable[[Edit], Path], tmp_path: Path) -> None:
