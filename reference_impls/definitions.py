@@ -10,7 +10,7 @@ from reference_impls.contract import LogWriter, Request
 HARNESS, IMPLEMENTATION = "harness", "implementation"
 START, STOP, POINT = "INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"
 ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, OPTIONAL = "always", "closed division", "open division", "several ranks", "optional"
-IN_BUDGET, RESUMED = "memory budget", "resumed runs"
+IN_BUDGET, RESUMED, ACCUMULATING = "memory budget", "resumed runs", "gradient accumulation"
 
 
 class Fact(NamedTuple):
@@ -26,7 +26,7 @@ class Event(NamedTuple):
 
     key: str
     event_type: str
-    needed: str  # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, IN_BUDGET, RESUMED or OPTIONAL
+    needed: str  # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, IN_BUDGET, RESUMED, ACCUMULATING or OPTIONAL
     when: str
     value: str = ""
     metadata: Tuple[str, ...] = ()
@@ -87,7 +87,7 @@ EVENTS = (
         "and the framework's `settings`; an object (reference_impls.arithmetic)",
     ),
     Event(
-        "gradient_accumulation_steps", POINT, OPTIONAL, "between init_start and init_stop; needed where an update has several mini-batches",
+        "gradient_accumulation_steps", POINT, ACCUMULATING, "between init_start and init_stop",
         "number of mini-batches of an update (MLPerf's name)",
     ),
     Event("ranks", POINT, ALWAYS, "between init_start and init_stop", "number of ranks"),

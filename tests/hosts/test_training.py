@@ -40,6 +40,19 @@ def test_every_gradient_crosses_the_wire(trainer: Trainer, framework: str, suite
     assert judged.returncode == 0, judged.stdout
 
 
+def test_accumulated_gradients_cross_the_wire_once_an_update(trainer: Trainer, framework: str, suite: Run, tmp_path: Path) -> None:
+    """Of 45 mini-batches every fifth. Counted is what the second host sends: the first one measures the link before the run, too."""
+    first = trainer.cluster.hosts[0]
+    before = trainer.cluster.traffic(first)
+    bundle = trainer.train(framework, tmp_path / "run", "--epochs", 3, "--batch-size", 32, "--accumulate", 5)
+    after = trainer.cluster.traffic(first)
+    least = LEAST_BYTES * 3 * 9
+    assert least < after.received_bytes - before.received_bytes < 1.05 * least
+    assert {bucket["exchanges"] for event in bundle.log().all("bucket_times") for bucket in event.value} == {9}
+    judged = suite("check", bundle.path)
+    assert judged.returncode == 0, judged.stdout
+
+
 @OVER_OPEN_MPI
 @pytest.mark.pytorch
 def test_another_mpi_does_the_same(trainer: Trainer, tmp_path: Path) -> None:

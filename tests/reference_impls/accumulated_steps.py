@@ -1,6 +1,7 @@
 """A framework's implementation in float64, for test_accumulation: LeNet-5 takes the same updates by whole mini-batches and by parts of them.
 
-``python -m tests.reference_impls.accumulated_steps pytorch`` prints the largest differences of losses and parameters, and the change of a parameter, as JSON.
+``python -m tests.reference_impls.accumulated_steps pytorch`` prints, as JSON, the largest differences of losses and
+of parameters, and the largest change of a parameter.
 """
 
 import importlib
@@ -21,9 +22,7 @@ SAMPLES, PART, RATES = 40, 16, [0.1, 0.05, 0.025, 0.01]
 
 def main(framework: str) -> None:
     """Four updates, with momentum and weight decay."""
-    request = probe.ProbeRequest(
-        probe.PROBE_VERSION, "lenet5", 10, [1, 28, 28], SAMPLES, "float64", 1, SETTINGS, RATES, 1, "cpu", probe.ALONE, 1, ""
-    )
+    request = probe.ProbeRequest(probe.PROBE_VERSION, "lenet5", 10, [1, 28, 28], SAMPLES, "float64", 1, SETTINGS, RATES, 1, "cpu", probe.ALONE, 1, "")
     model = getattr(importlib.import_module(f"reference_impls.{framework}.probe"), PROBES[framework])(request)
     values = {name: probe.random_value(name, value.shape, 1).astype(np.float64) for name, value in model.parameters().items()}
     found = []
@@ -38,7 +37,7 @@ def main(framework: str) -> None:
         found.append((losses, model.parameters()))
     (whole, expected), (in_parts, parameters) = found
     answer = {
-        "losses": max(abs(one - other) for one, other in zip(whole, in_parts)),
+        "losses": max(abs(one - other) for one, other in zip(whole, in_parts, strict=True)),
         "parameters": max(float(np.abs(value - expected[name]).max()) for name, value in parameters.items()),
         "moved": max(float(np.abs(value - values[name]).max()) for name, value in parameters.items()),
     }

@@ -264,9 +264,9 @@ def scale_run_time(bundle: EditableBundle, wall: float = 1.0, monotonic: float =
 
 
 @edit
-def request_precision(bundle: EditableBundle, precision: str) -> None:
-    """Name a precision in the request; those of float32 have no key for it."""
-    bundle.request["precision"] = precision
+def request_also(bundle: EditableBundle, name: str, value: object) -> None:
+    """Set a value that a request has no key for where it is the default (reference_impls.contract)."""
+    bundle.request[name] = value
 
 
 @edit

@@ -8,7 +8,7 @@ from reference_impls.updates import updates_of
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log
 from suite.compliance.faults.fault import both, in_turn, recomputed
-from suite.compliance.faults.log_edits import set_everywhere
+from suite.compliance.faults.log_edits import request_also
 from suite.compliance.faults.rank_log_edits import add_after_epochs, add_to_all_logs
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -64,7 +64,7 @@ def _count(bucket: Any) -> int | None:
     return count if type(count) is int else None
 
 
-_FOUR = set_everywhere("accumulation", 4)
+_FOUR = request_also("accumulation", 4)
 
 RULES = (
     Rule(

@@ -6,7 +6,7 @@ from typing import Any
 from reference_impls.contract import BF16_MIXED, FLOAT32, TF32, log_name
 from reference_impls.precisions import BANDS, MOST_BITS, is_as_requested
 from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
-from suite.compliance.faults.log_edits import remove_event, request_precision, set_event, set_everywhere
+from suite.compliance.faults.log_edits import remove_event, request_also, set_event, set_everywhere
 from suite.compliance.faults.rank_log_edits import set_of_rank
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import shown
@@ -47,7 +47,7 @@ def _value(product: object, convolution: object, overflows: object = False) -> d
 
 
 def _claims(precision: str) -> Edit:
-    return in_turn(request_precision(precision), set_event("precision", value=precision))
+    return in_turn(request_also("precision", precision), set_event("precision", value=precision))
 
 
 RULES = (

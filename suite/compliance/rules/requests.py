@@ -6,7 +6,7 @@ from typing import Any
 from reference_impls.contract import EXACT
 from suite.catalog.frameworks import known_frameworks
 from suite.compliance.faults.fault import Fault, both
-from suite.compliance.faults.log_edits import set_everywhere
+from suite.compliance.faults.log_edits import request_also, set_everywhere
 from suite.compliance.rule import CLOSED, RequestContext, Rule, Violation
 
 ORDER = 20  # before the records: they follow from the request
@@ -115,7 +115,6 @@ REFUSED: dict[str, dict[str, Any]] = {
     "closed-arithmetic": {"framework": "pytorch_bf16"},
     "closed-collective": {"parallel.collective": "mpi"},
     "closed-wire": {"parallel.wire": "float16"},
-    "closed-accumulation": {"accumulation": 2},
     "data-read": {"batches": "synthetic", "drop_cache_every_epoch": True},
 }  # fmt: skip
 """Values that are not allowed, by the rule that refuses them."""
@@ -188,7 +187,7 @@ RULES = (
         rationale="Several mini-batches an update are one larger mini-batch, outside the workload's range, with one exchange in place of several.",
         divisions=CLOSED,
         request_check=_accumulation,
-        faults=_refused("closed-accumulation"),
+        faults=both("two mini-batches an update", request_also("accumulation", 2)),
     ),
     Rule(
         id="closed-length",

@@ -14,7 +14,7 @@ from suite.catalog.meter_choice import LEFT_OUT, left_out
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.compliance.faults.fault import both, in_turn, sealed
 from suite.compliance.faults.file_edits import set_run, update_system
-from suite.compliance.faults.log_edits import remove_event, request_precision, set_event, set_everywhere, set_request
+from suite.compliance.faults.log_edits import remove_event, request_also, set_event, set_everywhere, set_request
 from suite.compliance.faults.reading_edits import set_meter
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import listed
@@ -260,8 +260,8 @@ RULES = (
             *both("16 mini-batches ahead, and nothing of it in the command", set_request("loading.prefetch", 16)),
             *both("two workers, and nothing of it in the command", set_request("loading.workers", 2)),
             *both("gradients in float16, and nothing of it in the command", set_everywhere("parallel.wire", FLOAT16), ranks=2),
-            *both("gradients of four mini-batches summed, and nothing of it in the command", set_everywhere("accumulation", 4)),
-            *both("bfloat16, and nothing of it in the command", request_precision(BF16_MIXED)),
+            *both("gradients of four mini-batches summed, and nothing of it in the command", request_also("accumulation", 4)),
+            *both("bfloat16, and nothing of it in the command", request_also("precision", BF16_MIXED)),
             *both("statistics synchronised, and nothing of it in the command", set_everywhere("parallel.normalisation", SYNCHRONISED), ranks=2),
             *both("meters left out by the command only", set_run("command", [*TYPED, "--meters", "-cpu,-memory"])),
             *both("a meter left out by its record only", set_meter("cpu", reason=LEFT_OUT)),

@@ -12,7 +12,7 @@ from reporter.site import build
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import Edit, in_turn
 from suite.compliance.faults.file_edits import set_run
-from suite.compliance.faults.log_edits import set_everywhere
+from suite.compliance.faults.log_edits import request_also, set_everywhere
 
 RESUMED = {
     "run_id": "lenet-pytorch-20270115T070000Z-000000", "epoch": 2, "state": {"parameter": "a", "velocity": "b", "statistic": "c"}, "ranks": 3,
@@ -46,7 +46,7 @@ def row(path: Path) -> Row:
         (set_everywhere("parallel.wire", "bfloat16"), "collective", "mpi in bfloat16"),
         (set_everywhere("parallel.collective", "native"), "collective", "native"),
         (set_everywhere("parallel.normalisation", "synchronised"), "normalisation", "synchronised"),
-        (set_everywhere("accumulation", 4), "accumulation", 4),
+        (request_also("accumulation", 4), "accumulation", 4),
         (set_run("resumed", RESUMED), "resumed", 2),
     ],
 )

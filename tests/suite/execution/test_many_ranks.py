@@ -44,6 +44,22 @@ def test_the_fake_framework_trains_on_several_ranks_as_on_one(runs: dict[int, Pa
 
 
 @pytest.mark.pytorch
+def test_two_ranks_that_accumulate_train_as_by_larger_mini_batches(runs: dict[int, Path], digits: Path, suite: Run, tmp_path: Path) -> None:
+    """Three mini-batches of 120 samples an update; 1438 samples end with one of 118."""
+    words = ["--division", "open", "--workload", "lenet", "--framework", "fake", "--data", f"digits={digits}", "--threads", 1, "--epochs", 2]
+    limits = ["--batch-size", 120, "--accumulate", 3, "--ranks-per-node", FEW, "--baseload", 0]
+    answer = suite("run", *words, *limits, "--output", tmp_path / "run")
+    assert answer.returncode == 0, answer.stderr
+    judged = suite("check", tmp_path / "run")
+    assert judged.returncode == 0, judged.stdout
+    found, expected = (Bundle(path) for path in (tmp_path / "run", runs[FEW]))
+    correct = [[event.metadata["correct"] for event in bundle.log().all("eval_accuracy")] for bundle in (found, expected)]
+    assert correct[0] == correct[1]
+    steps = found.steps_frame()
+    assert set(steps["step"][steps["communication_s"] > 0]) == {place for place in range(1, 25) if place % 3 == 0}
+
+
+@pytest.mark.pytorch
 def test_no_log_but_rank_0s_grows_with_the_ranks(runs: dict[int, Path]) -> None:
     sizes = {ranks: [(path / log_name(rank)).stat().st_size for rank in range(ranks)] for ranks, path in runs.items()}
     others = [size for ranks in runs for size in sizes[ranks][1:]]

@@ -79,6 +79,16 @@ def test_a_closed_run_that_cannot_comply_is_refused_before_it_starts(suite: Run,
     assert not (tmp_path / "run").exists()
 
 
+def test_gradients_are_accumulated_in_the_open_division_only(suite: Run, digits: Path, tmp_path: Path) -> None:
+    answer = suite("run", "--division", "closed", *FAKE[3:], "--accumulate", 4, "--output", tmp_path / "run")
+    assert answer.returncode == 1
+    assert "closed-accumulation" in answer.stdout and "leave --accumulate out or run it in the open division" in " ".join(answer.stdout.split())
+    ran = suite(*FAKE, "--batch-size", 32, "--accumulate", 4, "--epochs", 2, "--output", tmp_path / "run")
+    assert ran.returncode == 0, ran.stderr
+    judged = suite("check", tmp_path / "run")
+    assert judged.returncode == 0, judged.stdout
+
+
 def test_a_dry_run_prints_the_request_and_runs_nothing(suite: Run, digits: Path, tmp_path: Path) -> None:
     answer = suite(*FAKE, "--seed", 3, "--output", tmp_path / "run", "--dry-run")
     (request,) = json.loads(answer.stdout)["rows"]
@@ -97,6 +107,9 @@ def test_a_dry_run_prints_the_request_and_runs_nothing(suite: Run, digits: Path,
         (("--device", "orinn"), "did you mean 'orin'"),
         (("--epochs", 0), "at least 1"),
         (("--data", "nowhere"), "neither a data set"),
+        (("--accumulate", 0), "at least 1"),
+        (("--workload", "resnet18", "--accumulate", 2, "--normalisation", "synchronised"), "leave --accumulate out"),
+        (("--accumulate", 2, "--memory-budget", "2GB"), "leave --memory-budget or --accumulate out"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else None,
 )
