@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reporter.data.load import load
 from reporter.data.seals import refuse_broken_seal
-from reporter.papers import beside, calculated, machine_column, memory_runs
+from reporter.papers import beside, calculated, counted, machine_column, memory_runs
 from reporter.papers.captions import caption_of
 from reporter.papers.comparing import Compared, compare
 from reporter.papers.exports import to_csv, to_latex, to_page
@@ -18,13 +18,15 @@ from reporter.papers.style import Look
 from suite.catalog.papers import Item, Registry, RunKind, RunSet, State
 from suite.concurrent import layout
 from suite.errors import SuiteError
+from suite.metrics.counted_steps import COUNTED, read_counted_steps
 from suite.metrics.memory_study import STUDY, read_memory_study
 
 TABLE_WIDTH_IN = 6.6
 REAL_STATES = {
     State.REAL: "Drawn from real runs.",
+    State.SIMULATED: "Real training, counted by valgrind: simulated caches and branch predictor. Nothing here is a measurement of a processor.",
+    State.EMULATED: "Emulated: network namespaces on one machine. Nothing here is a measurement of boards.",
     State.CALCULATED: "Calculated; no run.",
-    State.EMULATED: "Emulated on one machine. Nothing here is a measurement of boards.",
     State.NEEDS: "Drawn from real runs.",
 }
 WITH_RUNS = "Calculated or from the suite's catalogue, and beside it what real runs show."
@@ -33,13 +35,14 @@ BESIDE = "concurrent-"
 
 @dataclass(frozen=True)
 class DrawnItem:
-    """An item, drawn: its figure, caption, and the comparison with the paper."""
+    """An item, drawn: its figure, caption, and the comparison with the paper; ``mark`` says whether it is real, simulated, emulated or calculated."""
 
     item: Item
     figure: PaperFigure
     caption: str
     compared: tuple[Compared, ...]
     paper: str
+    mark: str
 
 
 def source_of(runs: RunSet | None, folders: Sequence[Path]) -> Source | None:
@@ -52,6 +55,11 @@ def source_of(runs: RunSet | None, folders: Sequence[Path]) -> Source | None:
         return None if found is None else Source(folder=found)
     if runs.kind is RunKind.MEMORY:
         return _memory_source(there)
+    if runs.kind is RunKind.COUNTED:
+        found = next((folder for folder in there if (folder / COUNTED).is_file()), None)
+        if found is not None:
+            refuse_broken_seal(found, COUNTED)
+            return Source(counted=read_counted_steps(found))
     if not there:
         return None
     frames = load(there)
@@ -78,6 +86,9 @@ def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnIte
         title, draw_it = beside.FIGURES[item.id.removeprefix(BESIDE)]
         figure = draw_it(source.folder)
         return _drawn(registry, item, figure, f"{title}.\n{figure.about}\nError bars: {figure.error_bars}.\n", source)
+    if source.counted is not None:
+        figure = counted.draw(item, source.counted)
+        return _drawn(registry, item, figure, f"{item.title}.\n{figure.about}\nError bars: {figure.error_bars}.\n", source)
     if source.memory is not None or item.table is not None:
         found = _beside_calculated(item, source)
         return found if isinstance(found, Missing) else _drawn(registry, item, found, f"{item.title}.\n{found.about}\n", source)
@@ -97,13 +108,15 @@ def _beside_calculated(item: Item, source: Source) -> PaperFigure | Missing:
 
 def _drawn(registry: Registry, item: Item, figure: PaperFigure, caption: str, source: Source) -> DrawnItem:
     paper = registry.paper(item)
-    told = [caption.rstrip(), _state_of(item)] + ([f"Differs from the paper: {item.differs}."] if item.differs else [])
-    return DrawnItem(item, figure, "\n".join(told) + "\n", compare(item, source), f"{item.number} of {paper.source}")
+    told = [caption.rstrip(), _state_of(item, source)] + ([f"Differs from the paper: {item.differs}."] if item.differs else [])
+    return DrawnItem(item, figure, "\n".join(told) + "\n", compare(item, source), f"{item.number} of {paper.source}", _state_of(item, source))
 
 
-def _state_of(item: Item) -> str:
-    """How the item came to be."""
+def _state_of(item: Item, source: Source) -> str:
+    """How the item came to be. A processor's own counters simulate nothing."""
     is_table = item.table is not None or item.id in calculated.MEMORY_TABLES
+    if item.state is State.SIMULATED and source.counted is None:
+        return REAL_STATES[State.REAL]
     return WITH_RUNS if is_table and item.state is State.REAL else REAL_STATES[item.state]
 
 
@@ -118,7 +131,7 @@ def write_item(drawn: DrawnItem, folder: Path) -> tuple[Path, ...]:
         "csv": to_csv(drawn.figure).encode("utf-8"),
         "tex": to_latex(item.id, drawn.figure, drawn.caption, drawn.compared).encode("utf-8"),
         "txt": drawn.caption.encode("utf-8"),
-        "html": to_page(title, _state_of(item), render(drawn.figure, item.title, look, "svg"), drawn.figure, drawn.caption, drawn.compared).encode(
+        "html": to_page(title, drawn.mark, render(drawn.figure, item.title, look, "svg"), drawn.figure, drawn.caption, drawn.compared).encode(
             "utf-8"
         ),
     }

@@ -13,10 +13,12 @@ from suite.catalog.papers import Measure, Selection
 from suite.concurrent.results import BatchResult, Results, read_results
 from suite.concurrent.stability import QueueState
 from suite.metrics.comparisons import quantile
+from suite.metrics.counted_steps import CountedSteps, figures
 from suite.metrics.memory_study import MemoryStudy
 
 CONFIDENCE = 0.95
 PER_STEP = "_per_step_s"
+PER_EPOCH = "_per_epoch"
 FOLLOWS = (
     "framework_version",
     "implementation",
@@ -50,23 +52,37 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Source:
-    """What a measure reads: frames of bundles, the folder of an experiment with training beside inference, or a study of memory."""
+    """What a measure reads: frames of bundles, the folder of an experiment with training beside inference, a study of memory, or counted steps."""
 
     frames: Frames | None = None
     folder: Path | None = None
     memory: MemoryStudy | None = None
+    counted: CountedSteps | None = None
 
 
 def measure(wanted: Measure, source: Source) -> Found | Unknown:
     """Our value of a measure."""
     if wanted.measure is not None:
         return NAMED[wanted.measure](wanted, source)
+    if source.counted is not None:
+        return _counted(wanted, source.counted)
     assert wanted.figure is not None and source.frames is not None
     values = of_entries(source.frames, wanted.figure)
     pairs = list(_pairs(source.frames, values, wanted))
     if not pairs:
         return Unknown(f"no runs have {wanted.figure} for {_text(wanted.of)}" + (f" and {_text(wanted.over)}, all else equal" if wanted.over else ""))
     return _ratio(pairs)
+
+
+def _counted(wanted: Measure, record: CountedSteps) -> Found | Unknown:
+    """A figure of one framework, or over that of another; counts have no interval."""
+    of = figures(record)
+    name = (wanted.figure or "").removesuffix(PER_EPOCH)
+    values = [of.get(side.framework or "", {}).get(name) for side in (wanted.of, wanted.over) if side is not None]
+    if None in values:
+        return Unknown(f"{name} was not counted for {_text(wanted.of)}" + (f" and {_text(wanted.over)}" if wanted.over else ""))
+    mine, *others = (value for value in values if value is not None)
+    return Found(mine / others[0] if others else mine, of="counted by valgrind")
 
 
 def of_entries(frames: Frames, figure: str) -> dict[str, list[float]]:

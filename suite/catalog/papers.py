@@ -14,11 +14,12 @@ FILE = "papers.toml"
 
 
 class State(str, enum.Enum):
-    """How an item can be drawn without boards: from real runs, from calculations alone, emulated, or not without other hardware."""
+    """How an item can be drawn without boards: from real runs, simulated processors or emulated hosts, calculated, or not without other hardware."""
 
     REAL = "real"
-    CALCULATED = "calculated"
+    SIMULATED = "simulated"
     EMULATED = "emulated"
+    CALCULATED = "calculated"
     NEEDS = "needs"
 
 
@@ -31,11 +32,12 @@ class Relation(str, enum.Enum):
 
 
 class RunKind(str, enum.Enum):
-    """What an item's runs are: bundles of training, an experiment with training beside inference, or a study of memory."""
+    """What an item's runs are: bundles of training, training beside inference, a study of memory, or counts of `suite cachegrind`."""
 
     RUN = "run"
     BESIDE = "beside"
     MEMORY = "memory"
+    COUNTED = "counted"
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,16 @@ RUNS, OUTPUT = Path("runs/papers"), Path("papers")
 ASKED = {"second": "a folder with the data set on a second storage medium", "hosts": "a file with a host per line"}
 """What only the user knows, by its name in the commands."""
 
+FROM_RUNS = (State.REAL, State.SIMULATED, State.EMULATED)
+MEANINGS = {
+    State.REAL: "from runs on this machine",
+    State.SIMULATED: "from training that valgrind counted on this machine, with simulated caches and branch predictor",
+    State.EMULATED: "from runs on several hosts, network namespaces on this machine",
+    State.CALCULATED: "without a run",
+    State.NEEDS: "other hardware, as named",
+}
+"""What the states of items mean."""
+
 Id = Annotated[str, typer.Argument(metavar="ID", help="Of a table or panel (`suite paper list`).")]
 Paths = Annotated[
     list[Path] | None, typer.Argument(metavar="PATHS...", help="Runs to use (default: those that come with the project, else runs/papers).")
@@ -36,7 +46,7 @@ Paths = Annotated[
 
 @app.command(name="list")
 def list_command(json: Json = False) -> None:
-    """List every data table and panel: whether it can be drawn from real runs here, is calculated or emulated, or what it needs."""
+    """List every data table and panel: whether it is drawn from real runs, simulated, emulated or calculated, or what it needs."""
     registry = load_papers()
     if json:
         print_rows("paper-list", [_row(registry, item) for item in registry.items])
@@ -44,11 +54,9 @@ def list_command(json: Json = False) -> None:
     for paper in registry.papers:
         print(f"{paper.title} ({paper.source})")
         for item in (item for item in registry.items if item.paper == paper.name):
-            print(f"  {item.id:<16}{item.number:<11}{_state(registry, item):<24}{item.title}{_needed(item)}")
+            print(f"  {item.id:<16}{item.number:<11}{_state(registry, item):<26}{item.title}{_needed(item)}")
         print()
-    counts = {state: sum(item.state is state for item in registry.items) for state in State}
-    print(f"{len(registry.items)} tables and panels: {', '.join(f'{count} {state.value}' for state, count in counts.items())}.")
-    print("real: from runs on this machine; calculated: without a run; emulated: several hosts on one machine; needs: other hardware, as named.")
+    print("\n".join(_totals(registry)))
 
 
 @app.command()
@@ -138,7 +146,7 @@ def _places(runs: RunSet | None) -> list[Path]:
 
 
 def _may_run(item: Item, paths: list[Path] | None) -> bool:
-    return paths is None and item.state in (State.REAL, State.EMULATED)
+    return paths is None and item.state in FROM_RUNS
 
 
 def _commands(item: Item, runs: RunSet, given: list[str]) -> list[list[str]]:
@@ -164,6 +172,15 @@ def _run(command: list[str]) -> None:
     code = subprocess.run(program, stdout=sys.stderr, check=False).returncode
     if code != 0:
         raise SuiteError(f"`suite {shlex.join(command)}` ended with exit code {code}; its message is above. Rerun `suite paper make` to continue.")
+
+
+def _totals(registry: Registry) -> Iterator[str]:
+    """How many items there are of each state, and of how many the runs are here."""
+    of = {state: [item for item in registry.items if item.state is state] for state in State}
+    here = [item for state in FROM_RUNS for item in of[state] if _places(registry.runs_of(item))]
+    yield f"{len(registry.items)} tables and panels; {len(here)} are drawn from runs that are here, {len(of[State.CALCULATED])} without runs."
+    for state, items in of.items():
+        yield f"  {len(items):>2} {state.value}: {MEANINGS[state]}"
 
 
 def _state(registry: Registry, item: Item) -> str:

@@ -39,6 +39,8 @@ BETWEEN = "; "
 """Between the tries of a fault in a cell of the table."""
 OR = " **or** "
 """Between exit codes, and sentences, that differ."""
+PLACES = (rf"{tempfile.gettempdir()}/\w+", rf"{re.escape(str(repository_root()))}\b", rf"{re.escape(str(Path.home()))}\b")
+"""Folders that differ between machines: a row shows an ellipsis for each."""
 CODE, SENTENCE = 3, 4
 """Places of cells in a row."""
 
@@ -205,7 +207,7 @@ def row(outcome: Outcome) -> str:
     """One line of the table."""
     took = "goes on" if outcome.seconds is None else f"{outcome.seconds:.1f}"
     code = "" if outcome.seconds is None else str(outcome.exit_code)
-    sentence = re.sub(rf"{tempfile.gettempdir()}/\w+", "…", outcome.sentence.replace("|", "/"))
+    sentence = re.sub("|".join(PLACES), "…", outcome.sentence.replace("|", "/"))
     remained = f"{outcome.epochs} epochs" + (f", {outcome.left} processes" if outcome.left else "")
     silent = " **silent**" if outcome.is_silent else ""
     return f"| {outcome.fault.name} | {outcome.moment} | {took} | {code}{silent} | {sentence} | {remained} |"

@@ -15,7 +15,7 @@ from reporter.papers.comparing import Agreement, compare, judge
 from reporter.papers.exports import to_latex
 from reporter.papers.items import BESIDE, DrawnItem, draw_item, source_of, write_item
 from reporter.papers.measures import NAMED, Found, Source, Unknown, measure
-from reporter.papers.model import Missing, PaperFigure, Table
+from reporter.papers.model import Bars, Missing, PaperFigure, Table
 from reporter.papers.presets import PRESETS
 from reporter.papers.render import render
 from reporter.papers.style import Look
@@ -33,6 +33,7 @@ TABLES = [item for item in REGISTRY.items if item.table is not None]
 FROM_RUNS = [
     item for item in REGISTRY.items if item.state is not State.CALCULATED and not item.id.startswith(BESIDE) and item not in (*MEMORY, *TABLES)
 ]
+COUNTED = ("pi-2a", "pi-2c", "pi-2e", "pi-2f", "pi-2g", "pi-2h")
 SHIPPED = (
     *(item.id for item in (*MEMORY, *TABLES)),
     "jetson-3a",
@@ -50,6 +51,8 @@ SHIPPED = (
     "concurrent-1a",
     "concurrent-1b",
     "concurrent-1c",
+    "pi-1c",
+    *COUNTED,
 )
 by_id = pytest.mark.parametrize("item", REGISTRY.items, ids=lambda item: item.id)
 
@@ -65,7 +68,7 @@ def test_an_item_names_what_draws_it_and_what_it_needs(item: Item) -> None:
     presets = {preset.name for preset in PRESETS}
     is_calculated = item.state is State.CALCULATED or item in (*MEMORY, *TABLES)
     is_drawn = is_calculated or item.id.removeprefix(BESIDE) in FIGURES or (item.figure or item.id) in presets
-    assert is_drawn and (item.needs is not None or item.state in (State.REAL, State.CALCULATED))
+    assert is_drawn and (item.needs is not None or item.state in (State.REAL, State.SIMULATED, State.CALCULATED))
     assert (REGISTRY.runs_of(item) is None) is (item.state is State.CALCULATED)
 
 
@@ -116,9 +119,29 @@ def test_an_item_is_drawn_from_the_runs_that_come_with_the_project(name: str, tm
 
 
 def test_what_is_drawn_from_runs_is_not_fewer() -> None:
-    from_runs = [item for item in REGISTRY.items if item.state in (State.REAL, State.EMULATED)]
+    counts = Counter(item.state for item in REGISTRY.items)
+    assert counts == {State.REAL: 28, State.SIMULATED: 4, State.EMULATED: 1, State.CALCULATED: 1, State.NEEDS: 20}
+    from_runs = [item for item in REGISTRY.items if item.state in (State.REAL, State.SIMULATED, State.EMULATED)]
     shipped = {runs.name for runs in REGISTRY.runs if runs.folder is not None}
-    assert len(from_runs) >= 27 and {item.id for item in from_runs if item.runs in shipped} >= set(SHIPPED)
+    assert {item.id for item in from_runs if item.runs in shipped} == set(SHIPPED)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_what_valgrind_counted_says_so_and_what_it_simulated_too(name: str) -> None:
+    item = REGISTRY.item(name)
+    runs = REGISTRY.runs_of(item)
+    assert runs is not None and runs.folder is not None
+    drawn = draw_item(REGISTRY, item, source_of(runs, [repository_root() / runs.folder]))
+    assert isinstance(drawn, DrawnItem) and "counted by valgrind cachegrind" in drawn.caption
+    is_simulated = item.state is State.SIMULATED
+    assert ("simulated caches" in drawn.mark) is is_simulated
+    axes = [panel.axis for panel in drawn.figure.panels if isinstance(panel, Bars)]
+    assert any("simulated" in axis for axis in axes) is is_simulated
+
+
+def test_hardware_counters_draw_the_same_panel_without_a_mark(paper_frames: Frames) -> None:
+    drawn = draw_item(REGISTRY, REGISTRY.item("pi-2f"), Source(frames=paper_frames))
+    assert isinstance(drawn, DrawnItem) and drawn.mark == "Drawn from real runs."
 
 
 @pytest.mark.parametrize("item", MEMORY, ids=lambda item: item.id)

@@ -23,7 +23,10 @@ def test_all_are_listed_with_their_state(monkeypatch: pytest.MonkeyPatch, capsys
     assert len(rows) == 54 and all(set(row) == set(FORMATS["paper-list"].keys) for row in rows)
     assert suite(monkeypatch, "list") == 0
     printed = capsys.readouterr().out
-    assert all(row["id"] in printed for row in rows) and "54 tables and panels" in printed
+    assert all(row["id"] in printed for row in rows) and "54 tables and panels; 33 are drawn from runs that are here, 1 without runs." in printed
+    assert all(
+        f"{count} {state}: " in printed for state, count in (("real", 28), ("simulated", 4), ("emulated", 1), ("calculated", 1), ("needs", 20))
+    )
 
 
 def test_what_is_missing_is_said_with_its_cost_and_not_run(
@@ -52,7 +55,7 @@ def test_a_check_ends_with_the_verdict(monkeypatch: pytest.MonkeyPatch, capsys: 
     printed = json.loads(capsys.readouterr().out)
     assert set(printed) == {"format", *FORMATS["paper-check"].keys}
     assert {one["verdict"] for one in printed["compared"]} == {"agrees", "differs"}
-    assert suite(monkeypatch, "check", "pi-2a") == 2
+    assert suite(monkeypatch, "check", "pi-2d") == 2
 
 
 def test_folders_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
