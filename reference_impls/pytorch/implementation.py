@@ -1,6 +1,6 @@
 """The contract in PyTorch: builds the model, takes steps, counts correct predictions."""
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -155,7 +155,9 @@ class PyTorchImplementation(Implementation):
         if self._scheduled is not None:
             raise ContractError("a schedule of recomputation updates each weight at once; leave --memory-budget or --accumulate out.")
         self._begin()
-        with self._model.no_sync() if isinstance(self._model, nn.parallel.DistributedDataParallel) else nullcontext():
+        with ExitStack() as stack:
+            if isinstance(self._model, nn.parallel.DistributedDataParallel):
+                stack.enter_context(self._model.no_sync())
             loss = self._loss(*device_batch)
             self._scaled(loss, share * self._ranks).backward()
         self._has_accumulated = True

@@ -14,7 +14,7 @@ from suite.launch.environments import adopt
 from tests.conftest import Run, environment_of
 
 pytestmark = [pytest.mark.alone]
-FEW, MANY = 2, 8
+FEW, MANY, OVERSUBSCRIBED = 2, 8, 64
 
 
 def logs_of(bundle: Path, ranks: int) -> list[Log]:
@@ -57,6 +57,22 @@ def test_two_ranks_that_accumulate_train_as_by_larger_mini_batches(runs: dict[in
     assert correct[0] == correct[1]
     steps = found.steps_frame()
     assert set(steps["step"][steps["communication_s"] > 0]) == {place for place in range(1, 25) if place % 3 == 0}
+
+
+@pytest.mark.pytorch
+def test_64_ranks_train_as_two_and_their_logs_are_no_longer(runs: dict[int, Path], digits: Path, suite: Run, tmp_path: Path) -> None:
+    """Many ranks a processor: one of the two epochs, by a limit of its four steps."""
+    words = ["--division", "open", "--workload", "lenet", "--framework", "fake", "--data", f"digits={digits}", "--threads", 1, "--epochs", 2]
+    limits = ["--steps", 4, "--batch-size", 360, "--ranks-per-node", OVERSUBSCRIBED, "--baseload", 0]
+    answer = suite("run", *words, *limits, "--output", tmp_path / "run")
+    assert answer.returncode == 0, answer.stderr
+    judged = suite("check", tmp_path / "run")
+    assert judged.returncode == 0, judged.stdout
+    logs = logs_of(tmp_path / "run", OVERSUBSCRIBED)
+    assert {log.value("eval_accuracy") for log in logs} == {Bundle(runs[FEW]).log().value("eval_accuracy")}
+    assert len(logs[0].value("clock_offsets_ns")) == OVERSUBSCRIBED == len(logs[0].value("chain_heads"))
+    sizes = [(tmp_path / "run" / log_name(rank)).stat().st_size for rank in range(1, OVERSUBSCRIBED)]
+    assert max(sizes) - min(sizes) < 0.01 * min(sizes) and max(sizes) < (runs[FEW] / log_name(1)).stat().st_size
 
 
 @pytest.mark.pytorch
