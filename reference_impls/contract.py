@@ -83,6 +83,13 @@ FLOAT32, TF32, BF16_MIXED, FP16_MIXED = "float32", "tf32", "bf16-mixed", "fp16-m
 PRECISIONS = (FLOAT32, TF32, BF16_MIXED, FP16_MIXED)
 """Values of Request.precision: reference_impls.arithmetic says what each computes in."""
 
+WAITING, ASYNCHRONOUS = "synchronised", "asynchronous"
+TIMINGS = (WAITING, ASYNCHRONOUS)
+"""Values of Request.timing: the loop waits for the device after every copy and step, or only at the end of an epoch."""
+
+NOT_TAKEN = float("nan")
+"""A part of a step whose time was not taken."""
+
 
 class Parallel(NamedTuple):
     """Data parallelism: the number of ranks, the all-reduce of their gradients, and what batch normalisation takes its statistics over."""
@@ -137,9 +144,10 @@ class Request(NamedTuple):
     output_directory: str  # of log and step records
     recomputation: Optional[Recomputation] = None  # None: everything is kept; then the request file has no such key
     precision: str = FLOAT32  # of products and convolutions; the request file has no such key for float32
+    timing: str = WAITING  # when the loop waits for the device (TIMINGS); the request file has no such key for synchronised
 
 
-ADDED = frozenset(["normalisation", "wire", "recomputation", "precision"])
+ADDED = frozenset(["normalisation", "wire", "recomputation", "precision", "timing"])
 """Keys that requests of earlier versions lack: these runs were as the default says."""
 
 _NESTED = {
@@ -150,7 +158,7 @@ _NESTED = {
     "parallel": Parallel,
     "recomputation": Recomputation,
 }
-_LEFT_OUT = {"recomputation": None, "precision": FLOAT32}  # values that a request file has no key for
+_LEFT_OUT = {"recomputation": None, "precision": FLOAT32, "timing": WAITING}  # values that a request file has no key for
 
 
 def request_to_dict(request: Request) -> Dict[str, Any]:
@@ -239,6 +247,14 @@ class Implementation(abc.ABC):
         ``share`` is this rank's fraction of the global mini-batch's samples, the weight of its mean gradient; 1.0 on one rank.
         """
 
+    def submit(self, batch: Batch, learning_rate: float, share: float) -> Any:
+        """Copy and step of a run in asynchronous timing: return without waiting for the device, with the loss where it is. Reads no loss."""
+        raise ContractError("this implementation waits for the device in every step; use `--timing synchronised`, or give it the method submit.")
+
+    def finish(self, losses: List[Any]) -> List[float]:
+        """Wait for the device, after the last :meth:`submit` of an epoch; returns the epoch's losses, read together."""
+        raise ContractError("this implementation waits for the device in every step; use `--timing synchronised`, or give it the method finish.")
+
     @abc.abstractmethod
     def count_correct(self, device_batch: Any) -> int:
         """Number of correctly classified samples of an evaluation mini-batch (inference mode)."""
@@ -308,7 +324,10 @@ STEP_COLUMNS = ("epoch", "step", "rank", "samples", "start_ns", "fetch_stall_s",
 
 
 class StepRecord(NamedTuple):
-    """The times of one mini-batch; ``start_ns`` is the monotonic clock at the start of its fetch."""
+    """The times of one mini-batch; ``start_ns`` is the monotonic clock at the start of its fetch.
+
+    In asynchronous timing copy, compute and communication are NOT_TAKEN: a step is submitted when the next one's fetch starts.
+    """
 
     epoch: int
     step: int  # 1, 2, ... over the whole run

@@ -10,7 +10,7 @@ from reference_impls.contract import LogWriter, Request
 HARNESS, IMPLEMENTATION = "harness", "implementation"
 START, STOP, POINT = "INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"
 ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, OPTIONAL = "always", "closed division", "open division", "several ranks", "optional"
-IN_BUDGET, RESUMED = "memory budget", "resumed runs"
+IN_BUDGET, RESUMED, UNSYNCHRONISED = "memory budget", "resumed runs", "asynchronous timing"
 
 
 class Fact(NamedTuple):
@@ -26,7 +26,7 @@ class Event(NamedTuple):
 
     key: str
     event_type: str
-    needed: str  # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, IN_BUDGET, RESUMED or OPTIONAL
+    needed: str  # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, IN_BUDGET, RESUMED, UNSYNCHRONISED or OPTIONAL
     when: str
     value: str = ""
     metadata: Tuple[str, ...] = ()
@@ -110,6 +110,10 @@ EVENTS = (
     Event("init_stop", STOP, ALWAYS, "after everything is ready; training data have not been read"),
     Event("run_start", START, ALWAYS, "right before the first epoch"),
     Event("epoch_start", START, ALWAYS, "before an epoch's first fetch", "", ("epoch_num",)),
+    Event(
+        "steps_submitted", POINT, UNSYNCHRONISED, "before epoch_stop; its `mono_ns` is when the epoch's last step was submitted, and waiting began",
+        "number of steps", ("epoch_num",),
+    ),
     Event(
         "epoch_stop", STOP, ALWAYS, "after an epoch's last step, whose end is its `mono_ns`; its step records are on the storage medium",
         metadata=("epoch_num", "steps"),

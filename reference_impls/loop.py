@@ -1,7 +1,8 @@
 """The only training loop: fetch, copy, step, time stamps, evaluate. Standard library only.
 
 Every duration of the suite is taken here, on the monotonic clock, after the device has finished (the protocol promises
-it). Nothing is written between an epoch's first fetch and its last step.
+it). In asynchronous timing the loop waits for the device at the end of every epoch only, and takes the times of epochs and fetches. Nothing is
+written between an epoch's first fetch and its last step.
 """
 
 import math
@@ -57,6 +58,8 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     built = build(request, world)
     if request.recomputation is not None and built.implementation.recomputed() is None:
         raise contract.ContractError("{} follows no schedule of recomputation; leave --memory-budget out.".format(request.framework))
+    if request.timing == contract.ASYNCHRONOUS and (world.size > 1 or request.recomputation is not None):
+        raise contract.ContractError("ranks that exchange gradients, and schedules of recomputation, wait in every step; leave --timing out.")
     pipeline = as_requested(request, built.pipeline)
     progress = Progress(0, 0) if states.start is None else _restore(request, world, built.implementation, states.start)
     if progress.epoch:
@@ -185,7 +188,11 @@ class _Training:
         """Run one epoch; rank 0's records are on the storage medium before ``epoch_stop`` is logged, the others' right after."""
         left = None if self._request.steps is None else self._request.steps - done
         self._log.start("epoch_start", epoch_num=epoch)
-        records, stopped_ns = self._steps(epoch, done, left)
+        if self._request.timing == contract.ASYNCHRONOUS:
+            records, submitted_ns, stopped_ns = self._submitted_steps(epoch, done, left)
+            self._log.point("steps_submitted", len(records), epoch_num=epoch, mono_ns=submitted_ns)
+        else:
+            records, stopped_ns = self._steps(epoch, done, left)
         self._records.steps.write(records)
         _refuse_divergence(records)
         self._log.stop("epoch_stop", epoch_num=epoch, steps=len(records), mono_ns=stopped_ns)
@@ -259,6 +266,32 @@ class _Training:
             start_ns = monotonic_ns()
             batch = next(batches, None)
         return records, stepped_ns
+
+    def _submitted_steps(self, epoch: int, done: int, left: Optional[int]) -> Tuple[List[StepRecord], int, int]:
+        """The measured region in asynchronous timing: fetch and submit, and at the end wait for the device and read the losses, one per step.
+
+        Returns the records, when the last step was submitted, and when the device had finished it. Copy and compute are not known.
+        """
+        request, whole = self._request, _steps_per_epoch(self._request)
+        submit, sizes = self._implementation.submit, _global_sizes(request)
+        losses, fetches = [], []  # type: List[Any], List[Tuple[int, int, int]]
+        start_ns = monotonic_ns()
+        batches = iter(self._pipeline.training(epoch))
+        batch = next(batches, None)
+        while batch is not None:
+            fetched_ns, samples = monotonic_ns(), len(batch.labels)
+            losses.append(submit(batch, self._rate(done + len(losses)), samples / next(sizes)))
+            fetches.append((start_ns, fetched_ns, samples))
+            start_ns = monotonic_ns()
+            batch = next(batches, None) if len(losses) not in (whole, left) else None
+        read = self._implementation.finish(losses)
+        stopped_ns = monotonic_ns()
+        unknown = (contract.NOT_TAKEN, contract.NOT_TAKEN, contract.NOT_TAKEN)
+        records = [
+            StepRecord(epoch, done + place, self._world.rank, samples, began_ns, (ended_ns - began_ns) * SECONDS_PER_NS, *unknown, loss)
+            for place, ((began_ns, ended_ns, samples), loss) in enumerate(zip(fetches, read), start=1)
+        ]
+        return records, start_ns, stopped_ns
 
     def _evaluate(self, epoch: int) -> float:
         """Evaluate: every rank counts on its share, and all ranks receive the sum, so that all take the same decision."""

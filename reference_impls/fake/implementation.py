@@ -133,6 +133,14 @@ class SoftmaxRegression(Implementation):
             weights[:] = [w - learning_rate * v for w, v in zip(weights, velocity)]
         return StepResult(loss / samples, communication_s)
 
+    def submit(self, batch: Batch, learning_rate: float, share: float) -> float:
+        """The host is the device: a submitted step has ended."""
+        return self.step(batch, learning_rate, share).loss
+
+    def finish(self, losses: List[float]) -> List[float]:
+        """Losses of the host."""
+        return losses
+
     def _sum(self, gradient: List[List[float]], share: float) -> float:
         """Replace the gradient by the mean over the global mini-batch; returns the seconds that the ranks' exchange took."""
         whole = array.array("d", [share * value for row in gradient for value in row])

@@ -85,6 +85,10 @@ class Log:
         event = self.first(key)
         return None if event is None else event.value
 
+    def epoch_stops(self) -> dict[int | None, int | None]:
+        """The time of every epoch's ``epoch_stop``, ns on the monotonic clock."""
+        return {event.epoch: event.mono_ns for event in self.all("epoch_stop")}
+
     def finished_epochs(self) -> tuple[int, ...]:
         """Epochs with a logged ``epoch_stop``: all their steps are on the storage medium."""
         return tuple(event.epoch for event in self.all("epoch_stop") if event.epoch is not None)

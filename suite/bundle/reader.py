@@ -140,6 +140,17 @@ class Bundle:
             return read_step_table(self.file(STEPS), self._possible_steps())
         return read_raw_steps(self.raw_steps(), self.log().finished_epochs())
 
+    @property
+    def is_asynchronous(self) -> bool:
+        """Whether the run was asked to wait for the device at the end of every epoch only; False where no harness recorded a request."""
+        return (self.path / RUN).is_file() and self.run().request.get("timing") == contract.ASYNCHRONOUS
+
+    def timed_steps(self) -> "StepRecords":
+        """The step records; in asynchronous timing with times of submission for those of computing."""
+        from suite.bundle.steps import submitted  # start-up: numpy
+
+        return submitted(self.steps(), self.log().epoch_stops()) if self.is_asynchronous else self.steps()
+
     def step_batches(self) -> "Iterator[StepRecords]":
         """The step records of the finished epochs, batch by batch: for records of any length in little memory."""
         from suite.bundle.tables import raw_step_batches, step_batches  # start-up: pyarrow

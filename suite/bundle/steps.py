@@ -1,7 +1,7 @@
 """Step records as one array per column, built once from the step table and used by every figure and rule."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +94,20 @@ class StepRecords:
 
     def _select(self, chosen: Any) -> "StepRecords":
         return StepRecords(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+
+def submitted(steps: StepRecords, stops_ns: Mapping[int | None, int | None]) -> StepRecords:
+    """The steps of a run in asynchronous timing, their times of submission for those of computing: until the next step's fetch, or ``epoch_stop``.
+
+    What is not recorded, copy and communication, is 0. Of an epoch the last step has the wait for the device, so that their sum is the epoch's time.
+    """
+    until_ns = np.append(steps.start_ns[1:], 0)
+    lasts = np.flatnonzero(np.append(steps.epoch[1:] != steps.epoch[:-1], True)) if len(steps) else ()
+    for last in lasts:
+        until_ns[last] = stops_ns.get(int(steps.epoch[last])) or steps.start_ns[last]
+    compute_s = (until_ns - steps.start_ns) * SECONDS_PER_NS - steps.fetch_stall_s
+    nothing = np.zeros(len(steps))
+    return replace(steps, copy_s=nothing, compute_s=compute_s, communication_s=nothing)
 
 
 def _distinct(values: Integers) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from reference_impls.contract import (
     LOCAL,
     PRECISIONS,
     SYNCHRONISED,
+    TIMINGS,
     ContractError,
     Recomputation,
     Request,
@@ -173,6 +174,8 @@ def _typed(request: Request) -> Request:
         raise TypeError(f"parallel.wire must be {EXACT}, {FLOAT16} or {BFLOAT16}")
     if request.precision not in PRECISIONS:
         raise TypeError(f"precision must be {', '.join(PRECISIONS)}")
+    if request.timing not in TIMINGS:
+        raise TypeError(f"timing must be {' or '.join(TIMINGS)}")
     _type_recomputation(request.recomputation)
     if request.target_accuracy is not None and not is_number(request.target_accuracy):
         raise TypeError("target_accuracy must be a number")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reference_impls.contract import Request
+from reference_impls.contract import ASYNCHRONOUS, Request
 from suite.bundle.layout import COUNTERS, SUMMARY
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, RunRecord
@@ -92,9 +92,19 @@ class BundleContext:
         return resumed.epoch if resumed is not None else 0
 
     @cached_property
-    def steps(self) -> "StepRecords":
-        """The step records."""
+    def recorded_steps(self) -> "StepRecords":
+        """The step records as they are."""
         return self.bundle.steps()
+
+    @cached_property
+    def steps(self) -> "StepRecords":
+        """The step records; in asynchronous timing with times of submission for those of computing."""
+        return self.bundle.timed_steps()
+
+    @property
+    def is_asynchronous(self) -> bool:
+        """Whether the loop was asked to wait for the device at the end of every epoch only."""
+        return self.request.timing == ASYNCHRONOUS
 
     @cached_property
     def nodes(self) -> "tuple[NodeContext, ...]":

@@ -129,7 +129,7 @@ def _read_submission(path: Path, verdict_of: Callable[[CachedBundle], BundleVerd
             bundle = CachedBundle(folder.path)
             verdicts.append(verdict_of(bundle))
             runs.append(_read(path, folder, bundle))
-            times.append(step_times(bundle.steps(), _seed_of_order(runs[-1])))
+            times.append(step_times(bundle.timed_steps(), _seed_of_order(runs[-1])))
         except SuiteError as error:
             broken.append(str(error))
     judged_by = judging_round(declaration.round)

@@ -15,6 +15,7 @@ from suite.catalog.precisions import Precision
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import NonceUse, use_nonce
+from suite.catalog.timings import Timing
 from suite.catalog.workloads import Workload, load_workload
 from suite.datasets.locate import SYNTHETIC, synthetic_place
 from suite.errors import SuiteError
@@ -93,6 +94,7 @@ class RunOptions:
     run_number: int = 0
     implementation: str | None = None
     precision: Precision | None = None  # of products and convolutions; None: the framework's first, float32 of all but variants
+    timing: Timing = Timing.SYNCHRONISED  # when the training loop waits for the device
     memory_budget: str | None = None  # "2GB": what the training process may take; a schedule of recomputation is planned for it
 
 
@@ -233,6 +235,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         cache_cleared=None,  # set by the run, once the page cache was emptied
         output_directory=str(output_directory),
         precision=_precision(options, framework, accelerator),
+        timing=options.timing.value,
     )
     used = None
     if options.nonce is not None:
@@ -285,6 +288,8 @@ def validate(options: RunOptions) -> None:
     framework = chosen_framework(options)
     if framework.outside is not None and options.placement.ranks > 1:
         raise SuiteError(f"{framework.title} is not in the checkout and trains on one rank only; leave --hostfile and --ranks-per-node out.")
+    if options.timing is Timing.ASYNCHRONOUS and (options.placement.ranks > 1 or options.memory_budget is not None):
+        raise SuiteError("Ranks that exchange gradients, and schedules of recomputation, wait in every step; leave --timing asynchronous out.")
     plain_name(options.organization, "--org")
     at_least_one = {"--epochs": options.epochs, "--steps": options.steps, "--batch-size": options.batch_size, "--threads": options.threads}
     for flag, value in at_least_one.items():

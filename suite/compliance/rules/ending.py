@@ -107,7 +107,7 @@ def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violati
 
 def _filled(context: BundleContext) -> Iterator[Violation]:
     """Check the epochs of rank 0; one finding for all of them."""
-    stops = {event.epoch: event.mono_ns for event in context.log.all("epoch_stop")}
+    stops = context.log.epoch_stops()
     shares: dict[int, tuple[float, float, float]] = {}
     for epoch, steps in context.steps.first_rank.by_epoch():
         stop_ns = stops.get(epoch)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from reference_impls.contract import BF16_MIXED, EXACT, FLOAT16, LOCAL, SYNCHRONISED, Request
+from reference_impls.contract import BF16_MIXED, EXACT, FLOAT16, LOCAL, SYNCHRONISED, WAITING, Request
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.divisions import Division
@@ -28,7 +28,7 @@ OPTIONS: Mapping[str, str] = {
     "--epochs": "epochs", "--steps": "steps", "--batch-size": "global_batch_size", "--learning-rate": "optimizer.base_learning_rate",
     "--threads": "threads", "--workers": "loading.workers", "--prefetch": "loading.prefetch", "--accelerator": "accelerator",
     "--device": "platform", "--normalisation": "parallel.normalisation", "--wire": "parallel.wire",
-    "--precision": "precision",
+    "--precision": "precision", "--timing": "timing",
 }  # fmt: skip
 """Options of `suite run`, and the value of the request that each sets."""
 KNOWN = (
@@ -86,7 +86,14 @@ def is_command(command: Sequence[Any], name: str) -> bool:
 
 def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Violation]:
     """Check what only an option changes against the request, where the option was not typed."""
-    for option, default in (("--prefetch", PREFETCH), ("--workers", CPU_WORKERS), ("--steps", None), ("--normalisation", LOCAL), ("--wire", EXACT)):
+    for option, default in (
+        ("--prefetch", PREFETCH),
+        ("--workers", CPU_WORKERS),
+        ("--steps", None),
+        ("--normalisation", LOCAL),
+        ("--wire", EXACT),
+        ("--timing", WAITING),
+    ):
         requested = _value(context.request, OPTIONS[option])
         if option not in options and requested != default and not (option == "--workers" and context.request.accelerator != "cpu"):
             expected = f"{OPTIONS[option]} = {default!r}, as without {option} in the command"
@@ -236,7 +243,7 @@ RULES = (
     Rule(
         id="command-agrees",
         sentence="Every option of the recorded command has the value that the request has; without --prefetch, --workers, --steps, "
-        "--precision, --normalisation and --wire it has the suite's own values. The meters that the command leaves out are those whose "
+        "--precision, --timing, --normalisation and --wire it has the suite's own values. The meters that the command leaves out are those whose "
         "records say so.",
         rationale="The request was made from the command; a value that was changed afterwards contradicts it.",
         bundle_check=_command,

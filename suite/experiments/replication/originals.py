@@ -12,6 +12,7 @@ from suite.bundle.reader import Bundle
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.precisions import Precision
+from suite.catalog.timings import Timing
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import find_bundles, request_of
 from suite.errors import FileError, SuiteError
@@ -108,6 +109,7 @@ def options_of(original: Original, organization: str, data: Path | None, impleme
         normalisation=Normalisation(request.parallel.normalisation),
         wire=Wire(request.parallel.wire),
         precision=_precision(request),
+        timing=Timing(request.timing),
         implementation=None if implementation is None else str(implementation),
     )
 
