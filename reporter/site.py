@@ -16,12 +16,22 @@ import jinja2
 
 from reporter.board.boards import make_boards
 from reporter.data.cache import digest_of_code
+from reporter.data.frames import Row
 from reporter.data.load import load_with
 from reporter.data.studies import find_studies
 from reporter.data.workers import Workers
 from reporter.pages import page_kinds, templates
-from reporter.pages.citations import citation_files
-from reporter.pages.evidence import EntryEvidence, RunEvidence, entry_page, evidence_of_entries, evidence_of_runs, replication_files, run_pages
+from reporter.pages.citations import citation_files, citation_places
+from reporter.pages.evidence import (
+    EntryEvidence,
+    RunEvidence,
+    entry_page,
+    entry_place,
+    evidence_of_entries,
+    evidence_of_runs,
+    replication_files,
+    run_pages,
+)
 from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
 
@@ -95,13 +105,13 @@ def _refuse_foreign(output: Path, force: bool) -> None:
 def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> None:
     for file in sorted(STATIC.iterdir()):
         _place(folder, old, Page(file.name, file.read_bytes()))
-    keys: dict[str, str | None] = {}
+    keys: Keys = {ENTRIES: {}, RUNS: {}}
     with ThreadPoolExecutor(1) as aside:  # renders pages with many entries while workers render those of one entry or run
         of_many = aside.submit(_write_pages, _pages(contents, templates(contents.address)), folder, old)
         for _ in workers.map(_do, _tasks(contents, folder, old, keys)):
             pass
         of_many.result()
-    _place(folder, old, Page(MARK, json.dumps({"runs": keys}, indent=1, sort_keys=True) + "\n"))
+    _place(folder, old, Page(MARK, json.dumps(keys, indent=1, sort_keys=True) + "\n"))
 
 
 def _pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
@@ -115,24 +125,42 @@ def _write_pages(pages: Iterable[Page], folder: Path, old: Path) -> None:
 
 
 Task = Callable[[], None]
+Keys = dict[str, dict[str, str | None]]
+"""Digests of what the pages of each entry and of each run are made from, by kind and id; None: they are made each time."""
+ENTRIES, RUNS = "entries", "runs"
 
 
 def _do(task: Task) -> None:
     task()
 
 
-def _tasks(contents: SiteContents, folder: Path, old: Path, keys: dict[str, str | None]) -> Iterator[Task]:
-    """Tasks of the workers: a page per entry and per changed run. Unchanged runs are linked from ``old``; ``keys`` receives the runs' keys."""
-    for entry in evidence_of_entries(contents.frames, contents.boards):
-        yield partial(_write_entry, entry, contents.address, folder, old)
+def _tasks(contents: SiteContents, folder: Path, old: Path, keys: Keys) -> Iterator[Task]:
+    """Tasks of the workers: the pages of every changed entry and run. Unchanged ones are linked from ``old``; ``keys`` receives the keys of all."""
     before = _old_keys(old)
+    for entry in evidence_of_entries(contents.frames, contents.boards):
+        name = str(entry.entry["entry_id"])
+        keys[ENTRIES][name] = key = _entry_key(entry, contents.address)
+        is_unchanged = key is not None and before[ENTRIES].get(name) == key
+        if not (is_unchanged and _link([entry_place(name), *citation_places(name)], folder, old)):
+            yield partial(_write_entry, entry, contents.address, folder, old)
     for evidence in evidence_of_runs(contents.frames):
         name = evidence.run["run_id"]
-        keys[name] = key = _key(evidence, contents)
-        if key is not None and before.get(name) == key and (old / "runs" / name).is_dir():
+        keys[RUNS][name] = key_of_run = _key(evidence, contents)
+        if key_of_run is not None and before[RUNS].get(name) == key_of_run and (old / "runs" / name).is_dir():
             shutil.copytree(old / "runs" / name, folder / "runs" / name, copy_function=os.link)
         else:
             yield partial(_write_run, evidence, contents.colours, contents.address, folder, old)
+
+
+def _link(places: Iterable[str], folder: Path, old: Path) -> bool:
+    """Link files of the old site, if all of them are there."""
+    files = [(old / place, folder / place) for place in places]
+    if not all(before.is_file() and not before.is_symlink() for before, _ in files):
+        return False
+    for before, target in files:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.link(before, target)
+    return True
 
 
 def _write_entry(evidence: EntryEvidence, address: str | None, folder: Path, old: Path) -> None:
@@ -174,14 +202,31 @@ def _key(evidence: RunEvidence, contents: SiteContents) -> str | None:
     if (digest := contents.frames.digests[run["run_id"]]) is None:
         return None
     verdict = [str(finding) for finding in evidence.verdict.findings]
-    row = {name: str(value) for name, value in run.items() if name not in ("place", "path")}
+    row = {name: str(value) for name, value in _without_place(run).items()}
     inputs = [digest, digest_of_code(), verdict, contents.colours[run["framework"]], row, contents.address]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def _old_keys(old: Path) -> Mapping[str, Any]:
+def _entry_key(evidence: EntryEvidence, address: str | None) -> str | None:
+    """Digest of what an entry's page, badge and citations are made from: its evidence, less the places of its runs, and the code.
+
+    None for an entry with replications, whose records are copied.
+    """
+    if evidence.replications:
+        return None
+    verdicts = [replace(verdict, path=Path()) for verdict in evidence.verdicts]
+    inputs = {**vars(evidence), "runs": [_without_place(run) for run in evidence.runs], "verdicts": verdicts}
+    return hashlib.sha256(repr([digest_of_code(), inputs, address]).encode()).hexdigest()
+
+
+def _without_place(run: Row) -> Row:
+    return {name: value for name, value in run.items() if name not in ("place", "path")}
+
+
+def _old_keys(old: Path) -> Mapping[str, Mapping[str, Any]]:
     try:
-        runs = json.loads((old / MARK).read_text(encoding="utf-8"))["runs"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-    return runs if isinstance(runs, Mapping) else {}
+        found = json.loads((old / MARK).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    kinds = found if isinstance(found, Mapping) else {}
+    return {kind: keys if isinstance(keys := kinds.get(kind), Mapping) else {} for kind in (ENTRIES, RUNS)}

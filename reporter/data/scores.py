@@ -3,6 +3,7 @@
 The rulebook's chapter *Runs and scoring* defines them; its numbers are in rules/scoring.toml.
 """
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -107,7 +108,7 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpoch
     workload, batch_size, rate = str(entry["workload"]), int(entry["batch_size"]), float(entry["learning_rate"])
     try:
         has_target = load_workload(workload).target_accuracy is not None
-        points = frozen_points(load_round(str(entry["round"])), workload) if entry["own_data"] and known(entry["round"]) else ()
+        points = _points(str(entry["round"]), workload) if entry["own_data"] and known(entry["round"]) else ()
         local = local_batch_size(workload, batch_size, int(entry["ranks"]), str(entry["normalisation"]))
     except SuiteError:
         return None, "this version of the suite does not know the workload or the round"
@@ -119,6 +120,11 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpoch
         return None, "reference points are of an update after every mini-batch"
     found = expected_epochs(points, batch_size, rate, local, scoring.rate_tolerance)
     return (found, None) if found is not None else (None, _why_no_reference(entry, points, _setting(batch_size, rate, local)))
+
+
+@functools.cache  # asked for every entry; their digests take long
+def _points(of_round: str, workload: str) -> tuple[ReferencePoint, ...]:
+    return frozen_points(load_round(of_round), workload)
 
 
 def _setting(batch_size: int, rate: float, local: int | None) -> str:

@@ -20,12 +20,17 @@ _LATEX = {
 }
 
 
+def citation_places(name: str) -> tuple[str, str, str]:
+    """The places of the badge, the BibTeX and the CSL-JSON of the entry with this id."""
+    return f"badges/{name}.svg", f"entries/{name}.bib", f"entries/{name}.csl.json"
+
+
 def citation_files(evidence: EntryEvidence, address: str | None) -> Iterator[Page]:
     """badges/<id>.svg, entries/<id>.bib and entries/<id>.csl.json."""
-    name = evidence.entry["entry_id"]
-    yield Page(f"badges/{name}.svg", badge(evidence.standing.badge, evidence.standing.is_ranked))
-    yield Page(f"entries/{name}.bib", bibtex(evidence, address))
-    yield Page(f"entries/{name}.csl.json", json.dumps([_csl(evidence, address)], indent=1) + "\n")
+    of_badge, of_bibtex, of_csl = citation_places(evidence.entry["entry_id"])
+    yield Page(of_badge, badge(evidence.standing.badge, evidence.standing.is_ranked))
+    yield Page(of_bibtex, bibtex(evidence, address))
+    yield Page(of_csl, json.dumps([_csl(evidence, address)], indent=1) + "\n")
 
 
 def badge(text: str, is_ranked: bool) -> str:

@@ -209,18 +209,23 @@ def replication_files(evidence: EntryEvidence) -> Iterator[Page]:
         yield Page(f"replications/{each.replication_id}.json", each.file.read_bytes())
 
 
+def entry_place(name: str) -> str:
+    """The place of the page of the entry with this id."""
+    return f"entries/{name}.html"
+
+
 def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page:
     """entries/<id>.html: an entry's figures and the runs that they are computed from."""
-    runs = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True))
+    runs, place = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True)), entry_place(evidence.entry["entry_id"])
     page = environment.get_template("entry.html").render(
         root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
         reached=reached_text(evidence.entry), scores=evidence.scores, evidence_of=EVIDENCE_OF_SCORES,
         replications=evidence.replications, badges=evidence.badges, standing=evidence.standing,
-        place=f"entries/{evidence.entry['entry_id']}.html",
+        place=place,
         digits=digits, identity=IDENTITY, name_of=name_of_figure, headlines=list(_headlines(evidence.figures)),
         system=system_name(evidence.entry), framework=framework_name(str(evidence.entry["framework"])),
     )  # fmt: skip
-    return Page(f"entries/{evidence.entry['entry_id']}.html", page)
+    return Page(place, page)
 
 
 HEADLINES = (

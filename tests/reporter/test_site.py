@@ -9,9 +9,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import jinja2
 import pandas
 import pytest
 
+from reporter.pages.evidence import EntryEvidence, entry_page
+from reporter.pages.shared import Page
 from reporter.site import MARK, build
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.compliance.registry import PRECONDITIONS, RULES
@@ -200,6 +203,28 @@ def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> No
     assert not {path for path in touched if "/runs/" in path and f"/runs/{run_id('new')}/" not in path}
     assert not {path for path in touched if "closed-mnist" in path}
     assert "site/index.html" in touched and f"site/{MARK}" in touched
+
+
+def test_pages_of_an_unchanged_entry_are_not_made_again(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = shutil.copytree(runs, tmp_path / "given")
+    build([given], tmp_path / "site")
+    before, made = files(tmp_path / "site"), []
+
+    def render(evidence: EntryEvidence, environment: jinja2.Environment) -> Page:
+        made.append(evidence.entry["entry_id"])
+        return entry_page(evidence, environment)
+
+    monkeypatch.setattr("reporter.site.entry_page", render)
+    build([given], tmp_path / "site", force=True)
+    assert files(tmp_path / "site") == before and not made
+    badge = next((tmp_path / "site" / "badges").iterdir())
+    badge.unlink()
+    build([given], tmp_path / "site", force=True)
+    assert files(tmp_path / "site") == before and made == [badge.stem]
+    make_bundle(given / "new", Scenario(name="lenet-pytorch-new", seed=99))
+    build([given], tmp_path / "site", force=True)
+    build([given], tmp_path / "fresh")
+    assert files(tmp_path / "site") == files(tmp_path / "fresh") and len(made) > 1
 
 
 @pytest.mark.slow
