@@ -8,6 +8,7 @@ import itertools
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -138,6 +139,17 @@ class Cluster:
             with suppress(OSError):  # it has ended meanwhile
                 found[int(pid)] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
         return found
+
+    def expect_nobody_left(self, seconds: float = 30.0) -> None:
+        """Soon nothing runs on any host but its SSH server."""
+        deadline_s = time.monotonic() + seconds
+        while (left := self._left()) and time.monotonic() < deadline_s:
+            time.sleep(0.1)
+        assert not left
+
+    def _left(self) -> list[str]:
+        found = [words for host in self.hosts for words in self.processes(host).values()]
+        return [words for words in found if words and "sshd" not in words.split()[0]]
 
 
 @contextmanager

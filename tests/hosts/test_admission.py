@@ -31,8 +31,7 @@ def refused(trainer: Trainer, framework: str, output: Path) -> str:
     assert answer.returncode == 2, answer.stdout + answer.stderr
     assert "Traceback" not in answer.stderr
     assert "epoch_stop" not in ((output / "log.txt").read_text() if (output / "log.txt").exists() else "")
-    left = [words for host in trainer.cluster.hosts for words in trainer.cluster.processes(host).values() if words and "sshd" not in words.split()[0]]
-    assert not left
+    trainer.cluster.expect_nobody_left()
     return next(line for line in answer.stderr.splitlines() if line.startswith("error: "))
 
 

@@ -41,20 +41,9 @@ class Training:
         (pid,) = [pid for pid, said in found.items() if words in said and "python" in said.split()[0]]
         return pid
 
-    def expect_nobody_left(self, seconds: float = TIMEOUT_S) -> None:
-        """Soon nothing runs on any host but its SSH server."""
-        deadline_s = time.monotonic() + seconds
-        while (left := self._left()) and time.monotonic() < deadline_s:
-            time.sleep(0.1)
-        assert not left
-
     def ranks_run(self) -> bool:
         """Whether a rank trains on any host."""
         return any("-m reference_impls.pytorch" in words for host in self.cluster.hosts for words in self.cluster.processes(host).values())
-
-    def _left(self) -> list[str]:
-        found = [words for host in self.cluster.hosts for words in self.cluster.processes(host).values()]
-        return [words for words in found if words and "sshd" not in words.split()[0]]
 
 
 @pytest.fixture
@@ -87,7 +76,7 @@ def expect_end(training: Training, suite: Run, rank: int | None) -> str:
     """As below, and nobody is left on any host."""
     began_s = time.monotonic()
     sentence = expect_sentence(training, suite, rank)
-    training.expect_nobody_left(TIMEOUT_S - (time.monotonic() - began_s))
+    training.cluster.expect_nobody_left(TIMEOUT_S - (time.monotonic() - began_s))
     return sentence
 
 
@@ -155,7 +144,7 @@ def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on(training
     training.process.send_signal(signal.SIGINT)
     _, said = training.process.communicate(timeout=TIMEOUT_S)
     assert "The recorder on node2 was lost" in said and "it was started again" in said
-    training.expect_nobody_left()
+    training.cluster.expect_nobody_left()
 
 
 def test_a_rank_that_is_stopped(training: Training, suite: Run) -> None:
@@ -171,7 +160,7 @@ def test_a_node_that_hangs_whole(training: Training, suite: Run) -> None:
     finally:
         for pid in training.cluster.processes(training.cluster.hosts[1]):
             os.kill(pid, signal.SIGCONT)
-    training.expect_nobody_left()  # once the node lives again
+    training.cluster.expect_nobody_left()  # once the node lives again
 
 
 @OVER_BOTH
@@ -185,9 +174,9 @@ def test_a_person_who_interrupts(training: Training) -> None:
     _, said = training.process.communicate(timeout=TIMEOUT_S)
     assert "Interrupted; every finished epoch is kept" in said
     assert training.process.returncode == 2
-    training.expect_nobody_left()
+    training.cluster.expect_nobody_left()
 
 
 def test_a_harness_that_is_killed(training: Training) -> None:
     training.process.kill()
-    training.expect_nobody_left()
+    training.cluster.expect_nobody_left()
