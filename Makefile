@@ -142,6 +142,7 @@ verify-full: $(VENV)/tested
 	  $(SUITE) verify-model $$(basename $$workload .toml) --full --accelerator $(ACCELERATOR) || exit 1; \
 	done
 	@for workload in lenet vgg11 resnet18; do $(SUITE) verify-ranks $$workload || exit 1; done
+	@$(SUITE) verify-ranks resnet18 --normalisation synchronised
 
 FUZZ_INPUTS ?= 100000
 FUZZ_SEED ?= 0

@@ -13,7 +13,7 @@ from suite.cli.options import NORMALISATION_HELP, Json
 from suite.cli.verify_model import chosen_frameworks
 from suite.execution.request import Collective, Normalisation
 from suite.verify import ranks as verifying
-from suite.verify.ranks import BUCKET_BYTES, RanksVerdict
+from suite.verify.ranks import BUCKET_BYTES, STEPS, RanksVerdict
 
 NOT_EQUIVALENT = 1
 
@@ -26,11 +26,12 @@ def verify_ranks(
     ranks: Annotated[list[int] | None, typer.Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4).")] = None,
     collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI,
     normalisation: Annotated[Normalisation, typer.Option(help=NORMALISATION_HELP)] = Normalisation.LOCAL,
+    steps: Annotated[int, typer.Option(min=2, help="Number of training steps.")] = STEPS,
     json: Json = False,
 ) -> None:
     """Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown.
 
-    Both train 50 steps from the same weights on the same samples.
+    Both train from the same weights on the same samples.
     """
     definition = load_workload(workload)
     verdicts = [
@@ -39,6 +40,7 @@ def verify_ranks(
             subject,
             Parallel(size, 1, collective.value, BUCKET_BYTES, True, normalisation.value),
             lambda line: print(line, file=sys.stderr),
+            steps,
         )
         for subject in chosen_frameworks(framework)
         for size in ranks or (2, 4)
