@@ -124,3 +124,5 @@ def test_peak_memory_of_one_process_is_its_own_peak_and_of_several_their_proport
     assert machine_figures(table(several, peak, rss, pss), RUN)["peak_memory_bytes"].value == 830
     unread = machine_figures(table(several, peak, rss), RUN)["peak_memory_bytes"]
     assert unread.value is None and "smaps_rollup" in str(unread.reason)
+    between_readings = machine_figures(table(), RUN)["peak_memory_bytes"]
+    assert between_readings.value is None and "shorter than the meter's period" in str(between_readings.reason)
