@@ -28,7 +28,7 @@ def _group() -> None:
 
 @app.command()
 def prepare(
-    name: Annotated[str, typer.Argument(autocompletion=data_set_names, help="mnist, cifar10, gld23k, imagefolder, digits.")],
+    name: Annotated[str, typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")],
     source: Annotated[Path | None, typer.Option("--from", help="Folder with its files (plain or .gz) or its archive.")] = None,
     download: Annotated[bool, typer.Option("--download", help="Download the files.")] = False,
     synthetic: Annotated[bool, typer.Option("--synthetic", help="Generate data in the same layout, for machines without the real data.")] = False,
@@ -53,7 +53,7 @@ def prepare(
 
 @app.command()
 def verify(
-    name: Annotated[str, typer.Argument(autocompletion=data_set_names, help="mnist, cifar10, gld23k, imagefolder, digits.")],
+    name: Annotated[str, typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")],
     source: Annotated[Path | None, typer.Option("--from", help="Its folder (default: where it was prepared).")] = None,
     json: Json = False,
 ) -> None:
