@@ -11,7 +11,7 @@ from suite.launch.environments import Environment
 from tests.conftest import environment_of
 from tests.hosts.training import Trainer
 
-pytestmark = [pytest.mark.hosts, pytest.mark.alone]
+pytestmark = pytest.mark.hosts
 LABELS = "train-labels-idx1-ubyte"
 SCHEDULES = repository_root() / "reference_impls/schedules.py"
 

@@ -13,7 +13,7 @@ from suite.files.paths import repository_root
 from tests.conftest import environment_of
 from tests.namespaces import OVER_THE_WIRE, Cluster
 
-pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
+pytestmark = [pytest.mark.hosts, pytest.mark.pytorch]
 Doctor = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -90,6 +90,7 @@ def test_a_host_without_the_checkout_is_told_how_to_get_it(doctor: Doctor, three
     assert "put the same checkout" in answer.stdout
 
 
+@pytest.mark.alone
 def test_a_slow_link_is_named(doctor: Doctor, three_hosts: Cluster) -> None:
     three_hosts.shape(three_hosts.hosts[1], megabits_per_s=20)
     answer = doctor("--json")

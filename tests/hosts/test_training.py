@@ -10,7 +10,7 @@ from tests.conftest import Run, environment_of
 from tests.hosts.training import OVER_OPEN_MPI, Trainer
 from tests.namespaces import Traffic
 
-pytestmark = [pytest.mark.hosts, pytest.mark.alone]
+pytestmark = pytest.mark.hosts
 LEAST_BYTES = 4 * load_workload("lenet").parameters
 """What each of two ranks must at least send and receive in a step: the sum of two arrays needs, at both ends, all that the other end has."""
 
@@ -59,6 +59,7 @@ def test_another_mpi_does_the_same(trainer: Trainer, tmp_path: Path) -> None:
     train_and_count(trainer, "pytorch", tmp_path / "run")
 
 
+@pytest.mark.alone
 @pytest.mark.pytorch
 def test_a_link_of_100_megabits_shows_as_communication(trainer: Trainer, tmp_path: Path) -> None:
     environment_of("pytorch")
