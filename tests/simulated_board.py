@@ -55,7 +55,7 @@ if sys.argv[1:2] == ["--store"]:
     if pathlib.Path(sys.argv[2]).exists():
         sys.exit("File %s already exists. Can I overwrite it? Y/N:" % sys.argv[2])
     kept = [lowest for lowest, _ in pairs] + [fan]
-    pathlib.Path(sys.argv[2]).write_text("".join("%s:%s" % (path, path.read_text()) for path in kept))
+    pathlib.Path(sys.argv[2]).write_text("".join("%s:%s\\n" % (path, path.read_text().strip()) for path in kept))
 elif sys.argv[1:2] == ["--restore"]:
     for line in pathlib.Path(sys.argv[2]).read_text().splitlines():
         path, _, value = line.rpartition(":")

@@ -50,6 +50,8 @@ class MatrixOptions:
     def definition(self, training: TrainingOptions, division: Division, workload: str | None, study: MatrixDefinition | None) -> MatrixDefinition:
         """The matrix of the file, or of the varied settings and the study's; options that were typed take precedence over the file's."""
         varied = [self.file is not None, self.vary is not None, study is not None and self.vary is None]
+        if self.file is not None and sum(varied) > 1:
+            raise SuiteError("--file has the whole matrix; leave --study and --vary out, or add their settings to the file.")
         if sum(varied) != 1:
             raise SuiteError("Name a --study (`suite list studies`), or settings to vary (--vary batch_size=16,32), or a --file with a matrix.")
         if self.file is not None:

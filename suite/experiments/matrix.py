@@ -307,6 +307,11 @@ def _validate(definition: MatrixDefinition) -> None:
         raise SuiteError("A matrix varies settings (--vary NAME=A,B, or [vary] in its file) or lists its [[points]]: one of the two.")
     if definition.random is not None and (definition.points or definition.random < 1):
         raise SuiteError("--random N draws N points, 1 or more, from the grid of the varied settings; a list of points is run as it is.")
+    for name in varied:
+        values = getattr(definition.vary, name)
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice is not None:  # more likely a slip than a wish for more runs, which --seeds makes
+            raise SuiteError(f"{name} has the value {twice} twice; leave one out (--seeds N repeats every point).")
     both = [name for name in varied if name in definition.fixed.given]
     if both:
         raise SuiteError(f"{both[0]} is both varied and fixed; leave one out.")
@@ -324,7 +329,7 @@ def _chosen(definition: MatrixDefinition) -> Iterator[Values]:
     if definition.points:
         yield from definition.points
         return
-    varied = {name: dict.fromkeys(getattr(definition.vary, name)) for name in _names() if getattr(definition.vary, name)}
+    varied = {name: getattr(definition.vary, name) for name in _names() if getattr(definition.vary, name)}
     count = math.prod(map(len, varied.values()))
     drawn: Sequence[int] = range(count)
     if definition.random is not None:
@@ -337,12 +342,12 @@ def _chosen(definition: MatrixDefinition) -> Iterator[Values]:
         yield Values(**_nth(varied, number))
 
 
-def _nth(varied: Mapping[str, Mapping[Any, None]], number: int) -> dict[str, Any]:
+def _nth(varied: Mapping[str, Sequence[Any]], number: int) -> dict[str, Any]:
     """The settings of a grid's point by its number; the last setting varies fastest."""
     found = {}
     for name, values in reversed(list(varied.items())):
         number, index = divmod(number, len(values))
-        found[name] = list(values)[index]
+        found[name] = values[index]
     return dict(reversed(list(found.items())))
 
 

@@ -59,17 +59,11 @@ def differences(root: Path, wanted: Settings) -> tuple[str, ...]:
 
 
 def put_back(root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None = None) -> None:
-    """Set everything as it was. Raises SuiteError for what cannot be set.
+    """Set everything as it was. Raises SuiteError for what cannot be set, after all else was.
 
     ``lock`` is inherited by the programs that are called. ``stored_clocks`` is the file of `jetson_clocks --store`, where that was called.
     """
-    if stored_clocks is not None and offer.jetson_clocks is not None:
-        call(root, offer.jetson_clocks, ("--restore", str(stored_clocks)), lock)
-    mode_id, fan_mode = read_status(root) or (None, None)
-    if offer.nvpmodel is not None and before.mode_id is not None and mode_id != before.mode_id:
-        call(root, offer.nvpmodel, ("-m", str(before.mode_id)), lock)
-    if offer.nvpmodel is not None and before.fan_mode is not None and fan_mode != before.fan_mode:
-        call(root, offer.nvpmodel, ("-d", before.fan_mode), lock)
+    failures = [str(error) for error in _failed_calls(root, offer, before, lock, stored_clocks)]
     for _ in range(PASSES):
         for one in _different(root, before):
             if not _takes_off_line(one):
@@ -78,7 +72,28 @@ def put_back(root: Path, offer: Offer, before: Settings, lock: int, stored_clock
         _try_to_write(root / one.file, one.value)
     left = differences(root, before)
     if left:
-        raise SuiteError(f"{len(left)} power settings could not be put back: {'; '.join(left[:3])}. Set them by hand, or restart the machine.")
+        said = "; ".join([*left[:3], *failures])
+        raise SuiteError(f"{len(left)} power settings could not be put back: {said}. Set them by hand, or restart the machine.")
+    if failures:
+        raise SuiteError(f"Every setting that can be read was put back, but {'; '.join(failures)}. Restart the machine to be sure.")
+
+
+def _failed_calls(root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None) -> Iterator[SuiteError]:
+    """Let NVIDIA's programs put back what they set; yields what fails, so that the kernel's files are put back all the same."""
+    if stored_clocks is not None and offer.jetson_clocks is not None:
+        yield from _failure(root, offer.jetson_clocks, ("--restore", str(stored_clocks)), lock)
+    mode_id, fan_mode = read_status(root) or (None, None)
+    if offer.nvpmodel is not None and before.mode_id is not None and mode_id != before.mode_id:
+        yield from _failure(root, offer.nvpmodel, ("-m", str(before.mode_id)), lock)
+    if offer.nvpmodel is not None and before.fan_mode is not None and fan_mode != before.fan_mode:
+        yield from _failure(root, offer.nvpmodel, ("-d", before.fan_mode), lock)
+
+
+def _failure(root: Path, program: str, arguments: tuple[str, ...], lock: int) -> Iterator[SuiteError]:
+    try:
+        call(root, program, arguments, lock)
+    except SuiteError as error:
+        yield error
 
 
 def files_to_write(root: Path, wanted: Settings) -> tuple[str, ...]:

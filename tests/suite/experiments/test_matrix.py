@@ -139,6 +139,7 @@ def test_every_example_can_be_planned(file: Path) -> None:
     [
         (MatrixDefinition(), "varies settings .* or lists its"),
         (MatrixDefinition(vary=Vary(threads=(1,)), points=(Values(threads=1),)), "one of the two"),
+        (MatrixDefinition(vary=Vary(threads=(1, 2, 1))), "threads has the value 1 twice"),
         (MatrixDefinition(vary=Vary(threads=(1, 2)), fixed=Values(threads=1)), "threads is both varied and fixed"),
         (MatrixDefinition(points=(Values(threads=1), Values(batch_size=8))), "a value for the same settings"),
         (MatrixDefinition(points=(Values(threads=1), Values(threads=1))), r"The point \(threads 1\) is listed twice"),

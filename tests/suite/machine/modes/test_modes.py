@@ -193,6 +193,16 @@ def test_a_step_that_fails_leaves_everything_as_it_was(board: Path) -> None:
     assert settings_of(board) == before and not has_records(board)
 
 
+def test_a_program_that_fails_keeps_nothing_else_from_being_put_back(board: Path) -> None:
+    before = settings_of(board)
+    set_mode(WantedMode(cores="2", cpu_mhz=1190, jetson_clocks=True), board)
+    program = board / "usr/bin/jetson_clocks"
+    program.write_text("#!/bin/sh\necho no such clock\nexit 3\n")
+    with pytest.raises(SuiteError, match=r"was put back, but .*--restore .* failed with exit code 3: no such clock\. Restart the machine"):
+        restore(board)
+    assert settings_of(board) == before
+
+
 def test_on_a_full_disk_nothing_is_changed(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = settings_of(board)
 
