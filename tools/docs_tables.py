@@ -200,7 +200,8 @@ def _steps() -> str:
 
 
 def _timings() -> str:
-    return table(("`--timing`", "the loop waits for the device", "timed"), [(f"`{name}`", waits, timed) for name, waits, timed in definitions.TIMINGS])
+    rows = [(f"`{name}`", waits, timed) for name, waits, timed in definitions.TIMINGS]
+    return table(("`--timing`", "the loop waits for the device", "timed"), rows)
 
 
 def _probe_files() -> str:
