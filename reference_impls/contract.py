@@ -83,6 +83,13 @@ FLOAT32, TF32, BF16_MIXED, FP16_MIXED = "float32", "tf32", "bf16-mixed", "fp16-m
 PRECISIONS = (FLOAT32, TF32, BF16_MIXED, FP16_MIXED)
 """Values of Request.precision: reference_impls.arithmetic says what each computes in."""
 
+WAITING, ASYNCHRONOUS = "synchronised", "asynchronous"
+TIMINGS = (WAITING, ASYNCHRONOUS)
+"""Values of Request.timing: when the loop waits for the device (reference_impls.definitions.TIMINGS says it in words)."""
+
+NOT_TAKEN = float("nan")
+"""A part of a step whose time was not taken: null in the table of steps."""
+
 
 class Parallel(NamedTuple):
     """Data parallelism: the number of ranks, the all-reduce of their gradients, and what batch normalisation takes its statistics over."""
@@ -138,9 +145,10 @@ class Request(NamedTuple):
     recomputation: Optional[Recomputation] = None  # None: everything is kept; then the request file has no such key
     precision: str = FLOAT32  # of products and convolutions; the request file has no such key for float32
     accumulation: int = 1  # mini-batches whose gradients are summed for one update; the request file has no such key for 1
+    timing: str = WAITING  # when the loop waits for the device (TIMINGS); the request file has no such key for synchronised
 
 
-ADDED = frozenset(["normalisation", "wire", "recomputation", "precision", "accumulation"])
+ADDED = frozenset(["normalisation", "wire", "recomputation", "precision", "accumulation", "timing"])
 """Keys that requests of earlier versions lack: these runs were as the default says."""
 
 _NESTED = {
@@ -151,7 +159,7 @@ _NESTED = {
     "parallel": Parallel,
     "recomputation": Recomputation,
 }
-_LEFT_OUT = {"recomputation": None, "precision": FLOAT32, "accumulation": 1}  # values that a request file has no key for
+_LEFT_OUT = {"recomputation": None, "precision": FLOAT32, "accumulation": 1, "timing": WAITING}  # values that a request file has no key for
 
 
 def request_to_dict(request: Request) -> Dict[str, Any]:
@@ -227,7 +235,10 @@ class StepResult(NamedTuple):
 
 
 class Implementation(abc.ABC):
-    """A model on a device, in some framework; the loop calls these methods and takes every time stamp."""
+    """A model on a device, in some framework; the loop calls these methods and takes every time stamp.
+
+    Each method returns when the device has finished, unless :meth:`defer` was called.
+    """
 
     @abc.abstractmethod
     def to_device(self, batch: Batch) -> Any:
@@ -252,6 +263,18 @@ class Implementation(abc.ABC):
     @abc.abstractmethod
     def count_correct(self, device_batch: Any) -> int:
         """Number of correctly classified samples of an evaluation mini-batch (inference mode)."""
+
+    def defer(self) -> None:
+        """From now on to_device, step, accumulate and count_correct submit their work and do not wait for the device, and losses and counts stay
+        where they are until :meth:`read`.
+
+        Called once, before training, where the request's timing is asynchronous.
+        """
+        raise ContractError("this implementation waits for the device in every step; use `--timing synchronised`, or give it defer and read.")
+
+    def read(self, values: List[Any]) -> List[float]:
+        """Wait for the device, and return the numbers of these losses or counts. Called after :meth:`defer`, at the end of an epoch or evaluation."""
+        raise ContractError("this implementation waits for the device in every step; use `--timing synchronised`, or give it defer and read.")
 
     def probabilities(self, device_batch: Any) -> Any:
         """The classes' probabilities, float32 (samples, classes) on the host, in inference mode; labels are ignored.
@@ -318,7 +341,10 @@ STEP_COLUMNS = ("epoch", "step", "rank", "samples", "start_ns", "fetch_stall_s",
 
 
 class StepRecord(NamedTuple):
-    """The times of one mini-batch; ``start_ns`` is the monotonic clock at the start of its fetch."""
+    """The times of one mini-batch; ``start_ns`` is the monotonic clock at the start of its fetch.
+
+    In asynchronous timing copy, compute and communication are NOT_TAKEN: a step has been submitted when the next one's fetch starts.
+    """
 
     epoch: int
     step: int  # 1, 2, ... over the whole run

@@ -5,7 +5,7 @@ The harness, the training loop, the rules and docs/implementing.md (``make docs-
 
 from typing import Any, Callable, List, NamedTuple, Tuple
 
-from reference_impls.contract import LogWriter, Request
+from reference_impls.contract import ASYNCHRONOUS, WAITING, LogWriter, Request
 
 HARNESS, IMPLEMENTATION = "harness", "implementation"
 START, STOP, POINT = "INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"
@@ -185,6 +185,19 @@ PROBE_OUTPUTS = (
 )
 """Arrays of a probe that is not in the checkout, in the folders `inputs` and `output` of its request."""
 
+TIMINGS = (
+    (
+        WAITING, "after every copy and every step",
+        "fetch, copy, compute and communication of every step, and what is between them; the loss of every step when it has ended",
+    ),
+    (
+        ASYNCHRONOUS, "at the end of an epoch and of an evaluation, where losses and counts are read",
+        "the fetch of every step and the time of a whole epoch; copy, compute and communication are null. This is what people run: the next "
+        "mini-batch is fetched and submitted while the device computes",
+    ),
+)  # fmt: skip
+"""The timings of a run (Request.timing): when the loop waits for the device, and what is timed."""
+
 STEP_MEANINGS = (
     ("epoch", "1, 2, …"),
     ("step", "1, 2, … over the whole run"),
@@ -192,9 +205,9 @@ STEP_MEANINGS = (
     ("samples", "samples of this rank's mini-batch"),
     ("start_ns", "CLOCK_MONOTONIC at the start of the fetch, ns"),
     ("fetch_stall_s", "waiting for the mini-batch, s"),
-    ("copy_s", "copying it to the device, s"),
-    ("compute_s", "forward, backward and update until the device has finished, without communication, s"),
-    ("communication_s", "exposed gradient exchange, s; 0.0 on one rank, and of mini-batches without an update"),
+    ("copy_s", "copying it to the device, s; `nan` in asynchronous timing"),
+    ("compute_s", "forward, backward and update until the device has finished, without communication, s; `nan` in asynchronous timing"),
+    ("communication_s", "exposed gradient exchange, s; 0.0 on one rank, and of mini-batches without an update; `nan` in asynchronous timing"),
     ("loss", "mean loss of the mini-batch before the update"),
 )
 """The columns of step records (contract.STEP_COLUMNS)."""

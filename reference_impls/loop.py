@@ -1,7 +1,8 @@
 """The only training loop: fetch, copy, step, time stamps, evaluate. Standard library only.
 
 Every duration of the suite is taken here, on the monotonic clock, after the device has finished (the protocol promises
-it). Nothing is written between an epoch's first fetch and its last step.
+it). In asynchronous timing the loop waits for the device at the end of an epoch or evaluation only, and splits no step.
+Nothing is written between an epoch's first fetch and its last step.
 """
 
 import math
@@ -57,6 +58,10 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     built = build(request, world)
     if request.recomputation is not None and built.implementation.recomputed() is None:
         raise contract.ContractError("{} follows no schedule of recomputation; leave --memory-budget out.".format(request.framework))
+    if request.timing == contract.ASYNCHRONOUS:
+        if world.size > 1 or request.recomputation is not None:
+            raise contract.ContractError("ranks that exchange gradients, and schedules of recomputation, wait in every step; leave --timing out.")
+        built.implementation.defer()
     pipeline = as_requested(request, built.pipeline)
     progress = Progress(0, 0) if states.start is None else _restore(request, world, built.implementation, states.start)
     if progress.epoch:
@@ -157,6 +162,7 @@ class _Training:
     def __init__(self, request: Request, world: World, built: Built, pipeline: Pipeline, records: Records, folder: Optional[str]) -> None:
         self._request, self._world, self._pipeline, self._records = request, world, pipeline, records
         self._implementation, self._log, self._folder = built.implementation, records.log, folder
+        self._is_deferred = request.timing == contract.ASYNCHRONOUS
         self.state_bytes = {}  # type: Dict[str, int]
 
     def status(self, progress: Progress) -> str:
@@ -221,7 +227,7 @@ class _Training:
             write_state(os.path.join(folder, state_name(progress.epoch)), dict(state, **of_others), progress)
 
     def _steps(self, epoch: int, done: int, left: Optional[int]) -> Tuple[List[StepRecord], int]:
-        """The measured region: nothing but fetch, copy and step, and the clock between them.
+        """The measured region: nothing but fetch, copy and step, and the clock between them; in asynchronous timing also reading the losses.
 
         Returns the records and the time of the last step's end. Starting the pipeline (its workers, for example) is part of the
         first fetch; finding it exhausted (workers end then) is after the last step and part of no time, and so is announcing the end.
@@ -247,19 +253,30 @@ class _Training:
             fetch_stall_s, copy_s = (fetched_ns - start_ns) * SECONDS_PER_NS, (copied_ns - fetched_ns) * SECONDS_PER_NS
             compute_s = (stepped_ns - copied_ns) * SECONDS_PER_NS - communication_s
             records.append(StepRecord(epoch, index + 1, rank, samples, start_ns, fetch_stall_s, copy_s, compute_s, communication_s, loss))
-            if len(records) == whole:
+            if len(records) == whole and not self._is_deferred:
                 self._records.steps.announce(records[0])
-            if len(records) == left:
+            if len(records) == (min(left or whole, whole) if self._is_deferred else left):  # the device is not kept waiting while workers end
                 break
             start_ns = monotonic_ns()
             batch = next(batches, None)
-        return records, stepped_ns
+        return self._read(records) if self._is_deferred else (records, stepped_ns)
+
+    def _read(self, records: List[StepRecord]) -> Tuple[List[StepRecord], int]:
+        """Wait for the device: the records of submitted steps with their losses, without the parts, of which only submitting was timed."""
+        losses = self._implementation.read([record.loss for record in records])
+        stopped_ns = monotonic_ns()
+        unknown = {"copy_s": contract.NOT_TAKEN, "compute_s": contract.NOT_TAKEN, "communication_s": contract.NOT_TAKEN}
+        whole = [record._replace(loss=loss, **unknown) for record, loss in zip(records, losses)]
+        if len(whole) == steps_per_epoch(self._request):
+            self._records.steps.announce(whole[0])
+        return whole, stopped_ns
 
     def _evaluate(self, epoch: int) -> float:
         """Evaluate: every rank counts on its share, and all ranks receive the sum, so that all take the same decision."""
         self._log.start("eval_start", epoch_num=epoch)
         count, to_device = self._implementation.count_correct, self._implementation.to_device
-        local = sum(count(to_device(batch)) for batch in self._pipeline.evaluation())
+        counts = [count(to_device(batch)) for batch in self._pipeline.evaluation()]
+        local = sum(self._implementation.read(counts) if self._is_deferred else counts)
         correct = sum(self._world.allgather(local))
         accuracy = correct / self._request.data.eval_samples
         self._log.point("eval_accuracy", accuracy, epoch_num=epoch, correct=correct)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from suite.catalog.divisions import Division
 from suite.catalog.precisions import Precision
+from suite.catalog.timings import Timing
 from suite.errors import Interrupted, SuiteError
 from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, RunRequest, Wire
 from suite.experiments.events import Progress, ProgressEvent, silent
@@ -56,8 +57,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Accelerator", "Attachment", "AuditRecord", "Boards", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun",
     "Frames", "Interrupted", "Matrix", "MatrixDefinition", "Normalisation", "PaperFile", "Placement", "Precision", "Progress", "ProgressEvent",
-    "ReferenceComparison", "Replication", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study", "SuiteError", "TraceOptions", "Wire",
-    "WrittenBringUp", "WrittenTrace", "attach_power", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch",
+    "ReferenceComparison", "Replication", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study", "SuiteError", "Timing", "TraceOptions",
+    "Wire", "WrittenBringUp", "WrittenTrace", "attach_power", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch",
     "energy_figure", "figure", "findings_of", "finish", "load", "place", "plan_matrix", "plan_sweep", "predict", "report", "reproduce", "resolve",
     "run", "run_matrix", "run_on_boards", "run_stall_analysis", "run_sweep", "trace",
 ]  # fmt: skip

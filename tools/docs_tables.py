@@ -199,6 +199,11 @@ def _steps() -> str:
     return table(("column", "meaning"), [(f"`{name}`", meaning) for name, meaning in definitions.STEP_MEANINGS])
 
 
+def _timings() -> str:
+    rows = [(f"`{name}`", waits, timed) for name, waits, timed in definitions.TIMINGS]
+    return table(("`--timing`", "the loop waits for the device", "timed"), rows)
+
+
 def _probe_files() -> str:
     rows = [("inputs", f"`{name}`", content) for name, content in definitions.PROBE_INPUTS]
     return table(("folder", "file", "content"), rows + [("output", f"`{name}`", content) for name, content in definitions.PROBE_OUTPUTS])
@@ -220,6 +225,7 @@ TABLES: Writers = {
     "log-events": _events,
     "run-files": _files,
     "step-columns": _steps,
+    "timings": _timings,
     "probe-files": _probe_files,
     "audit-tolerances": _audit_tolerances,
     "boards": _boards,

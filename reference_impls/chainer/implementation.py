@@ -87,6 +87,7 @@ class ChainerImplementation(Implementation):
         self._model, self._device, self._exchange = model, device, exchange
         self._optimizer = MomentumSGD(lr=settings.base_learning_rate, momentum=settings.momentum).setup(model)
         self._has_accumulated = False  # gradients of mini-batches before this one, times their shares
+        self._is_deferred = False
         if settings.weight_decay:
             self._optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(settings.weight_decay))
 
@@ -110,7 +111,7 @@ class ChainerImplementation(Implementation):
         self._optimizer.update()
         self._has_accumulated = False
         self._synchronize()
-        return StepResult(float(loss.array), communication_s)
+        return StepResult(self._number(loss.array), communication_s)
 
     def accumulate(self, device_batch: DeviceBatch, share: float) -> float:
         """A backward pass adds to the gradients that are there."""
@@ -120,7 +121,19 @@ class ChainerImplementation(Implementation):
         (loss * share).backward()
         self._has_accumulated = True
         self._synchronize()
-        return float(loss.array)
+        return self._number(loss.array)
+
+    def defer(self) -> None:
+        """CuPy's kernels are submitted to a stream."""
+        self._is_deferred = True
+
+    def read(self, values: List[Any]) -> List[float]:
+        """One copy of all of them."""
+        return _on_host(self._device.xp.stack(values)).tolist() if values else []
+
+    def _number(self, value: Any) -> Any:
+        """The number, which waits for the device; deferred, the array that has it."""
+        return value if self._is_deferred else value.item()
 
     def _loss(self, images: Any, labels: Any) -> chainer.Variable:
         return F.softmax_cross_entropy(self._model(images), labels)
@@ -159,10 +172,10 @@ class ChainerImplementation(Implementation):
         """Correctly classified samples."""
         images, labels = device_batch
         with chainer.using_config("train", False), chainer.no_backprop_mode():
-            return int((self._model(images).array.argmax(axis=1) == labels).sum())
+            return self._number((self._model(images).array.argmax(axis=1) == labels).sum())
 
     def _synchronize(self) -> None:
-        if self._device.xp is not np:
+        if self._device.xp is not np and not self._is_deferred:
             chainer.backends.cuda.Stream.null.synchronize()
 
 

@@ -10,7 +10,8 @@ import math
 import os
 import platform
 import random
-from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
+from functools import partial
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from reference_impls.communication import World
 from reference_impls.contract import SECONDS_PER_NS, Batch, ContractError, Implementation, Pipeline, Request, StepResult, monotonic_ns
@@ -113,25 +114,46 @@ class SoftmaxRegression(Implementation):
         self._weights = [[stream.uniform(-bound, bound) for _ in range(FEATURES + 1)] for _ in range(request.data.classes)]
         self._velocity = [[0.0] * (FEATURES + 1) for _ in range(request.data.classes)]
         self._kept = []  # type: List[List[List[float]]]  # gradients of mini-batches before this one, times their shares
+        self._is_deferred, self._waited_s = False, 0.0  # the exchange of the last update
 
     def to_device(self, batch: Batch) -> Any:
         """The host is the device."""
         return batch
 
+    def defer(self) -> None:
+        """The host, which is the device, keeps what is submitted and computes all of it in read."""
+        self._is_deferred = True
+
+    def read(self, values: List[Any]) -> List[float]:
+        """Compute what was submitted, in that order."""
+        return [submitted() for submitted in values]
+
+    def _submit(self, work: Callable[[], float]) -> Any:
+        """The number; deferred, what computes it."""
+        return work if self._is_deferred else work()
+
     def step(self, device_batch: Any, learning_rate: float, share: float) -> StepResult:
-        """Mean cross-entropy of the mini-batch, then one update."""
+        """Mean cross-entropy of the mini-batch, then one update; several ranks defer none."""
+        loss = self._submit(partial(self._update, device_batch, learning_rate, share))
+        return StepResult(loss, self._waited_s)
+
+    def _update(self, device_batch: Any, learning_rate: float, share: float) -> float:
         loss, gradient = self._gradient(device_batch)
         if self._kept:
             gradient, share = _sum([*self._kept, _times(gradient, share)]), 1.0
             self._kept = []
-        communication_s = self._sum(gradient, share) if self._world.size > 1 else 0.0
+        if self._world.size > 1:
+            self._waited_s = self._sum(gradient, share)
         for weights, velocity, row in zip(self._weights, self._velocity, gradient):
             velocity[:] = [self._momentum * v + g for v, g in zip(velocity, row)]
             weights[:] = [w - learning_rate * v for w, v in zip(weights, velocity)]
-        return StepResult(loss, communication_s)
+        return loss
 
     def accumulate(self, device_batch: Any, share: float) -> float:
         """Keeps each gradient by itself."""
+        return self._submit(partial(self._keep, device_batch, share))
+
+    def _keep(self, device_batch: Any, share: float) -> float:
         loss, gradient = self._gradient(device_batch)
         self._kept.append(_times(gradient, share))
         return loss
@@ -160,6 +182,9 @@ class SoftmaxRegression(Implementation):
 
     def count_correct(self, device_batch: Any) -> int:
         """Correctly classified samples."""
+        return self._submit(partial(self._count, device_batch))
+
+    def _count(self, device_batch: Any) -> int:
         guesses = (max(enumerate(self._probabilities(features)), key=lambda pair: pair[1])[0] for features in device_batch.images)
         return sum(guess == label for guess, label in zip(guesses, device_batch.labels))
 

@@ -90,12 +90,16 @@ class PyTorchImplementation(Implementation):
         self._scheduled = None  # type: Optional[ScheduledStep]
         self._evaluated_at_once = None  # type: Optional[int]
         self._has_accumulated = False  # gradients of mini-batches before this one, times their shares
+        self._is_deferred = False
         self._optimizer = torch.optim.SGD(
             model.parameters(), lr=settings.base_learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay
         )
 
     def to_device(self, batch: Batch) -> DeviceBatch:
-        """On a CPU, tensors that share the mini-batch's memory; on a GPU, a finished copy: two copies from pinned memory may overlap."""
+        """On a CPU, tensors that share the mini-batch's memory; on a GPU, a copy: two copies from pinned memory may overlap.
+
+        The loop may drop the mini-batch before a deferred copy has ended: PyTorch keeps pinned memory until then.
+        """
         images, labels = torch.as_tensor(batch.images), torch.as_tensor(batch.labels)
         device_batch = images.to(self._device, non_blocking=True), labels.to(self._device, non_blocking=True)
         self._synchronize()
@@ -148,7 +152,19 @@ class PyTorchImplementation(Implementation):
         self._optimizer.step()
         self._has_accumulated = False
         self._synchronize()
-        return StepResult(float(loss), communication_s)
+        return StepResult(self._number(loss), communication_s)
+
+    def defer(self) -> None:
+        """A GPU works on while Python goes on."""
+        self._is_deferred = True
+
+    def read(self, values: List[torch.Tensor]) -> List[float]:
+        """One copy of all of them."""
+        return torch.stack(values).tolist() if values else []
+
+    def _number(self, value: torch.Tensor) -> Any:
+        """The loss, which waits for the device; deferred, the tensor that has it, without its graph."""
+        return value.detach() if self._is_deferred else float(value)
 
     def accumulate(self, device_batch: DeviceBatch, share: float) -> float:
         """Autograd adds to the gradients that are there; DistributedDataParallel sums none of them over the ranks."""
@@ -162,7 +178,7 @@ class PyTorchImplementation(Implementation):
             self._scaled(loss, share * self._ranks).backward()
         self._has_accumulated = True
         self._synchronize()
-        return float(loss)
+        return self._number(loss)
 
     def _begin(self) -> None:
         """Training mode, and no gradients but those that were accumulated for this update."""
@@ -251,7 +267,8 @@ class PyTorchImplementation(Implementation):
         self._model.eval()
         size = self._evaluated_at_once or len(labels)
         parts = zip(images.split(size), labels.split(size))
-        return sum(int((self._logits(some).argmax(dim=1) == expected).sum().item()) for some, expected in parts)
+        correct = torch.stack([(self._logits(some).argmax(dim=1) == expected).sum() for some, expected in parts]).sum()
+        return correct if self._is_deferred else int(correct)
 
     @torch.no_grad()
     def probabilities(self, device_batch: DeviceBatch) -> np.ndarray:
@@ -265,7 +282,7 @@ class PyTorchImplementation(Implementation):
         return logits if self._precision == FLOAT32 else logits.float()
 
     def _synchronize(self) -> None:
-        if self._device.type == "cuda":
+        if self._device.type == "cuda" and not self._is_deferred:
             torch.cuda.synchronize(self._device)
 
 

@@ -79,7 +79,7 @@ class TensorFlowImplementation(Implementation):
         self, model: keras.Model, settings: Optimizer, accelerator: str, exchange: Optional[Exchange] = None, accumulates: bool = False
     ) -> None:
         self._model, self._weight_decay, self._exchange = model, settings.weight_decay, exchange
-        self._copies = accelerator == "cuda"
+        self._copies, self._is_deferred = accelerator == "cuda", False
         self._device = "/GPU:0" if self._copies else "/CPU:0"
         self._loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         self._optimizer = SGD(learning_rate=settings.base_learning_rate, momentum=settings.momentum)
@@ -99,12 +99,12 @@ class TensorFlowImplementation(Implementation):
         self._correct = tf.function(self._count_correct).get_concrete_function(images, labels)
 
     def to_device(self, batch: Batch) -> DeviceBatch:
-        """On a CPU, tensors as they are; on a GPU, a finished copy. tf.convert_to_tensor would leave those of tf.data on the CPU."""
+        """On a CPU, tensors as they are; on a GPU, a copy. tf.convert_to_tensor would leave those of tf.data on the CPU."""
         with tf.device(self._device):
             images, labels = tf.convert_to_tensor(batch.images), tf.convert_to_tensor(batch.labels)
             if self._copies:
                 images, labels = tf.identity(images), tf.identity(labels)
-        if self._copies:
+        if self._copies and not self._is_deferred:
             tf.test.experimental.sync_devices()
         return images, labels
 
@@ -113,7 +113,7 @@ class TensorFlowImplementation(Implementation):
         rate = tf.constant(learning_rate, self._model.dtype)
         counts = tf.constant(share, self._model.dtype)
         if not isinstance(self._exchange, GradientExchange):
-            return StepResult(float(self._train(*device_batch, rate, counts)), 0.0)
+            return StepResult(self._number(self._train(*device_batch, rate, counts)), 0.0)
         loss, packed = self._differentiate(*device_batch, counts)
         summed, communication_s = self._exchange.sum(packed)
         self._apply(summed, rate).numpy()
@@ -121,7 +121,19 @@ class TensorFlowImplementation(Implementation):
 
     def accumulate(self, device_batch: DeviceBatch, share: float) -> float:
         """Reading the loss waits for the additions."""
-        return float(self._keep(*device_batch, tf.constant(share, self._model.dtype)))
+        return self._number(self._keep(*device_batch, tf.constant(share, self._model.dtype)))
+
+    def defer(self) -> None:
+        """A call of a compiled graph returns when its kernels are submitted."""
+        self._is_deferred = True
+
+    def read(self, values: List[tf.Tensor]) -> List[float]:
+        """One copy of all of them."""
+        return tf.stack(values).numpy().tolist() if values else []
+
+    def _number(self, value: tf.Tensor) -> Any:
+        """The number, which waits for the device; deferred, the tensor that has it."""
+        return value if self._is_deferred else value.numpy().item()
 
     def training_state(self) -> Dict[str, np.ndarray]:
         """From Keras's layout to the canonical one."""
@@ -161,7 +173,7 @@ class TensorFlowImplementation(Implementation):
 
     def count_correct(self, device_batch: DeviceBatch) -> int:
         """Correctly classified samples."""
-        return int(self._correct(*device_batch))
+        return self._number(self._correct(*device_batch))
 
     def probabilities(self, device_batch: DeviceBatch) -> np.ndarray:
         """Softmax of the logits."""

@@ -138,6 +138,7 @@ FACETS = (
     Facet("normalisation", "normalisation"),
     Facet("recomputation", "recomputation"),
     Facet("accelerator", "accelerator"),
+    Facet("timing", "timing"),
     Facet("threads", "threads", True),
     Facet("workers", "workers", True),
     Facet("batch_size", "batch size", True),

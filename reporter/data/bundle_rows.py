@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reference_impls.contract import EXACT, FLOAT32, LOCAL
+from reference_impls.contract import EXACT, FLOAT32, LOCAL, WAITING
 from reporter.data import frames as columns
 from reporter.data.derived import cost_figures, counted_figures, derived_figures, study_figures
 from reporter.data.figure_fields import sensor_columns, significance
@@ -120,6 +120,7 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
         "collective": _collective(request["parallel"]),
         "normalisation": plain(request["parallel"].get("normalisation", LOCAL)),
         "accumulation": int(request.get("accumulation", 1)),
+        "timing": plain(request.get("timing", WAITING)),
         "recomputation": _recomputation(request.get("recomputation")),
         "framework": plain(request["framework"]),
         "framework_version": plain_or_none(system.get("framework_version"), 40),

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reference_impls.contract import FLOAT32, LOCAL
+from reference_impls.contract import FLOAT32, LOCAL, WAITING
 from reporter.data.entry_scores import MEASURED_J, SCORE_S, EntryScores
 from reporter.data.frames import BARE, ENTRIES, IDENTITY, ISOLATION, SETTINGS, WITHOUT, Row, known
 from reporter.data.framework_names import framework_name
@@ -24,8 +24,9 @@ TRAINED, CODE = ("model_trained", "parameters", "optimizer_used", "precision"), 
 PRECISION, STRICT = "precision", FLOAT32
 """Column of the arithmetic's precision, and the value of a closed run that names none."""
 
-NORMALISATION, RECOMPUTATION, ACCUMULATION = "normalisation", "recomputation", "accumulation"
-"""Columns that tell over which samples ranks normalise, what is recomputed to save memory, and how many mini-batches an update has."""
+NORMALISATION, RECOMPUTATION, ACCUMULATION, TIMING = "normalisation", "recomputation", "accumulation", "timing"
+"""Columns that tell over which samples ranks normalise, what is recomputed to save memory, how many mini-batches an update has, and when the loop
+waits for the device."""
 
 RESUMED = "resumed"
 """Column that tells from which epoch on a run was resumed."""
@@ -41,10 +42,10 @@ def entry_id(run: Mapping[str, Any]) -> str:
     """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256.
 
     What was trained is the same for all closed entries of a workload but for their precision. Where the code is not known, it is no part of the id;
-    a closed entry's float32, local normalisation, no recomputation, an update after every mini-batch, no isolation and a run that was not resumed
-    are none either, so that entries from before there were others keep their ids.
+    a closed entry's float32, local normalisation, no recomputation, an update after every mini-batch, synchronised timing, no isolation and a run
+    that was not resumed are none either, so that entries from before there were others keep their ids.
     """
-    left_out = (*TRAINED, CODE, NORMALISATION, ISOLATION, RECOMPUTATION, ACCUMULATION, RESUMED)
+    left_out = (*TRAINED, CODE, NORMALISATION, ISOLATION, RECOMPUTATION, ACCUMULATION, TIMING, RESUMED)
     identity = [run[name] for name in IDENTITY if name not in left_out] + [run["state"]]
     if run[NORMALISATION] != LOCAL:
         identity.append(run[NORMALISATION])
@@ -54,6 +55,8 @@ def entry_id(run: Mapping[str, Any]) -> str:
         identity.append(run[RECOMPUTATION])
     if run[ACCUMULATION] != 1:
         identity.append(f"{ACCUMULATION} {run[ACCUMULATION]}")
+    if run[TIMING] != WAITING:
+        identity.append(f"{TIMING} {run[TIMING]}")
     if run[RESUMED]:
         identity.append(f"{RESUMED} after {run[RESUMED]}")
     if run["division"] == Division.OPEN.value:
@@ -183,7 +186,7 @@ def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 _LABEL_PROPERTIES = (
-    "workload", "data", "nodes", "ranks", "collective", "isolation", "normalisation", "recomputation", "batch_size", "accumulation",
+    "workload", "data", "nodes", "ranks", "collective", "isolation", "normalisation", "recomputation", "batch_size", "accumulation", "timing",
     "threads", "workers", "power_mode", "accelerator", "learning_rate", "framework_version", "cpu_model", "storage_medium", "organization",
     "availability", "division", "state", "round", "epoch_budget", "suite_version", *TRAINED, CODE, RESUMED,
 )  # fmt: skip
@@ -197,7 +200,7 @@ def describe(name: str, value: object) -> str:
         "nodes": "{} node", "ranks": "{} rank", "workers": "{} worker", "threads": "{} thread", "batch_size": "batch {}", "learning_rate": "rate {}",
         "epoch_budget": "{} epochs at most", "suite_version": "suite {}", "parameters": "{} parameters", "implementation": "code {}",
         "normalisation": "{} normalisation", "isolation": "isolation {}", "recomputation": "recomputation: {}",
-        "resumed": "resumed after epoch {}", "accumulation": "{} mini-batches an update",
+        "resumed": "resumed after epoch {}", "accumulation": "{} mini-batches an update", "timing": "{} timing",
     }  # fmt: skip
     text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text

@@ -36,6 +36,7 @@ IDENTITY: Mapping[str, str] = {
     "isolation": "what the implementation was started in: none, namespace (Linux namespaces of its own), or podman (a container)",
     "normalisation": "statistics of batch normalisation: local (of a rank's samples) or synchronised (of the whole mini-batch)",
     "accumulation": "mini-batches whose gradients are summed for one update",
+    "timing": "synchronised (the loop waits for the device after every step, which splits it) or asynchronous (at the end of an epoch)",
     "recomputation": "memory budget and schedule of recomputation; none: everything is kept",
     "resumed": "epochs that an interrupted run had trained before this one went on from its state; 0: none",
     "framework": "the framework's name",

@@ -10,12 +10,13 @@ from typing import Any
 
 from reporter.data.derived import EVALUATION_J, EVALUATION_S, FIRST_EPOCH_J
 from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores, Score, Status
-from reporter.data.frames import Row, known
+from reporter.data.frames import WITHOUT, Row, known
 from reporter.data.missed import why_unranked, with_shares
 from suite.catalog.divisions import Division
 from suite.catalog.reference_points import ReferencePoint, frozen_points, local_batch_size
 from suite.catalog.rounds import load_round
 from suite.catalog.scoring import Scoring, load_scoring
+from suite.catalog.timings import CPU, Timing
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Interval, interval, measured
@@ -118,8 +119,16 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpoch
         return None, "reference points are of the workload's own data set"
     if entry["accumulation"] != 1:
         return None, "reference points are of an update after every mini-batch"
+    if _is_split_only(entry):
+        return None, "scores of an accelerator are of asynchronous timing; this entry waits for it in every step, and shows how a step divides"
     found = expected_epochs(points, batch_size, rate, local, scoring.rate_tolerance)
     return (found, None) if found is not None else (None, _why_no_reference(entry, points, _setting(batch_size, rate, local)))
+
+
+def _is_split_only(entry: Mapping[str, Any]) -> bool:
+    """Whether the entry could have been in asynchronous timing, in which people run, and was not."""
+    could = bool(entry["accelerator"] != CPU and entry["ranks"] == 1 and entry["recomputation"] == WITHOUT)
+    return could and entry["timing"] == str(Timing.SYNCHRONISED.value)
 
 
 @functools.cache  # asked for every entry; their digests take long

@@ -54,6 +54,11 @@ class StepRecords:
         """Fetch stall, copy, compute and communication, shape (4, steps), s."""
         return np.stack([self.fetch_stall_s, self.copy_s, self.compute_s, self.communication_s])
 
+    @property
+    def is_split(self) -> bool:
+        """Whether copy, compute and communication were timed: in asynchronous timing no step has them."""
+        return not len(self) or not bool(np.isnan(self.parts_s[1:]).all())
+
     @cached_property
     def busy_s(self) -> Values:
         """Fetch stall, copy and compute of each mini-batch, s; NaN counts as 0."""

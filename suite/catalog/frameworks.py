@@ -59,6 +59,7 @@ class Framework:
     ``packages`` are the names of the package as pip installs it, one of which has the framework's version; empty where there is none.
     ``environment_of`` is another framework whose environment it uses. ``open_only``: its computation differs from the closed division's.
     ``precisions`` are those that it computes in, the one without --precision first.
+    ``asynchronous_on`` are the accelerators that its training loop need not wait for in every step (--timing asynchronous).
     ``without_recomputation`` says why it follows no schedule of recomputation (suite.memory); empty: it does.
     """
 
@@ -78,6 +79,7 @@ class Framework:
     environment_of: str | None = None
     open_only: bool = False
     precisions: tuple[Precision, ...] = (Precision.FLOAT32,)
+    asynchronous_on: tuple[str, ...] = ()
     without_recomputation: str = "its implementation follows no schedule of recomputation"
     without_gpu: tuple[WithoutGpu, ...] = ()
     outside: str | None = None  # the folder of an implementation that is not in the checkout; never in the file

@@ -99,7 +99,7 @@ FORMATS: Mapping[str, JsonFormat] = {
             "check",
             "suite check, submit, package",
             {
-                "verdicts": "list of bundles: path, round, division, complies, witnessed_by, findings",
+                "verdicts": "list of bundles: path, round, division, complies, witnessed_by, not_applicable (rules), findings",
                 "submissions": "list: path, complies, signed_by, findings, verdicts",
                 "analyses": "list of folders with a record of their own (stall analyses, experiments, replications): path, complies, findings",
                 "could_not_judge": "sentences",

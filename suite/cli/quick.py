@@ -37,7 +37,9 @@ def quick(
     looks: list[QuickLook] = []
     problems = []
     for workload in workloads or resolve_device("auto").device.closed_workloads:
-        options = RunOptions(Division.OPEN, "auto", workload, framework, threads=threads, accelerator=accelerator, precision=precision)
+        options = RunOptions(
+            Division.OPEN, "auto", workload, framework, threads=threads, accelerator=accelerator, precision=precision, timing=None
+        )  # fmt: skip
         try:
             request = api.resolve(options, output and output / workload, baseload_s=0.0)
             looks.append(look(request, epochs, _run))

@@ -9,7 +9,7 @@ import typer
 
 from reference_impls.contract import request_to_dict
 from suite import api
-from suite.api import Division, RunRequest
+from suite.api import Division, RunRequest, Timing
 from suite.cli.completion import workload_names
 from suite.cli.findings import show_findings
 from suite.cli.json_output import print_rows
@@ -22,6 +22,10 @@ from suite.launch.isolation import Isolation
 from suite.machine.identify import resolve_device
 
 NOT_COMPLIANT = 1
+TIMING_HELP = (
+    "Wait for the device after every step, which splits it into fetch, copy, compute and communication (synchronised), or at the end of an epoch "
+    "(asynchronous, and the default on an accelerator that one rank trains on). On a CPU both are the same: synchronised."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +75,7 @@ class RunSettings:
             metavar="NAME,…", help="Meters to read (cpu,load), or to leave out (-jtop,-tegrastats); default: every one (`suite doctor` lists them)."
         ),
     ] = None
+    timing: Annotated[Timing | None, typer.Option(help=TIMING_HELP)] = None
     memory_budget: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="Memory that the training process may take (2GB): what does not fit is recomputed (docs/memory.md)."),
@@ -121,6 +126,8 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
         raise SuiteError("A stall analysis has no power pulse; leave --power-pulse out.")
     if settings.memory_budget is not None and settings.stall_analysis:
         raise SuiteError("A stall analysis keeps all activations; leave --memory-budget out.")
+    if settings.timing is Timing.ASYNCHRONOUS and settings.stall_analysis:
+        raise SuiteError("A stall analysis compares the parts of steps, which asynchronous timing has not; leave --timing out.")
     if settings.resume is not None and (settings.stall_analysis or settings.workload is None):
         raise SuiteError("--resume continues one run of one workload; give its --workload, and leave --stall-analysis out.")
     device, placement = resolve_device(training.device).device, training.place(settings.nodes)
@@ -138,6 +145,7 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
             organization=settings.org,
             nonce=settings.nonce,
             run_number=settings.run_number or 0,
+            timing=Timing.SYNCHRONISED if settings.stall_analysis else settings.timing,
             memory_budget=settings.memory_budget,
         )
         for workload in workloads

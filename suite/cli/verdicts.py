@@ -51,6 +51,9 @@ def _end(verdict: CheckResult) -> None:
 
 def _show_bundle(verdict: BundleVerdict) -> None:
     show_findings(verdict.findings, json=False)
+    if verdict.not_applicable:
+        count = len(verdict.not_applicable)
+        print(f"{count} rules about the parts of steps were not applied: asynchronous timing takes none. {', '.join(verdict.not_applicable)}")
     print(
         f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division of round {verdict.round}{_witnessed(verdict)}"
     )
@@ -84,6 +87,7 @@ def _plain_bundle(verdict: BundleVerdict) -> dict[str, Any]:
         **judged_by,
         "complies": verdict.complies,
         "witnessed_by": verdict.witnessed_by,
+        "not_applicable": list(verdict.not_applicable),
         "findings": as_json(verdict.findings),
     }
 

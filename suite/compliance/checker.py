@@ -1,6 +1,6 @@
 """Checks requests before a run, and bundles after it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,6 +12,7 @@ from reference_impls.contract import (
     LOCAL,
     PRECISIONS,
     SYNCHRONISED,
+    TIMINGS,
     ContractError,
     Recomputation,
     Request,
@@ -43,7 +44,8 @@ COPY_AGAIN = "copy the whole run directory again"
 class BundleVerdict:
     """The result for one bundle, checked by the rules of its ``round`` and ``division``; it complies when no finding is invalid.
 
-    ``witnessed_by`` is a witness of the rulebook that saw the run begin and end, and its files; None if none did.
+    ``witnessed_by`` is a witness of the rulebook that saw the run begin and end, and its files; None if none did. ``not_applicable`` are the rules
+    that need the parts of steps, where asynchronous timing took none.
     """
 
     path: Path
@@ -51,6 +53,7 @@ class BundleVerdict:
     division: str
     findings: tuple[Finding, ...]
     witnessed_by: str | None = None
+    not_applicable: tuple[str, ...] = ()
 
     @property
     def complies(self) -> bool:
@@ -95,7 +98,8 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     context = BundleContext(bundle, run, request, workload, judged_by)
     with np.errstate(all="ignore"):  # values may be infinite or NaN: the rules report them, NumPy's warnings would say it twice
         findings = [*_check_request(RequestContext(request, context.workload, judged_by, RUN)), *_check_bundle(context)]
-    return BundleVerdict(path, judged_by.name, request.division, tuple(findings), witnessed_by(context))
+    left_out = tuple(rule.id for rule in _rules_for(context) if rule.needs_split and context.is_asynchronous)
+    return BundleVerdict(path, judged_by.name, request.division, tuple(findings), witnessed_by(context), left_out)
 
 
 def _workload(judged_by: Round, name: str) -> Workload:
@@ -175,6 +179,8 @@ def _typed(request: Request) -> Request:
         raise TypeError("accumulation must be a whole number above zero")
     if request.precision not in PRECISIONS:
         raise TypeError(f"precision must be {', '.join(PRECISIONS)}")
+    if request.timing not in TIMINGS:
+        raise TypeError(f"timing must be {' or '.join(TIMINGS)}")
     _type_recomputation(request.recomputation)
     if request.target_accuracy is not None and not is_number(request.target_accuracy):
         raise TypeError("target_accuracy must be a number")
@@ -235,11 +241,19 @@ def _check_request(context: RequestContext) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
+def _rules_for(context: BundleContext) -> Iterator[Rule]:
+    """The rules of bundles of the context's round and division."""
+    division = Division(context.request.division)
+    for rule in rules_of(context.round):
+        if isinstance(rule, Rule) and rule.bundle_check is not None and division in rule.divisions:
+            yield rule
+
+
 def _check_bundle(context: BundleContext) -> Iterable[Finding]:
     """Apply every rule; a file that cannot be read is one finding, however many rules need it."""
     unreadable: dict[str, Finding] = {}
-    for rule in rules_of(context.round):
-        if not isinstance(rule, Rule) or rule.bundle_check is None or Division(context.request.division) not in rule.divisions:
+    for rule in _rules_for(context):
+        if rule.bundle_check is None or (rule.needs_split and context.is_asynchronous):
             continue
         try:
             for violation in islice(rule.bundle_check(context), MAX_VIOLATIONS):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Values
 from suite.bundle.channels import Channel
 from suite.bundle.steps import StepRecords
@@ -67,10 +68,18 @@ def step_times(steps: StepRecords, seed: int | None = None) -> StepTimes:
     with np.errstate(all="ignore"):  # times may be anything: the rules of bundles report them
         losses: Values = np.log(first.loss[: LENGTHS[0]])
         logarithms: Values = np.log(np.nansum(first.parts_s[:, : LATER_STARTS[-1] + LENGTHS[0]], axis=0))
-        ratios: Values = np.round(np.log(first.compute_s) - np.log(first.fetch_stall_s), DIGITS)
+        ratios: Values = np.round(np.log(_computing_s(first)) - np.log(first.fetch_stall_s), DIGITS)
     times, of_losses = (tuple(_variation(values[:length], length) for length in LENGTHS) for values in (logarithms, losses))
     later = tuple(_variation(logarithms[start : start + LENGTHS[0]], LENGTHS[0]) for start in LATER_STARTS)
     return StepTimes(times, _sample(ratios[np.isfinite(ratios)]), of_losses, seed, later)
+
+
+def _computing_s(steps: StepRecords) -> Values:
+    """The times of computing; where steps are not split, those of submitting: from the end of a fetch to the next fetch."""
+    if steps.is_split:
+        return steps.compute_s
+    until_next_s: Values = np.append(np.diff(steps.start_ns) * SECONDS_PER_NS, np.nan)
+    return until_next_s - steps.fetch_stall_s
 
 
 def _sample(ratios: Values) -> Values | None:

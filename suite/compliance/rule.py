@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reference_impls.contract import Request
+from reference_impls.contract import ASYNCHRONOUS, Request
 from suite.bundle.layout import COUNTERS, SUMMARY
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, RunRecord
@@ -96,6 +96,11 @@ class BundleContext:
         """The step records."""
         return self.bundle.steps()
 
+    @property
+    def is_asynchronous(self) -> bool:
+        """Whether the loop was asked to wait for the device at the end of an epoch only: then steps have no times of their parts but the fetch."""
+        return self.request.timing == ASYNCHRONOUS
+
     @cached_property
     def nodes(self) -> "tuple[NodeContext, ...]":
         """The records of each node, the harness's first."""
@@ -166,7 +171,8 @@ class Rule:
     """One rule: its text, its check, and the faults that prove the check.
 
     ``request_check`` applies to a request before a run and to the request that a bundle records, ``bundle_check`` to everything else in a
-    bundle. A rule with neither is a precondition: the checker itself reports it, and the other rules need it.
+    bundle. A rule with neither is a precondition: the checker itself reports it, and the other rules need it. One that ``needs_split`` judges the
+    parts of steps, and is not applicable to a run in asynchronous timing; the verdict says so.
     """
 
     id: str
@@ -177,6 +183,7 @@ class Rule:
     bundle_check: BundleCheck | None = None
     divisions: tuple[Division, ...] = BOTH
     severity: Severity = Severity.INVALID
+    needs_split: bool = False
 
     @property
     def is_precondition(self) -> bool:

@@ -12,6 +12,7 @@ from suite.catalog.power import load_power_rules
 from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import Workload, load_workloads
 from suite.compliance.registry import ALL, MODULES, AnyRule, rules_of
+from suite.compliance.rule import Rule
 from suite.files.generated import fill, table
 from suite.files.paths import rules_folder
 
@@ -80,11 +81,14 @@ def _power() -> str:
 
 
 def _rules() -> str:
-    rows = [
-        (f"`{rule.id}`", " and ".join(division.value for division in rule.divisions), _severities(rule), rule.sentence, rule.rationale)
-        for rule in ALL
-    ]
+    rows = [(f"`{rule.id}`", _judged(rule), _severities(rule), rule.sentence, rule.rationale) for rule in ALL]
     return table(("rule", "divisions", "severity", "sentence", "why"), rows)
+
+
+def _judged(rule: AnyRule) -> str:
+    """What the rule judges: its divisions, and whether it needs the parts of steps."""
+    divisions = " and ".join(division.value for division in rule.divisions)
+    return f"{divisions}, in synchronised timing" if isinstance(rule, Rule) and rule.needs_split else divisions
 
 
 def _severities(rule: AnyRule) -> str:

@@ -15,6 +15,7 @@ from suite.catalog.precisions import Precision
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import NonceUse, use_nonce
+from suite.catalog.timings import CPU, Timing, possible_timings
 from suite.catalog.workloads import Workload, load_workload
 from suite.datasets.locate import SYNTHETIC, synthetic_place
 from suite.errors import SuiteError
@@ -94,6 +95,7 @@ class RunOptions:
     run_number: int = 0
     implementation: str | None = None
     precision: Precision | None = None  # of products and convolutions; None: the framework's first, float32 of all but variants
+    timing: Timing | None = Timing.SYNCHRONISED  # None: the first of suite.catalog.timings.possible_timings
     memory_budget: str | None = None  # "2GB": what the training process may take; a schedule of recomputation is planned for it
 
 
@@ -235,6 +237,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         output_directory=str(output_directory),
         precision=_precision(options, framework, accelerator),
         accumulation=options.accumulate,
+        timing=_timing(options, framework, accelerator),
     )
     used = None
     if options.nonce is not None:
@@ -274,6 +277,22 @@ def _precision(options: RunOptions, framework: Framework, accelerator: str) -> s
     return str(precision.value)
 
 
+def _timing(options: RunOptions, framework: Framework, accelerator: str) -> str:
+    waits_in_steps = options.placement.ranks > 1 or options.memory_budget is not None
+    possible = possible_timings(accelerator, waits_in_steps, framework.asynchronous_on)
+    if options.timing is None:
+        return str(possible[0].value)
+    if options.timing in possible:
+        return str(options.timing.value)
+    if waits_in_steps:
+        why = "Ranks that exchange gradients, and schedules of recomputation, wait in every step"
+    elif accelerator == CPU and framework.asynchronous_on:
+        why = f"{framework.title} on a CPU has nothing to wait for: both timings are the same there, and it is called synchronised"
+    else:
+        why = f"{framework.title} waits for the device in every step"
+    raise SuiteError(f"{why}; leave --timing asynchronous out.")
+
+
 def _workers(options: RunOptions, accelerator: str) -> int:
     """``--workers``; by default four with a GPU (Prashanthi et al., section 5.1), and none on a CPU, where they would take the model's cores."""
     if options.workers is not None:
@@ -303,6 +322,8 @@ def validate(options: RunOptions) -> None:
         raise SuiteError(f"--seed must be between 0 and {2**32 - 1}, not {options.seed}.")
     if options.learning_rate is not None and not 0 < options.learning_rate < float("inf"):
         raise SuiteError(f"--learning-rate must be a positive number, not {options.learning_rate}.")
+    if options.accelerator is not Accelerator.AUTO:
+        _timing(options, framework, options.accelerator.value)
     if options.normalisation is Normalisation.SYNCHRONISED:
         _refuse_synchronised(options)
     if options.wire is not Wire.EXACT and options.collective is Collective.NATIVE:

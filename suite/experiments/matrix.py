@@ -16,6 +16,7 @@ from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S
 from suite.catalog.divisions import Division
 from suite.catalog.precisions import Precision
 from suite.catalog.studies import StudyDefinition, Variable
+from suite.catalog.timings import Timing
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.machine_names import of_this_machine
@@ -35,7 +36,7 @@ LIMITS = ("cpu_quota", "memory_mb", READ_MB_S)
 
 _OF_OPTIONS = (
     "workload", "framework", "data", "batch_size", "epochs", "steps", "learning_rate", "threads", "workers", "prefetch", "accelerator", "collective",
-    "precision",
+    "precision", "timing",
 )  # fmt: skip
 _OF_MODES = ("cores", "cpu_mhz", "gpu_mhz", "emc_mhz", "governor", "turbo", "fan", "jetson_clocks")
 _UNSAFE = re.compile(r"[^A-Za-z0-9]+")
@@ -73,6 +74,7 @@ class Values:
     prefetch: int | None = None
     accelerator: Accelerator | None = None
     precision: Precision | None = None
+    timing: Timing | None = None
     collective: Collective | None = None
     nodes: int | None = None
     page_cache: PageCache | None = None
@@ -127,6 +129,7 @@ class Vary:
     prefetch: tuple[int, ...] = ()
     accelerator: tuple[Accelerator, ...] = ()
     precision: tuple[Precision, ...] = ()
+    timing: tuple[Timing, ...] = ()
     collective: tuple[Collective, ...] = ()
     nodes: tuple[int, ...] = ()
     page_cache: tuple[PageCache, ...] = ()

@@ -40,12 +40,15 @@ CUT_SHORT = "epoch 1 was cut short: it trained {} of {} samples"
 RESUMED = "the run was resumed after epoch {}: the energy until then is in the records of the run before"
 OF_THE_WHOLE_RUN = ("energy_j", "baseload_share")
 """Energies of a training from its beginning."""
+NOT_SPLIT = "asynchronous timing: the loop did not wait for the device after a copy or a step; a run in synchronised timing has the parts"
 NO_ACCELERATOR = "the run had no accelerator; compute_share is the share of an epoch that computes"
 
 
 @dataclass(frozen=True)
 class EpochFigures:
     """One finished epoch, times in seconds: end-to-end is first fetch to last step, overhead is end-to-end less the parts.
+
+    Copy, compute, communication and overhead are None where the steps have no times of these parts (asynchronous timing).
 
     ``worker_start_s`` is the epoch's first fetch where worker processes load the data: it starts them and waits for their first mini-batch. It
     is not part of ``fetch_stall_s``; without workers it is 0. ``is_whole`` is False for an epoch that was cut short.
@@ -58,10 +61,10 @@ class EpochFigures:
     end_to_end_s: float
     worker_start_s: float
     fetch_stall_s: float
-    copy_s: float
-    compute_s: float
-    communication_s: float
-    overhead_s: float
+    copy_s: float | None
+    compute_s: float | None
+    communication_s: float | None
+    overhead_s: float | None
     mean_loss: float | None
     eval_accuracy: float | None
     energy_j: float | None
@@ -116,7 +119,7 @@ def derive(bundle: Bundle) -> Summary:
     later = [(phase.start_ns, phase.stop_ns) for phase in later_phases]
     times, uncounted = time_figures(epochs, log, begun_before), uncounted_intervals(log)
     run_times = RunTimes(run, later, times["time_to_epoch_s"], uncounted)
-    shares = [epoch.communication_s / epoch.end_to_end_s for epoch in whole]
+    shares = [epoch.communication_s / epoch.end_to_end_s for epoch in whole if epoch.communication_s is not None]
     idle = idle_power(bundle.baseload(), totals)
     of_epochs = [epoch_energy(held, totals, *window) for window in later] if not nodes else []
     energies = energy_figures(channels, totals, run, of_epochs, has_idle=idle.value is not None, uncounted=uncounted)
@@ -186,9 +189,10 @@ def derive_epochs(
             continue
         window = (int(of_epoch.start_ns[0]), stop_ns)
         end_to_end_s = (window[1] - window[0]) * SECONDS_PER_NS
-        parts = {name: of_epoch.sum_s(name) for name in PARTS}
         worker_start_s = float(of_epoch.fetch_stall_s[0]) if workers else 0.0
-        parts["fetch_stall_s"] -= worker_start_s
+        fetch_stall_s = of_epoch.sum_s("fetch_stall_s") - worker_start_s
+        others = [of_epoch.sum_s(name) for name in PARTS[1:]]
+        copy_s, compute_s, communication_s = others if of_epoch.is_split else (None, None, None)
         whole = of_all_ranks[epoch]
         energy = joint_epoch_energy(nodes, *window) if nodes else epoch_energy(channels, totals, *window)
         rows.append(
@@ -199,8 +203,11 @@ def derive_epochs(
                 is_whole=_is_whole(log, int(whole.samples.sum())),
                 end_to_end_s=end_to_end_s,
                 worker_start_s=worker_start_s,
-                **parts,
-                overhead_s=end_to_end_s - worker_start_s - sum(parts.values()),
+                fetch_stall_s=fetch_stall_s,
+                copy_s=copy_s,
+                compute_s=compute_s,
+                communication_s=communication_s,
+                overhead_s=end_to_end_s - worker_start_s - fetch_stall_s - sum(others) if of_epoch.is_split else None,
                 mean_loss=_mean_loss(whole),
                 eval_accuracy=accuracy.get(epoch),
                 energy_j=None if energy is None else energy.energy_j,
@@ -251,9 +258,11 @@ def time_figures(epochs: Sequence[EpochFigures], log: Log, before: int = 0) -> d
         "first_epoch_s": mean_figure([first.end_to_end_s] if first and first.is_whole else [], "s", STEPS, cut_short or "epoch 1 was not finished"),
         "time_to_epoch_s": mean_figure([epoch.end_to_end_s for epoch in later], "s", STEPS, TOO_FEW),
     }
+    why_not = NOT_SPLIT if any(epoch.compute_s is None for epoch in later) else TOO_FEW
     for name in ("worker_start_s", *PARTS, "overhead_s"):
-        figures[name] = mean_figure([getattr(epoch, name) for epoch in later], "s", STEPS, TOO_FEW)
-    figures["compute_share"] = mean_figure([epoch.compute_s / epoch.end_to_end_s for epoch in later], "ratio", STEPS, TOO_FEW)
+        figures[name] = mean_figure([value for epoch in later if (value := getattr(epoch, name)) is not None], "s", STEPS, why_not)
+    shares = [epoch.compute_s / epoch.end_to_end_s for epoch in later if epoch.compute_s is not None]
+    figures["compute_share"] = mean_figure(shares, "ratio", STEPS, why_not)
     on_accelerator = log.value("accelerator") not in (None, "cpu")
     figures["accelerator_utilisation"] = figures["compute_share"] if on_accelerator else unknown("ratio", STEPS, NO_ACCELERATOR)
     figures["samples_per_s"] = mean_figure([epoch.samples / epoch.end_to_end_s for epoch in later], "samples/s", STEPS, TOO_FEW)

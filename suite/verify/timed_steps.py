@@ -20,7 +20,8 @@ from reference_impls import contract
 from reference_impls.state_file import StateFile, state_name
 from suite.bundle.log import read_log
 from suite.catalog.data_sets import load_data_set
-from suite.catalog.frameworks import REFERENCE, load_framework
+from suite.catalog.frameworks import REFERENCE, known_frameworks, load_framework
+from suite.catalog.timings import possible_timings
 from suite.catalog.workloads import OF_STATES, TimedSteps, Workload
 from suite.datasets.synthetic import FOLDERS, WRITERS
 from suite.errors import SuiteError
@@ -78,6 +79,7 @@ def timed_differences(implementation: ProbedImplementation, reference: TimedRefe
     """Train with the implementation's own command, and compare; raises SuiteError when it fails."""
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
         request = reference.request._replace(framework=implementation.name)
+        request = request._replace(timing=_timing(implementation, request.accelerator))
         found = _trained(implementation, request, Path(folder) / "run")
         tolerances = dict(reference.tolerances)
         if implementation.outside is None:
@@ -86,6 +88,13 @@ def timed_differences(implementation: ProbedImplementation, reference: TimedRefe
             tolerances = {name: value for name, value in tolerances.items() if name not in OF_STATES}
     expected = {name: value for name, value in reference.arrays.items() if not name.startswith("initial/")}
     return compare(expected, found, tolerances)
+
+
+def _timing(implementation: ProbedImplementation, accelerator: str) -> str:
+    """That of a run without --timing: what is timed is what is proved."""
+    declared = implementation.outside or known_frameworks().get(implementation.name)
+    possible = possible_timings(accelerator, False, () if declared is None else declared.asynchronous_on)
+    return str(possible[0].value)
 
 
 def _request(workload: Workload, timed: TimedSteps, batch_size: int, processor: Processor, folder: Path) -> contract.Request:

@@ -59,7 +59,7 @@ _PYTORCH_LOSS = "return nn.functional.cross_entropy(self._logits(images), labels
 _PYTORCH_UPDATE = "        self._optimizer.step()\n"
 _PYTORCH_RATE = 'group["lr"] = learning_rate'
 _PYTORCH_EVALUATES = "        self._model.eval()\n        size = "
-_PYTORCH_CORRECT = "int((self._logits(some).argmax(dim=1) == expected).sum().item())"
+_PYTORCH_CORRECT = "(self._logits(some).argmax(dim=1) == expected).sum()"
 
 IN_PYTORCH = (
     *_of(
@@ -102,9 +102,9 @@ IN_PYTORCH = (
     *_of(
         EVALUATION, PYTORCH, PROBE,
         ("pytorch: one of the top two is correct", _PYTORCH_CORRECT,
-         "int((self._logits(some).topk(2, dim=1).indices == expected[:, None]).sum().item())"),
+         "(self._logits(some).topk(2, dim=1).indices == expected[:, None]).sum()"),
         ("pytorch: the evaluation counts one sample less", _PYTORCH_CORRECT,
-         "int((self._logits(some).argmax(dim=1) == expected)[1:].sum().item())"),
+         "(self._logits(some).argmax(dim=1) == expected)[1:].sum()"),
         ("pytorch: an evaluation trains", _PYTORCH_EVALUATES,
          "        with torch.enable_grad():\n            self.step(device_batch, 0.001, 1.0)\n" + _PYTORCH_EVALUATES),
     ),
@@ -183,7 +183,7 @@ IN_TENSORFLOW = (
 _CHAINER_LOSS = "        return F.softmax_cross_entropy(self._model(images), labels)\n"
 _CHAINER_UPDATE = "        self._optimizer.update()\n"
 _CHAINER_RATE = "        self._optimizer.lr = learning_rate\n"
-_CHAINER_CORRECT = "            return int((self._model(images).array.argmax(axis=1) == labels).sum())"
+_CHAINER_CORRECT = "self._number((self._model(images).array.argmax(axis=1) == labels).sum())"
 
 IN_CHAINER = (
     *_of(
@@ -215,7 +215,7 @@ IN_CHAINER = (
     *_of(
         EVALUATION, CHAINER, PROBE,
         ("chainer: one of the top two is correct", _CHAINER_CORRECT,
-         "            return int((self._model(images).array.argsort(axis=1)[:, -2:] == labels[:, None]).sum())"),
+         "self._number((self._model(images).array.argsort(axis=1)[:, -2:] == labels[:, None]).sum())"),
     ),
     *_of(
         EVALUATION, CHAINER, PROBE,
@@ -322,9 +322,9 @@ IN_SCHEDULES = (
         EVALUATION, LOOP, GOLDEN,
         ("loop: the accuracy over the training samples", "accuracy = correct / self._request.data.eval_samples",
          "accuracy = correct / self._request.data.train_samples"),
-        ("loop: the training set evaluated", "for batch in self._pipeline.evaluation())", "for batch in self._pipeline.training(epoch))"),
-        ("loop: the first evaluation mini-batch alone", "local = sum(count(to_device(batch)) for batch in self._pipeline.evaluation())",
-         "local = count(to_device(next(iter(self._pipeline.evaluation()))))"),
+        ("loop: the training set evaluated", "for batch in self._pipeline.evaluation()]", "for batch in self._pipeline.training(epoch)]"),
+        ("loop: the first evaluation mini-batch alone", "[count(to_device(batch)) for batch in self._pipeline.evaluation()]",
+         "[count(to_device(next(iter(self._pipeline.evaluation()))))]"),
     ),
     *_of(
         PIPELINE, LOOP, GOLDEN,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reference_impls import contract, loop
@@ -65,6 +66,34 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(loop, "monotonic_ns", made)
     monkeypatch.setattr(contract, "monotonic_ns", made)
     return made
+
+
+class Submitted(Scripted):
+    """A device that works by itself: submitting takes a microsecond, and reading waits for everything that was submitted."""
+
+    SUBMIT_NS, is_deferred, waiting_ns = 1_000, False, 0
+
+    def defer(self) -> None:
+        self.is_deferred = True
+
+    def to_device(self, batch: Batch) -> Batch:
+        self.clock.now_ns += self.SUBMIT_NS
+        self.waiting_ns += COPY_NS
+        return batch
+
+    def step(self, device_batch: Any, learning_rate: float, share: float) -> StepResult:
+        self.clock.now_ns += self.SUBMIT_NS
+        self.waiting_ns += STEP_NS
+        self.learning_rates.append(learning_rate)
+        assert self.is_deferred and self.losses is not None
+        return StepResult([self.losses[len(self.learning_rates) - 1]], 0.0)  # type: ignore[arg-type]
+
+    def count_correct(self, device_batch: Any) -> int:
+        return [super().count_correct(device_batch)]  # type: ignore[return-value]
+
+    def read(self, values: list[Any]) -> list[float]:
+        self.clock.now_ns, self.waiting_ns = self.clock.now_ns + self.waiting_ns, 0
+        return [value for (value,) in values]
 
 
 def request_for(path: Path, **changes: Any) -> Request:
@@ -279,3 +308,33 @@ def test_a_diverging_run_says_where_and_keeps_its_steps(loss: float, clock: Cloc
     with pytest.raises(ContractError, match="at step 2"):
         train(tmp_path, clock, [0.5] * 5, losses=[1.0, loss, 1.0])
     assert len((tmp_path / "steps.csv").read_text().splitlines()) == 1 + 3
+
+
+def test_in_asynchronous_timing_an_epoch_ends_when_the_device_has_finished(tmp_path: Path, clock: Clock) -> None:
+    scripted = Submitted(clock, [0.5, 0.9], [3.0, 2.5, 2.0, 1.5, 1.0, 0.5])
+    request = request_for(tmp_path, timing=contract.ASYNCHRONOUS)
+    loop.run(request, World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}))
+    steps, log = Bundle(tmp_path).steps(), read_log(tmp_path / "log.txt")
+    assert steps.loss.tolist() == [3.0, 2.5, 2.0, 1.5, 1.0, 0.5]
+    assert steps.fetch_stall_s.tolist() == pytest.approx([FETCH_NS * 1e-9] * 6)
+    assert not steps.is_split and np.isnan(steps.parts_s[1:]).all()
+    (first, _) = derive_epochs(log, steps, no_channels(), ())
+    assert first.end_to_end_s == pytest.approx((3 * (FETCH_NS + 2 * Submitted.SUBMIT_NS) + 3 * (COPY_NS + STEP_NS)) * 1e-9)
+    assert (first.copy_s, first.compute_s, first.communication_s, first.overhead_s) == (None, None, None, None)
+    assert [event.value for event in log.all("eval_accuracy")] == [0.5, 0.9]
+
+
+def test_a_figure_of_a_part_says_that_asynchronous_timing_takes_none(tmp_path: Path, clock: Clock) -> None:
+    scripted = Submitted(clock, [0.5, 0.6, 0.95], [1.0] * 9)
+    request = request_for(tmp_path, timing=contract.ASYNCHRONOUS)
+    loop.run(request, World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}))
+    log = read_log(tmp_path / "log.txt")
+    figures = time_figures(derive_epochs(log, Bundle(tmp_path).steps(), no_channels(), ()), log)
+    assert figures["time_to_epoch_s"].value is not None and figures["fetch_stall_s"].value == pytest.approx(3 * FETCH_NS * 1e-9)
+    for name in ("copy_s", "compute_s", "communication_s", "overhead_s", "compute_share"):
+        assert figures[name].value is None and "asynchronous timing" in str(figures[name].reason)
+
+
+def test_an_implementation_that_waits_in_every_step_says_so(tmp_path: Path, clock: Clock) -> None:
+    with pytest.raises(ContractError, match="use `--timing synchronised`"):
+        train(tmp_path, clock, [0.95], timing=contract.ASYNCHRONOUS)

@@ -302,6 +302,7 @@ RULES = (
     ),
     Rule(
         id="clock-follows",
+        needs_split=True,
         sentence="An epoch at less than half of another's processor clock computes longer.",
         rationale="Computing on a CPU slows down with its clock.",
         bundle_check=_clock_follows,

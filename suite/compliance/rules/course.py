@@ -168,15 +168,16 @@ def _step_times(context: BundleContext) -> Iterator[Violation]:
     """Check every rank by its own log and clock."""
     for rank, steps in context.steps.by_rank():
         if 0 <= rank < context.request.parallel.ranks:
-            yield from _times_of_rank(rank, context.bundle.log(rank), steps)
+            yield from _times_of_rank(rank, context.bundle.log(rank), steps, PARTS[:1] if context.is_asynchronous else PARTS)
 
 
-def _times_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violation]:
-    """Check that parts are not negative, that steps do not overlap, and that each lies within its epoch."""
-    bad = ~(steps.parts_s >= -ROUNDING_S).all(axis=0)
+def _times_of_rank(rank: int, log: Log, steps: "StepRecords", parts: tuple[str, ...]) -> Iterator[Violation]:
+    """Check that the timed parts are not negative, that steps do not overlap, and that each lies within its epoch."""
+    parts_s = steps.parts_s[: len(parts)]
+    bad = ~(parts_s >= -ROUNDING_S).all(axis=0)
     if bad.any():
         row = int(bad.nonzero()[0][0])
-        part = next(name for name, value_s in zip(PARTS, steps.parts_s[:, row], strict=True) if not value_s >= -ROUNDING_S)
+        part = next(name for name, value_s in zip(parts, parts_s[:, row], strict=True) if not value_s >= -ROUNDING_S)
         value_s = float(steps.parts_s[PARTS.index(part), row])
         observed = f"{value_s:g} s in step {steps.step[row]} of epoch {steps.epoch[row]}, {int(bad.sum())} in all"
         yield Violation(STEPS, f"{part} of 0 s or more on rank {rank}", observed, TRAINING_LOOP)

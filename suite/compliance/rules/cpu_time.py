@@ -167,6 +167,7 @@ RULES = (
     ),
     Rule(
         id="cpu-busy",
+        needs_split=True,
         sentence="Unless it swaps, computing on a CPU keeps half a core busy for every rank that computes, a quarter by the implementation unless "
         "the meter of the load shows that other programs had the cores.",
         rationale="Time passes without CPU time only while other programs have the cores: then these are busy, and the implementation has its share.",

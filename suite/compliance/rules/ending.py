@@ -90,14 +90,14 @@ def _epoch_ends(context: BundleContext) -> Iterator[Violation]:
 
 
 def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violation]:
-    """Check that epoch_stop has the time of the last step's end, and the number of steps."""
+    """Check that epoch_stop has the time of the last step's end, and the number of steps. Where steps are not split, it is after the last fetch."""
     name = log_name(rank)
     for stop in log.all("epoch_stop"):
         inside = steps.epoch == stop.epoch
         if not inside.any() or stop.mono_ns is None:
             continue
         late_s = stop.mono_ns * SECONDS_PER_NS - float(steps.ends_s[inside].max())
-        if abs(late_s) > MAX_END_DIFFERENCE_S:
+        if abs(late_s) > MAX_END_DIFFERENCE_S and (steps.is_split or late_s < 0):
             observed = f"{seconds(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step {int(steps.step[inside].max())}"
             yield Violation(name, f"epoch_stop of epoch {stop.epoch} at the end of its last step", observed, TRAINING_LOOP, stop.line)
         if stop.metadata.get("steps") != int(inside.sum()):
@@ -186,6 +186,7 @@ RULES = (
     ),
     Rule(
         id="epoch-filled",
+        needs_split=True,
         sentence="Fetch, copy, compute and communication take nine tenths of an epoch or more.",
         rationale="The remainder is overhead without an explanation, or parts were made smaller.",
         bundle_check=_filled,

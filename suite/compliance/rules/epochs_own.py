@@ -139,6 +139,7 @@ RULES = (
     ),
     Rule(
         id="epoch-times-own",
+        needs_split=True,
         sentence="No half of an epoch shares 30 compute times with another half, to the nanosecond, beyond six times what their own repetitions make "
         "likely.",
         rationale="Times that occur in two places were measured in one of them: the other place was disturbed, or slow, or not trained.",

@@ -40,6 +40,7 @@ def _long_enough(context: BundleContext) -> Iterator[Violation]:
 RULES = (
     Rule(
         id="evaluation-time",
+        needs_split=True,
         sentence="An evaluation takes at least a 48th of the compute time of as many samples in a fast step.",
         rationale="An accuracy needs a forward pass for every sample, a third of its training; the limit is a sixteenth of that. On an accelerator, "
         "where small mini-batches waste time, a batch of the evaluation is taken to cost as much as one of the training.",

@@ -19,6 +19,9 @@ from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
+    from suite.bundle.steps import StepRecords
+
+if TYPE_CHECKING:
     from suite.bundle.channels import Channels
 
 ORDER = 90  # last: figures and readings are sound by now
@@ -114,12 +117,15 @@ def is_busy(node: NodeContext) -> bool:
 
 
 def _rate(context: BundleContext) -> Iterator[Violation]:
-    """Check the arithmetic per second of compute time, epoch by epoch, against the device's peak in its fastest precision."""
+    """Check the arithmetic per second of compute time, epoch by epoch, against the device's peak in its fastest precision.
+
+    Where steps are not split, an epoch's whole time is taken for computing.
+    """
     device = context.device
     if device is None or device.peak_gflops is None or context.request.model != context.workload.model:
         return
     for epoch, steps in context.steps.by_epoch():
-        compute_s = steps.sum_s("compute_s") / len(steps.ranks)
+        compute_s = steps.sum_s("compute_s") / len(steps.ranks) if steps.is_split else _epoch_s(context, epoch, steps)
         work = 2e-9 * TRAINING_PER_FORWARD * context.workload.forward_macs * float(steps.samples.sum())
         peak = device.peak_gflops * FAST_CONVOLUTION * len(steps.ranks)
         if not work <= peak * compute_s:
@@ -127,6 +133,12 @@ def _rate(context: BundleContext) -> Iterator[Violation]:
             fix = f"run again on a {device.title}"
             yield Violation(STEPS, f"at most {peak:g} GFLOP/s on {device.name} in epoch {epoch}", observed, fix)
             return
+
+
+def _epoch_s(context: BundleContext, epoch: int, steps: "StepRecords") -> float:
+    """From an epoch's first fetch to its end."""
+    ends_ns = [event.mono_ns for event in context.log.all("epoch_stop") if event.epoch == epoch and event.mono_ns is not None]
+    return (ends_ns[0] - int(steps.start_ns.min())) * SECONDS_PER_NS if ends_ns else 0.0
 
 
 def _losses(context: BundleContext) -> Iterator[Violation]:

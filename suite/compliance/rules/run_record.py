@@ -5,17 +5,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from reference_impls.contract import BF16_MIXED, EXACT, FLOAT16, LOCAL, SYNCHRONISED, Request
+from reference_impls.contract import ASYNCHRONOUS, BF16_MIXED, EXACT, FLOAT16, LOCAL, SYNCHRONISED, Request
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import known_frameworks
 from suite.catalog.meter_choice import LEFT_OUT, left_out
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
+from suite.catalog.timings import Timing
 from suite.compliance.faults.fault import both, in_turn, sealed
 from suite.compliance.faults.file_edits import set_run, update_system
 from suite.compliance.faults.log_edits import remove_event, request_also, set_event, set_everywhere, set_request
 from suite.compliance.faults.reading_edits import set_meter
+from suite.compliance.requested_timings import timings_of
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import listed
 
@@ -28,7 +30,7 @@ OPTIONS: Mapping[str, str] = {
     "--epochs": "epochs", "--steps": "steps", "--batch-size": "global_batch_size", "--learning-rate": "optimizer.base_learning_rate",
     "--threads": "threads", "--workers": "loading.workers", "--prefetch": "loading.prefetch", "--accelerator": "accelerator",
     "--device": "platform", "--normalisation": "parallel.normalisation", "--wire": "parallel.wire",
-    "--precision": "precision", "--accumulate": "accumulation",
+    "--precision": "precision", "--accumulate": "accumulation", "--timing": "timing",
 }  # fmt: skip
 """Options of `suite run`, and the value of the request that each sets."""
 UNTYPED: Mapping[str, object] = {
@@ -48,7 +50,7 @@ CPU_BUILD = "+cpu"
 """End of the version of a package that was built without CUDA."""
 CHOSEN_BY_THE_SUITE = "auto"
 SET_BY_STALL_ANALYSIS = ("--epochs",)
-OF_SEVERAL_RANKS, PRECISION = ("--normalisation", "--wire"), "--precision"
+OF_SEVERAL_RANKS, PRECISION, TIMING = ("--normalisation", "--wire"), "--precision", "--timing"
 _RUN_ID = re.compile(r"(?P<name>.+)-(?P<stamp>\d{8}T\d{6}Z)-[\w.-]{1,100}", re.ASCII)
 MAX_BEFORE_START_S, MAX_AFTER_START_S = 30 * 86_400.0, 120.0  # runs that are requested together are named together, and run one after another
 
@@ -99,6 +101,7 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Vio
     if PRECISION not in options and own is not None and "precision" in context.run.request and context.request.precision != own.precisions[0].value:
         expected = f"precision = {own.precisions[0].value}, as without {PRECISION} in the command"
         yield Violation(RUN, expected, f"{context.request.precision!r}"[:200], KEEP)
+    yield from _untyped_timing(context, options)
     if (context.request.recomputation is not None) is not ("--memory-budget" in options):
         expected = "a schedule of recomputation where --memory-budget was typed, and only there"
         yield Violation(RUN, expected, f"recomputation = {context.request.recomputation!r}"[:200], KEEP)
@@ -107,6 +110,12 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Vio
     typed, recorded = options.get("--isolation"), (context.run.isolation or {}).get("kind")
     if typed != recorded:
         yield Violation(RUN, f"isolation {typed}, as the command says (--isolation)"[:300], f"{recorded!r}"[:200], KEEP)
+
+
+def _untyped_timing(context: BundleContext, options: Mapping[str, str]) -> Iterator[Violation]:
+    """Check that asynchronous timing was typed where it is not what the suite chooses; earlier versions chose synchronised everywhere."""
+    if TIMING not in options and context.is_asynchronous and timings_of(context.request)[0] is not Timing.ASYNCHRONOUS:
+        yield Violation(RUN, f"timing = {Timing.SYNCHRONISED.value}, as without {TIMING} in the command", context.request.timing, KEEP)
 
 
 def _version(context: BundleContext, typed: str) -> Iterator[Violation]:
@@ -240,8 +249,8 @@ RULES = (
     Rule(
         id="command-agrees",
         sentence="Every option of the recorded command has the value that the request has; without --prefetch, --workers, --steps, "
-        "--precision, --normalisation, --wire and --accumulate it has the suite's own values. The meters that the command leaves out are those whose "
-        "records say so.",
+        "--precision, --normalisation, --wire, --accumulate and --timing it has the suite's own values. The meters that the command leaves out are "
+        "those whose records say so.",
         rationale="The request was made from the command; a value that was changed afterwards contradicts it.",
         bundle_check=_command,
         faults=(
@@ -262,6 +271,7 @@ RULES = (
             *both("gradients in float16, and nothing of it in the command", set_everywhere("parallel.wire", FLOAT16), ranks=2),
             *both("gradients of four mini-batches summed, and nothing of it in the command", request_also("accumulation", 4)),
             *both("bfloat16, and nothing of it in the command", request_also("precision", BF16_MIXED)),
+            *both("asynchronous timing, and nothing of it in the command", request_also("timing", ASYNCHRONOUS)),
             *both("statistics synchronised, and nothing of it in the command", set_everywhere("parallel.normalisation", SYNCHRONISED), ranks=2),
             *both("meters left out by the command only", set_run("command", [*TYPED, "--meters", "-cpu,-memory"])),
             *both("a meter left out by its record only", set_meter("cpu", reason=LEFT_OUT)),

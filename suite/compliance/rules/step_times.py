@@ -186,6 +186,7 @@ def _shuffle_epoch(bundle: EditableBundle) -> None:
 RULES = (
     Rule(
         id="parts-taken",
+        needs_split=True,
         sentence="Computing takes time in every step, fetching in most; so do copies to a GPU, and communication of several ranks without overlap.",
         rationale="The loop reads the clock before and after each part, and even a call that does nothing takes longer than a tick.",
         bundle_check=_taken,
@@ -198,6 +199,7 @@ RULES = (
     ),
     Rule(
         id="step-times-scatter",
+        needs_split=True,
         sentence="No step time occurs, to the nanosecond, in more steps of a rank than ten, or twenty times as many as their spread makes likely.",
         rationale="Interrupts, caches and clocks make every step differ. Means, limits and rounded times put one value into many steps.",
         bundle_check=_scatter,
@@ -209,6 +211,7 @@ RULES = (
     ),
     Rule(
         id="step-times-own",
+        needs_split=True,
         sentence="No two epochs of a rank have step times that rise and fall together.",
         rationale="What disturbs a step comes by chance: the changes from step to step of two epochs do not correlate (0.24 at most in real runs; "
         "the limit is 0.9). A drift within every epoch, from heat for example, does not count.",
@@ -227,6 +230,7 @@ RULES = (
     ),
     Rule(
         id="step-times-pairs",
+        needs_split=True,
         sentence="No two epochs, and no two ranks, share the times of computing and fetching of 20 steps and a tenth of theirs.",
         rationale="Two times of one step to the nanosecond are not met again by chance: one epoch was made of another, or one rank of another.",
         bundle_check=_pairs,

@@ -12,6 +12,7 @@ from suite.bundle.reader import Bundle
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.precisions import Precision
+from suite.catalog.timings import Timing
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import find_bundles, request_of
 from suite.errors import FileError, SuiteError
@@ -109,6 +110,7 @@ def options_of(original: Original, organization: str, data: Path | None, impleme
         wire=Wire(request.parallel.wire),
         accumulate=request.accumulation,
         precision=_precision(request),
+        timing=Timing(request.timing),
         implementation=None if implementation is None else str(implementation),
     )
 

@@ -47,6 +47,7 @@ def row(path: Path) -> Row:
         (set_everywhere("parallel.collective", "native"), "collective", "native"),
         (set_everywhere("parallel.normalisation", "synchronised"), "normalisation", "synchronised"),
         (request_also("accumulation", 4), "accumulation", 4),
+        (request_also("timing", "asynchronous"), "timing", "asynchronous"),
         (set_run("resumed", RESUMED), "resumed", 2),
     ],
 )

@@ -89,6 +89,24 @@ def test_gradients_are_accumulated_in_the_open_division_only(suite: Run, digits:
     assert judged.returncode == 0, judged.stdout
 
 
+def test_both_timings_train_alike_and_one_splits_the_steps(suite: Run, digits: Path, tmp_path: Path) -> None:
+    """The fake framework keeps what is submitted until it is waited for: the whole pipeline in both timings, without a GPU."""
+    for timing in ("synchronised", "asynchronous"):
+        ran = suite(*FAKE, "--epochs", 3, "--timing", timing, "--output", tmp_path / timing)
+        assert ran.returncode == 0, ran.stderr
+    judged = {name: suite("check", tmp_path / name) for name in ("synchronised", "asynchronous")}
+    assert [answer.returncode for answer in judged.values()] == [0, 0], judged
+    assert "rules about the parts of steps were not applied: asynchronous timing takes none" in judged["asynchronous"].stdout
+    assert "were not applied" not in judged["synchronised"].stdout
+    split, whole = Bundle(tmp_path / "synchronised").steps(), Bundle(tmp_path / "asynchronous").steps()
+    assert split.loss.tolist() == whole.loss.tolist()
+    assert split.is_split and not whole.is_split
+    drawn = suite("report", tmp_path / "synchronised", tmp_path / "asynchronous", "--output", tmp_path / "site")
+    assert drawn.returncode == 0, drawn.stderr
+    boards = "".join(page.read_text() for page in (tmp_path / "site" / "boards").glob("*.html"))
+    assert "asynchronous timing" in boards and "synchronised timing" in boards
+
+
 def test_a_dry_run_prints_the_request_and_runs_nothing(suite: Run, digits: Path, tmp_path: Path) -> None:
     answer = suite(*FAKE, "--seed", 3, "--output", tmp_path / "run", "--dry-run")
     (request,) = json.loads(answer.stdout)["rows"]
@@ -110,6 +128,8 @@ def test_a_dry_run_prints_the_request_and_runs_nothing(suite: Run, digits: Path,
         (("--accumulate", 0), "at least 1"),
         (("--workload", "resnet18", "--accumulate", 2, "--normalisation", "synchronised"), "leave --accumulate out"),
         (("--accumulate", 2, "--memory-budget", "2GB"), "leave --memory-budget or --accumulate out"),
+        (("--accelerator", "cpu", "--timing", "asynchronous"), "both timings are the same there"),
+        (("--framework", "fake", "--data", "digits", "--ranks-per-node", 2, "--timing", "asynchronous"), "wait in every step"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else None,
 )

@@ -76,6 +76,16 @@ def test_what_is_asked_for(reference: TimedReference, tmp_path: Path) -> None:
     assert request.optimizer.weight_decay > 0
 
 
+@pytest.mark.parametrize(("declared", "timing"), [("", "synchronised"), ('asynchronous_on = ["cuda"]\n', "asynchronous")])
+def test_the_timing_is_that_of_a_run_on_this_accelerator(declared: str, timing: str, reference: TimedReference, tmp_path: Path) -> None:
+    trained(tmp_path, ROUNDED.tolist(), [10, 20, 30, 40, 50])
+    with (tmp_path / "framework.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write(declared)
+    framework = load_implementation(tmp_path)
+    timed_differences(probed(framework, find(framework)), reference)
+    assert contract.request_from_dict(json.loads((tmp_path / "seen.json").read_text())).timing == timing
+
+
 @pytest.mark.parametrize(
     ("losses", "correct", "quantities"),
     [
