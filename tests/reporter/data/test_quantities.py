@@ -56,7 +56,8 @@ def test_the_script_has_the_same_scales() -> None:
     [
         ("time_to_epoch_s", "time per epoch"),
         ("baseload_power_w", "baseload power"),
-        ("disk_read_bytes_per_s", "disk read bytes per s"),
+        ("disk_read_bytes_per_s", "read from the disk"),
+        ("cycles_per_epoch", "cycles per epoch"),
         ("ipc", "instructions per cycle"),
     ],
 )
