@@ -120,7 +120,7 @@ def fold_plane(canvas: Canvas, plot: FoldedPlane) -> Canvas:
         x, y = owners[id(words)]
         mark = across(x), along(y)
         box = next((box for box in _boxes(*mark, LETTER * len(words.text)) if _within(box, window) and not covers(box, taken)), None)
-        if box is not None and any(_distance(each, box) < _distance(mark, box) for each in marks if each != mark):
+        if box is not None and any(distance(each, box) < distance(mark, box) for each in marks if each != mark):
             return None  # it would stand beside another point
         if box is None:
             return None
@@ -139,7 +139,7 @@ def _owners(parts: Iterable[Part]) -> dict[int, Point]:
     for part in parts:
         if isinstance(part, Words) and part.style == "name" and dots:
             box = _box(part)
-            found[id(part)] = min(dots, key=lambda dot: _distance(dot, box)) if join is None else join.points[0]
+            found[id(part)] = min(dots, key=lambda dot: distance(dot, box)) if join is None else join.points[0]
         join = part if isinstance(part, Shape) and part.style == "join" else None
     return found
 
@@ -233,7 +233,7 @@ def _inside(words: Words) -> Words:
     return replace(words, x=words.x - max(0.0, right - WIDTH + 1) + max(0.0, 1 - left))
 
 
-def _distance(point: Point, box: Box) -> float:
+def distance(point: Point, box: Box) -> float:
     """From a point to the nearest edge of a box; 0 within it."""
     across = max(box[0] - point[0], 0.0, point[0] - box[2])
     return math.hypot(across, max(box[1] - point[1], 0.0, point[1] - box[3]))

@@ -9,7 +9,7 @@ from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, why_missing
 from reporter.figures.chart import LETTER, UNITS, Chart, Context, Drawing, NotDrawn, frameworks_legend
-from reporter.figures.narrow import Box, covers
+from reporter.figures.narrow import Box, covers, distance
 from reporter.figures.plane import ACROSS, LEFT, TOP, UP, WIDTH, Plane, plane, staircase
 from reporter.figures.svg import Point, in_units, logarithmic, number
 
@@ -86,29 +86,32 @@ def _name_front(chart: Plane, front: Sequence[Point], points: Sequence[Point], l
     texts: list[Box] = []
     for point, label in zip(front, labels, strict=True):
         text = label if len(label) <= MAX_LABEL_LENGTH else label[: MAX_LABEL_LENGTH - 1] + "…"
-        places = (box for box in _places(*point, LETTER * len(text)) if not covers(box, taken) and not covers(_around(_join(point, box)), texts))
+        places = (
+            box for box in _places(*point, LETTER * len(text)) if not covers(box, taken) and not covers(_around(_join(point, box, points)), texts)
+        )
         box = next(places, None)
         if box is None:
             continue
         texts.append(box)
         taken.append(box)
-        if (join := _join(point, box)) != (point, point):
+        if (join := _join(point, box, points)) != (point, point):
             taken.append(_around(join))
             chart.canvas.line(*join[0], *join[1], "join")
         chart.canvas.text(box[0], box[3] - 4, text, "name", max_length=MAX_LABEL_LENGTH)
 
 
-def _join(point: Point, box: Box) -> tuple[Point, Point]:
-    """The line from a point to its label; of no length where the label is beside the point."""
+def _join(point: Point, box: Box, points: Sequence[Point]) -> tuple[Point, Point]:
+    """The line from a point to its label; of no length where the label is beside the point and no other point is nearer."""
     x, y = point
     corner = (min(max(x, box[0]), box[2]), box[3] if box[3] < y else box[1])
-    return (point, corner) if abs(corner[1] - y) > LINE else (point, point)
+    is_beside = abs(corner[1] - y) <= LINE and distance(point, box) <= min(distance(each, box) for each in points)
+    return (point, point) if is_beside else (point, corner)
 
 
 def _places(x: float, y: float, width: float) -> Iterator[Box]:
     """Boxes for a label of that width beside a point, the nearest first, that are within the chart."""
-    for distance in range(0, 12 * LINE, LINE):
-        for top in (y + 8 + distance, y - 8 - LINE - distance):
+    for away in range(0, 12 * LINE, LINE):
+        for top in (y + 8 + away, y - 8 - LINE - away):
             for left in (x - 9 - width, x + 9, x - width / 2):
                 if left > LEFT and left + width < WIDTH - 30 and top > TOP and top + LINE < UP[0]:
                     yield left, top, left + width, top + LINE
