@@ -17,6 +17,7 @@ from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from reporter.data.missed import TIME_TO_TARGET, reached_text
 from reporter.data.shown_replications import ShownReplication, badges_of
+from reporter.data.words import submitter_title
 from suite.catalog.divisions import Division
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.rounds import load_rounds
@@ -263,7 +264,8 @@ def _differs(facet: Facet, rows: Iterable[Mapping[str, str]]) -> bool:
 def _joined(facet: Facet, rows: Iterable[Mapping[str, str]]) -> str:
     if facet.name in OF_FRAMEWORK:
         return ", ".join(sorted({f"{row['framework']} {row[facet.name]}" for row in rows}))
-    return next(iter(rows))[facet.name]
+    shared = next(iter(rows))[facet.name]
+    return submitter_title(shared) if facet.name == "organization" else shared
 
 
 def _rows(

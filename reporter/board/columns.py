@@ -9,6 +9,7 @@ from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S
 from reporter.data.frames import known
 from reporter.data.quantities import SCALES, quantity, quantity_with_spread
 from reporter.data.text import digits
+from reporter.data.words import property_name
 
 NOT_DEFINED = "not computed by the version of the suite that made these runs"
 
@@ -115,40 +116,23 @@ class Facet:
     """A property in which rows can differ: a column and a filter."""
 
     name: str
-    heading: str
     is_number: bool = False
 
+    @property
+    def heading(self) -> str:
+        """What the column is called."""
+        return property_name(self.name)
 
-FACETS = (
-    Facet("device", "device"),
-    Facet("framework", "framework"),
-    Facet("framework_version", "version"),
-    Facet("model_trained", "model"),
-    Facet("parameters", "parameters", True),
-    Facet("optimizer_used", "optimizer"),
-    Facet("precision", "precision"),
-    Facet("implementation", "code"),
-    Facet("cpu_model", "CPU"),
-    Facet("power_mode", "power mode"),
-    Facet("storage_medium", "storage"),
-    Facet("nodes", "nodes", True),
-    Facet("ranks", "ranks", True),
-    Facet("collective", "all-reduce"),
-    Facet("isolation", "isolation"),
-    Facet("normalisation", "normalisation"),
-    Facet("recomputation", "recomputation"),
-    Facet("accelerator", "accelerator"),
-    Facet("timing", "timing"),
-    Facet("threads", "threads", True),
-    Facet("workers", "workers", True),
-    Facet("batch_size", "batch size", True),
-    Facet("accumulation", "accumulation", True),
-    Facet("learning_rate", "learning rate", True),
-    Facet("organization", "submitter"),
-    Facet("availability", "availability"),
-    Facet("nonce_kind", "seeds"),
-    Facet("energy", "energy"),
-)
+
+NUMBERS = ("parameters", "nodes", "ranks", "threads", "workers", "batch_size", "accumulation", "learning_rate")
+FACETS = tuple(
+    Facet(name, name in NUMBERS)
+    for name in (
+        "device", "framework", "framework_version", "model_trained", "parameters", "optimizer_used", "precision", "implementation", "cpu_model",
+        "power_mode", "storage_medium", "nodes", "ranks", "collective", "isolation", "normalisation", "recomputation", "accelerator", "timing", "threads",
+        "workers", "batch_size", "accumulation", "learning_rate", "organization", "availability", "nonce_kind", "energy",
+    )
+)  # fmt: skip
 
 OTHER_FIGURES = {
     "fetch_stall_s": "fetch stall of an epoch",
@@ -159,8 +143,40 @@ OTHER_FIGURES = {
     "worker_start_s": "start of the data-loading processes",
     "compute_share": "share of an epoch computing",
     "accelerator_utilisation": "accelerator utilisation",
-    "resident_sum_max_bytes": "sum of resident sets",
+    "baseload_share": "share of the energy that idling takes",
+    "branch_mispredict_ratio": "mispredicted branches, share",
+    "clock_steps": "steps of the wall clock",
+    "communication_share": "share of an epoch communicating",
+    "counter_running_ratio": "share of the time that counters ran",
+    "cpu_frequency_hz": "CPU clock",
+    "cpu_migrations": "moves to another core",
+    "cpu_pressure_ratio": "share of the time waiting for a CPU",
     "cpu_utilisation": "CPU utilisation",
+    "cpu_utilisation_max": "highest CPU utilisation",
+    "disk_read_bytes_per_s": "read from the disk",
+    "disk_read_ops_per_s": "reads of the disk",
+    "disk_write_bytes_per_s": "written to the disk",
+    "disk_write_ops_per_s": "writes to the disk",
+    "gpu_frequency_hz": "GPU clock",
+    "gpu_utilisation": "GPU utilisation",
+    "gpu_utilisation_max": "highest GPU utilisation",
+    "implementation_read_bytes_per_s": "read by the implementation",
+    "implementation_written_bytes_per_s": "written by the implementation",
+    "io_pressure_ratio": "share of the time waiting for the disk",
+    "l1d_load_miss_ratio": "loads that miss the L1 data cache, share",
+    "l1d_miss_ratio": "accesses that miss the L1 data cache, share",
+    "major_faults": "page faults that read the disk",
+    "memory_controller_frequency_hz": "memory clock",
+    "memory_pressure_ratio": "share of the time waiting for memory",
+    "memory_used_max_bytes": "most memory used on the machine",
+    "page_cache_end_ratio": "share of the data cached at the end",
+    "page_cache_start_ratio": "share of the data cached at the start",
+    "peak_process_rss_bytes": "peak resident set of the largest process",
+    "resident_sum_max_bytes": "largest sum of resident sets",
+    "straggler_ratio": "slowest rank's time over the mean",
+    "swap_used_max_bytes": "most swap used",
+    "temperature_max_degc": "highest temperature",
+    "throttled_events": "throttling events",
     "gross_time_s": "time to target with what is not counted",
     "uncounted_s": "time that is not counted",
     "ipc": "instructions per cycle",

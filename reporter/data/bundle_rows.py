@@ -11,7 +11,7 @@ from reporter.data import frames as columns
 from reporter.data.derived import cost_figures, counted_figures, derived_figures, study_figures
 from reporter.data.figure_fields import sensor_columns, significance
 from reporter.data.frames import BARE, ISOLATION, SETTINGS, WITHOUT, Row
-from reporter.data.text import plain, plain_or_none, reason_of
+from reporter.data.text import MAX_REASON_LENGTH, plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.log import Log
 from suite.bundle.reader import CachedBundle, RunRecord
@@ -198,7 +198,8 @@ def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:
     numbers = {
         key: None if values.get(key) is None else float(values[key]) for key in ("value", "count", "period_s", "coverage", "spread", "low", "high")
     }
-    texts = {key: plain_or_none(values.get(key)) for key in ("unit", "source", "reason", "method", "level")}
+    texts = {key: plain_or_none(values.get(key)) for key in ("unit", "source", "level")}
+    texts |= {key: plain_or_none(values.get(key), MAX_REASON_LENGTH) for key in ("reason", "method")}
     return {"run_id": run_id, "figure": plain(name, 60), **numbers, **texts, **sensor_columns(values), "significant": significance(values)}
 
 

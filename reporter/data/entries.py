@@ -14,6 +14,7 @@ from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name, short_title
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
 from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
+from reporter.data.words import submitter_title
 from suite.bundle.layout import READINGS, STEPS
 from suite.catalog.divisions import Division
 from suite.catalog.scoring import load_scoring
@@ -202,6 +203,8 @@ def describe(name: str, value: object) -> str:
         "normalisation": "{} normalisation", "isolation": "isolation {}", "recomputation": "recomputation: {}",
         "resumed": "resumed after epoch {}", "accumulation": "{} mini-batches an update", "timing": "{} timing",
     }  # fmt: skip
+    if name == "organization":
+        return submitter_title(str(value))
     text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text
 

@@ -1,5 +1,6 @@
 """Text for pages: untrusted strings made safe to show, error messages without paths, numbers with significant digits."""
 
+import math
 import unicodedata
 from pathlib import Path
 
@@ -38,6 +39,12 @@ def digits(value: float, count: int = 3) -> str:
         return f"{value:.{count}g}"
     exponent = int(f"{value:e}".split("e")[1])  # after rounding, unlike the logarithm's
     return f"{value:.{max(0, count - 1 - exponent)}f}"
+
+
+def in_full(value: float, count: int = 6) -> str:
+    """As :func:`digits`, and whole numbers and those from a million without powers of ten: "618,319,872"."""
+    is_whole = value == int(value) if math.isfinite(value) else False
+    return f"{value:,.0f}" if (is_whole and abs(value) < 1e15) or 1e6 <= abs(value) < 1e15 else digits(value, count)
 
 
 def _is_printable(letter: str) -> bool:

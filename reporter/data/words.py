@@ -14,6 +14,36 @@ LAST_MS = 253_370_764_800_000
 """The year 9999: what a calendar can hold."""
 
 
+NO_ORGANIZATION = "none"
+"""The organization of runs that belong to no submission."""
+PROPERTIES = {
+    "collective": "all-reduce",
+    "cpu_model": "CPU",
+    "epoch_budget": "epochs at most",
+    "framework_version": "version",
+    "implementation": "code",
+    "model_trained": "model",
+    "nonce_kind": "seeds",
+    "optimizer_used": "optimizer",
+    "organization": "submitter",
+    "own_data": "workload's own data",
+    "resumed": "epochs before a resumption",
+    "storage_medium": "storage",
+    "suite_version": "suite",
+}
+"""What pages call the properties of entries whose columns have other names."""
+
+
+def property_name(name: str) -> str:
+    """What pages call a property of entries."""
+    return PROPERTIES.get(name) or name.replace("_", " ")
+
+
+def submitter_title(organization: str) -> str:
+    """What a submitter is called on pages."""
+    return "no submission" if organization == NO_ORGANIZATION else organization
+
+
 def any_of(values: Sequence[object]) -> str:
     """ "4, 8 or 16"."""
     *others, last = (f"{value:g}" if isinstance(value, float) else str(value) for value in values)
@@ -34,8 +64,10 @@ def model_title(workload: str) -> str:
 
 
 def in_words(entry: Mapping[str, object], name: str) -> str:
-    """A property of an entry: the machine and the framework by their names, yes or no, and numbers without needless decimals."""
+    """A property of an entry: machine, framework and submitter by their names, yes or no, and numbers without needless decimals."""
     value = entry[name]
+    if name == "organization":
+        return submitter_title(str(value))
     if name == "device":
         return machine_title(entry)
     if name == "framework":

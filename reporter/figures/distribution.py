@@ -53,7 +53,7 @@ CHART = Chart(
     "distribution",
     "Distribution of epoch times",
     "One mark per epoch, without first epochs; box: lower to upper quartile, thick line: median.",
-    frozenset({"device", "figures"}),
+    frozenset({"figures"}),
     draw,
     position=60,
 )

@@ -72,7 +72,7 @@ CHART = Chart(
     "energy-per-epoch",
     "Energy per epoch",
     "Mean of epochs 2 to last and over runs; shaded: baseload. Each kind of sensor has a scale of its own: its energies compare with no others.",
-    frozenset({"device", "figures", "study"}),
+    frozenset({"figures", "study"}),
     draw,
     position=80,
 )

@@ -36,7 +36,7 @@ CHART = Chart(
     "first-epoch",
     "Epoch 1 and later epochs",
     "Means over runs. Epoch 1 starts with cold caches and includes the framework's warm-up. Number: epoch 1 over later epochs.",
-    frozenset({"device", "figures", "study"}),
+    frozenset({"figures", "study"}),
     draw,
     position=50,
 )

@@ -3,8 +3,10 @@
 A row's label stands above its bar, its value at the label's end; a plane's plot is squeezed, and labels that find no room are left to the table.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from reporter.figures.svg import Canvas, Part, Point, Shape, Tag, Words, number
 
@@ -102,15 +104,24 @@ def fold_plane(canvas: Canvas, plot: FoldedPlane) -> Canvas:
 
     marks = [(across(x), along(y)) for part in canvas.parts if isinstance(part, Shape) and part.kind == "dot" for x, y in part.points]
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in marks]
+    taken += [
+        (across(min(a[0], b[0])) - 2, along(min(a[1], b[1])) - 2, across(max(a[0], b[0])) + 2, along(max(a[1], b[1])) + 2)
+        for part in canvas.parts
+        if isinstance(part, Shape) and part.style == "front"
+        for a, b in pairwise(part.points)
+    ]
+    owners = _owners(canvas.parts)
     window = (AXIS, plot.top + down, WIDTH - EDGE, plot.bottom + down)
 
     def place(words: Words) -> Words | None:
         moved = replace(words, x=across(words.x), y=along(words.y))
         if words.style != "name" or not marks:
             return moved
-        middle = words.x + LETTER * len(words.text) * {"start": 0.5, "middle": 0.0, "end": -0.5}[words.anchor]
-        mark = min(marks, key=lambda each: abs(each[0] - across(middle)) + abs(each[1] - moved.y))
-        box = next((box for box in _boxes(*mark, LETTER * len(words.text)) if _within(box, window) and not _covers(box, taken)), None)
+        x, y = owners[id(words)]
+        mark = across(x), along(y)
+        box = next((box for box in _boxes(*mark, LETTER * len(words.text)) if _within(box, window) and not covers(box, taken)), None)
+        if box is not None and any(distance(each, box) < distance(mark, box) for each in marks if each != mark):
+            return None  # it would stand beside another point
         if box is None:
             return None
         taken.append(box)
@@ -118,6 +129,19 @@ def fold_plane(canvas: Canvas, plot: FoldedPlane) -> Canvas:
 
     parts = [part for part in canvas.parts if not (isinstance(part, Shape) and part.style == "join")]  # lines to labels, which are elsewhere here
     return _folded(replace(canvas, parts=parts), canvas.height + down, _Places(across, along, legend), place)
+
+
+def _owners(parts: Iterable[Part]) -> dict[int, Point]:
+    """The point of each label by the label's identity: where the line before it begins, else the nearest one."""
+    dots = [point for part in parts if isinstance(part, Shape) and part.kind == "dot" for point in part.points]
+    found: dict[int, Point] = {}
+    join: Shape | None = None
+    for part in parts:
+        if isinstance(part, Words) and part.style == "name" and dots:
+            box = _box(part)
+            found[id(part)] = min(dots, key=lambda dot: distance(dot, box)) if join is None else join.points[0]
+        join = part if isinstance(part, Shape) and part.style == "join" else None
+    return found
 
 
 @dataclass
@@ -184,7 +208,7 @@ def _folded(canvas: Canvas, height: float, places: _Places, place: Callable[[Wor
         elif (moved := place(part)) is not None:
             inside = _inside(replace(moved, x=round(moved.x), y=round(moved.y)))
             box = _box(inside)
-            if inside.style != "tick" or not _covers(box, ticks):
+            if inside.style != "tick" or not covers(box, ticks):
                 parts.append(inside)
                 ticks.append(box)
     return Canvas(WIDTH, height, canvas.title, canvas.description, parts=parts)
@@ -209,6 +233,12 @@ def _inside(words: Words) -> Words:
     return replace(words, x=words.x - max(0.0, right - WIDTH + 1) + max(0.0, 1 - left))
 
 
+def distance(point: Point, box: Box) -> float:
+    """From a point to the nearest edge of a box; 0 within it."""
+    across = max(box[0] - point[0], 0.0, point[0] - box[2])
+    return math.hypot(across, max(box[1] - point[1], 0.0, point[1] - box[3]))
+
+
 def _boxes(x: float, y: float, width: float) -> Iterator[Box]:
     """Places for a label of that width beside a point, the nearest first."""
     for distance in DISTANCES:
@@ -221,5 +251,6 @@ def _within(box: Box, window: Box) -> bool:
     return box[0] >= window[0] and box[1] >= window[1] and box[2] <= window[2] and box[3] <= window[3]
 
 
-def _covers(box: Box, others: Sequence[Box]) -> bool:
+def covers(box: Box, others: Sequence[Box]) -> bool:
+    """Whether the box overlaps one of the others."""
     return any(box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3] for other in others)

@@ -62,7 +62,7 @@ CHART = Chart(
     "Epoch time by part",
     "Mean of epochs 2 to last: waiting for mini-batches, host-to-device copy, compute, exposed communication, overhead. "
     "Number: time of an epoch; where these span a decade, bars are shares of it.",
-    frozenset({"board", "comparison", "device", "figures", "study"}),
+    frozenset({"board", "comparison", "figures", "study"}),
     draw,
     position=10,
 )

@@ -9,8 +9,9 @@ from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, why_missing
 from reporter.figures.chart import LETTER, UNITS, Chart, Context, Drawing, NotDrawn, frameworks_legend
+from reporter.figures.narrow import Box, covers, distance
 from reporter.figures.plane import ACROSS, LEFT, TOP, UP, WIDTH, Plane, plane, staircase
-from reporter.figures.svg import in_units, logarithmic, number
+from reporter.figures.svg import Point, in_units, logarithmic, number
 
 DOTS_A_ROW = 4
 """Dots with a label and a link, for each row that a chart of rows may have on the same page."""
@@ -77,39 +78,48 @@ def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
     return front
 
 
-Point = tuple[float, float]
-Box = tuple[float, float, float, float]
-"""Left, top, right and bottom."""
-
-
 def _name_front(chart: Plane, front: Sequence[Point], points: Sequence[Point], labels: Sequence[str]) -> None:
     """Writes the labels of the front's points where they cover no point, no other label and no step of the front, with a line to their points."""
     taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in points]
     steps = staircase(front, WIDTH - 30, TOP)
-    taken += [(min(a[0], b[0]) - 2, min(a[1], b[1]) - 2, max(a[0], b[0]) + 2, max(a[1], b[1]) + 2) for a, b in pairwise(steps)]
-    for (x, y), label in zip(front, labels, strict=True):
+    taken += map(_around, pairwise(steps))
+    texts: list[Box] = []
+    for point, label in zip(front, labels, strict=True):
         text = label if len(label) <= MAX_LABEL_LENGTH else label[: MAX_LABEL_LENGTH - 1] + "…"
-        box = next((box for box in _places(x, y, LETTER * len(text)) if not any(_overlap(box, other) for other in taken)), None)
+        places = (
+            box for box in _places(*point, LETTER * len(text)) if not covers(box, taken) and not covers(_around(_join(point, box, points)), texts)
+        )
+        box = next(places, None)
         if box is None:
             continue
+        texts.append(box)
         taken.append(box)
-        corner = (min(max(x, box[0]), box[2]), box[3] if box[3] < y else box[1])
-        if abs(corner[1] - y) > LINE:
-            chart.canvas.line(x, y, *corner, "join")
+        if (join := _join(point, box, points)) != (point, point):
+            taken.append(_around(join))
+            chart.canvas.line(*join[0], *join[1], "join")
         chart.canvas.text(box[0], box[3] - 4, text, "name", max_length=MAX_LABEL_LENGTH)
+
+
+def _join(point: Point, box: Box, points: Sequence[Point]) -> tuple[Point, Point]:
+    """The line from a point to its label; of no length where the label is beside the point and no other point is nearer."""
+    x, y = point
+    corner = (min(max(x, box[0]), box[2]), box[3] if box[3] < y else box[1])
+    is_beside = abs(corner[1] - y) <= LINE and distance(point, box) <= min(distance(each, box) for each in points)
+    return (point, point) if is_beside else (point, corner)
 
 
 def _places(x: float, y: float, width: float) -> Iterator[Box]:
     """Boxes for a label of that width beside a point, the nearest first, that are within the chart."""
-    for distance in range(0, 12 * LINE, LINE):
-        for top in (y + 8 + distance, y - 8 - LINE - distance):
+    for away in range(0, 12 * LINE, LINE):
+        for top in (y + 8 + away, y - 8 - LINE - away):
             for left in (x - 9 - width, x + 9, x - width / 2):
                 if left > LEFT and left + width < WIDTH - 30 and top > TOP and top + LINE < UP[0]:
                     yield left, top, left + width, top + LINE
 
 
-def _overlap(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _around(line: tuple[Point, Point]) -> Box:
+    (x1, y1), (x2, y2) = line
+    return min(x1, x2) - 2, min(y1, y2) - 2, max(x1, x2) + 2, max(y1, y2) + 2
 
 
 CHART = Chart(

@@ -14,7 +14,7 @@ CHART = Chart(
     "time-to-epoch",
     "Time per epoch",
     "Dot: mean over runs; thin mark: one run; band: ± one standard deviation over runs or, for a single run, over its epochs.",
-    frozenset({"comparison", "device", "figures"}),
+    frozenset({"comparison", "figures"}),
     draw,
     position=40,
 )

@@ -8,7 +8,7 @@ import jinja2
 from reporter.data.discovery import declarations
 from reporter.data.machine_names import machine_title
 from reporter.data.text import plain
-from reporter.data.words import any_of, in_words
+from reporter.data.words import any_of, in_words, property_name
 from reporter.pages.shared import PageKind
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
@@ -30,6 +30,7 @@ def templates(address: str | None = None) -> jinja2.Environment:
     environment.filters["machine"] = machine_title
     environment.filters["in_words"] = in_words
     environment.filters["any_of"] = any_of
+    environment.filters["property_name"] = property_name
     environment.globals["address"] = address
     environment.globals["menu"] = [kind.menu for kind in page_kinds() if kind.menu]
     return environment

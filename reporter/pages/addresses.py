@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from reporter.data.machine_names import machine_title, profile_of
 
-NONE = "none"
-"""The organization of runs that belong to no submission."""
 _PLAIN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_WORDS = 40
 
@@ -31,11 +29,6 @@ def submitter_page(organization: str) -> str:
 def submitter_slug(organization: str) -> str:
     """The organization's name if it is plain and short; else in plain letters, with a digest."""
     return organization if _PLAIN.fullmatch(organization) and len(organization) <= MAX_WORDS else with_digest(organization)
-
-
-def submitter_title(organization: str) -> str:
-    """What a submitter is called on pages."""
-    return "no submission" if organization == NONE else organization
 
 
 def with_digest(name: str) -> str:

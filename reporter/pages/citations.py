@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-from reporter.pages.addresses import NONE
+from reporter.data.words import NO_ORGANIZATION
 from reporter.pages.evidence import EntryEvidence
 from reporter.pages.shared import Page
 from suite import __version__
@@ -80,7 +80,7 @@ def _csl(evidence: EntryEvidence, address: str | None) -> dict[str, object]:
 
 def _author(evidence: EntryEvidence) -> str:
     organization = evidence.entry["organization"]
-    return "Edge training benchmark" if organization == NONE else str(organization)
+    return "Edge training benchmark" if organization == NO_ORGANIZATION else str(organization)
 
 
 def _title(evidence: EntryEvidence) -> str:

@@ -20,7 +20,7 @@ from reporter.data.frames import IDENTITY
 from reporter.data.instrument_names import instrument_named
 from reporter.data.text import digits
 from reporter.data.values import values_of_runs
-from reporter.data.words import in_words
+from reporter.data.words import in_words, property_name
 from reporter.pages.comparison_data import t_table
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title
 from suite.metrics.comparisons import Ratio
@@ -78,7 +78,7 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
         "t": t_table(),
         "figures": [_figure(column) for column in COMPARED],
         "named": MAX_NAMED,
-        "properties": [name for name in IDENTITY if name not in LEFT_OUT],
+        "properties": [property_name(name) for name in IDENTITY if name not in LEFT_OUT],
         "boards": [_board(board, found[board.slug]) for board in boards],
     }
     yield Page("data/compare.js", f'"use strict";\nconst COMPARED = {json.dumps(values, separators=(",", ":"), allow_nan=False)};\n')
@@ -117,7 +117,7 @@ def _pair(one: BoardRow, other: BoardRow, found: Mapping[str, Comparable]) -> Pa
     """The later row over the earlier one: how many times as long it takes."""
     verdict = compare_pair(found[str(one.entry["entry_id"])], found[str(other.entry["entry_id"])])
     properties = tuple(
-        (name.replace("_", " "), in_words(one.entry, name), in_words(other.entry, name))
+        (property_name(name), in_words(one.entry, name), in_words(other.entry, name))
         for name in IDENTITY
         if name not in LEFT_OUT and in_words(one.entry, name) != in_words(other.entry, name)
     )

@@ -1,7 +1,9 @@
 """Framework comparisons with all other settings equal."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jinja2
@@ -12,9 +14,10 @@ from reporter.data.entries import describe
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import IDENTITY, Frames, Row, records, rows_of
 from reporter.data.framework_names import framework_name
+from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.values import entries_of
-from reporter.data.words import in_words
+from reporter.data.words import in_words, property_name
 from reporter.pages.shared import Charts, MenuItem, Page, PageKind, SiteContents, place_charts, title_of
 
 ALIKE = [name for name in IDENTITY if name not in ("framework", "framework_version", "organization")]
@@ -24,11 +27,12 @@ TIMES = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
 
 @dataclass(frozen=True)
 class TableRow:
-    """An entry of a comparison with its framework's name and its cells, those of the comparison's columns."""
+    """An entry of a comparison: its framework's name, its cells, those of the comparison's columns, and what measured its energies."""
 
     entry: Row
     framework: str
     cells: tuple[Cell, ...]
+    instrument: str
 
     def cell(self, figure: str) -> Cell | None:
         """The cell of this figure."""
@@ -54,15 +58,21 @@ class Comparison:
 
 
 def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """frameworks.html: one comparison per setting that was run in at least two frameworks, and all of them side by side on top."""
+    """frameworks.html: one comparison per setting that was run in at least two frameworks, and all of them side by side on top.
+
+    Where there are several, the settings, entries and figures of each are on a page of its own, frameworks/<name>.html.
+    """
     found = list(_comparable(contents.frames.accepted()))
     titles = _titles([setting for setting, _ in found])
-    comparisons = []
-    for index, ((setting, frames), title) in enumerate(zip(found, titles, strict=True), 1):
-        name = f"comparison-{index}"
-        charts = place_charts("comparison", frames, contents, "", name)
+    comparisons, up = [], "../" if len(found) > 1 else ""
+    for (setting, frames), title in zip(found, titles, strict=True):
+        name = _name(setting)
+        charts = place_charts("comparison", frames, contents, up, name)
         yield from charts.files
         comparisons.append(_comparison(name, title, setting, frames, charts))
+        if up:
+            alone = environment.get_template("comparison.html")
+            yield Page(f"frameworks/{name}.html", alone.render(root=up, here="frameworks", comparison=comparisons[-1]))
     frameworks = sorted({framework for each in comparisons for framework in each.best})
     page = environment.get_template("frameworks.html")
     yield Page("frameworks.html", page.render(root="", here="frameworks", comparisons=comparisons, frameworks=frameworks))
@@ -76,6 +86,11 @@ def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
         entries = frames.entries.iloc[indices]
         if entries["framework"].nunique() > 1:
             yield next(records(entries[ALIKE])), frames.of_entries(entries)
+
+
+def _name(setting: Mapping[str, Any]) -> str:
+    """A name that stays the same when other settings are added."""
+    return f"comparison-{hashlib.sha256(json.dumps({name: str(value) for name, value in setting.items()}).encode()).hexdigest()[:10]}"
 
 
 def _titles(settings: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -92,7 +107,7 @@ def _titles(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 def _comparison(name: str, title: str, setting: Mapping[str, Any], frames: Frames, charts: Charts) -> Comparison:
     rows = _table(frames)
     columns = [column for index, column in enumerate(FIGURE_COLUMNS) if any(row.cells[index].raw for row in rows)]
-    shown = tuple(TableRow(row.entry, row.framework, tuple(cell for cell in row.cells if cell.column in columns)) for row in rows)
+    shown = tuple(replace(row, cells=tuple(cell for cell in row.cells if cell.column in columns)) for row in rows)
     figure = next((one for one in TIMES if all((cell := row.cell(one)) is not None and cell.raw for row in shown)), TIMES[-1])
     best: dict[str, tuple[TableRow, Cell]] = {}
     for row in shown:
@@ -106,7 +121,7 @@ def _comparison(name: str, title: str, setting: Mapping[str, Any], frames: Frame
 
 def _facts(setting: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     left_out = ("workload", "own_data", "device")
-    return ((name.replace("_", " "), in_words(setting, name)) for name in setting if name not in left_out)
+    return ((property_name(name), in_words(setting, name)) for name in setting if name not in left_out)
 
 
 def _table(frames: Frames) -> list[TableRow]:
@@ -117,7 +132,8 @@ def _table(frames: Frames) -> list[TableRow]:
     rows = []
     for name, entry in entries_of(frames).items():
         cells = tuple(make_cell(column, figures.get(name, {}).get(column.figure)) for column in FIGURE_COLUMNS)
-        rows.append(TableRow(entry, framework_name(str(entry["framework"])), cells))
+        measured = frames.scores[name].instrument if any(cell.raw for cell in cells if cell.column.is_energy) else None
+        rows.append(TableRow(entry, framework_name(str(entry["framework"])), cells, instrument_named(*measured) if measured else ""))
     return sorted(rows, key=_order)
 
 

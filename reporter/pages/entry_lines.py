@@ -1,20 +1,20 @@
 """Entries as lines of the pages of machines and submitters: score, energy with its instrument, rank, dates."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.board.boards import Board, BoardRow
-from reporter.board.columns import RUN_COLUMNS, SCORE_COLUMNS, Cell, make_cell
-from reporter.data.entry_scores import SCORE_J, SCORE_S
+from reporter.board.columns import SCORE_COLUMNS, Cell, Column, make_cell
+from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.instrument_names import instrument_named
 from reporter.data.machine_names import machine_title
-from reporter.data.words import day_of
-from reporter.pages.addresses import machine_page, submitter_page, submitter_title
+from reporter.data.words import day_of, submitter_title
+from reporter.pages.addresses import machine_page, submitter_page
 from reporter.pages.shared import board_title, trained_title
 
 TIME_PER_EPOCH = "time_to_epoch_s"
-SHOWN = (SCORE_COLUMNS[0], next(column for column in RUN_COLUMNS if column.figure == TIME_PER_EPOCH), SCORE_COLUMNS[1])
 
 
 @dataclass(frozen=True)
@@ -78,15 +78,9 @@ class EntryLine:
         return tuple(cell for figure in figures if (cell := self.row.cell(figure)) is not None)
 
     @property
-    def has_score(self) -> bool:
-        """Whether its score is known."""
-        return bool(self.cells[0].raw)
-
-    @property
-    def cells(self) -> tuple[Cell, ...]:
-        """Score, time per epoch, and energy."""
-        found = (self.row.cell(column.figure) for column in SHOWN)
-        return tuple(cell or make_cell(column, None) for column, cell in zip(SHOWN, found, strict=True))
+    def score(self) -> Cell:
+        """Its score, or why it has none."""
+        return self.row.cell(SCORE_S) or make_cell(SCORE_COLUMNS[0], None)
 
 
 def entry_lines(boards: Iterable[Board], frames: Frames) -> tuple[EntryLine, ...]:
@@ -185,37 +179,43 @@ def _trend(lines: Sequence[EntryLine], figure: str) -> Trend | None:
     return Trend(title, heading, tuple(sorted(rows, key=lambda pair: (pair[0].last_day, pair[0].round, pair[0].suite_version))))
 
 
+Best = tuple[EntryLine, Cell]
+"""An entry with the cell that it is the best by."""
+
+
 @dataclass(frozen=True)
 class Mode:
     """A power mode of a machine: its number of entries, the fastest, and the one with the least energy of each kind of instrument."""
 
     name: str
     entries: int
-    fastest: EntryLine | None
-    thriftiest: tuple[EntryLine, ...]
+    fastest: Best | None
+    thriftiest: tuple[Best, ...]
 
 
-def modes(lines: Iterable[EntryLine]) -> tuple[Mode, ...]:
-    """The power modes of accepted entries of one board, the fastest mode first."""
+def modes(lines: Sequence[EntryLine]) -> tuple[Mode, ...]:
+    """The power modes of accepted entries of one board, by the time and the energy that it shows first; the fastest mode first."""
     groups: dict[str, list[EntryLine]] = {}
     for line in (line for line in lines if line.section == "accepted"):
         mode = line.row.entry["power_mode"]
         groups.setdefault(str(mode) if known(mode) else "unknown", []).append(line)
-    found = [Mode(name, len(group), _best(group, SCORE_S), _thriftiest(group)) for name, group in groups.items()]
-    return tuple(sorted(found, key=lambda mode: (_value(mode.fastest, SCORE_S), mode.name)))
+    found = [Mode(name, len(group), _best(group, group[0].board.time), _thriftiest(group)) for name, group in groups.items()]
+    return tuple(sorted(found, key=lambda mode: (_value(mode.fastest[1]) if mode.fastest else math.inf, mode.name)))
 
 
-def _thriftiest(lines: Sequence[EntryLine]) -> tuple[EntryLine, ...]:
+def _thriftiest(lines: Sequence[EntryLine]) -> tuple[Best, ...]:
+    energy = lines[0].board.energy
+    if energy is None:
+        return ()
     kinds = dict.fromkeys(line.instrument for line in sorted(lines, key=lambda line: line.row.instrument) if line.instrument)
-    found = (_best([line for line in lines if line.instrument == kind], SCORE_J) for kind in kinds)
-    return tuple(line for line in found if line is not None)
+    found = (_best([line for line in lines if line.instrument == kind], energy) for kind in kinds)
+    return tuple(best for best in found if best is not None)
 
 
-def _best(lines: Sequence[EntryLine], score: str) -> EntryLine | None:
-    with_score = [line for line in lines if line.row.scores.of(score) is not None]
-    return min(with_score, key=lambda line: (_value(line, score), str(line.row.entry["entry_id"])), default=None)
+def _best(lines: Sequence[EntryLine], column: Column) -> Best | None:
+    found = [(line, cell) for line in lines if (cell := line.row.cell(column.figure)) is not None and cell.raw]
+    return min(found, key=lambda best: (_value(best[1]), str(best[0].row.entry["entry_id"])), default=None)
 
 
-def _value(line: EntryLine | None, score: str) -> float:
-    found = None if line is None else line.row.scores.of(score)
-    return float("inf") if found is None else found.interval.value
+def _value(cell: Cell) -> float:
+    return math.inf if cell.value is None else cell.value

@@ -19,7 +19,7 @@ from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import reached_text
 from reporter.data.scores import PARTS
 from reporter.data.shown_replications import ShownReplication, badges_of
-from reporter.data.text import digits, plain
+from reporter.data.text import digits, in_full, plain
 from reporter.data.timeline import Timeline, read_timeline
 from reporter.data.values import entries_of
 from reporter.figures import over_time
@@ -103,6 +103,8 @@ def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: ji
         figures=figures,
         evidence=links,
         digits=digits,
+        in_full=in_full,
+        how=_how,
         name_of=name_of_figure,
         epochs=evidence.epochs,
         system=bundle.json("system.json"),
@@ -247,6 +249,15 @@ def _headlines(figures: Sequence[Row]) -> Iterator[tuple[Cell, str]]:
         shown = next((cell for cell in cells if cell.raw), None)
         if shown is not None:
             yield shown, instrument if shown.column.is_energy else ""
+
+
+def _how(figure: Row) -> str:
+    """How a figure was obtained, or why it is unknown; its interval, and how densely its readings lie."""
+    interval = f"95 % interval {in_full(figure['low'], 4)} to {in_full(figure['high'], 4)}" if figure["low"] is not None else ""
+    level = f"EE HPC WG: {figure['level']}" if figure["level"] else ""
+    period = f"a reading every {digits(figure['period_s'])} s" if figure["period_s"] else ""
+    coverage = f"{100 * figure['coverage']:.1f} % of the time covered" if figure["coverage"] is not None else ""
+    return "; ".join(part for part in (figure["reason"] or figure["method"], interval, level, period, coverage) if part)
 
 
 def _as_text(value: object) -> str:

@@ -8,7 +8,7 @@ import jinja2
 import markupsafe
 
 from reporter.board.columns import FIGURE_COLUMNS
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title
 from suite.catalog.scoring import load_scoring
 from suite.compliance import rulebook
 from suite.compliance.registry import PRECONDITIONS, RULES
@@ -43,7 +43,8 @@ def _in_checkout(link: re.Match[str]) -> str:
 def about_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """about.html: definitions of figures and ranks, links to data files."""
     page = environment.get_template("about.html")
-    yield Page("about.html", page.render(root="", here="about", columns=FIGURE_COLUMNS, boards=contents.boards, scoring=load_scoring()))
+    boards = [(board_title(board), board.slug) for board in contents.boards]
+    yield Page("about.html", page.render(root="", here="about", columns=FIGURE_COLUMNS, boards=boards, scoring=load_scoring()))
 
 
 PAGE_KINDS = (

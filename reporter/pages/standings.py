@@ -5,18 +5,21 @@ from dataclasses import dataclass
 
 from reporter.board.boards import Board
 from reporter.board.systems import system_name
+from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames, rows_of
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title, profile_of
 from reporter.data.text import digits
-from reporter.data.words import moment_of
-from reporter.pages.addresses import machine_page, submitter_page, submitter_title
-from reporter.pages.entry_lines import Dates, EntryLine, dates_of, entry_lines
+from reporter.data.words import moment_of, submitter_title
+from reporter.pages.addresses import machine_page, submitter_page
+from reporter.pages.entry_lines import TIME_PER_EPOCH, Dates, EntryLine, dates_of, entry_lines
 from reporter.pages.shared import title_of
 from suite.catalog.devices import GENERIC
 from suite.catalog.prices import SystemPrice, load_prices, system_prices
 
 COMPARED = ("accepted", "projected")
+SAID = {SCORE_S: "", TIME_PER_EPOCH: " an epoch"}
+"""Figures of which the first known one is said, and what stands behind its number."""
 NO_PRICE = "rules/prices has no price of this system"
 NO_SCORE = "the time of a training is not known, since the entry has no score"
 
@@ -59,8 +62,8 @@ def _standings(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]:
 def _standing(entry: Mapping[str, object], line: EntryLine | None, dates: Dates, prices: Mapping[str, tuple[SystemPrice, ...]]) -> Standing:
     trained = title_of(str(entry["workload"]), str(entry["data"]), bool(entry["own_data"]))
     title = f"{trained} in {framework_name(str(entry['framework']))}, {system_name(entry)}"
-    cells = line.cells if line is not None and line.section in COMPARED else ()
-    score = next((f"{cell.quantity}{words}" for cell, words in zip(cells, ("", " an epoch"), strict=False) if cell.raw), "")
+    cells = {words: line.row.cell(figure) for figure, words in SAID.items()} if line is not None and line.section in COMPARED else {}
+    score = next((f"{cell.quantity}{words}" for words, cell in cells.items() if cell is not None and cell.raw), "")
     rank = _rank(line)
     said = f"{score}, {rank}" if score else rank
     return Standing(

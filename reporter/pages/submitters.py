@@ -6,8 +6,8 @@ from typing import Any
 import jinja2
 
 from reporter.data.frames import Row
-from reporter.data.words import day_of
-from reporter.pages.addresses import submitter_slug, submitter_title
+from reporter.data.words import day_of, submitter_title
+from reporter.pages.addresses import submitter_slug
 from reporter.pages.entry_lines import EntryLine, by_board, entry_lines, trends
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents
 

@@ -80,7 +80,7 @@ function showPair() {
   document.querySelector("#pair").hidden = !a || !b;
   if (!a || !b) return;
   const found = COMPARED.figures.map((figure) => [figure, compareValues(figure, a.values[figure.name], b.values[figure.name])]);
-  const properties = COMPARED.properties.map((name, index) => [name.replaceAll("_", " "), a.of[index], b.of[index]]);
+  const properties = COMPARED.properties.map((name, index) => [name, a.of[index], b.of[index]]);
   const differ = properties.filter(([, one, other]) => one !== other), names = namesOf(a, b, differ);
   document.querySelector("#answer").textContent = sentence(found, ...names);
   for (const [id, entry, name] of [["#name-a", a, names[0]], ["#name-b", b, names[1]]]) {

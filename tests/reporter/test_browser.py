@@ -67,10 +67,10 @@ def test_many_rows_are_laid_out_in_steps(tab: Tab, many_rows: str) -> None:
     """The first 120 rows are shown before the others are laid out, on opening and on sorting; printed pages have all rows."""
     tab.open(many_rows)
     assert tab.run("[parsed, begun]") == [120, 120]
-    tab.page.wait_for_function("!document.querySelector('tr.later')")
+    tab.page.wait_for_selector("tr.later", state="detached")
     assert tab.run(NUMBERS) == [number * 7919 % 1000 for number in range(1000)]
     assert tab.run(f"(document.querySelector('th button').click(), {NUMBERS})") == list(range(120))
-    tab.page.wait_for_function("!document.querySelector('tr.later')")
+    tab.page.wait_for_selector("tr.later", state="detached")
     assert tab.run(NUMBERS) == list(range(1000))
     tab.open(f"{many_rows}#row900")
     assert tab.run("begun") == 121 and tab.run("scrollY") > 0, "the row that a link points to does not wait"
@@ -118,7 +118,7 @@ def test_a_view_is_in_its_address(tab: Tab, site: Path) -> None:
     assert (tab.page.inner_text("#board"), tab.page.inner_text("#count")) == view
     assert shown(tab) == ["Chainer"]
     tab.page.click("button[type=reset]")
-    tab.page.wait_for_function("!location.hash")
+    tab.page.wait_for_url(lambda url: "#" not in url)
     assert len(shown(tab)) == 3
 
 
@@ -141,7 +141,7 @@ def test_limits_hide_rows_and_move_the_pareto_front(tab: Tab, site: Path) -> Non
     tab.page.fill("input[name=score_s]", "0")
     assert len(shown(tab)) == 1 and tab.page.locator("#board tr.front:not([hidden])").count() == 1
     tab.page.click("button[type=reset]")
-    tab.page.wait_for_function("!location.hash")
+    tab.page.wait_for_url(lambda url: "#" not in url)
     assert tab.run(front) == whole, "the script draws the same front as the figure had"
 
 

@@ -59,7 +59,7 @@ def test_the_pages_of_a_site_name_no_generic_machine(whole_site: Path) -> None:
 
 def test_own_data_is_said_in_words(whole_site: Path) -> None:
     page = next(whole_site.glob("entries/*.html")).read_text()
-    assert re.search(r">own data</dt><dd>(yes|no)<", page)
+    assert re.search(r">workload&#39;s own data</dt><dd>(yes|no)<", page)
 
 
 def test_slugs_tell_names_apart_that_look_alike() -> None:

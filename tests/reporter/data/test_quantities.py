@@ -1,11 +1,13 @@
 """Quantities in units that suit them, with the digits that their spread leaves; the page's script has the same units."""
 
+import math
 import re
 
 import pytest
 
 from reporter.board.columns import name_of_figure
 from reporter.data.quantities import SCALES, quantity, quantity_with_spread
+from reporter.data.text import in_full
 from reporter.site import STATIC
 
 
@@ -56,9 +58,18 @@ def test_the_script_has_the_same_scales() -> None:
     [
         ("time_to_epoch_s", "time per epoch"),
         ("baseload_power_w", "baseload power"),
-        ("disk_read_bytes_per_s", "disk read bytes per s"),
+        ("disk_read_bytes_per_s", "read from the disk"),
+        ("cycles_per_epoch", "cycles per epoch"),
         ("ipc", "instructions per cycle"),
     ],
 )
 def test_every_figure_has_a_heading_in_words(figure: str, heading: str) -> None:
     assert name_of_figure(figure) == heading
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(618_319_872.0, "618,319,872"), (3_013_477.4, "3,013,477"), (3.0, "3"), (0.0, "0"), (29.28776, "29.2878"), (1e18, "1e+18"), (math.inf, "inf")],
+)
+def test_a_figure_of_a_run_is_written_in_full(value: float, text: str) -> None:
+    assert in_full(value) == text
