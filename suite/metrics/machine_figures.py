@@ -169,7 +169,7 @@ def _peak_memory(channels: Channels, window: Window | None) -> Figure:
         return replace(_gauge_figure(channels, window, ONE_PROCESS), method="the only process's peak resident set (VmHWM)")
     figure = _gauge_figure(channels, window, PROPORTIONAL)
     if figure.value is None and not processes:
-        return replace(figure, reason="no reading of the implementation's memory during the run: it was shorter than the meter's period, or the meter failed")
+        return replace(figure, reason="memory was not read during the run: it was shorter than the meter's period, or the meter failed")
     if figure.value is None:
         return replace(figure, reason=f"{figure.reason}: the kernel has no smaps_rollup (Linux 4.14), or another user's process may not be read")
     return replace(figure, method="sum of the processes' proportional set sizes (PSS): a page that n processes share counts 1/n in each")
