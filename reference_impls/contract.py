@@ -105,6 +105,9 @@ class Recomputation(NamedTuple):
     schedule: str  # the schedule's name
     blocks: List[List[int]]  # of each block: positions of its first and its last operation in the network's trace
     actions: List[List[Any]]  # [action, block] or ["keep", block, positions of operations that run again], in the order of a step
+    spill_folder: Optional[str] = None  # on storage, for the activations of blocks that the schedule spills; None: it spills none
+    planned_spill_bytes: int = 0  # written to it in a step, and read again
+    factor_without_spill: Optional[float] = None  # planned_factor of the schedule that only recomputes; None: none fits, or nothing is spilled
 
 
 class Request(NamedTuple):
@@ -140,7 +143,9 @@ class Request(NamedTuple):
     accumulation: int = 1  # mini-batches whose gradients are summed for one update; the request file has no such key for 1
 
 
-ADDED = frozenset(["normalisation", "wire", "recomputation", "precision", "accumulation"])
+ADDED = frozenset(
+    ["normalisation", "wire", "recomputation", "precision", "accumulation", "spill_folder", "planned_spill_bytes", "factor_without_spill"]
+)
 """Keys that requests of earlier versions lack: these runs were as the default says."""
 
 _NESTED = {
@@ -288,8 +293,9 @@ class Implementation(abc.ABC):
         """What the schedule of recomputation did in all steps, for the event ``recomputation``; None without a schedule.
 
         ``blocks``; ``forwards`` and ``backwards``, runs of blocks; ``operations_again``, operations that backward passes ran again for
-        outputs that a block was kept without; ``spilled_bytes``, written to storage; ``passes_s``, the time of all forward and backward passes, and
-        ``again_s``, the part of it in blocks and operations that had run in their step before. A time is None where it was not taken.
+        outputs that a block was kept without; ``spilled_bytes``, written to storage; ``passes_s``, the time of all forward and backward passes,
+        ``again_s``, the part of it in blocks and operations that had run in their step before, and ``storage_s``, the part of it that writing to
+        storage and reading took. A time is None where it was not taken.
         """
         return None
 

@@ -150,7 +150,7 @@ EVENTS = (
     ),
     Event(
         "recomputation", POINT, IN_BUDGET, "after run_stop, where the request has a schedule of recomputation",
-        "what all steps ran: `blocks`, `forwards`, `backwards`, `operations_again`, `spilled_bytes`, `passes_s`, `again_s` "
+        "what all steps ran: `blocks`, `forwards`, `backwards`, `operations_again`, `spilled_bytes`, `passes_s`, `again_s`, `storage_s` "
         "(contract.Implementation.recomputed)",
     ),
 )  # fmt: skip
