@@ -27,7 +27,8 @@ def memory_figures(bundle: Bundle, log: Log) -> dict[str, Figure]:
         "measured_memory_bytes": _logged(measured, "B", "highest resident set (VmHWM) of the training process"),
         "planned_recompute_factor": Figure(planned.planned_factor, "ratio", RUN, 1),
         "recompute_factor": _factor(counted),
-        "spilled_bytes": _logged(counted.get("spilled_bytes"), "B", "activations written to storage"),
+        "spilled_bytes": _logged(counted.get("spilled_bytes"), "B", "activations written to storage in all steps"),
+        "spill_s": _logged(counted.get("storage_s", 0), "s", "time of the passes in which activations were written to storage or read"),
     }
 
 
@@ -77,12 +78,18 @@ def planned_recomputation(bundle: Bundle) -> Recomputation | None:
 
 
 def _factor(counted: dict[str, Any]) -> Figure:
-    """Time of the passes over that without the blocks that had run before."""
-    passes_s, again_s = counted.get("passes_s"), counted.get("again_s")
-    if passes_s is None or again_s is None or not (_is_number(passes_s) and _is_number(again_s) and 0 <= again_s < passes_s):
+    """Time of the passes over that without the blocks that had run before, and without storage."""
+    passes_s, again_s, storage_s = counted.get("passes_s"), counted.get("again_s"), counted.get("storage_s", 0)
+    times = (passes_s, again_s, storage_s)
+    if passes_s is None or again_s is None or storage_s is None or not all(_is_number(each) and each >= 0 for each in times):
         return unknown("ratio", LOG, NOT_LOGGED)
-    method = "time of all forward and backward passes over the same without the blocks that had run in their step before"
-    return Figure(passes_s / (passes_s - again_s), "ratio", LOG, 1, method=method)
+    if again_s + storage_s >= passes_s:
+        return unknown("ratio", LOG, NOT_LOGGED)
+    method = (
+        "time of all forward and backward passes over the same without the blocks that had run in their step before, and without storage: what a "
+        "budget costs, by recomputation or by activations on storage"
+    )
+    return Figure(passes_s / (passes_s - again_s - storage_s), "ratio", LOG, 1, method=method)
 
 
 def _logged(value: object, unit: str, method: str) -> Figure:

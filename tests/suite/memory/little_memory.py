@@ -54,17 +54,17 @@ class Turn:
 
 
 def main() -> None:
-    """Measure and print. Arguments: network, mini-batch, budget, turns."""
-    name, batch, budget, turns = (*sys.argv[1:], *("resnet152", "8", "1.5GB", "10")[len(sys.argv) - 1 :])
-    size = parse_size(budget)
+    """Measure and print. Arguments: network, mini-batch, limit, turns, and what is planned for, if that is less than the limit."""
+    name, batch, limit, turns, budget = (*sys.argv[1:], *("resnet152", "8", "1.5GB", "10", "")[len(sys.argv) - 1 :])
+    size = parse_size(limit)
     network = load_network(name)
     workplace = Workplace(network, IMAGE, "sgd-momentum", Resident(OWN_BYTES, "measured"))
     with tempfile.TemporaryDirectory(prefix="memory-") as scratch:
         times = measure_times(network, IMAGE, min(int(batch), 8), Path(scratch))
     blocks = updated_at_once(chain(network, IMAGE, IMAGE, int(batch), times))
-    planned = fastest(blocks, size - workplace.fixed_bytes)
+    planned = fastest(blocks, parse_size(budget or limit) - workplace.fixed_bytes)
     if planned is None:
-        raise SystemExit(f"No schedule fits {write_size(size)}.")
+        raise SystemExit(f"No schedule fits {budget or limit}.")
     print(f"planned: {(workplace.fixed_bytes + planned.cost.peak_bytes) / 1e9:.3f} GB, factor {planned.cost.recompute_factor:.3f}", flush=True)
     with tempfile.TemporaryDirectory(prefix="memory-") as scratch, cgroup(size) as group:
         own = Path(scratch)
