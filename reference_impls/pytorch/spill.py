@@ -112,7 +112,7 @@ class SpillFile:
         without = "give a larger --memory-budget" if factor is None else "leave --spill out, which recomputes at a factor of {:.2f}".format(factor)
         if error.errno not in FULL:
             return "activations cannot be kept in {} ({}); name another folder with --spill, or {}.".format(folder, error.strerror, without)
-        return "the disk of {} is full: a step writes {:.0f} MB of activations there; free that much, name a folder on a larger disk with --spill, or {}.".format(
+        return "the disk of {} is full: a step writes {:.3g} MB of activations there; free that much, name a folder on a larger disk with --spill, or {}.".format(
             folder, self._planned.planned_spill_bytes / 1e6, without
         )
 

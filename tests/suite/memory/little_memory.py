@@ -29,7 +29,7 @@ from suite.memory.operation_times import measure_times
 from suite.memory.optimal import fastest
 from suite.memory.planning import Workplace
 from suite.memory.resident import Resident
-from suite.memory.schedule import Schedule
+from suite.memory.schedule import Action, Schedule
 from suite.memory.sizes import parse_size, write_size
 
 ROOT = Path("/sys/fs/cgroup")
@@ -106,6 +106,8 @@ def start(path: Path, name: str, batch: int, schedule: Schedule | None, extra: d
     steps = [step.as_list for step in schedule.steps] if schedule else []
     rows = read_json(folder() / f"{name}.json")["rows"]
     request = {"rows": rows, "image": [3, IMAGE, IMAGE], "batch": batch, "classes": 1000, "threads": 1, "seed": 1}
+    if schedule is not None and any(step.action is Action.SPILL for step in schedule.steps):
+        request["spill"] = str(path.parent)
     path.write_text(json.dumps({**request, "blocks": blocks, "schedule": steps}), encoding="utf-8")
     enter = f"echo $$ > {group}/cgroup.procs; " if group else ""
     command = f'{enter}exec "$0" -m reference_impls.pytorch.memory_steps "$1"'
