@@ -376,6 +376,28 @@ def resident_bytes(root: str = "/") -> Dict[str, int]:
     return {name: int(value.split()[0]) * 1024 for name, value in lines}
 
 
+OWN_CGROUP = "edge-training-suite-"
+"""How the names of the cgroups begin that the suite makes for one run."""
+
+
+def cgroup_peak_bytes(root: str = "/") -> Optional[int]:
+    """Most memory that this process's cgroup was charged with, pages of files included; None where the group is not one run's own.
+
+    Version 1 keeps it from the start, version 2 since Linux 5.19.
+    """
+    try:
+        with open(os.path.join(root, "proc/self/cgroup")) as stream:
+            lines = [line.strip().split(":", 2) for line in stream]
+        for _, controllers, group in lines:
+            if os.path.basename(group).startswith(OWN_CGROUP) and controllers in ("", "memory"):
+                place = ("memory", "memory.max_usage_in_bytes") if controllers else ("", "memory.peak")
+                with open(os.path.join(root, "sys/fs/cgroup", place[0], group.lstrip("/"), place[1])) as stream:
+                    return int(stream.read())
+    except (OSError, ValueError):
+        return None
+    return None
+
+
 def link(previous: str, line: str) -> str:
     """The chain value of a log line: SHA-256 over the previous line's value and this line without its own."""
     return hashlib.sha256((previous + line).encode("utf-8")).hexdigest()

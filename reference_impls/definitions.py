@@ -146,7 +146,7 @@ EVENTS = (
     Event(
         "memory_parts", POINT, OPTIONAL, "rank 0, after run_stop",
         "bytes: `framework`, resident before the model was built; `mapped`, files mapped from then on; `parameter`, `velocity`, `statistic`, of the "
-        "training state; null: unknown",
+        "training state; `cgroup_peak`, of the run's own cgroup; null: unknown",
     ),
     Event(
         "recomputation", POINT, IN_BUDGET, "after run_stop, where the request has a schedule of recomputation",

@@ -2,7 +2,9 @@
 
 REQUEST is a JSON file: ``model`` as for reference_impls.pytorch.trace, or ``rows`` (reference_impls.pytorch.from_table); ``image``, ``batch``,
 ``classes``, ``threads``, ``seed``, ``blocks`` and ``schedule`` (reference_impls.pytorch.recompute); an empty schedule is ordinary training, with
-another one weights are updated at once. ``spill`` is the folder of a schedule that spills. Every line on standard input is one step; the answer is one line of JSON with CPU time, loss and the
+another one weights are updated at once; ``spill`` is the folder of a schedule that spills.
+
+Every line on standard input is one step; the answer is one line of JSON with CPU time, loss and the
 highest resident set. The line ``digest`` is answered with digests of gradients, weights and buffers after one more step.
 """
 

@@ -146,9 +146,7 @@ class _Root(torch.autograd.Function):
 class _Run:
     """One step. ``moved`` are the blocks that are spilled."""
 
-    def __init__(
-        self, parts: Sequence[Block], images: torch.Tensor, loss: Loss, counts: Counts, spill: Any, moved: Set[int]
-    ) -> None:
+    def __init__(self, parts: Sequence[Block], images: torch.Tensor, loss: Loss, counts: Counts, spill: Any, moved: Set[int]) -> None:
         self._parts, self._loss_of, self._counts, self._spill, self._moved = parts, loss, counts, spill, moved
         self._inputs: Dict[int, torch.Tensor] = {0: images}
         self._roots: Dict[int, torch.Tensor] = {}

@@ -1,8 +1,8 @@
 """Activations of blocks on storage between their forward and their backward pass: the same bytes come back, so gradients have the same bits.
 
 A tensor's memory is given back to the C library by shrinking its storage to nothing, and taken again before the backward pass: tensors and graph stay
-as they are. The file has no name, so the kernel removes it however the process ends, and it is cut after each block that was read. What was written is
-on the storage medium and out of the page cache before training goes on: a cache would be memory too.
+as they are. The file has no name, so the kernel removes it however the process ends, and it is cut after each block that was read. What was written
+is on the storage medium and out of the page cache before training goes on: a cache would be memory too.
 """
 
 import ctypes
@@ -112,9 +112,8 @@ class SpillFile:
         without = "give a larger --memory-budget" if factor is None else "leave --spill out, which recomputes at a factor of {:.2f}".format(factor)
         if error.errno not in FULL:
             return "activations cannot be kept in {} ({}); name another folder with --spill, or {}.".format(folder, error.strerror, without)
-        return "the disk of {} is full: a step writes {:.3g} MB of activations there; free that much, name a folder on a larger disk with --spill, or {}.".format(
-            folder, self._planned.planned_spill_bytes / 1e6, without
-        )
+        full = "the disk of {} is full: a step writes {:.3g} MB of activations there; free that much, name a folder on a larger disk with --spill, "
+        return (full + "or {}.").format(folder, self._planned.planned_spill_bytes / 1e6, without)
 
 
 def _bytes_of(storage: Any) -> memoryview:

@@ -189,7 +189,8 @@ def _elsewhere_lines(made: Plan) -> Iterator[str]:
     moved, card, disk = stored.cost.spilled_bytes, *(storage_s(stored.cost.spilled_bytes, rate) for rate in (CARD_BYTES_PER_S, DISK_BYTES_PER_S))
     yield (
         f"With activations on storage it fits (`suite run --spill FOLDER`): {stored.schedule.name}, {write_size(fixed + stored.cost.peak_bytes)} at "
-        f"once; {write_size(moved)} are written and read in each step, in {card:.3g} s on an SD card of class 10, {disk:.2g} s on an NVMe disk of 1 GB/s."
+        f"once; {write_size(moved)} are written and read in each step, in {card:.3g} s on an SD card of class 10, {disk:.2g} s on an NVMe disk of "
+        "1 GB/s."
     )
 
 

@@ -27,6 +27,6 @@ def refuse_spill_folder(planned: Recomputation | None) -> None:
     free = shutil.disk_usage(folder).free
     if free < planned.planned_spill_bytes:
         raise SuiteError(
-            f"The disk that holds {folder} has {free / 1e6:.3g} MB free, and a step writes {planned.planned_spill_bytes / 1e6:.3g} MB of activations; "
-            f"free some space, name a folder on a larger disk with --spill, or {without}."
+            f"The disk that holds {folder} has {free / 1e6:.3g} MB free, and a step writes {planned.planned_spill_bytes / 1e6:.3g} MB of "
+            f"activations; free some space, name a folder on a larger disk with --spill, or {without}."
         )

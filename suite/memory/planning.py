@@ -11,8 +11,8 @@ from suite.memory.optimal import SLOTS, Planned, fastest, least_bytes
 from suite.memory.resident import Resident
 from suite.memory.schedule import simulate
 from suite.memory.schedulers import none
-from suite.memory.spilling import spilled
 from suite.memory.sizes import write_size
+from suite.memory.spilling import spilled
 
 STATE_WORDS = {"sgd": 0, "sgd-momentum": 1, "adam": 2}
 """Words of optimizer state per weight."""
@@ -169,8 +169,8 @@ def _refuse(workplace: Workplace, single: Chain, batch: int, budget_bytes: int, 
         )
     batch_fits = _largest(lambda size: solve(updated_at_once(scaled(single, size)), budget_bytes - fixed) is not None, 1, batch, 1)
     least = fixed + least_bytes(updated_at_once(scaled(single, batch)), solve)
+    with_it = "all activations on storage" if options.spills else "the schedule that needs least"
     raise SuiteError(
-        f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with {'' if options.spills else 'the schedule that needs '}"
-        f"{schedules if options.spills else 'least'}, more than {write_size(budget_bytes)}",
+        f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with {with_it}, more than {write_size(budget_bytes)}",
         f"use {options.batch} {batch_fits}, or {options.budget} {options.named(least)}",
     )

@@ -40,7 +40,7 @@ class Data:
 def recomputation(
     training: contract.Request, framework: Framework, size: Resident, budget_bytes: int, times: Times | None = None, spill: Path | None = None
 ) -> contract.Recomputation:
-    """The fastest schedule for this run in this budget; with the folder ``spill``, the one that writes the fewest activations there and recomputes none.
+    """The fastest schedule for this run in this budget; with a folder ``spill``, the one that writes the fewest activations there.
 
     Raises SuiteError, with the nearest thing that works, for a budget that nothing fits, and for what follows no schedule: another framework, several
     ranks, a model that is not the workload's own.

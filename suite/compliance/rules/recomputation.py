@@ -84,7 +84,9 @@ def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Iterat
 def problem_of(planned: Recomputation) -> str | None:
     """What is wrong with a schedule; None if every block runs backward once, last to first, from what was kept."""
     count = len(planned.blocks)
-    inputs, kept, spilled, at, done = {0}, set(), set(), 0, count
+    kept: set[int] = set()
+    spilled: set[int] = set()
+    inputs, at, done = {0}, 0, count
     for action, block, *left_out in planned.actions:
         if not 0 <= block < count:
             return f"the block {block} of {count}"

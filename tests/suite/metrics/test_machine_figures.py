@@ -124,3 +124,9 @@ def test_peak_memory_of_one_process_is_its_own_peak_and_of_several_their_proport
     assert machine_figures(table(several, peak, rss, pss), RUN)["peak_memory_bytes"].value == 830
     unread = machine_figures(table(several, peak, rss), RUN)["peak_memory_bytes"]
     assert unread.value is None and "smaps_rollup" in str(unread.reason)
+
+
+def test_a_gpus_memory_is_a_figure_where_the_driver_was_asked() -> None:
+    readings = table(("nvml", "gpu0.memory_used", "B", every_second(lambda second: second)), ("nvml", "gpu1.memory_used", "B", every_second(7)))
+    assert machine_figures(readings, RUN)["gpu_memory_max_bytes"].value == 30, "until run_stop"
+    assert "gpu_memory_max_bytes" not in machine_figures(no_channels(), RUN)
