@@ -176,7 +176,7 @@ little-memory: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.suite.memory.little_memory $(LITTLE_MEMORY)
 
 memory-peaks: $(VENV)/tested
-	@$(VENV)/bin/python -m tests.suite.memory.planned_and_measured
+	@$(VENV)/bin/python -m tests.suite.memory.planned_and_measured $(MEMORY_PEAKS)
 
 # An emulated board in ~/.cache/edge-training-suite/box: 1.4 GB, made once; docs/emulated-board.md has the last output.
 BOX ?=

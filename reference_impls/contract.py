@@ -112,6 +112,9 @@ class Recomputation(NamedTuple):
     schedule: str  # the schedule's name
     blocks: List[List[int]]  # of each block: positions of its first and its last operation in the network's trace
     actions: List[List[Any]]  # [action, block] or ["keep", block, positions of operations that run again], in the order of a step
+    spill_folder: Optional[str] = None  # on storage, for the activations of blocks that the schedule spills; None: it spills none
+    planned_spill_bytes: int = 0  # written to it in a step, and read again
+    factor_without_spill: Optional[float] = None  # planned_factor of the schedule that only recomputes; None: none fits, or nothing is spilled
 
 
 class Request(NamedTuple):
@@ -148,7 +151,9 @@ class Request(NamedTuple):
     timing: str = WAITING  # when the loop waits for the device (TIMINGS); the request file has no such key for synchronised
 
 
-ADDED = frozenset(["normalisation", "wire", "recomputation", "precision", "accumulation", "timing"])
+ADDED = frozenset(
+    ["normalisation", "wire", "recomputation", "precision", "accumulation", "timing", "spill_folder", "planned_spill_bytes", "factor_without_spill"]
+)
 """Keys that requests of earlier versions lack: these runs were as the default says."""
 
 _NESTED = {
@@ -311,8 +316,9 @@ class Implementation(abc.ABC):
         """What the schedule of recomputation did in all steps, for the event ``recomputation``; None without a schedule.
 
         ``blocks``; ``forwards`` and ``backwards``, runs of blocks; ``operations_again``, operations that backward passes ran again for
-        outputs that a block was kept without; ``spilled_bytes``, written to storage; ``passes_s``, the time of all forward and backward passes, and
-        ``again_s``, the part of it in blocks and operations that had run in their step before. A time is None where it was not taken.
+        outputs that a block was kept without; ``spilled_bytes``, written to storage; ``passes_s``, the time of all forward and backward passes,
+        ``again_s``, the part of it in blocks and operations that had run in their step before, and ``storage_s``, the part of it that writing to
+        storage and reading took. A time is None where it was not taken.
         """
         return None
 
@@ -394,6 +400,28 @@ def resident_bytes(root: str = "/") -> Dict[str, int]:
     except OSError:
         return {}
     return {name: int(value.split()[0]) * 1024 for name, value in lines}
+
+
+OWN_CGROUP = "edge-training-suite-"
+"""How the names of the cgroups begin that the suite makes for one run."""
+
+
+def cgroup_peak_bytes(root: str = "/") -> Optional[int]:
+    """Most memory that this process's cgroup was charged with, pages of files included; None where the group is not one run's own.
+
+    Version 1 keeps it from the start, version 2 since Linux 5.19.
+    """
+    try:
+        with open(os.path.join(root, "proc/self/cgroup")) as stream:
+            lines = [line.strip().split(":", 2) for line in stream]
+        for _, controllers, group in lines:
+            if os.path.basename(group).startswith(OWN_CGROUP) and controllers in ("", "memory"):
+                place = ("memory", "memory.max_usage_in_bytes") if controllers else ("", "memory.peak")
+                with open(os.path.join(root, "sys/fs/cgroup", place[0], group.lstrip("/"), place[1])) as stream:
+                    return int(stream.read())
+    except (OSError, ValueError):
+        return None
+    return None
 
 
 def link(previous: str, line: str) -> str:

@@ -146,11 +146,11 @@ EVENTS = (
     Event(
         "memory_parts", POINT, OPTIONAL, "rank 0, after run_stop",
         "bytes: `framework`, resident before the model was built; `mapped`, files mapped from then on; `parameter`, `velocity`, `statistic`, of the "
-        "training state; null: unknown",
+        "training state; `cgroup_peak`, of the run's own cgroup; null: unknown",
     ),
     Event(
         "recomputation", POINT, IN_BUDGET, "after run_stop, where the request has a schedule of recomputation",
-        "what all steps ran: `blocks`, `forwards`, `backwards`, `operations_again`, `spilled_bytes`, `passes_s`, `again_s` "
+        "what all steps ran: `blocks`, `forwards`, `backwards`, `operations_again`, `spilled_bytes`, `passes_s`, `again_s`, `storage_s` "
         "(contract.Implementation.recomputed)",
     ),
 )  # fmt: skip

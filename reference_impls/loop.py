@@ -82,7 +82,7 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     peaks = world.gather(contract.peak_rss_bytes())
     if world.rank == 0:
         log.point("peak_rss_of_ranks", peaks)
-        log.point("memory_parts", memory_parts(before, after, training.state_bytes))
+        log.point("memory_parts", dict(memory_parts(before, after, training.state_bytes), cgroup_peak=contract.cgroup_peak_bytes()))
     if request.recomputation is not None:
         log.point("recomputation", built.implementation.recomputed())
     if world.size > 1:

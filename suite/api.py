@@ -124,7 +124,7 @@ def resolve(
     resolved = resolve_options(_typed(options), None if output is None else Path(output), as_published=to_show)
     refuse_isolation(kind, resolved.training.parallel.ranks)
     if options.memory_budget is not None:
-        resolved = _in_budget(resolved, options.memory_budget)
+        resolved = _in_budget(resolved, options.memory_budget, options.spill)
     recording = replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states, left_out=left_out, power_pulse=power_pulse)
     chosen = replace(recording, isolation=kind)
     if resume is None:
@@ -134,18 +134,19 @@ def resolve(
     return continued(chosen, Path(resume))
 
 
-def _in_budget(request: RunRequest, budget: str) -> RunRequest:
+def _in_budget(request: RunRequest, budget: str, spill: str | None) -> RunRequest:
     from suite.memory.resident import resident  # start-up: as below
     from suite.memory.run_budget import recomputation, times_of  # start-up: NumPy
     from suite.memory.sizes import parse_size  # start-up: as above
 
-    planned = recomputation(request.training, request.framework, resident(), parse_size(budget), times_of(request.training))
+    folder = None if spill is None else Path(spill).absolute()
+    planned = recomputation(request.training, request.framework, resident(), parse_size(budget), times_of(request.training), folder)
     return replace(request, training=request.training._replace(recomputation=planned))
 
 
 def _typed(options: RunOptions) -> RunOptions:
     """The options with values of the declared types: ``division="open"`` and a Path as a folder will do; raises SuiteError for others."""
-    folders: dict[str, Any] = {name: str(value) for name in ("data", "implementation") if isinstance(value := getattr(options, name), Path)}
+    folders: dict[str, Any] = {name: str(value) for name in ("data", "implementation", "spill") if isinstance(value := getattr(options, name), Path)}
     return from_plain(asdict(replace(options, **folders)), RunOptions, "")
 
 

@@ -34,6 +34,7 @@ from reference_impls.pytorch.exchange import GradientExchange, broadcast, distri
 from reference_impls.pytorch.models import MODELS
 from reference_impls.pytorch.normalisation import synchronise
 from reference_impls.pytorch.recompute import ScheduledStep, blocks
+from reference_impls.pytorch.spill import open_spill
 from reference_impls.pytorch.structure import dropout_of, layers_of
 from reference_impls.structure import layers_as_built
 
@@ -129,7 +130,7 @@ class PyTorchImplementation(Implementation):
         if request.precision not in (FLOAT32, TF32):
             raise ContractError("a schedule of recomputation computes in no 16-bit type; leave --memory-budget or --precision out.")
         parts = blocks(self._model, [(first, last) for first, last in request.recomputation.blocks])
-        self._scheduled = ScheduledStep(parts, request.recomputation.actions)
+        self._scheduled = ScheduledStep(parts, request.recomputation.actions, open_spill(request.recomputation))
         UpdateAtOnce(self._optimizer)  # after which optimizer.step() finds no gradients
         self._evaluated_at_once = request.global_batch_size
 
@@ -137,10 +138,11 @@ class PyTorchImplementation(Implementation):
         """Counts of the schedule. On a GPU, which works on while Python goes on, no times are taken."""
         if self._scheduled is None:
             return None
-        counts, is_timed = self._scheduled.counts, self._device.type == "cpu"
-        times = {"passes_s": counts.passes_s if is_timed else None, "again_s": counts.again_s if is_timed else None}
-        runs = {"forwards": counts.forwards, "backwards": counts.backwards, "operations_again": counts.operations_again, "spilled_bytes": 0}
-        return dict(runs, blocks=self._scheduled.blocks, **times)
+        counts, spill, is_timed = self._scheduled.counts, self._scheduled.spill, self._device.type == "cpu"
+        times = {"passes_s": counts.passes_s, "again_s": counts.again_s, "storage_s": 0.0 if spill is None else spill.seconds}
+        runs = {"forwards": counts.forwards, "backwards": counts.backwards, "operations_again": counts.operations_again}
+        spilled_bytes = 0 if spill is None else spill.spilled_bytes
+        return dict(runs, blocks=self._scheduled.blocks, spilled_bytes=spilled_bytes, **(times if is_timed else dict.fromkeys(times)))
 
     def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
         """Forward, backward and update."""

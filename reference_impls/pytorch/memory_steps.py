@@ -2,7 +2,9 @@
 
 REQUEST is a JSON file: ``model`` as for reference_impls.pytorch.trace, or ``rows`` (reference_impls.pytorch.from_table); ``image``, ``batch``,
 ``classes``, ``threads``, ``seed``, ``blocks`` and ``schedule`` (reference_impls.pytorch.recompute); an empty schedule is ordinary training, with
-another one weights are updated at once. Every line on standard input is one step; the answer is one line of JSON with CPU time, loss and the
+another one weights are updated at once; ``spill`` is the folder of a schedule that spills.
+
+Every line on standard input is one step; the answer is one line of JSON with CPU time, loss and the
 highest resident set. The line ``digest`` is answered with digests of gradients, weights and buffers after one more step.
 """
 
@@ -18,9 +20,11 @@ from typing import Any, Dict
 import torch
 from torch import nn
 
+from reference_impls.contract import Recomputation
 from reference_impls.pytorch.at_once import Settings, UpdateAtOnce
 from reference_impls.pytorch.from_table import network
 from reference_impls.pytorch.recompute import ScheduledStep, blocks
+from reference_impls.pytorch.spill import open_spill
 from reference_impls.pytorch.trace import build
 
 LEARNING_RATE, MOMENTUM = 1e-4, 0.9
@@ -40,7 +44,8 @@ class Training:
             settings.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
         self._images = torch.randn(request["batch"], *request["image"])
         self._labels = torch.randint(request["classes"], (request["batch"],))
-        self._step = ScheduledStep(blocks(self._model, request["blocks"]), schedule) if schedule else None
+        spill = open_spill(Recomputation(1, 1, 1.0, "", [], [], request.get("spill")))
+        self._step = ScheduledStep(blocks(self._model, request["blocks"]), schedule, spill) if schedule else None
         self._at_once = UpdateAtOnce(settings) if schedule else None
 
     def step(self) -> float:

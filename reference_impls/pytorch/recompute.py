@@ -2,22 +2,25 @@
 
 The network is cut into blocks; a schedule is a list of [action, block], the actions as in suite.memory.schedule. A block that runs again in the same
 step draws the same dropout masks and leaves the statistics of batch normalisation alone. [action, block, positions] keeps a block without the outputs
-of the operations at these positions of the trace: the backward pass computes them again when it reads them.
+of the operations at these positions of the trace: the backward pass computes them again when it reads them. What a block kept may be on storage until
+then (reference_impls.pytorch.spill).
 """
 
 from contextlib import contextmanager
 from functools import partial
 from time import monotonic
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import fx, nn
 
 from reference_impls.pytorch.left_out import LeftOut, RanAgain
 from reference_impls.pytorch.operations import operations_of, run_node
+from reference_impls.pytorch.spill import Kept, SpillFile
 
 ScheduleStep = Sequence[Any]
 Loss = Callable[[torch.Tensor], torch.Tensor]
+"""Of the network's output; also how a block makes its output."""
 
 
 class Block:
@@ -37,6 +40,8 @@ class Block:
         layers = [modules[str(node.target)] for node in nodes if node.op == "call_module"]
         self._normalisations = [layer for layer in layers if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
         functions = [str(getattr(node.target, "__name__", node.target)) for node in nodes if node.op == "call_function"]
+        tensors = [tensor for layer in layers for tensor in (*layer.parameters(), *layer.buffers())]
+        self.own = {tensor.untyped_storage().data_ptr() for tensor in tensors}
         self.is_random = any(isinstance(layer, nn.modules.dropout._DropoutNd) for layer in layers) or "dropout" in " ".join(functions)
 
     def __call__(self, value: torch.Tensor, left_out: Optional[LeftOut] = None) -> torch.Tensor:
@@ -59,6 +64,11 @@ class Block:
         left_out.reads(self._source, value)
         with torch.autograd.graph.saved_tensors_hooks(left_out.pack, left_out.unpack):
             return self(value, left_out)
+
+    def noting(self, kept: Kept, value: torch.Tensor) -> torch.Tensor:
+        """The block's output; ``kept`` notes what autograd keeps."""
+        with torch.autograd.graph.saved_tensors_hooks(kept.pack, kept.unpack):
+            return self(value)
 
     @contextmanager
     def statistics_unchanged(self) -> Iterator[None]:
@@ -96,15 +106,21 @@ class Counts:
 
 
 class ScheduledStep:
-    """Forward and backward pass of one mini-batch by a schedule; gradients are added to the parameters' ``grad``. ``counts`` is of all steps."""
+    """Forward and backward pass of one mini-batch by a schedule; gradients are added to the parameters' ``grad``. ``counts`` is of all steps.
 
-    def __init__(self, parts: Sequence[Block], schedule: Sequence[ScheduleStep]) -> None:
-        self._parts, self._schedule = parts, schedule
+    ``spill`` takes the blocks that the schedule spills.
+    """
+
+    def __init__(self, parts: Sequence[Block], schedule: Sequence[ScheduleStep], spill: Optional[SpillFile] = None) -> None:
+        self._parts, self._schedule, self.spill = parts, schedule, spill
+        self._moved = {block for action, block, *_ in schedule if action == "spill"}
+        if self._moved and spill is None:
+            raise ValueError("the schedule spills {} blocks, and there is no file for them".format(len(self._moved)))
         self.blocks, self.counts = len(parts), Counts()
 
     def __call__(self, images: torch.Tensor, loss: Loss) -> float:
         """The mini-batch's loss, which ``loss`` computes from the network's output."""
-        run, started = _Run(self._parts, images, loss, self.counts), monotonic()
+        run, started = _Run(self._parts, images, loss, self.counts, self.spill, self._moved), monotonic()
         for action, block, *left_out in self._schedule:
             run.take(action, block, left_out[0] if left_out else ())
         self.counts.passes_s += monotonic() - started
@@ -128,13 +144,16 @@ class _Root(torch.autograd.Function):
 
 
 class _Run:
-    def __init__(self, parts: Sequence[Block], images: torch.Tensor, loss: Loss, counts: Counts) -> None:
-        self._parts, self._loss_of, self._counts = parts, loss, counts
+    """One step. ``moved`` are the blocks that are spilled."""
+
+    def __init__(self, parts: Sequence[Block], images: torch.Tensor, loss: Loss, counts: Counts, spill: Any, moved: Set[int]) -> None:
+        self._parts, self._loss_of, self._counts, self._spill, self._moved = parts, loss, counts, spill, moved
         self._inputs: Dict[int, torch.Tensor] = {0: images}
         self._roots: Dict[int, torch.Tensor] = {}
         self._holders: Dict[int, List[torch.Tensor]] = {}  # of each kept block: takes the gradient of its output
         self._gradients: List[torch.Tensor] = []  # the one that waits for the next block's backward pass
         self._random: Dict[int, Any] = {}
+        self._kept: Any = None  # of the block that is spilled next
         self._started = 0  # blocks that have run in this step
         self._current: Any = images
         self.loss = float("nan")
@@ -147,18 +166,23 @@ class _Run:
             self._backward(block)
         elif action == "keep":
             self._keep(block, left_out)
+        elif action == "spill":
+            self._spill.write(self._kept.without(self._current, *([self._inputs[0]] if block == 0 else [])))  # a mini-batch is the pipeline's
+            self._kept = None
+        elif action == "fetch":
+            self._spill.read()
         else:
             if action == "checkpoint":
                 self._inputs.setdefault(block, self._current)
             value, self._current = self._current, None
             with torch.no_grad():
-                self._current = self._forward(block, value)
+                self._current = self._forward(block, value, self._parts[block])
 
     def _keep(self, block: int, left_out: Sequence[int]) -> None:
         value, self._current = self._current.detach().requires_grad_(block > 0), None
         self._inputs[block] = value
         with torch.enable_grad():
-            output = self._forward(block, value, left_out)
+            output = self._forward(block, value, self._way(block, left_out))
             if block == len(self._parts) - 1:
                 output = self._roots[block] = self._loss_of(output)
                 self.loss = output.item()
@@ -167,9 +191,16 @@ class _Run:
                 self._roots[block] = _Root.apply(output, self._holders[block])
         self._current = output.detach()
 
-    def _forward(self, block: int, value: torch.Tensor, left_out: Sequence[int] = ()) -> torch.Tensor:
+    def _way(self, block: int, left_out: Sequence[int]) -> Loss:
+        """How a block runs whose backward pass follows."""
         part = self._parts[block]
-        run = partial(part.leaving_out, left_out, self._counts.ran_again) if left_out else part
+        if block in self._moved:
+            self._kept = Kept(part.own)
+            return partial(part.noting, self._kept)
+        return partial(part.leaving_out, left_out, self._counts.ran_again) if left_out else part
+
+    def _forward(self, block: int, value: torch.Tensor, run: Loss) -> torch.Tensor:
+        part = self._parts[block]
         self._counts.forwards += 1
         if block >= self._started:
             self._started = block + 1

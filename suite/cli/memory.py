@@ -14,13 +14,15 @@ from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.machine.system import cpu_model
 from suite.memory.chain import updated_at_once
-from suite.memory.elsewhere import CARD_BYTES_PER_S, DISK_BYTES_PER_S, in_bfloat16, on_storage
+from suite.memory.halved import peak_in_bfloat16
 from suite.memory.kept_parts import kept_parts
 from suite.memory.operation_times import known_times, measure_times
+from suite.memory.optimal import Planned
 from suite.memory.paper_tables import LIMIT, Cell, cells, published
 from suite.memory.planning import STATE_WORDS, Plan, Workplace, plan
 from suite.memory.resident import measure, resident
 from suite.memory.sizes import parse_size, write_size
+from suite.memory.spilling import CARD_BYTES_PER_S, DISK_BYTES_PER_S, storage_s
 from suite.memory.study import Asked, make
 from suite.memory.tracing import network_named
 from suite.metrics.memory_study import MemoryStudy, write
@@ -174,15 +176,21 @@ def _plan_lines(made: Plan) -> Iterator[str]:
 
 
 def _elsewhere_lines(made: Plan) -> Iterator[str]:
-    """Activations in bfloat16 or on storage: what that would take, without recomputation."""
-    blocks, fixed = updated_at_once(made.blocks), made.workplace.fixed_bytes
-    halved, stored = in_bfloat16(blocks), on_storage(blocks)
+    """Activations in bfloat16 or on storage, without recomputation."""
+    fixed, stored = made.workplace.fixed_bytes, made.stored
+    halved = write_size(fixed + peak_in_bfloat16(updated_at_once(made.blocks)))
     yield ""
-    yield f"Without recomputation, activations kept in bfloat16: {write_size(fixed + halved.peak_bytes)} at once; other gradients, no run does this."
-    moved, card, disk = write_size(stored.spilled_bytes), stored.seconds(CARD_BYTES_PER_S), stored.seconds(DISK_BYTES_PER_S)
+    yield f"Without recomputation, all activations kept in bfloat16: {halved} at once; other gradients, no run does this."
+    if made.fits:
+        return
+    if stored is None:
+        yield "With all activations on storage it does not fit either, without recomputation."
+        return
+    moved, card, disk = stored.cost.spilled_bytes, *(storage_s(stored.cost.spilled_bytes, rate) for rate in (CARD_BYTES_PER_S, DISK_BYTES_PER_S))
     yield (
-        f"Without recomputation, activations kept on storage: {write_size(fixed + stored.peak_bytes)} at once; {moved} are written and read in each "
-        f"step, in {card:.0f} s on an SD card of class 10, {disk:.1f} s on an NVMe disk of 1 GB/s; no run does this."
+        f"With activations on storage it fits (`suite run --spill FOLDER`): {stored.schedule.name}, {write_size(fixed + stored.cost.peak_bytes)} at "
+        f"once; {write_size(moved)} are written and read in each step, in {card:.3g} s on an SD card of class 10, {disk:.2g} s on an NVMe disk of "
+        "1 GB/s."
     )
 
 
@@ -198,6 +206,8 @@ def _verdict(made: Plan) -> Iterator[str]:
         yield f"Without recomputation the largest mini-batch that fits is {made.largest_batch} at this picture size."
     if made.largest_image is not None:
         yield f"The largest picture at this mini-batch is {made.largest_image}x{made.largest_image}."
+    if not made.fits and made.schedule is None:
+        yield "With recomputation it does not fit either."
     if not made.fits and made.schedule is not None and made.planned_bytes is not None:
         cost, times = made.schedule.cost, "estimated" if made.workplace.times is None else "measured"
         yield (
@@ -219,13 +229,17 @@ def _as_dict(made: Plan) -> dict[str, object]:
     }
     names = ("weight_bytes", "buffer_bytes", "gradient_bytes", "state_bytes", "activation_bytes", "transient_bytes", "peak_bytes", "planned_bytes")
     values |= {name: getattr(made, name) for name in (*names, "fits", "largest_batch", "largest_image")}
-    for name, elsewhere in (("bfloat16", in_bfloat16(updated_at_once(made.blocks))), ("storage", on_storage(updated_at_once(made.blocks)))):
-        values[name] = {"planned_bytes": where.fixed_bytes + elsewhere.peak_bytes, "spilled_bytes": elsewhere.spilled_bytes}
+    values["bfloat16"] = {"planned_bytes": where.fixed_bytes + peak_in_bfloat16(updated_at_once(made.blocks))}
+    stored = made.stored
+    values["storage"] = None if stored is None else {**_schedule_dict(stored), "planned_bytes": where.fixed_bytes + stored.cost.peak_bytes}
     values["blocks"] = [asdict(block) for block in made.blocks]
     if made.schedule is not None:
-        steps = [step.as_list for step in made.schedule.schedule.steps]
-        values["schedule"] = {"name": made.schedule.schedule.name, **asdict(made.schedule.cost), "steps": steps}
+        values["schedule"] = _schedule_dict(made.schedule)
     return values
+
+
+def _schedule_dict(found: Planned) -> dict[str, object]:
+    return {"name": found.schedule.name, **asdict(found.cost), "steps": [step.as_list for step in found.schedule.steps]}
 
 
 def _table_lines(found: list[Cell]) -> Iterator[str]:

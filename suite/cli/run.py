@@ -80,6 +80,10 @@ class RunSettings:
         str | None,
         typer.Option(metavar="SIZE", help="Memory that the training process may take (2GB): what does not fit is recomputed (docs/memory.md)."),
     ] = None
+    spill: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="With --memory-budget: activations that do not fit go to this folder on storage, none is recomputed."),
+    ] = None
     output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = None
     force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = False
     allow_invalid: Annotated[bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")] = False
@@ -147,6 +151,7 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
             run_number=settings.run_number or 0,
             timing=Timing.SYNCHRONISED if settings.stall_analysis else settings.timing,
             memory_budget=settings.memory_budget,
+            spill=None if settings.spill is None else str(settings.spill),
         )
         for workload in workloads
     ]

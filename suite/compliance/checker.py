@@ -195,6 +195,10 @@ def _type_recomputation(planned: Recomputation | None) -> None:
         return
     if not all(type(value) is int and 0 < value < 2**63 for value in (planned.budget_bytes, planned.planned_bytes)):
         raise TypeError("recomputation: budget_bytes and planned_bytes must be whole numbers above zero")
+    if type(planned.planned_spill_bytes) is not int or not 0 <= planned.planned_spill_bytes < 2**63:
+        raise TypeError("recomputation: planned_spill_bytes must be a whole number")
+    if not isinstance(planned.spill_folder, str | None) or not (planned.factor_without_spill is None or is_number(planned.factor_without_spill)):
+        raise TypeError("recomputation: spill_folder must be a path or null, and factor_without_spill a number or null")
     if not is_number(planned.planned_factor) or not isinstance(planned.schedule, str) or len(planned.schedule) > MAX_NAME_LENGTH:
         raise TypeError(f"recomputation: planned_factor must be a number, and schedule a text of {MAX_NAME_LENGTH} characters at most")
     for name, rows, is_row in (("blocks", planned.blocks, _is_range), ("actions", planned.actions, _is_action)):

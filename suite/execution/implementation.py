@@ -56,6 +56,8 @@ def start_implementation(
 def _mounts(request: RunRequest, environment: Environment) -> Shared:
     """What a container sees of this machine."""
     directory = Path(request.training.output_directory)
-    written = [directory, *([states_folder(directory)] if request.keep_states else [])]
+    planned = request.training.recomputation
+    spill = [Path(planned.spill_folder)] if planned is not None and planned.spill_folder is not None else []
+    written = [directory, *([states_folder(directory)] if request.keep_states else []), *spill]
     read = [] if request.resume is None else [request.resume.state.parent]
     return shared(environment.interpreter, Path(request.training.data.directory), written, working_folder(request.framework), read)

@@ -6,6 +6,7 @@ from pathlib import Path
 from suite.errors import SuiteError
 from suite.execution.kept_states import refuse_full_disk
 from suite.execution.request import Accelerator, RunRequest
+from suite.execution.spill_folder import refuse_spill_folder
 from suite.launch.placement import is_this_machine
 
 GPU_FILES = ("proc/driver/nvidia/version", "dev/nvidiactl", "dev/nvhost-gpu", "dev/nvgpu", "dev/nvmap", "dev/dxg")
@@ -34,6 +35,7 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
         )
     if request.keep_states:
         refuse_full_disk(request, place, BUNDLE_SIZE_BYTES)
+    refuse_spill_folder(request.training.recomputation)
 
 
 def _refuse_foreign_first_host(hosts: tuple[str, ...]) -> None:

@@ -97,6 +97,7 @@ class RunOptions:
     precision: Precision | None = None  # of products and convolutions; None: the framework's first, float32 of all but variants
     timing: Timing | None = Timing.SYNCHRONISED  # None: the first of suite.catalog.timings.possible_timings
     memory_budget: str | None = None  # "2GB": what the training process may take; a schedule of recomputation is planned for it
+    spill: str | None = None  # a folder for activations that do not fit the memory budget, instead of recomputation
 
 
 class PageCache(str, enum.Enum):
@@ -330,6 +331,8 @@ def validate(options: RunOptions) -> None:
         raise SuiteError(f"--wire {options.wire.value} is of the suite's all-reduce; leave --collective native out.")
     if options.accumulate > 1 and options.normalisation is Normalisation.SYNCHRONISED:
         raise SuiteError("--normalisation synchronised is of one mini-batch an update; leave --accumulate out.")
+    if options.spill is not None and options.memory_budget is None:
+        raise SuiteError("--spill is for activations that do not fit a budget; add --memory-budget, or leave --spill out.")
     if options.accumulate > 1 and options.memory_budget is not None:
         raise SuiteError("A schedule of recomputation updates each weight at once; leave --memory-budget or --accumulate out.")
 

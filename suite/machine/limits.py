@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from reference_impls.contract import OWN_CGROUP
 from suite.errors import SuiteError
 from suite.machine.block_device import disk_of, mount_of
 from suite.machine.procfs import text
@@ -14,7 +15,6 @@ PERIOD_US = 100_000
 MIN_CORES, MAX_CORES = 0.01, 4096.0
 MIN_MEMORY_MB, MAX_MEMORY_MB = 4.0, 1e9
 MIN_READ_MB_S, MAX_READ_MB_S = 0.1, 100_000.0
-PREFIX = "edge-training-suite-"
 _CGROUPS = "sys/fs/cgroup"
 _MB = 1_000_000
 
@@ -117,9 +117,9 @@ def when_idle(root: Path = Path("/")) -> Iterator[tuple[str, Callable[[int], Non
 @contextmanager
 def _group(limit: Limit, root: Path) -> Iterator[Path]:
     folder = _folder(limit, root)
-    for left in folder.glob(f"{PREFIX}*"):
+    for left in folder.glob(f"{OWN_CGROUP}*"):
         _remove(left)
-    group, said = folder / f"{PREFIX}{os.getpid()}", f"{limit.setting} cannot be set"
+    group, said = folder / f"{OWN_CGROUP}{os.getpid()}", f"{limit.setting} cannot be set"
     try:
         group.mkdir(exist_ok=True)
     except OSError as error:

@@ -5,7 +5,9 @@ memory (2019): a dynamic programme over pairs of blocks and discrete memory size
 backward pass proceeds.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +45,17 @@ def fastest(blocks: Chain, budget_bytes: int, slots: int = SLOTS) -> Planned | N
     return min(fitting, key=lambda each: (each.cost.time, each.cost.peak_bytes), default=None)
 
 
-def least_bytes(blocks: Chain) -> int:
-    """The least memory of activations and gradients with which some schedule runs, found to 1 MB."""
+Solver = Callable[[Chain, int], Planned | None]
+"""Finds a schedule for a chain in a budget; None if none fits."""
+
+
+def least_bytes(blocks: Chain, solve: Solver | None = None) -> int:
+    """The least memory of activations and gradients with which some schedule runs, found to 1 MB; some schedule of ``solve``, if that is given."""
+    solve = solve or partial(fastest, slots=SLOTS // 2)
     low, high = 0, simulate(schedulers.none(len(blocks)), blocks).peak_bytes
     while high - low > 1_000_000:
         middle = (low + high) // 2
-        low, high = (low, middle) if fastest(blocks, middle, SLOTS // 2) else (middle, high)
+        low, high = (low, middle) if solve(blocks, middle) else (middle, high)
     return high
 
 

@@ -1,7 +1,7 @@
 """Most memory at once while a block runs forward or backward, in words of one sample.
 
 A block is the operations from ``first`` to ``last``; ``source`` owns its input. ``kept`` are the owners and words of what stays for the backward
-pass.
+pass. A convolution's library (oneDNN) works on copies of its input and output in its own layout, which are there while it runs.
 """
 
 from collections.abc import Sequence
@@ -40,6 +40,13 @@ def kept_of(table: Tensors, first: int, last: int, source: int) -> dict[int, int
     return kept
 
 
+def copies(table: Tensors, index: int) -> int:
+    """Words of a convolution's copies of its input and its output, or of their gradients; 0 for other operations."""
+    entry = table.shaped[index]
+    is_copied = entry.operation.kind == "conv"
+    return entry.words + sum(table.shaped[owner].words for owner in table.inputs(index)) if is_copied else 0
+
+
 def forward_peak(table: Tensors, first: int, last: int, source: int, kept: dict[int, int]) -> int:
     """Most words alive at once while the block runs forward, its input not counted."""
     last_use = {owner: index for index in range(first, last + 1) for owner in table.inputs(index)}
@@ -50,7 +57,7 @@ def forward_peak(table: Tensors, first: int, last: int, source: int, kept: dict[
         alive[table.owner[index]] = table.shaped[table.owner[index]].words
         alive.update({owner: words for owner, words in table.keeps(index) if owner in kept})
         alive.pop(source, None)
-        peak = max(peak, sum(alive.values()))
+        peak = max(peak, sum(alive.values()) + copies(table, index))
         alive = {owner: words for owner, words in alive.items() if owner in kept or last_use.get(owner, -1) > index}
     return peak
 
@@ -71,7 +78,7 @@ def backward_peak(table: Tensors, first: int, last: int, source: int, there: Seq
             peak = max(peak, alive + sum(gradients.values()) + shared)
         else:
             fresh = sum(words for target, words in made.items())
-            peak = max(peak, alive + sum(gradients.values()) + mine + fresh)
+            peak = max(peak, alive + sum(gradients.values()) + mine + fresh + copies(table, index))
         for target in targets:
             if target in made:
                 gradients[target] = made[target]

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from suite.errors import SuiteError
 from suite.memory.chain import WORD_BYTES, Chain, Times, chain, scaled, updated_at_once
 from suite.memory.network import Network
-from suite.memory.optimal import Planned, fastest, least_bytes
+from suite.memory.optimal import SLOTS, Planned, fastest, least_bytes
 from suite.memory.resident import Resident
 from suite.memory.schedule import simulate
 from suite.memory.schedulers import none
 from suite.memory.sizes import write_size
+from suite.memory.spilling import spilled
 
 STATE_WORDS = {"sgd": 0, "sgd-momentum": 1, "adam": 2}
 """Words of optimizer state per weight."""
@@ -43,11 +45,15 @@ class Workplace:
 
 @dataclass(frozen=True)
 class Options:
-    """The command's options that remedies name; ``left_free`` is the share of a budget that the plan does not use."""
+    """The command's options that remedies name; ``left_free`` is the share of a budget that the plan does not use.
+
+    ``spills``: activations are to be on storage where a budget asks for it, and nothing is to be recomputed.
+    """
 
     batch: str = "--batch"
     budget: str = "--budget"
     left_free: float = 0.0
+    spills: bool = False
 
     def named(self, least_bytes: int) -> str:
         """A budget in which this much fits."""
@@ -62,8 +68,8 @@ class Plan:
     """A plan for one mini-batch size. ``peak_bytes`` is the highest memory without recomputation, everything included.
 
     ``activation_bytes`` is what all blocks keep for the backward pass, ``transient_bytes`` what the highest moment needs beyond it. ``schedule`` is
-    the fastest that fits, with each weight updated as soon as its gradient is there; None if none does. ``largest_batch`` and ``largest_image`` fit
-    without recomputation; None if not even the smallest does.
+    the fastest that fits, with each weight updated as soon as its gradient is there, and ``stored`` the one that writes the fewest activations to
+    storage and recomputes none; None if none does. ``largest_batch`` and ``largest_image`` fit without either; None if not even the smallest does.
     """
 
     workplace: Workplace
@@ -78,6 +84,7 @@ class Plan:
     transient_bytes: int
     peak_bytes: int
     schedule: Planned | None
+    stored: Planned | None
     largest_batch: int | None
     largest_image: int | None
 
@@ -102,7 +109,8 @@ def plan(workplace: Workplace, batch: int, budget_bytes: int, options: Options =
     free = budget_bytes - workplace.fixed_bytes
     ordinary = _ordinary(blocks)
     best = fastest(updated_at_once(blocks), free) if free > 0 else None
-    if best is None and ordinary > free:
+    stored = spilled(updated_at_once(blocks), free) if free > 0 else None
+    if ordinary > free and (stored is None if options.spills else best is None and stored is None):
         _refuse(workplace, single, batch, budget_bytes, options)
     gradients = sum(block.gradient_bytes for block in blocks)
     kept = sum(block.kept_bytes for block in blocks) + blocks[0].input_bytes
@@ -119,6 +127,7 @@ def plan(workplace: Workplace, batch: int, budget_bytes: int, options: Options =
         transient_bytes=max(0, ordinary - kept),
         peak_bytes=workplace.fixed_bytes + ordinary,
         schedule=best,
+        stored=stored,
         largest_batch=_largest(lambda size: _ordinary(scaled(single, size)) <= free, 1, MAX_BATCH, 1),
         largest_image=_largest(lambda size: _fits_image(network, size, batch, free), IMAGE_STEP, MAX_IMAGE, IMAGE_STEP),
     )
@@ -148,19 +157,20 @@ def _largest(fits: Callable[[int], bool], low: int, high: int, step: int) -> int
 
 def _refuse(workplace: Workplace, single: Chain, batch: int, budget_bytes: int, options: Options) -> None:
     """Raise the sentence for a budget that no schedule fits."""
-    network = workplace.network
-    fixed, least_one = workplace.fixed_bytes, workplace.fixed_bytes + least_bytes(updated_at_once(single))
+    network, solve = workplace.network, spilled if options.spills else partial(fastest, slots=SLOTS // 2)
+    schedules = "all activations on storage" if options.spills else "any schedule"
+    fixed, least_one = workplace.fixed_bytes, workplace.fixed_bytes + least_bytes(updated_at_once(single), solve)
     image = f"{workplace.image}x{workplace.image}"
     if budget_bytes < least_one:
         raise SuiteError(
-            f"{network.title} does not train in {write_size(budget_bytes)} with any schedule: framework, weights and optimizer state take "
+            f"{network.title} does not train in {write_size(budget_bytes)} with {schedules}: framework, weights and optimizer state take "
             f"{write_size(fixed)}, and one picture of {image} needs {write_size(least_one)} in all",
             f"give at least {options.budget} {options.named(least_one)}, or a smaller picture or network",
         )
-    batch_fits = _largest(lambda size: fastest(updated_at_once(scaled(single, size)), budget_bytes - fixed, 100) is not None, 1, batch, 1)
-    least = fixed + least_bytes(updated_at_once(scaled(single, batch)))
+    batch_fits = _largest(lambda size: solve(updated_at_once(scaled(single, size)), budget_bytes - fixed) is not None, 1, batch, 1)
+    least = fixed + least_bytes(updated_at_once(scaled(single, batch)), solve)
+    with_it = "all activations on storage" if options.spills else "the schedule that needs least"
     raise SuiteError(
-        f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with the schedule that needs least, "
-        f"more than {write_size(budget_bytes)}",
+        f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with {with_it}, more than {write_size(budget_bytes)}",
         f"use {options.batch} {batch_fits}, or {options.budget} {options.named(least)}",
     )

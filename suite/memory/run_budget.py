@@ -2,14 +2,16 @@
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from reference_impls import contract
 from suite.catalog.frameworks import Framework
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.memory.chain import WORD_BYTES, Times
+from suite.memory.chain import WORD_BYTES, Times, updated_at_once
 from suite.memory.network import Network, load_network
 from suite.memory.operation_times import known_times
+from suite.memory.optimal import least_bytes
 from suite.memory.planning import Options, Workplace, plan
 from suite.memory.resident import Resident
 from suite.memory.sizes import write_size
@@ -24,6 +26,7 @@ BATCHES_AT_ONCE = 2
 """The mini-batch that is trained, and the next one while it is made."""
 
 OF_RUN = Options("--batch-size", "--memory-budget", LEFT_FREE)
+WITH_SPILL = replace(OF_RUN, spills=True)
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,9 @@ class Data:
 
 
 def recomputation(
-    training: contract.Request, framework: Framework, size: Resident, budget_bytes: int, times: Times | None = None
+    training: contract.Request, framework: Framework, size: Resident, budget_bytes: int, times: Times | None = None, spill: Path | None = None
 ) -> contract.Recomputation:
-    """The fastest schedule for this run in this budget.
+    """The fastest schedule for this run in this budget; with a folder ``spill``, the one that writes the fewest activations there.
 
     Raises SuiteError, with the nearest thing that works, for a budget that nothing fits, and for what follows no schedule: another framework, several
     ranks, a model that is not the workload's own.
@@ -49,17 +52,26 @@ def recomputation(
     where = Workplace(network, network.image[1], optimizer, size, data.mapped_bytes + data.batch_bytes, times)
     usable = int(budget_bytes * (1 - LEFT_FREE))
     _refuse_too_little(where, budget_bytes, usable)
-    made = plan(where, training.global_batch_size, usable, OF_RUN)
-    if made.schedule is None or made.planned_bytes is None:
-        raise SuiteError(f"{network.title} fits {write_size(budget_bytes)} with no schedule", "give a larger --memory-budget")
-    schedule = made.schedule.schedule
+    made = plan(where, training.global_batch_size, usable, OF_RUN if spill is None else WITH_SPILL)
+    found = made.schedule if spill is None else made.stored
+    if found is None:
+        least = where.fixed_bytes + least_bytes(updated_at_once(made.blocks))
+        remedy = "" if made.stored is None else ", or --spill FOLDER for activations on storage"
+        raise SuiteError(
+            f"{network.title} with a mini-batch of {made.batch} does not fit {write_size(budget_bytes)} by recomputation",
+            f"use --memory-budget {OF_RUN.named(least)} or more{remedy}",
+        )
+    spills = spill is not None and found.cost.spilled_bytes > 0
     return contract.Recomputation(
         budget_bytes=budget_bytes,
-        planned_bytes=max(made.planned_bytes, where.fixed_bytes + copies_bytes(network)),
-        planned_factor=made.schedule.cost.recompute_factor,
-        schedule=schedule.name,
+        planned_bytes=max(where.fixed_bytes + found.cost.peak_bytes, where.fixed_bytes + copies_bytes(network)),
+        planned_factor=found.cost.recompute_factor,
+        schedule=found.schedule.name,
         blocks=[[block.first, block.last] for block in made.blocks],
-        actions=[step.as_list for step in schedule.steps],
+        actions=[step.as_list for step in found.schedule.steps],
+        spill_folder=str(spill) if spills else None,
+        planned_spill_bytes=found.cost.spilled_bytes,
+        factor_without_spill=made.schedule.cost.recompute_factor if spills and made.schedule is not None else None,
     )
 
 

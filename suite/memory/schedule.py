@@ -12,7 +12,8 @@ class Action(str, Enum):
     """What one step does with a block.
 
     KEEP runs it forward and keeps everything for its backward pass. CHECKPOINT runs it and keeps its input only. SKIP runs it and keeps nothing.
-    BACKWARD runs it backward, which frees what it kept and its input. RESTORE goes back to the block's checkpointed input.
+    BACKWARD runs it backward, which frees what it kept and its input. RESTORE goes back to the block's checkpointed input. SPILL, right after a KEEP,
+    moves what the block kept to storage, with its input and without its output; FETCH, right before its BACKWARD, reads it back.
     """
 
     KEEP = "keep"
@@ -20,6 +21,8 @@ class Action(str, Enum):
     SKIP = "skip"
     BACKWARD = "backward"
     RESTORE = "restore"
+    SPILL = "spill"
+    FETCH = "fetch"
 
 
 @dataclass(frozen=True)
@@ -46,19 +49,26 @@ class Schedule:
     @property
     def forwards(self) -> int:
         """Forward runs of blocks."""
-        return sum(step.action not in (Action.BACKWARD, Action.RESTORE) for step in self.steps)
+        return sum(step.action in (Action.KEEP, Action.CHECKPOINT, Action.SKIP) for step in self.steps)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """A schedule on a chain: highest bytes of activations and gradients at once, and time in the chain's unit.
+    """A schedule on a chain: highest bytes of activations and gradients at once, and time in the chain's unit, without that of storage.
 
-    ``recompute_factor`` is the time divided by that without recomputation.
+    ``recompute_factor`` is the time divided by that without recomputation. ``spilled_bytes`` are written to storage in a step, and read again.
     """
 
     peak_bytes: int
     time: float
     recompute_factor: float
+    spilled_bytes: int = 0
+
+
+def spill_bytes(blocks: Chain, number: int) -> int:
+    """What a SPILL of a block moves: what it kept, with its input, which the block before it kept, and without its output. A mini-batch stays."""
+    block = blocks[number]
+    return block.kept_bytes - block.output_bytes + (block.input_bytes if number else 0)
 
 
 def simulate(schedule: Schedule, blocks: Chain) -> Cost:
@@ -72,18 +82,20 @@ def simulate(schedule: Schedule, blocks: Chain) -> Cost:
     if state.done != 0:
         raise SuiteError(f"The schedule {schedule.name} ends before the backward pass of block {state.done - 1}")
     plain = sum(block.forward_time + block.backward_time for block in blocks)
-    return Cost(state.peak, state.time, state.time / plain)
+    return Cost(state.peak, state.time, state.time / plain, state.spilled_bytes)
 
 
 @dataclass
 class _State:
     """What is held while a schedule runs. ``current`` is the block whose input is at hand, ``loose_bytes`` its size if nothing else holds it;
-    ``done`` is the last block that ran backward."""
+    ``done`` is the last block that ran backward; ``spilled`` has the bytes of each block that are on storage."""
 
     schedule: Schedule
     blocks: Chain
     inputs: dict[int, int] = field(default_factory=dict)
     kept: dict[int, Block | LeftOut] = field(default_factory=dict)
+    spilled: dict[int, int] = field(default_factory=dict)
+    spilled_bytes: int = 0
     current: int = 0
     loose_bytes: int = 0
     peak: int = 0
@@ -100,14 +112,22 @@ class _State:
             self._demand(step.block in self.inputs, step)
             self.current, self.loose_bytes = step.block, 0
         elif step.action is Action.BACKWARD:
-            self._demand(step.block in self.kept and step.block == self.done - 1, step)
+            self._demand(step.block in self.kept and step.block not in self.spilled and step.block == self.done - 1, step)
             self._backward(step.block, self.blocks[step.block])
+        elif step.action is Action.SPILL:
+            kept_whole = self.kept.get(step.block) is self.blocks[step.block] and step.block not in self.spilled
+            self._demand(kept_whole and step.block == self.current - 1 < len(self.blocks) - 1, step)
+            self.spilled[step.block] = spill_bytes(self.blocks, step.block)
+            self.spilled_bytes += self.spilled[step.block]
+        elif step.action is Action.FETCH:
+            self._demand(step.block in self.spilled and step.block == self.done - 1, step)
+            del self.spilled[step.block]
         else:
             self._demand(step.block == self.current, step)
             self._forward(step, self.blocks[step.block])
 
     def _held(self) -> int:
-        return sum(self.inputs.values()) + sum(way.kept_bytes for way in self.kept.values())
+        return sum(self.inputs.values()) + sum(way.kept_bytes for way in self.kept.values()) - sum(self.spilled.values())
 
     def _forward(self, step: Step, block: Block) -> None:
         keeps, way = step.action is Action.KEEP, self._way(step, block)

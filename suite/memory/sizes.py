@@ -21,6 +21,6 @@ def parse_size(text: str) -> int:
 
 def write_size(size_bytes: float) -> str:
     """The size in GB or MB with three digits: ``1.45 GB``, ``353 MB``."""
-    if abs(size_bytes) >= 1e9:
+    if abs(size_bytes) >= 999.5e6:  # which are not 1000 MB
         return f"{size_bytes / 1e9:.3g} GB" if size_bytes < 1e11 else f"{size_bytes / 1e9:.0f} GB"
     return f"{size_bytes / 1e6:.3g} MB" if size_bytes < 1e8 else f"{size_bytes / 1e6:.0f} MB"

@@ -1,6 +1,6 @@
 """Figures of a run's memory: its peak by part, and what was planned and measured in a memory budget."""
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from reference_impls.contract import ContractError, Recomputation
 from suite.bundle.layout import RUN
@@ -27,7 +27,8 @@ def memory_figures(bundle: Bundle, log: Log) -> dict[str, Figure]:
         "measured_memory_bytes": _logged(measured, "B", "highest resident set (VmHWM) of the training process"),
         "planned_recompute_factor": Figure(planned.planned_factor, "ratio", RUN, 1),
         "recompute_factor": _factor(counted),
-        "spilled_bytes": _logged(counted.get("spilled_bytes"), "B", "activations written to storage"),
+        "spilled_bytes": _logged(counted.get("spilled_bytes"), "B", "activations written to storage in all steps"),
+        "spill_s": _logged(counted.get("storage_s", 0), "s", "time of the passes in which activations were written to storage or read"),
     }
 
 
@@ -41,16 +42,19 @@ PARTS = (
 )
 REST = "peak of rank 0 less the other parts: activations, mini-batches, scratch memory of kernels, and gaps of the allocator"
 UPDATED_IMMEDIATELY = "none gathers in a memory budget: each weight is updated as soon as its gradient is there, which is in the rest"
+OF_CGROUP = "most memory that the run's cgroup was charged with, pages of files that it read first included"
+NO_CGROUP = "the run had no cgroup of its own (a sweep's memory_mb gives one), or the kernel keeps no peak of it (memory.peak: Linux 5.19)"
 ON_GPU = "the training state is in the accelerator's memory"
 
 
 def part_figures(log: Log) -> dict[str, Figure]:
-    """The peak of rank 0's process by part; nothing where the implementation logged no parts."""
+    """The peak of rank 0's process by part, and that of its cgroup; nothing where the implementation logged none."""
     logged = log.value("memory_parts")
     if not isinstance(logged, dict):
         return {}
+    group = _cgroup_peak(logged)
     if log.value("accelerator") != "cpu":
-        return {name: unknown("B", LOG, ON_GPU) for name, _, _ in PARTS}
+        return {**{name: unknown("B", LOG, ON_GPU) for name, _, _ in PARTS}, **group}
     figures = {name: _logged(logged.get(part), "B", method) for name, part, method in PARTS}
     if isinstance(log.value("recomputation"), dict):
         figures["memory_gradients_bytes"] = Figure(0, "B", LOG, 1, method=UPDATED_IMMEDIATELY)
@@ -60,7 +64,15 @@ def part_figures(log: Log) -> dict[str, Figure]:
     rest = unknown("B", LOG, NOT_LOGGED)
     if peak is not None and len(parts) == len(known):
         rest = Figure(float(peak) - sum(parts), "B", LOG, 1, method=REST)
-    return {**figures, "memory_rest_bytes": rest}
+    return {**figures, "memory_rest_bytes": rest, **group}
+
+
+def _cgroup_peak(logged: dict[str, Any]) -> dict[str, Figure]:
+    """Nothing for logs of earlier versions, which do not say it."""
+    if "cgroup_peak" not in logged:
+        return {}
+    value = logged["cgroup_peak"]
+    return {"memory_cgroup_peak_bytes": Figure(value, "B", LOG, 1, method=OF_CGROUP) if _is_number(value) else unknown("B", LOG, NO_CGROUP)}
 
 
 def planned_recomputation(bundle: Bundle) -> Recomputation | None:
@@ -77,17 +89,22 @@ def planned_recomputation(bundle: Bundle) -> Recomputation | None:
 
 
 def _factor(counted: dict[str, Any]) -> Figure:
-    """Time of the passes over that without the blocks that had run before."""
-    passes_s, again_s = counted.get("passes_s"), counted.get("again_s")
-    if passes_s is None or again_s is None or not (_is_number(passes_s) and _is_number(again_s) and 0 <= again_s < passes_s):
+    """Time of the passes over that without the blocks that had run before, and without storage."""
+    passes_s, again_s, storage_s = counted.get("passes_s"), counted.get("again_s"), counted.get("storage_s", 0)
+    if not (_is_number(passes_s) and _is_number(again_s) and _is_number(storage_s)):
         return unknown("ratio", LOG, NOT_LOGGED)
-    method = "time of all forward and backward passes over the same without the blocks that had run in their step before"
-    return Figure(passes_s / (passes_s - again_s), "ratio", LOG, 1, method=method)
+    if min(again_s, storage_s) < 0 or again_s + storage_s >= passes_s:
+        return unknown("ratio", LOG, NOT_LOGGED)
+    method = (
+        "time of all forward and backward passes over the same without the blocks that had run in their step before, and without storage: what a "
+        "budget costs, by recomputation or by activations on storage"
+    )
+    return Figure(passes_s / (passes_s - again_s - storage_s), "ratio", LOG, 1, method=method)
 
 
 def _logged(value: object, unit: str, method: str) -> Figure:
-    return Figure(value, unit, LOG, 1, method=method) if _is_number(value) else unknown(unit, LOG, NOT_LOGGED)  # type: ignore[arg-type]
+    return Figure(value, unit, LOG, 1, method=method) if _is_number(value) else unknown(unit, LOG, NOT_LOGGED)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**63

@@ -7,7 +7,7 @@ from reference_impls.contract import Recomputation
 from suite.bundle.layout import RUN
 from suite.compliance.faults.fault import both, in_turn, recomputed
 from suite.compliance.faults.log_edits import add_point, remove_event
-from suite.compliance.faults.recomputation_edits import ACTIONS, claim_budget
+from suite.compliance.faults.recomputation_edits import ACTIONS, SPILLING, claim_budget
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -51,27 +51,42 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
         if counted.get(name, 0) != value:
             wanted = f"{name} = {value}: the schedule has {forwards} forward runs of {len(planned.blocks)} blocks, in each of {steps} steps"
             yield Violation("log.txt", wanted, f"{counted.get(name)!r}"[:200], TRAINING_LOOP, event.line)
-    spilled = counted.get("spilled_bytes")
-    if type(spilled) is not int or spilled < 0:
-        yield Violation("log.txt", "spilled_bytes, a whole number", f"{spilled!r}"[:200], TRAINING_LOOP, event.line)
+    yield from _spilled(context, planned, counted.get("spilled_bytes"), event.line)
     yield from _times(context, counted, event.line)
 
 
+def _spilled(context: BundleContext, planned: Recomputation, spilled: object, line: int) -> Iterator[Violation]:
+    """Check that the log counts what the schedule writes to storage: by samples, as the last mini-batch of an epoch may be smaller."""
+    spills = any(action == "spill" for action, *_ in planned.actions)
+    if spills != (planned.spill_folder is not None) or spills != (planned.planned_spill_bytes > 0):
+        found = f"spill_folder {planned.spill_folder!r}, planned_spill_bytes {planned.planned_spill_bytes}"[:200]
+        yield Violation(RUN, "a folder and bytes for activations where the schedule spills blocks, and only there", found, KEPT_AS_WRITTEN)
+        return
+    expected = planned.planned_spill_bytes * float(context.steps.samples.sum()) / context.request.global_batch_size
+    if type(spilled) is not int or abs(spilled - expected) > MAX_DEVIATION * expected:
+        wanted = f"spilled_bytes of {expected:.0f}, to {MAX_DEVIATION:.0%}: the schedule writes {planned.planned_spill_bytes} in a step"
+        yield Violation("log.txt", wanted, f"{spilled!r}"[:200], TRAINING_LOOP, line)
+
+
 def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Iterator[Violation]:
-    """Check that blocks that ran again took part of the passes' time, and the passes part of the steps'."""
-    passes_s, again_s = counted.get("passes_s"), counted.get("again_s")
+    """Check that blocks that ran again, and storage, took part of the passes' time, and the passes part of the steps'."""
+    passes_s, again_s, storage_s = counted.get("passes_s"), counted.get("again_s"), counted.get("storage_s", 0)
     if passes_s is None and again_s is None and context.request.accelerator != "cpu":
         return
     compute_s = context.steps.sum_s("compute_s")
-    if not is_number(passes_s) or not is_number(again_s) or not 0 <= again_s <= passes_s <= CLOCKS * compute_s:
-        expected = f"0 <= again_s <= passes_s <= {compute_s:.6g} s, the compute time of all steps"
-        yield Violation("log.txt", expected, f"again_s = {again_s!r}, passes_s = {passes_s!r}"[:200], TRAINING_LOOP, line)
+    extra_s = again_s + storage_s if is_number(again_s) and is_number(storage_s) and min(again_s, storage_s) >= 0 else None
+    if extra_s is None or not is_number(passes_s) or not extra_s <= passes_s <= CLOCKS * compute_s:
+        expected = f"0 <= again_s + storage_s <= passes_s <= {compute_s:.6g} s, the compute time of all steps"
+        found = f"again_s = {again_s!r}, storage_s = {storage_s!r}, passes_s = {passes_s!r}"
+        yield Violation("log.txt", expected, found[:200], TRAINING_LOOP, line)
 
 
 def problem_of(planned: Recomputation) -> str | None:
     """What is wrong with a schedule; None if every block runs backward once, last to first, from what was kept."""
     count = len(planned.blocks)
-    inputs, kept, at, done = {0}, set(), 0, count
+    kept: set[int] = set()
+    spilled: set[int] = set()
+    inputs, at, done = {0}, 0, count
     for action, block, *left_out in planned.actions:
         if not 0 <= block < count:
             return f"the block {block} of {count}"
@@ -80,7 +95,11 @@ def problem_of(planned: Recomputation) -> str | None:
             return f"block {block} without outputs that are not its own, or that it hands on"
         if action == "restore" and block in inputs:
             at = block
-        elif action == "backward" and block in kept and block == done - 1:
+        elif action == "spill" and block in kept - spilled and block == at - 1 < count - 1:
+            spilled.add(block)
+        elif action == "fetch" and block in spilled and block == done - 1:
+            spilled.discard(block)
+        elif action == "backward" and block in kept - spilled and block == done - 1:
             done, at = block, -1
             kept.discard(block)
             inputs.discard(block)
@@ -130,6 +149,13 @@ RULES = (
             recomputed("more blocks than the schedule has", claim_budget(counts={"blocks": 3})),
             recomputed("backward runs that are missing", claim_budget(counts={"backwards": 5})),
             recomputed("spilled bytes below zero", claim_budget(counts={"spilled_bytes": -1})),
+            recomputed("spilled bytes and a schedule that spills nothing", claim_budget(counts={"spilled_bytes": 10**6})),
+            recomputed("a schedule that spills, and no bytes", claim_budget(spill=True, counts={"spilled_bytes": 0})),
+            recomputed("a schedule that spills, and half of its bytes", claim_budget(spill=True, counts={"spilled_bytes": 5_000})),
+            recomputed("a schedule that spills without a folder", claim_budget(spill=True, spill_folder=None)),
+            recomputed("a folder and a schedule that spills nothing", claim_budget(spill_folder="/media/card")),
+            recomputed("storage that took longer than all passes", claim_budget(spill=True, counts={"storage_s": 1e6})),
+            recomputed("a block that runs backward while it is on storage", claim_budget(spill=True, actions=SPILLING[:3] + SPILLING[5:])),
             recomputed("blocks that ran again for longer than all passes", claim_budget(counts={"again_s": 1e6})),
             recomputed("passes without a time on a CPU", claim_budget(counts={"passes_s": None, "again_s": None})),
             recomputed("passes that took a day", claim_budget(counts={"passes_s": 86400.0})),

@@ -17,6 +17,7 @@ from suite.compliance.faults.fault import both, in_turn, sealed
 from suite.compliance.faults.file_edits import set_run, update_system
 from suite.compliance.faults.log_edits import remove_event, request_also, set_event, set_everywhere, set_request
 from suite.compliance.faults.reading_edits import set_meter
+from suite.compliance.faults.recomputation_edits import claim_budget
 from suite.compliance.requested_timings import timings_of
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import listed
@@ -40,7 +41,7 @@ UNTYPED: Mapping[str, object] = {
 KNOWN = (
     *OPTIONS, "--allow-invalid", "--baseload", "--collective", "--data", "--dry-run", "--force", "--help", "--hostfile", "--implementation",
     "--isolation", "--json", "--keep-states", "--launch-agent", "--memory-budget", "--meters", "--no-identity", "--nodes", "--nonce", "--output",
-    "--power-pulse", "--ranks-per-node", "--resume", "--run-number", "--silence", "--stall-analysis", "--witness",
+    "--power-pulse", "--ranks-per-node", "--resume", "--run-number", "--silence", "--spill", "--stall-analysis", "--witness",
 )  # fmt: skip
 """Every option of `suite run`."""
 NO_RUN = ("--dry-run", "--help")
@@ -105,6 +106,9 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Vio
     if (context.request.recomputation is not None) is not ("--memory-budget" in options):
         expected = "a schedule of recomputation where --memory-budget was typed, and only there"
         yield Violation(RUN, expected, f"recomputation = {context.request.recomputation!r}"[:200], KEEP)
+    planned = context.request.recomputation
+    if planned is not None and planned.spill_folder is not None and "--spill" not in options:
+        yield Violation(RUN, "no activations on storage, as without --spill in the command", f"spill_folder = {planned.spill_folder!r}"[:200], KEEP)
     if context.run.power_pulse is not None and "--power-pulse" not in options:
         yield Violation(RUN, "no power_pulse, as without --power-pulse in the command", "a record of one", KEEP)
     typed, recorded = options.get("--isolation"), (context.run.isolation or {}).get("kind")
@@ -281,6 +285,7 @@ RULES = (
             *both("the command has an isolation that is not recorded", set_run("command", [*TYPED, "--isolation", "namespace"])),
             sealed("the command has --data digits", set_run("command", [*TYPED, "--data", "digits"])),
             sealed("the command has --memory-budget 2GB, and the request no schedule", set_run("command", [*TYPED, "--memory-budget", "2GB"])),
+            *both("activations on storage, and no --spill in the command", claim_budget(spill=True, command=("--memory-budget", "2GB"))),
             sealed("the command has --normalisation synchronised", set_run("command", [*TYPED, "--normalisation", "synchronised"]), ranks=2),
             sealed("the command has --threads of a word", set_run("command", [*TYPED, "--threads", "many"])),
         ),

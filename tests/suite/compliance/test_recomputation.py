@@ -13,7 +13,9 @@ from suite.compliance.faults.recomputation_edits import claim_budget
 from suite.compliance.rules.recomputation import problem_of
 from suite.memory import schedulers
 from suite.memory.schedule import Schedule
+from suite.memory.spilling import spilled
 from suite.metrics.summary import read_summary
+from tests.suite.memory.test_schedules import equal
 
 
 def as_planned(schedule: Schedule, count: int) -> Recomputation:
@@ -31,10 +33,21 @@ def test_a_run_in_its_budget_complies_and_has_figures(good_bundle_of: Callable[[
     assert figures["spilled_bytes"]["value"] == 0
 
 
+def test_a_run_with_activations_on_storage_complies_and_counts_them(good_bundle_of: Callable[[int], Path]) -> None:
+    bundle = good_bundle_of(1)
+    save_after(claim_budget(spill=True), recompute=True)(bundle)
+    assert [finding for finding in check_bundle(bundle).findings if finding.rule in ("recomputation-followed", "memory-as-planned")] == []
+    figures = read_summary(Bundle(bundle))["figures"]
+    assert figures["recompute_factor"]["value"] == pytest.approx(0.8 / 0.6), "storage costs time, as recomputation does"
+    assert figures["spilled_bytes"]["value"] > 0 and figures["spill_s"]["value"] > 0
+
+
 @pytest.mark.parametrize("count", [1, 2, 10, 52])
 def test_every_schedule_of_the_planner_is_possible(count: int) -> None:
     kinds = [schedulers.none(count), *(schedulers.segments(count, parts) for parts in range(2, min(count, 6)))]
     kinds += [schedulers.revolve(count, slots) for slots in range(1, count)]
+    blocks = equal(count)
+    kinds += [found.schedule for budget in range(3, 2 * count + 3) if (found := spilled(blocks, budget)) is not None]
     assert [problem_of(as_planned(schedule, count)) for schedule in kinds] == [None] * len(kinds)
 
 

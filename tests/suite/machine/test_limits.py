@@ -10,12 +10,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from reference_impls.contract import OWN_CGROUP
 from suite.errors import SuiteError
-from suite.machine.limits import PREFIX, cpu_quota, least_weight, limited, memory_limit, read_limit, refuse_limit, when_idle
+from suite.machine.limits import cpu_quota, least_weight, limited, memory_limit, read_limit, refuse_limit, when_idle
 from tests.disks import simulated_disk
 
 V1, V2 = "sys/fs/cgroup/cpu", "sys/fs/cgroup"
-OWN = f"{PREFIX}{os.getpid()}"
+OWN = f"{OWN_CGROUP}{os.getpid()}"
 
 
 def test_version_1_has_a_quota_and_a_period(tmp_path: Path) -> None:
@@ -45,7 +46,7 @@ def test_memory_is_one_file_in_both_versions() -> None:
 
 
 def test_a_group_that_a_killed_command_left_is_removed(tmp_path: Path) -> None:
-    left = tmp_path / V1 / f"{PREFIX}1"
+    left = tmp_path / V1 / f"{OWN_CGROUP}1"
     left.mkdir(parents=True)
     (tmp_path / V1 / "cgroup.procs").touch()
     with limited([cpu_quota(0.5)], tmp_path):

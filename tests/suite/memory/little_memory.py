@@ -29,7 +29,7 @@ from suite.memory.operation_times import measure_times
 from suite.memory.optimal import fastest
 from suite.memory.planning import Workplace
 from suite.memory.resident import Resident
-from suite.memory.schedule import Schedule
+from suite.memory.schedule import Action, Schedule
 from suite.memory.sizes import parse_size, write_size
 
 ROOT = Path("/sys/fs/cgroup")
@@ -54,17 +54,17 @@ class Turn:
 
 
 def main() -> None:
-    """Measure and print. Arguments: network, mini-batch, budget, turns."""
-    name, batch, budget, turns = (*sys.argv[1:], *("resnet152", "8", "1.5GB", "10")[len(sys.argv) - 1 :])
-    size = parse_size(budget)
+    """Measure and print. Arguments: network, mini-batch, limit, turns, and what is planned for, if that is less than the limit."""
+    name, batch, limit, turns, budget = (*sys.argv[1:], *("resnet152", "8", "1.5GB", "10", "")[len(sys.argv) - 1 :])
+    size = parse_size(limit)
     network = load_network(name)
     workplace = Workplace(network, IMAGE, "sgd-momentum", Resident(OWN_BYTES, "measured"))
     with tempfile.TemporaryDirectory(prefix="memory-") as scratch:
         times = measure_times(network, IMAGE, min(int(batch), 8), Path(scratch))
     blocks = updated_at_once(chain(network, IMAGE, IMAGE, int(batch), times))
-    planned = fastest(blocks, size - workplace.fixed_bytes)
+    planned = fastest(blocks, parse_size(budget or limit) - workplace.fixed_bytes)
     if planned is None:
-        raise SystemExit(f"No schedule fits {write_size(size)}.")
+        raise SystemExit(f"No schedule fits {budget or limit}.")
     print(f"planned: {(workplace.fixed_bytes + planned.cost.peak_bytes) / 1e9:.3f} GB, factor {planned.cost.recompute_factor:.3f}", flush=True)
     with tempfile.TemporaryDirectory(prefix="memory-") as scratch, cgroup(size) as group:
         own = Path(scratch)
@@ -106,6 +106,8 @@ def start(path: Path, name: str, batch: int, schedule: Schedule | None, extra: d
     steps = [step.as_list for step in schedule.steps] if schedule else []
     rows = read_json(folder() / f"{name}.json")["rows"]
     request = {"rows": rows, "image": [3, IMAGE, IMAGE], "batch": batch, "classes": 1000, "threads": 1, "seed": 1}
+    if schedule is not None and any(step.action is Action.SPILL for step in schedule.steps):
+        request["spill"] = str(path.parent)
     path.write_text(json.dumps({**request, "blocks": blocks, "schedule": steps}), encoding="utf-8")
     enter = f"echo $$ > {group}/cgroup.procs; " if group else ""
     command = f'{enter}exec "$0" -m reference_impls.pytorch.memory_steps "$1"'

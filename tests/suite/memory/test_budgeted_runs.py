@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from suite.bundle.reader import Bundle
+from suite.memory.run_budget import LEFT_FREE
+from suite.metrics.memory_figures import planned_recomputation
 from tests.conftest import Run, environment_of
 
 
@@ -24,3 +26,21 @@ def test_a_run_in_a_budget_complies_and_has_the_same_losses(suite: Run, digits: 
     counts = kept.log().value("recomputation")
     assert list(kept.steps_frame()["loss"]) == list(free.steps_frame()["loss"])
     assert counts["backwards"] == len(kept.steps_frame()) * counts["blocks"]
+
+
+@pytest.mark.pytorch
+def test_a_run_with_activations_on_storage_complies_and_has_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
+    """The budget is what the plan leaves of a roomy one, less half of what LeNet-5 can spare."""
+    free = train(suite, digits, tmp_path / "free")
+    roomy = train(suite, digits, tmp_path / "roomy", "--memory-budget", "4GB")
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    plan = planned_recomputation(roomy)
+    assert plan is not None
+    tight = round((plan.planned_bytes - 14_000) / (1 - LEFT_FREE))
+    kept = train(suite, digits, tmp_path / "kept", "--memory-budget", f"{tight}B", "--spill", spill)
+    counts, plan = kept.log().value("recomputation"), planned_recomputation(kept)
+    assert list(kept.steps_frame()["loss"]) == list(free.steps_frame()["loss"])
+    assert plan is not None and plan.spill_folder == str(spill) and counts["spilled_bytes"] > plan.planned_spill_bytes > 0
+    assert 0 < counts["storage_s"] < counts["passes_s"]
+    assert list(spill.iterdir()) == []

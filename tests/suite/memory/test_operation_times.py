@@ -1,4 +1,4 @@
-"""Measured times of operations, and activations kept elsewhere: what plans are made with and compared to."""
+"""Measured times of operations: what plans are made with."""
 
 from pathlib import Path
 
@@ -6,7 +6,6 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.memory.chain import Times, chain, updated_at_once
-from suite.memory.elsewhere import in_bfloat16, on_storage
 from suite.memory.network import load_network
 from suite.memory.operation_times import known_times, measure_times
 from suite.memory.optimal import fastest
@@ -39,13 +38,3 @@ def test_a_schedule_runs_again_what_took_least_time() -> None:
     found = fastest(blocks, ordinary.peak_bytes * 8 // 10)
     assert found is not None
     assert 0 < found.cost.time - ordinary.time < 8 * 1000
-
-
-def test_activations_elsewhere_leave_less_in_memory() -> None:
-    blocks = updated_at_once(chain(load_network("resnet50"), 224, 224, 8))
-    ordinary = simulate(none(len(blocks)), blocks).peak_bytes
-    kept = sum(block.kept_bytes for block in blocks)
-    assert on_storage(blocks).peak_bytes < in_bfloat16(blocks).peak_bytes < ordinary
-    assert in_bfloat16(blocks).spilled_bytes == 0
-    assert on_storage(blocks).spilled_bytes == pytest.approx(kept, rel=0.02)
-    assert on_storage(blocks).seconds(kept) == pytest.approx(2, rel=0.02)

@@ -9,10 +9,11 @@ import pytest
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.memory import schedulers
-from suite.memory.chain import Chain, chain
+from suite.memory.chain import Chain, chain, updated_at_once
 from suite.memory.network import Network, load_network, operations
 from suite.memory.optimal import dynamic_programme
 from suite.memory.schedule import Action, Schedule, Step, simulate
+from suite.memory.spilling import spilled
 from tests.conftest import environment_of
 
 pytestmark = pytest.mark.pytorch
@@ -20,11 +21,14 @@ pytestmark = pytest.mark.pytorch
 SCRIPT = """
 import json, sys, hashlib, torch
 from reference_impls.pytorch.at_once import UpdateAtOnce
+from reference_impls.contract import Recomputation
 from reference_impls.pytorch.recompute import ScheduledStep, blocks
+from reference_impls.pytorch.spill import SpillFile
 from reference_impls.pytorch.trace import build
 from reference_impls.pytorch.trace import rows
 request = json.load(sys.stdin)
 torch.set_num_threads(1)
+spill = SpillFile(Recomputation(1, 1, 1.0, "", [], [], request.get("folder")))
 answers = {}
 def model_of(kind):
     torch.manual_seed(3)
@@ -51,7 +55,7 @@ for name, schedule in request["schedules"].items():
         if schedule is None:
             loss = loss_of(model(images)); loss.backward(); losses.append(loss.item())
         else:
-            losses.append(ScheduledStep(blocks(model, request["blocks"]), schedule)(images, loss_of))
+            losses.append(ScheduledStep(blocks(model, request["blocks"]), schedule, spill)(images, loss_of))
         optimizer.step()
     digest = hashlib.sha256()
     for value in [*(gradients.get(p, p.grad) for p in model.parameters()), *model.parameters(), *model.buffers()]:
@@ -84,6 +88,11 @@ def every_kind(blocks: Chain) -> dict[str, list[list[object]]]:
     kinds = [none, schedulers.segments(count, 3), schedulers.revolve(count, 1), schedulers.revolve(count, 3), found]
     steps = {schedule.name: as_steps(schedule) for schedule in kinds}
     steps["optimal, updated at once"] = as_steps(found)
+    at_once = updated_at_once(blocks)
+    top = simulate(none, at_once).peak_bytes
+    stored = [spilled(at_once, top * part // 100) for part in (50, 60, 70, 80, 90)]
+    assert stored[-1] is not None
+    steps |= {f"{each.schedule.name}, updated at once": as_steps(each.schedule) for each in stored if each is not None}
     for number in range(max(len(block.options) for block in blocks)):
         steps[f"{number + 1} outputs left out of each block"] = as_steps(leaving_out(blocks, number))
     return steps

@@ -20,8 +20,8 @@ def training(tmp_path: Path, workload: str, model: str, batch: int, classes: int
     return make_request(tmp_path, Scenario())._replace(workload=workload, model=model, global_batch_size=batch, data=data)
 
 
-def planned(request: contract.Request, budget: str, framework: str = "pytorch") -> contract.Recomputation:
-    return recomputation(request, load_framework(framework), FRAMEWORK, parse_size(budget))
+def planned(request: contract.Request, budget: str, framework: str = "pytorch", spill: Path | None = None) -> contract.Recomputation:
+    return recomputation(request, load_framework(framework), FRAMEWORK, parse_size(budget), spill=spill)
 
 
 def test_a_roomy_budget_recomputes_nothing(tmp_path: Path) -> None:

@@ -126,3 +126,9 @@ def test_peak_memory_of_one_process_is_its_own_peak_and_of_several_their_proport
     assert unread.value is None and "smaps_rollup" in str(unread.reason)
     between_readings = machine_figures(table(), RUN)["peak_memory_bytes"]
     assert between_readings.value is None and "shorter than the meter's period" in str(between_readings.reason)
+
+
+def test_a_gpus_memory_is_a_figure_where_the_driver_was_asked() -> None:
+    readings = table(("nvml", "gpu0.memory_used", "B", every_second(lambda second: second)), ("nvml", "gpu1.memory_used", "B", every_second(7)))
+    assert machine_figures(readings, RUN)["gpu_memory_max_bytes"].value == 30, "until run_stop"
+    assert "gpu_memory_max_bytes" not in machine_figures(no_channels(), RUN)

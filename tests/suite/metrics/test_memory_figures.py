@@ -1,11 +1,12 @@
 """The peak of memory by part, from the log of a run."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from reference_impls import loop
+from reference_impls import contract, loop
 from reference_impls.training_state import sizes
 from suite.bundle.log import read_log
 from suite.metrics.memory_figures import part_figures
@@ -39,6 +40,33 @@ def test_the_parts_and_the_rest_are_the_peak(tmp_path: Path) -> None:
 def test_what_is_not_logged_is_unknown_with_a_reason(parts: object, peak: object, tmp_path: Path) -> None:
     figures = part_figures(read_log(log_of(tmp_path, "cpu", parts, peak)))
     assert figures["memory_rest_bytes"].value is None and figures["memory_rest_bytes"].reason
+
+
+def test_a_cgroups_peak_is_known_where_the_run_has_one_of_its_own(tmp_path: Path) -> None:
+    for number, peak in enumerate((7 * MB, None)):
+        (tmp_path / str(number)).mkdir()
+        figure = part_figures(read_log(log_of(tmp_path / str(number), "cpu", {"cgroup_peak": peak}, [1])))["memory_cgroup_peak_bytes"]
+        assert figure.value == peak
+        assert (peak is None) == bool(figure.reason)
+
+
+OWN = contract.OWN_CGROUP + "12"
+
+
+@pytest.mark.parametrize(
+    ("line", "file", "expected"),
+    [
+        (f"5:memory:/{OWN}", f"memory/{OWN}/memory.max_usage_in_bytes", 42),
+        (f"0::/{OWN}", f"{OWN}/memory.peak", 42),
+        (f"0::/{OWN}", f"{OWN}/memory.max", None),
+        (f"4:cpu,cpuacct:/{OWN}", f"memory/{OWN}/memory.max_usage_in_bytes", None),
+        ("0::/user.slice", "user.slice/memory.peak", None),
+    ],
+    ids=["version 1", "version 2", "Linux before 5.19", "limited in CPU time only", "shared with other programs"],
+)
+def test_only_a_runs_own_cgroup_has_its_peak(line: str, file: str, expected: int | None, tree: Callable[[dict[str, str]], Path]) -> None:
+    root = tree({"proc/self/cgroup": f"11:pids:/\n{line}\n", f"sys/fs/cgroup/{file}": "42\n"})
+    assert contract.cgroup_peak_bytes(str(root)) == expected
 
 
 def test_a_gpus_state_is_not_the_processs_memory(tmp_path: Path) -> None:
