@@ -72,7 +72,7 @@ def load(paths: str | Path | Iterable[str | Path]) -> Frames:
 def load_with(workers: Workers, paths: str | Path | Iterable[str | Path]) -> Frames:
     """As :func:`load`, by these workers, which have more to do afterwards."""
     given = [Path(paths)] if isinstance(paths, str | Path) else list(map(Path, paths))
-    found = list(find([path for path in given if not any((path / name).is_file() for name in WITHOUT_BUNDLES)] or given))
+    found = list(find([path for path in given if not any((path / name).is_file() for name in WITHOUT_BUNDLES)]))
     read_of = dict(zip(found, _read_all([one.path for one in found], workers), strict=True))
     submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
     read: dict[str, Placed] = {}

@@ -11,6 +11,7 @@ from reporter.data import frames
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from suite.metrics.memory_study import STUDY as MEMORY_STUDY
 from tests.builders import Scenario, make_bundle, run_id
 from tests.reporter.conftest import SCENARIOS
 
@@ -129,6 +130,11 @@ def test_a_withdrawn_run_is_kept_with_its_reason(runs: Path, tmp_path: Path) -> 
 def test_a_path_without_bundles_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="holds no run directory"):
         reporter.load([tmp_path])
+
+
+def test_the_record_of_a_study_needs_no_bundle_beside_it(tmp_path: Path) -> None:
+    (tmp_path / MEMORY_STUDY).write_text("{}")
+    assert reporter.load([tmp_path]).runs.empty
 
 
 @pytest.mark.parametrize("name", ["runs", "figures", "epochs", "entries", "entry_figures", "linpacks", "broken"])
