@@ -117,6 +117,7 @@ def _entry(template: Template, number: int, count: int, workload: str, names: Ma
         "workload": workload, "data": data, "own_data": True, "device": machine.device, "framework": framework, "framework_version": "1.0",
         "power_mode": machine.mode, "cpu_model": machine.cpu_model or "Cortex", "nodes": machine.nodes, "ranks": machine.nodes,
         "collective": "mpi" if machine.nodes > 1 else "none", "accelerator": machine.accelerator,
+        "timing": "asynchronous" if machine.accelerator != "cpu" and machine.nodes == 1 else "synchronised",
         "organization": f"organization {round_about}" if round_about else "none",
     }  # fmt: skip
     identity |= {name: f"{identity[name]} {text}" for name, text in names.items()}
