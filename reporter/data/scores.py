@@ -13,10 +13,11 @@ from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores
 from reporter.data.frames import WITHOUT, Row, known
 from reporter.data.missed import why_unranked, with_shares
 from suite.catalog.divisions import Division
+from suite.catalog.frameworks import known_frameworks
 from suite.catalog.reference_points import ReferencePoint, frozen_points, local_batch_size
 from suite.catalog.rounds import load_round
 from suite.catalog.scoring import Scoring, load_scoring
-from suite.catalog.timings import CPU, Timing
+from suite.catalog.timings import CPU, Timing, possible_timings
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Interval, interval, measured
@@ -126,9 +127,15 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpoch
 
 
 def _is_split_only(entry: Mapping[str, Any]) -> bool:
-    """Whether the entry could have been in asynchronous timing, in which people run, and was not."""
-    could = bool(entry["accelerator"] != CPU and entry["ranks"] == 1 and entry["recomputation"] == WITHOUT)
-    return could and entry["timing"] == str(Timing.SYNCHRONISED.value)
+    """Whether the entry could have been in asynchronous timing, in which people run, and was not.
+
+    Only the suite's own frameworks are known to: a vendor's implementation that waits in every step has no other timing.
+    """
+    framework = known_frameworks().get(str(entry["framework"]))
+    waits_in_steps = entry["ranks"] != 1 or entry["recomputation"] != WITHOUT
+    if framework is None or entry["accelerator"] == CPU or entry["timing"] != str(Timing.SYNCHRONISED.value):
+        return False
+    return Timing.ASYNCHRONOUS in possible_timings(str(entry["accelerator"]), waits_in_steps, framework.asynchronous_on)
 
 
 @functools.cache  # asked for every entry; their digests take long

@@ -12,7 +12,7 @@ from reporter.data.frames import Row
 from reporter.data.scores import PARTS, SCORE_J, SCORE_S, score_entry
 
 ENTRY = {
-    "workload": "lenet", "division": "closed", "own_data": True, "round": "v0.2", "batch_size": 128, "learning_rate": 0.04, "ranks": 1,
+    "workload": "lenet", "framework": "pytorch", "division": "closed", "own_data": True, "round": "v0.2", "batch_size": 128, "learning_rate": 0.04, "ranks": 1,
     "planned_runs": None, "normalisation": "local", "accumulation": 1, "timing": "synchronised", "accelerator": "cpu", "recomputation": "none",
 }  # fmt: skip
 REFERENCE = 128 / 15  # epochs of eighteen runs, over the fifteen that reached the target
@@ -75,6 +75,12 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
 def test_without_a_reference_point_there_is_no_score_and_the_reason(changes: dict[str, Any], reason: str) -> None:
     found = scored([10.0] * 3, {**ENTRY, **changes})
     assert (found.status, found.reason, found.time, found.missing[SCORE_S]) == (Status.UNRANKED, reason, None, reason)
+
+
+def test_a_vendors_implementation_that_waits_for_its_accelerator_has_a_score() -> None:
+    """It has no other timing; PyTorch has, in which its score is."""
+    assert scored([10.0] * 3, {**ENTRY, "framework": "acme", "accelerator": "cuda"}).time is not None
+    assert "of asynchronous timing" in str(scored([10.0] * 3, {**ENTRY, "accelerator": "cuda"}).reason)
 
 
 def test_between_reference_points_there_is_a_score() -> None:
