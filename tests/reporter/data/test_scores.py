@@ -12,7 +12,8 @@ from reporter.data.frames import Row
 from reporter.data.scores import PARTS, SCORE_J, SCORE_S, score_entry
 
 ENTRY = {
-    "workload": "lenet", "framework": "pytorch", "division": "closed", "own_data": True, "round": "v0.2", "batch_size": 128, "learning_rate": 0.04, "ranks": 1,
+    "workload": "lenet", "framework": "pytorch", "division": "closed", "own_data": True, "round": "v0.2", "batch_size": 128, "learning_rate": 0.04,
+    "ranks": 1,
     "planned_runs": None, "normalisation": "local", "accumulation": 1, "timing": "synchronised", "accelerator": "cpu", "recomputation": "none",
 }  # fmt: skip
 REFERENCE = 128 / 15  # epochs of eighteen runs, over the fifteen that reached the target
