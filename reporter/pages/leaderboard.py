@@ -28,7 +28,7 @@ from suite.errors import SuiteError
 
 MAX_ROWS_OF_FIGURES = 12
 """Of a figure on a board's page: its four figures are at most four screens high."""
-MAX_ROWS_OF_FIGURE_TABLES = 40
+MAX_ROWS_OF_FIGURE_TABLES = 20
 MAX_LINKED_ROWS = 100
 """Of a table of entries: in the rows behind these, only the system and its time are links, which keeps a page of 1,000 entries small."""
 
