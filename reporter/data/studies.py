@@ -37,10 +37,20 @@ NOTES = "notes"
 
 
 @dataclass(frozen=True)
+class WordTable:
+    """A table of words: its title, headings, and rows whose first cell names them."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class StudyRecord:
     """A study: its kind, its runs in order as (part, run id), and its figures as a tidy frame with the columns of ROWS.
 
-    ``place`` is where it was found, relative to the given path; ``record`` is the sealed file that the figures were read from.
+    ``place`` is where it was found, relative to the given path; ``record`` is the sealed file that the figures were read from; ``words`` is a table
+    of what no figure says.
     """
 
     name: str
@@ -52,6 +62,7 @@ class StudyRecord:
     runs: tuple[tuple[str, str], ...]
     figures: pandas.DataFrame
     notes: tuple[str, ...]
+    words: WordTable | None = None
 
 
 @dataclass(frozen=True)

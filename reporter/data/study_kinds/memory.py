@@ -7,7 +7,7 @@ import pandas
 
 from reporter.data.machine_names import short_title
 from reporter.data.seals import refuse_broken_seal
-from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row
+from reporter.data.studies import ROWS, StudyKind, StudyRecord, WordTable, figure_row
 from reporter.data.text import plain
 from suite.metrics.memory_study import STUDY, Fit, Measurement, MemoryStudy, Panel, read_memory_study
 
@@ -29,7 +29,8 @@ def read(record: Path, place: str) -> StudyRecord:
         facts=_facts(study),
         runs=(),
         figures=pandas.DataFrame(rows or _fits(study), columns=list(ROWS)),
-        notes=tuple(plain(note, 600) for note in _notes(study)),
+        notes=(),
+        words=_what_fits(study),
     )
 
 
@@ -66,26 +67,28 @@ def _row(part: str, name: str, value: float | None, unit: str, count: int) -> di
     )
 
 
-def _notes(study: MemoryStudy) -> list[str]:
-    """What fits on which board, a sentence per memory."""
+def _what_fits(study: MemoryStudy) -> WordTable:
+    """Each network in each memory that a board has."""
     by_memory: dict[float, list[Fit]] = {}
     for fit in study.fits:
         by_memory.setdefault(fit.memory_gb, []).append(fit)
-    begin = f"Mini-batch of {study.fits_batch}, pictures of {study.fits_image}x{study.fits_image}. "
-    return [begin + _of_memory(fits) if not index else _of_memory(fits) for index, fits in enumerate(by_memory.values())]
+    networks = tuple(dict.fromkeys(plain(fit.network) for fit in study.fits))
+    title = f"What fits on which board: mini-batches of {study.fits_batch}, pictures of {study.fits_image}x{study.fits_image}"
+    return WordTable(title, ("memory", "boards", *networks), tuple(_of_memory(fits, networks) for fits in by_memory.values()))
 
 
-def _of_memory(fits: list[Fit]) -> str:
-    said = [f"{fit.network} {_says(fit)}" for fit in fits]
-    return f"{fits[0].memory_gb:g} GB ({', '.join(short_title({'device': name}) for name in fits[0].devices)}): {'; '.join(said)}."
+def _of_memory(fits: list[Fit], networks: tuple[str, ...]) -> tuple[str, ...]:
+    said = {plain(fit.network): _says(fit) for fit in fits}
+    boards = ", ".join(short_title({"device": name}) for name in fits[0].devices)
+    return (f"{fits[0].memory_gb:g} GB", plain(boards, 600), *(said.get(network, "") for network in networks))
 
 
 def _says(fit: Fit) -> str:
     if fit.factor is None:
-        return "does not fit" if fit.largest_batch is None else f"does not fit, a mini-batch of {fit.largest_batch} does"
+        return "no" if fit.largest_batch is None else f"no; a mini-batch of {fit.largest_batch} does"
     if fit.factor > 1:
-        return f"fits with a schedule, factor {fit.factor:.2f}"
-    return f"fits, up to {fit.largest_batch} pictures"
+        return f"with a schedule, factor {fit.factor:.2f}"
+    return f"yes, up to {fit.largest_batch} pictures"
 
 
 STUDY_KIND = StudyKind(
