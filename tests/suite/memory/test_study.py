@@ -59,6 +59,7 @@ def test_the_record_reads_back_and_is_drawn(study: MemoryStudy, tmp_path: Path) 
     record = write(study, tmp_path)
     assert read_memory_study(tmp_path) == study
     shown = read(record, "here")
-    assert "0.5 GB (Raspberry Pi 3" in shown.notes[0]
+    assert shown.words is not None and len({len(row) for row in (shown.words.headings, *shown.words.rows)}) == 1
+    assert shown.words.rows[0][:2] == ("0.5 GB", "Raspberry Pi 3")
     drawn = [chart.draw(None, None) for chart in charts(study)]  # type: ignore[arg-type]
     assert all("<svg" in each.svg and len(each.rows) > 10 for each in drawn)  # type: ignore[union-attr]
