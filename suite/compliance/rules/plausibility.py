@@ -19,10 +19,8 @@ from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
-    from suite.bundle.steps import StepRecords
-
-if TYPE_CHECKING:
     from suite.bundle.channels import Channels
+    from suite.bundle.steps import StepRecords
 
 ORDER = 90  # last: figures and readings are sound by now
 
