@@ -116,6 +116,13 @@ class Recomputation(NamedTuple):
     planned_spill_bytes: int = 0  # written to it in a step, and read again
     factor_without_spill: Optional[float] = None  # planned_factor of the schedule that only recomputes; None: none fits, or nothing is spilled
 
+    @property
+    def instead_of_spilling(self) -> str:
+        """What a user can do whose activations find no storage."""
+        if self.factor_without_spill is None:
+            return "give a larger --memory-budget"
+        return "leave --spill out, which recomputes at a factor of {:.2f}".format(self.factor_without_spill)
+
 
 class Request(NamedTuple):
     """One training run, completely resolved. Times are in seconds, sizes in samples, unless the name says otherwise."""

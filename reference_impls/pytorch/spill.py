@@ -108,8 +108,7 @@ class SpillFile:
             raise ContractError(self._sentence(error)) from error
 
     def _sentence(self, error: OSError) -> str:
-        folder, factor = self._planned.spill_folder, self._planned.factor_without_spill
-        without = "give a larger --memory-budget" if factor is None else "leave --spill out, which recomputes at a factor of {:.2f}".format(factor)
+        folder, without = self._planned.spill_folder, self._planned.instead_of_spilling
         if error.errno not in FULL:
             return "activations cannot be kept in {} ({}); name another folder with --spill, or {}.".format(folder, error.strerror, without)
         full = "the disk of {} is full: a step writes {:.3g} MB of activations there; free that much, name a folder on a larger disk with --spill, "

@@ -15,8 +15,7 @@ def refuse_spill_folder(planned: Recomputation | None) -> None:
     """Raise SuiteError for a folder that activations cannot be kept in, with the nearest thing that works."""
     if planned is None or planned.spill_folder is None:
         return
-    folder, factor = Path(planned.spill_folder), planned.factor_without_spill
-    without = "give a larger --memory-budget" if factor is None else f"leave --spill out, which recomputes at a factor of {factor:.2f}"
+    folder, without = Path(planned.spill_folder), planned.instead_of_spilling
     if not folder.is_dir():
         raise SuiteError(f"There is no folder {folder} for activations; make it, name another one with --spill, or {without}.")
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -11,14 +11,13 @@ CARD_BYTES_PER_S = 10_000_000
 DISK_BYTES_PER_S = 1_000_000_000
 """An NVMe disk at two lanes of PCIe 3.0, about half of what they carry: an assumption."""
 
+SLOTS = 10_000
+"""Discrete sizes of memory: each block's is rounded up to one."""
+
 
 def storage_s(spilled_bytes: int, bytes_per_s: float) -> float:
     """Least seconds of a step that storage takes, reading as fast as writing."""
     return 2 * spilled_bytes / bytes_per_s
-
-
-SLOTS = 10_000
-"""Discrete sizes of memory: each block's is rounded up to one."""
 
 
 def spilled(blocks: Chain, budget_bytes: int) -> Planned | None:

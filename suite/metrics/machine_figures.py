@@ -57,7 +57,7 @@ GAUGES: Mapping[str, Gauge] = {
     "memory_used_max_bytes": Gauge("B", "max", (("memory", "used"),)),
     "swap_used_max_bytes": Gauge("B", "max", (("memory", "swap_used"),)),
 }
-OF_GPU = Gauge("B", "max", (("nvml", "gpu*.memory_used"),))
+OF_GPU = ("nvml", "gpu*.memory_used")
 GPU_METHOD = "highest reading of the memory that all programs have on the busiest GPU"
 ONE_PROCESS = Gauge("B", "max", (("memory", "largest_process_peak_rss"),))
 PROPORTIONAL = Gauge("B", "max", (("memory", "process_tree_pss"),))
@@ -79,8 +79,9 @@ def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figu
         reason = "the run was not finished" if window is None else f"the page cache was not read within {MAX_DISTANCE_S:g} s of this moment"
         figures[name] = unknown("ratio", READINGS, reason) if value is None else Figure(value, "ratio", READINGS, 1)
     figures["peak_memory_bytes"] = _peak_memory(channels, window)
-    if any(fnmatch.fnmatchcase(channel.name, "gpu*.memory_used") for channel in channels.of("nvml")):
-        figures["gpu_memory_max_bytes"] = replace(_gauge_figure(channels, window, OF_GPU), method=GPU_METHOD)
+    source, pattern = OF_GPU
+    if any(fnmatch.fnmatchcase(channel.name, pattern) for channel in channels.of(source)):
+        figures["gpu_memory_max_bytes"] = replace(_gauge_figure(channels, window, Gauge("B", "max", (OF_GPU,))), method=GPU_METHOD)
     return {**figures, **load_figures(channels, window), **_disturbance_figures(channels, window)}
 
 
