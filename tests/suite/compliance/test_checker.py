@@ -8,8 +8,11 @@ import pytest
 
 from reference_impls import contract
 from suite.compliance.checker import check_bundle, find_bundles
-from suite.compliance.faults.fault import save_after
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.faults.fault import in_turn, save_after
 from suite.compliance.faults.load_edits import crowd
+from suite.compliance.faults.log_edits import set_everywhere
+from suite.compliance.faults.reading_edits import scale_readings
 from suite.compliance.registry import find_rule
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
@@ -105,3 +108,11 @@ def test_a_run_among_many_programs_is_slow_and_honest(good_bundle: Path) -> None
     found = {finding.rule for finding in check_bundle(good_bundle).findings}
     assert "foreign-load" in found
     assert "cpu-busy" not in found
+
+
+@pytest.mark.parametrize(("framework", "is_possible"), (("lenet-in-c", True), ("pytorch", False)))
+def test_a_program_without_an_interpreter_may_take_three_megabytes(framework: str, is_possible: bool, good_bundle: Path) -> None:
+    """As read of a LeNet-5 in C on a busy machine: its data were hardly in memory yet."""
+    in_use = EditableBundle(good_bundle).readings.query("channel == 'process_tree_rss'")["value"].max()
+    save_after(in_turn(scale_readings("memory", "process_tree_rss", 3.2e6 / in_use), set_everywhere("framework", framework)))(good_bundle)
+    assert any(finding.rule == "memory-fits" for finding in check_bundle(good_bundle).findings) is not is_possible
