@@ -27,9 +27,11 @@ RING_VARIABLE, RING_MIN_NODES, RING_MIN_BYTES = "MPICH_IALLREDUCE_INTRA_ALGORITH
 _LAUNCHER = re.compile(
     r"\s*$|=+|\[(mpiexec|proxy:\d+|prterun)[-@]|YOUR APPLICATION TERMINATED|This typically refers to a problem|Please see the FAQ page"
     r"|srun: |slurmstepd(-\S+)?: "
+    r"|\[[^\]\s]+\] \d[\d,]*\s*$"
+    r"|Connection to \S+ closed by remote host|Read from remote host "
     r"|[Aa]bort\(\d+\)|application called MPI_Abort|Abnormal termination|-----+$|\[[^]]*\] (\d+ more process|Set MCA parameter)"
 )
-"""Lines that the launchers themselves print when a job fails."""
+"""Lines that the launchers themselves, and their ssh, print when a job fails."""
 
 _FAILED_RANK = re.compile(r"(?:mpirun|prterun) noticed that process rank (\d+) with PID \d+ on node (\S+) exited(?:\s+on\s+signal (\d+))?")
 """Open MPI's sentence about the process that failed first; it may be broken into two lines."""
@@ -44,6 +46,8 @@ _REFUSED = re.compile(
     r"(?P<said>ssh: (?:Could not resolve hostname|connect to host) (?P<host>[^\s:]+).*|(?:\S+@)?(?P<refusing>[^\s:@]+): Permission denied.*)"
 )
 """What ssh prints about a host that it cannot connect to."""
+_CLOSED = re.compile(r"Connection to (\S+) closed by remote host|Read from remote host (\S+): Connection reset by peer")
+"""What ssh prints when the other end's server was ended, as by a shutdown."""
 
 
 class Flavour(str, enum.Enum):
@@ -144,6 +148,12 @@ def refused_host(lines: Sequence[str]) -> RefusedHost | None:
     """The first host that ssh could not connect to; None when it reports none."""
     found = next(filter(None, map(_REFUSED.match, lines)), None)
     return None if found is None else RefusedHost(found["host"] or found["refusing"], found["said"].strip()[:200])
+
+
+def closed_host(lines: Sequence[str]) -> str | None:
+    """The first host that closed an SSH connection before the command there had ended; None when none did."""
+    found = next(filter(None, map(_CLOSED.match, lines)), None)
+    return None if found is None else found[1] or found[2]
 
 
 def is_rank_error(line: str) -> bool:
