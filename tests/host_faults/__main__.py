@@ -4,6 +4,7 @@
 table. A seed's moments that are in the table are not tried again, so the same command goes on where it stopped; to begin anew, remove a fault's row.
 """
 
+import fcntl
 import os
 import platform
 import random
@@ -83,7 +84,7 @@ def main(words: Sequence[str]) -> int:
         for moment in moments(fault, seed):
             outcome = tried(fault, moment)
             outcomes.append(outcome)
-            print(row(outcome), flush=True)
+            print(f"load {os.getloadavg()[0]:.0f}: {row(outcome)}", flush=True)
             write_document(outcome, seed)
     bad = [outcome for outcome in outcomes if outcome.is_silent or outcome.left]
     print(f"{len(outcomes)} tries in {time.monotonic() - began_s:.0f} s, {len(bad)} silent or with a process left")
@@ -255,22 +256,30 @@ def without_numbers(text: str) -> str:
 
 
 def write_document(outcome: Outcome, seed: int) -> None:
-    """Add the try to its fault's row in the document's table."""
-    text = DOCUMENT.read_text(encoding="utf-8")
-    rows = rows_of(text)
-    rows[outcome.fault.name] = added(rows.get(outcome.fault.name), outcome)
-    ordered = [rows[fault.name] for fault in FAULTS if fault.name in rows]
-    tries, date = sum(len(cells(line)[MOMENT].split(BETWEEN)) for line in ordered), datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    """Add the try to its fault's row in the document's table; another campaign may do so at the same time."""
+    with DOCUMENT.open("r+", encoding="utf-8") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        text = stream.read()
+        before, _, rest = text.partition(BEGIN)
+        rows = rows_of(text)
+        rows[outcome.fault.name] = added(rows.get(outcome.fault.name), outcome)
+        stream.seek(0)
+        stream.write(before + BEGIN + table([rows[fault.name] for fault in FAULTS if fault.name in rows], seed) + END + rest.partition(END)[2])
+        stream.truncate()
+
+
+def table(rows: Sequence[str], seed: int) -> str:
+    """The table, and above it what it was measured on."""
+    tries, date = sum(len(cells(line)[MOMENT].split(BETWEEN)) for line in rows), datetime.now(timezone.utc).strftime("%Y-%m-%d")
     lines = [
-        f"The last rows with the seed {seed} on {date}: {len(ordered)} faults, {tries} tries, two hosts on a virtual machine with {os.cpu_count()} "
-        f"cores ({platform.machine()}), load {os.getloadavg()[0]:.0f}.",
+        f"{len(rows)} faults, {tries} tries on two hosts on a virtual machine with {os.cpu_count()} cores ({platform.machine()}), the last one with "
+        f"the seed {seed} on {date} at a load of {os.getloadavg()[0]:.0f}.",
         "",
         "| fault | moment | s | exit code | sentence | remained |",
         "|---|---|---|---|---|---|",
-        *ordered,
+        *rows,
     ]
-    before, _, rest = text.partition(BEGIN)
-    DOCUMENT.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + rest.partition(END)[2], encoding="utf-8")
+    return "\n".join(lines) + "\n"
 
 
 def rows_of(text: str) -> dict[str, str]:
