@@ -50,11 +50,10 @@ def _exited(exited: Heartbeat, number: int | None, report: ExitReport, kills: in
     """The rank that ended first, and its signal ``number``, or the last line of output."""
     who = f"rank {exited.rank} on node {exited.node}"
     if number is None:
-        return f"{who} exited before the others: {report.last_line if report.is_ranks_own else 'no rank wrote any output'}"
+        return f"{who} exited before the others: {report.last_line if report.is_ranks_own else 'no rank said why'}"
     if number == signal.SIGKILL and kills:
         return f"{who} was ended by {signal_name(number)} for lack of memory: processes that the kernel of that node killed for it: {kills}"
-    said = f"; its last output: {report.last_line}" if number == signal.SIGABRT and report.is_ranks_own else ""
-    return f"{who} was ended by {describe_signal(number)}{said}"
+    return f"{who} was ended by {describe_signal(number)}{report.said_before(number)}"
 
 
 def _left(exited: Heartbeat, host: str) -> str:

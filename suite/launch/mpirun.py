@@ -42,6 +42,8 @@ _EXIT_STATUSES = re.compile(r"^\[mpiexec@[^\]]*\] Exit codes: ((?:\[[^\]]+\] [\d
 _FAILED_TASK = re.compile(r"^srun: error: (\S+): tasks? (\d+)[\d,-]*: (.+)$", re.MULTILINE)
 """srun's line about tasks that failed on a host, in the order in which they did."""
 _SIGNALS = {signal.strsignal(number): number for number in signal.valid_signals()}
+_WARNING = re.compile(r"^\S.*:\d+: \w*Warning: .*\n((\S.*\n){0,3}  .*\n)?", re.MULTILINE)
+"""A Python warning, and its line of source, which is indented."""
 _REFUSED = re.compile(
     r"(?P<said>ssh: (?:Could not resolve hostname|connect to host) (?P<host>[^\s:]+).*|(?:\S+@)?(?P<refusing>[^\s:@]+): Permission denied.*)"
 )
@@ -99,7 +101,7 @@ def find_mpirun(interpreter: Path) -> Mpirun:
 
 def last_output_line(lines: Sequence[str]) -> str | None:
     """The line of a job's output that says why it ended: the first error reported by a rank, else a rank's last line, else the launcher's."""
-    output = rank_output(lines) or [line for line in lines if re.search(r"\w", line)]
+    output = rank_output(lines) or [line for line in _without_warnings(lines) if re.search(r"\w", line)]
     return next(filter(is_rank_error, output), output[-1]).strip()[:MAX_SENTENCE_LENGTH] if output else None
 
 
@@ -162,14 +164,19 @@ def is_rank_error(line: str) -> bool:
 
 
 def rank_output(lines: Sequence[str]) -> list[str]:
-    """The lines that ranks wrote, without the launcher's, which Open MPI puts between two lines of dashes."""
+    """The lines that ranks wrote, without warnings and the launcher's, which Open MPI puts between two lines of dashes."""
     output, quoted = [], False
     for line in lines:
         is_rule = re.fullmatch(r"-{70,}", line.strip()) is not None
         quoted = quoted != is_rule
         if not quoted and not _LAUNCHER.match(line):
             output.append(line)
-    return output
+    return _without_warnings(output)
+
+
+def _without_warnings(lines: Sequence[str]) -> list[str]:
+    """The lines without Python's warnings, which are never the cause of an end."""
+    return _WARNING.sub("", "".join(f"{line}\n" for line in lines)).splitlines()
 
 
 def mpirun_command(mpirun: Mpirun, placement: Placement, program: Sequence[str], variables: Mapping[str, str], directory: Path) -> list[str]:

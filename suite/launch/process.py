@@ -51,8 +51,11 @@ class ExitReport:
         """Exit code or signal, and the last output line where it may say why."""
         if self.exit_code >= 0:
             return f"ended with exit code {self.exit_code}: {self.last_line}"
-        said = f"; its last output: {self.last_line}" if self.exit_code == -signal.SIGABRT else ""
-        return f"was ended by {describe_signal(-self.exit_code)}{said}"
+        return f"was ended by {describe_signal(-self.exit_code)}{self.said_before(-self.exit_code)}"
+
+    def said_before(self, number: int) -> str:
+        """The last output line where this signal ended the job's first process and it says why, to be added to the sentence; else empty."""
+        return f"; its last output: {self.last_line}" if number == signal.SIGABRT and self.is_ranks_own else ""
 
 
 def signal_name(number: int) -> str:

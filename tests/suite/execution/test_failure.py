@@ -13,7 +13,8 @@ from suite.launch.process import exit_report
 from tests.suite.execution.test_heartbeat import line
 
 WARNS = [
-    "reference_impls/pytorch/implementation.py:157: UserWarning: Converting a tensor with requires_grad=True to a scalar",
+    "/suite/reference_impls/pytorch/implementation.py:149: UserWarning: Converting a tensor with requires_grad=True to a scalar may lead",
+    "Consider using tensor.detach() first. (Triggered internally at /pytorch/torch/csrc/autograd/generated/python_variable_methods.cpp:822.)",
     "  return StepResult(float(loss), communication_s)",
 ]
 """What PyTorch writes in the first step of every run."""
@@ -60,6 +61,11 @@ def test_before_it_aborts_a_library_writes_why(monitor: HeartbeatMonitor) -> Non
     why = ["terminate called after throwing an instance of 'std::bad_alloc'", "  what():  std::bad_alloc"]
     said = cause(monitor, *WARNS, *why, status=6)
     assert "was ended by signal 6 (SIGABRT), a library ended the program; its last output: what():  std::bad_alloc" in said
+
+
+@pytest.mark.parametrize(("status", "expected"), [(6, "a library ended the program"), (256, "exited before the others: no rank said why")])
+def test_a_warning_is_not_a_cause(monitor: HeartbeatMonitor, status: int, expected: str) -> None:
+    assert cause(monitor, *WARNS, *WARNS, status=status).endswith(expected)
 
 
 def test_a_rank_that_the_kernel_killed_for_memory_is_that_alone(monitor: HeartbeatMonitor) -> None:
