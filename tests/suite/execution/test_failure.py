@@ -13,9 +13,10 @@ from suite.launch.process import exit_report
 from tests.suite.execution.test_heartbeat import line
 
 WARNS = [
-    "/suite/reference_impls/pytorch/implementation.py:169: UserWarning: Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
-    "behavior.",
-    "Consider using tensor.detach() first. (Triggered internally at /__w/pytorch/pytorch/torch/csrc/autograd/generated/python_variable_methods.cpp:822.)",
+    "/suite/reference_impls/pytorch/implementation.py:169: UserWarning: Converting a tensor with requires_grad=True to a scalar may lead to "
+    "unexpected behavior.",
+    "Consider using tensor.detach() first. (Triggered internally at /__w/pytorch/pytorch/torch/csrc/autograd/generated/python_variable_methods"
+    ".cpp:822.)",
     "  return value.detach() if self._is_deferred else float(value)",
 ]
 """What PyTorch 2.13 wrote in the first step of a run."""
