@@ -251,8 +251,8 @@ def cells(line: str) -> list[str]:
 
 
 def without_numbers(text: str) -> str:
-    """A sentence without the numbers of processes and epochs."""
-    return re.sub(r"(process|epoch|for) \d+", r"\1", text)
+    """A sentence without the numbers of processes and seconds, and the last epoch."""
+    return re.sub(r"(process|for) \d+|no epoch was finished|the last finished epoch is epoch \d+", "", text)
 
 
 def write_document(outcome: Outcome, seed: int) -> None:

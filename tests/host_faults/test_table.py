@@ -40,9 +40,11 @@ def test_a_fault_has_three_moments_and_each_is_tried_once(document: Path) -> Non
 
 def test_tries_stand_one_after_the_other_and_sentences_where_they_differ(document: Path) -> None:
     chosen = moments(STOPPED, 7)
-    outcomes = [tried(chosen[0], "no epoch", 0), tried(chosen[1], "the last is epoch 1", 1, left=1), tried(chosen[2], "the last is epoch 9", 9)]
-    for outcome in outcomes:
-        write_document(outcome, 7)
+    stopped, cut = "rank 1 was stopped; ", "no heartbeat for 10 s; "
+    write_document(tried(chosen[0], stopped + "no epoch was finished", 0), 7)
+    write_document(tried(chosen[1], stopped + "the last finished epoch is epoch 1", 1, left=1), 7)
+    write_document(tried(chosen[2], cut + "the last finished epoch is epoch 9", 9), 7)
     when = "; ".join(map(said, chosen))
     line = rows_of(document.read_text())["rank 1 stopped"]
-    assert line == f"| rank 1 stopped | {when} | 1.5; 1.5; 1.5 | 2 | no epoch **or** the last is epoch 1 | 0 epochs; 1 epoch, 1 process; 9 epochs |"
+    sentences = f"{stopped}no epoch was finished **or** {cut}the last finished epoch is epoch 9"
+    assert line == f"| rank 1 stopped | {when} | 1.5; 1.5; 1.5 | 2 | {sentences} | 0 epochs; 1 epoch, 1 process; 9 epochs |"
