@@ -6,14 +6,14 @@ of the intervals should hold 1.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from benchmarks.harness_cost import epoch_time_s
-from benchmarks.runner.benchmark import Benchmark, Ratio, Skipped, alternating, ratio_of
+from benchmarks.runner.benchmark import MIN_PAIRS_FOR_INTERVAL, Benchmark, Ratio, Skipped, alternating, ratio_of
 from benchmarks.runner.child import output_of, usage_of
 from benchmarks.runner.command_line import run_alone
 from benchmarks.runner.needs import framework_environment
@@ -40,7 +40,7 @@ class Settings:
     """What the command line can change."""
 
     framework: Annotated[str, "framework of the implementation"] = "pytorch"
-    isolation: Annotated[str, "what is compared with none"] = "namespace"
+    isolation: Annotated[str, "what is compared with none; several with commas"] = "namespace"
     data: Annotated[str | None, "a data set's name or folder (default: generated)"] = None
     samples: Annotated[int, "generated training samples"] = 6000
     epochs: Annotated[int, "epochs of a run"] = 4
@@ -50,36 +50,49 @@ class Settings:
 
 def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
     """A ratio for each figure, of each comparison."""
-    kinds = [kind.value for kind in Isolation if kind is not Isolation.NONE]
-    if settings.isolation not in kinds:
-        raise SuiteError(f"--isolation {settings.isolation!r} is not compared with none; choose {', '.join(kinds[:-1])} or {kinds[-1]}.")
-    if settings.pairs < 1:
-        raise SuiteError(f"--pairs {settings.pairs} measures nothing; 6 or more give a 95 % interval.")
-    try:
-        refuse_isolation(Isolation(settings.isolation))
-    except SuiteError as error:
-        yield Skipped(settings.isolation, str(error))
-        return
+    isolations = yield from _possible(settings)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         data = settings.data or str(generated_data("mnist", settings.samples, folder / "home"))
-        yield from _compare(settings, data, folder / "isolated", settings.isolation, settings.isolation)
+        if isolations:
+            yield from _compare(settings, data, folder / "isolated", isolations)
         for number in range(settings.null_tests):
             yield from _null_test(settings, data, folder / f"null-{number}", number + 1)
 
 
-def _compare(settings: Settings, data: str, folder: Path, isolation: str, name: str) -> Iterator[Ratio | Skipped]:
-    pairs = []
-    for pair in range(settings.pairs):
-        sides = alternating(pair, (0, isolation), (1, BARE))
-        found = {side: _run(settings, data, folder / f"{pair}-{side}", kind) for side, kind in sides}
-        pairs.append((found[0], found[1]))
-    for figure in (*FIGURES, START_UP):
-        both = [(one[figure], other[figure]) for one, other in pairs]
-        known = [(one.value, other.value) for one, other in both if one.value is not None and other.value is not None]
-        title, unit = FIGURES.get(figure, (START_UP, "s"))
-        subject = f"{title}, {settings.framework}"
-        yield ratio_of(subject, name, BARE, known, unit) if known else Skipped(subject, both[0][0].reason or both[0][1].reason or "unknown")
+def _possible(settings: Settings) -> Generator[Skipped, None, list[str]]:
+    """The kinds that this machine and user can start; the others are skipped."""
+    kinds = [kind.value for kind in Isolation if kind is not Isolation.NONE]
+    asked = settings.isolation.split(",")
+    unknown = next((kind for kind in asked if kind not in kinds), None)
+    if unknown is not None:
+        raise SuiteError(f"--isolation {unknown!r} is not compared with none; choose {', '.join(kinds[:-1])} or {kinds[-1]}, several with commas.")
+    if settings.pairs < 1:
+        raise SuiteError(f"--pairs {settings.pairs} measures nothing; {MIN_PAIRS_FOR_INTERVAL} or more give a 95 % interval.")
+    possible = []
+    for kind in asked:
+        try:
+            refuse_isolation(Isolation(kind))
+            possible.append(kind)
+        except SuiteError as error:
+            yield Skipped(kind, str(error))
+    return possible
+
+
+def _compare(settings: Settings, data: str, folder: Path, isolations: Sequence[str]) -> Iterator[Ratio | Skipped]:
+    """Each kind over bare runs of the same rounds; a round starts with another kind than the one before."""
+    kinds, rounds = [BARE, *isolations], []
+    for number in range(settings.pairs):
+        first = number % len(kinds)
+        rounds.append({kind: _run(settings, data, folder / f"{number}-{kind}", kind) for kind in kinds[first:] + kinds[:first]})
+    for isolation in isolations:
+        for figure in (*FIGURES, START_UP):
+            both = [(found[isolation][figure], found[BARE][figure]) for found in rounds]
+            known = [(one.value, other.value) for one, other in both if one.value is not None and other.value is not None]
+            title, unit = FIGURES.get(figure, (START_UP, "s"))
+            subject = f"{title}, {settings.framework}"
+            reason = both[0][0].reason or both[0][1].reason or "unknown"
+            yield ratio_of(subject, isolation, BARE, known, unit) if known else Skipped(f"{subject}, {isolation}", reason)
 
 
 def _null_test(settings: Settings, data: str, folder: Path, number: int) -> Iterator[Ratio]:
