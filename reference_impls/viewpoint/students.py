@@ -29,5 +29,6 @@ def refuse_student(request: Request, build: Callable[..., Any], student: str, te
     if found is None:
         return
     fitting = [name for name in models if flaw(name) is None]
-    instead = "choose --student " + " or ".join(fitting) if fitting else "no smaller model for them is there, choose another teacher or --framework"
+    nothing = "{} has no smaller model for the teacher's pictures, choose another --framework or teacher".format(request.framework)
+    instead = "choose --student " + " or ".join(fitting) if fitting else nothing
     raise ContractError("{}; {}.".format(found, instead))

@@ -122,6 +122,11 @@ def test_a_student_that_cannot_be_is_one_sentence(values: dict[str, object], sai
     assert list(Path(task.output).iterdir()) == [] and not Path(task.frames_folder).exists()
 
 
+def test_the_smallest_model_has_no_student(make: Make, request_of_teacher: contract.Request) -> None:
+    with pytest.raises(contract.ContractError, match="pytorch has no smaller model for the teacher's pictures, choose another --framework or teacher"):
+        teach(request_of_teacher._replace(model="odd"), build, make())
+
+
 def test_a_teacher_that_is_sure_of_nothing_has_no_student(make: Make, request_of_teacher: contract.Request) -> None:
     task = make(sure=1.0 - 1e-12)
     teach(request_of_teacher, build, task)
