@@ -241,7 +241,7 @@ def _typed(word: str, kind: Any, name: str) -> Any:
     try:
         return kind(word)
     except ValueError:
-        raise SuiteError(f"--vary {name}: {word!r} is not a {'whole ' if kind is int else ''}number.") from None
+        raise SuiteError(f"--vary {name}: {word!r} is not a {'whole ' if kind is int else ''}number; write digits only, without a unit.") from None
 
 
 def matrix_of_study(study: StudyDefinition) -> MatrixDefinition:

@@ -93,6 +93,19 @@ MISTAKES: tuple[tuple[str, str, int], ...] = (
     ("suite memory study --networks resnet19", "choose of resnet18", 2),
     ("suite run --division open --workload lenet --memory-budget 100MB --dry-run", "use --memory-budget", 2),
     ("suite run --division open --workload lenet --framework chainer --memory-budget 1GB --dry-run", "use --framework pytorch", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --isolation vm", "'namespace', 'podman'", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --isolation docker", "--isolation namespace needs no engine", 2),
+    ("suite sweep --workload lenet --framework fake --data digits --vary memory_mb=2GB", "without a unit", 2),
+    ("suite sweep --workload lenet --framework fake --data digits --vary memory_mb=1", "name 4 million bytes", 2),
+    ("suite sweep --workload lenet --framework fake --data digits --vary neighbours=0,-1", "name 0 to 64", 2),
+    ("suite env create pytorch=2.9.1", "as pytorch==2.9.1", 2),
+    ("suite viewpoint", "Missing argument 'run'", 2),
+    ("suite viewpoint nowhere", "nowhere does not exist", 2),
+    ("suite viewpoint empty", "train one with `suite run", 2),
+    ("suite viewpoint empty --views 0..60", "with commas", 2),
+    ("suite viewpoint empty --sure 90", "0.95 is one", 2),
+    ("suite viewpoint empty --storage lots", "write a number and a unit", 2),
+    ("suite viewpoint empty --seed 5000000000", "less than or equal to 4294967295", 2),
 )
 """What was typed, words that must be said, and the exit code."""
 
