@@ -29,10 +29,10 @@ def test_a_law_is_faster_and_takes_more_power_at_the_highest_clocks(path: Path) 
     assert law.power_w[-1] > 1.5 * law.power_w[0]
 
 
-def test_there_are_eight_laws_two_held_out_and_four_of_an_outsider() -> None:
-    assert len(LAWS) >= 14
+def test_laws_of_an_outsider_of_published_shapes_and_of_measured_boards_are_there() -> None:
+    assert len(LAWS) >= 18
     assert sum(path.stem.startswith("held_out_") for path in LAWS) == 2
-    assert sum(path.stem.startswith("outsider_") for path in LAWS) == 4
+    assert [sum(path.stem.startswith(kind) for path in LAWS) for kind in ("outsider_", "published_", "measured_")] == [4, 2, 2]
 
 
 def test_random_laws_are_positive_differ_and_are_the_same_again() -> None:
