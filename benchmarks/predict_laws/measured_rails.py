@@ -7,6 +7,8 @@ notebook roofline_batch_size_expt: 18.0, 19.8, 28.1, 54.0, 102.1 ms, which (laun
 POMACS 2022, 5.6.5 and 5.6.6). Clocks are shares of the board's highest ones; the rails are scaled to an AGX Xavier's 30 W.
 """
 
+import itertools
+
 MINI_BATCHES, SAMPLES = 300, 16
 LAUNCH_S, MEMORY_S, ARITHMETIC_S, DECODE_S = 0.0541, 0.0048, 0.0030, 0.0095
 GPU_RAIL_W = ((0.0, 1.8), (420.75, 5.2), (624.75, 7.6), (828.75, 18.4), (1300.5, 40.4))
@@ -17,7 +19,7 @@ SCALE = 0.45
 def _between(points, share):
     """The value at this share of the highest clock, on straight lines between the points."""
     clock = share * points[-1][0]
-    for (low, low_w), (high, high_w) in zip(points, points[1:], strict=False):
+    for (low, low_w), (high, high_w) in itertools.pairwise(points):
         if clock <= high:
             return low_w + (high_w - low_w) * (clock - low) / (high - low)
     return points[-1][1]
@@ -48,7 +50,7 @@ def time_s(mode):
 
 def power_w(mode):
     cpu, gpu, emc = _shares(mode)
-    launch, work, load = _parts(mode)
+    _, work, load = _parts(mode)
     step, cores = _step_s(mode), mode["cores"]
     cores_busy = min(cores, 1 + 4 * load / step * min(1.0, (cores - 1) / 4)) / cores
     gpu_w = _between(GPU_RAIL_W, gpu) * (0.3 + 0.7 * work / step)
