@@ -2,10 +2,10 @@
 
     python -m benchmarks.predict_widths --first 101 --laws 300
 
-Split conformal prediction over laws: each random law of `benchmarks/predict_family.py` is profiled and predicted as `benchmarks.predict_modes` judges,
-in all modes of the board. Of every mode that was not profiled the factor is taken by which its interval had to be wider to reach the true value;
-the widths are the 90 % quantile of these. The interval of a mode of a further law of this family then holds with 90 %, on average over laws and modes.
-Prints the factors, and by which of them single laws differ.
+Split conformal prediction over laws: each random law of `benchmarks/predict_family.py` is profiled and predicted as `benchmarks.predict_modes`
+judges, in all modes of the board. Of every mode that was not profiled the factor is taken by which its interval had to be wider to reach the true
+value; the widths are the 90 % quantile of these. The interval of a mode of a further law of this family then holds with 90 %, on average over laws
+and modes. Prints the widths, and how far those of single laws differ.
 """
 
 import argparse
@@ -25,7 +25,9 @@ Array = Any  # of float64
 
 def main() -> None:
     """Print the widths that the laws ask for."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.predict_widths", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.predict_widths", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--first", type=int, default=101, help="number of the first law; others judge (--family of predict_modes begins at 1)")
     parser.add_argument("--laws", type=int, default=300)
     arguments = parser.parse_args()
