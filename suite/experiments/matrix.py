@@ -26,7 +26,7 @@ from suite.files.redaction import Redactor
 from suite.files.toml_file import from_plain, read_table
 from suite.launch.isolation import Isolation
 from suite.machine.modes.wanted import WantedMode
-from suite.metrics.matrix import MatrixPlan, MatrixPointPlan, Setting
+from suite.metrics.matrix import MatrixPlan, MatrixPointPlan, Setting, words_of
 from suite.metrics.study import folder_name
 
 MAX_RUNS = 100_000
@@ -297,7 +297,7 @@ def plan_matrix(definition: MatrixDefinition, options: RunOptions, hosts: tuple[
     )
     first = runs[0].options
     plan = MatrixPlan(
-        title=definition.title or f"Matrix of {' x '.join(variables).replace('_', ' ')}"[:MAX_LENGTH],
+        title=definition.title or f"Matrix of {' x '.join(map(words_of, variables))}"[:MAX_LENGTH],
         workload=", ".join(dict.fromkeys(run.options.workload for run in runs)),
         data=choose_data(load_workload(first.workload), first.data).name,
         variables=variables,

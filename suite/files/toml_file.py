@@ -31,7 +31,7 @@ def read_toml(path: Path, kind: type[Kind]) -> Kind:
 def read_table(path: Path) -> dict[str, Any]:
     """The file's content as it is; raises SuiteError for a file that cannot be read, or is not TOML."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return dict(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise SuiteError(f"{path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -80,7 +80,7 @@ def test_a_matrix_has_a_page(made: Path, tmp_path: Path) -> None:
     (study,), broken = find_studies([made])
     assert broken == () and study.title == "Frameworks and batches: LeNet-5" and ("batch size", "16, 32") in study.facts
     page = (build([made], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
-    assert 'id="matrix-throughput"' in page and "framework pytorch, batch_size 16" in page
+    assert 'id="matrix-throughput"' in page and "framework pytorch, batch size 16" in page
 
 
 def test_runs_of_a_study_are_on_its_page_and_their_own(made: Path, frames: Frames, tmp_path: Path) -> None:

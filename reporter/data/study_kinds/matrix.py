@@ -12,7 +12,7 @@ from reporter.data.words import model_title
 from suite.bundle.reader import Bundle
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Measured, measured, ratio
-from suite.metrics.matrix import MATRIX, Matrix, MatrixPoint, analyse_matrix, read_matrix
+from suite.metrics.matrix import MATRIX, Matrix, MatrixPoint, analyse_matrix, read_matrix, unit_of, words_of
 from suite.metrics.summary import read_summary
 
 COMPARED = "time_to_epoch_s"
@@ -25,9 +25,9 @@ def read(record: Path, place: str) -> StudyRecord:
     matrix = read_matrix(record.parent)
     plan = matrix.plan
     recomputed = recompute(record, lambda: analyse_matrix(record.parent, plan).to_dict())
-    labels = {point.name: plain(point.label) for point in plan.points}
+    labels = {point.name: plain(point.words) for point in plan.points}
     values = {name: dict.fromkeys(point.settings[index].value for point in plan.points) for index, name in enumerate(plan.variables)}
-    facts = {"workload": plan.workload, "data": plan.data, **{name: ", ".join(listed) for name, listed in values.items()}}
+    facts = {"workload": plan.workload, "data": plan.data, **{words_of(name): ", ".join(listed) + unit_of(name) for name, listed in values.items()}}
     facts |= {"points": str(len(plan.points)), "runs of each": str(plan.seeds), "order": plan.order}
     rows = [figure_row(labels[point.name], name, figure) for point in matrix.points for name, figure in asdict(point.figures).items()]
     return StudyRecord(
@@ -36,7 +36,7 @@ def read(record: Path, place: str) -> StudyRecord:
         title=f"{plain(plan.title)}: {plain(model_title(plan.workload))}",
         place=place,
         record=record,
-        facts=tuple((plain(name).replace("_", " "), plain(value)) for name, value in facts.items()),
+        facts=tuple((plain(name), plain(value)) for name, value in facts.items()),
         runs=tuple((labels[point.name], plain(run.run_id)) for point in matrix.points for run in point.runs),
         figures=pandas.DataFrame(rows, columns=list(ROWS)),
         notes=tuple(plain(note, 400) for note in (*recomputed["notes"], *_differences(record.parent, matrix))),
@@ -45,7 +45,7 @@ def read(record: Path, place: str) -> StudyRecord:
 
 def _differences(folder: Path, matrix: Matrix) -> Iterator[str]:
     """The time of an epoch at each point over that at the first one, with its interval, where both have two runs or more."""
-    labels = {point.name: point.label for point in matrix.plan.points}
+    labels = {point.name: point.words for point in matrix.plan.points}
     first, *others = matrix.points[: MAX_COMPARED + 1]
     base = _times(folder, first)
     for point in others:
@@ -72,6 +72,8 @@ STUDY_KIND = StudyKind(
     read=read,
     figure_names={
         "step_s": "step",
+        "step_fetch_s": "fetch stall of a step",
+        "step_compute_s": "compute of a step",
         "samples_per_s": "throughput",
         "time_to_epoch_s": "time of an epoch",
         "fetch_stall_s": "fetch stall of an epoch",

@@ -65,7 +65,7 @@ MISTAKES: tuple[tuple[str, str, int], ...] = (
     ("suite sweep --vary framework=fake,pytorhc --workload lenet --data digits", "did you mean 'pytorch'", 2),
     ("suite sweep --file nowhere.toml --workload lenet", "nowhere.toml cannot be read", 2),
     ("suite sweep --vary threads=1 --workload lenet --framework fake --data digits --output twice.txt", "is not a folder", 2),
-    ("suite sweep --vary cpu_quota=9999 --workload lenet --framework fake --data digits", "it limits nothing", 2),
+    ("suite sweep --vary cpu_quota=999 --workload lenet --framework fake --data digits", "it limits nothing", 2),
     ("suite sweep --vary meters=ina3221 --workload lenet --framework fake --data digits", "'ina3221' cannot be read here", 2),
     ("suite sweep --vary batch_size=9999 --workload lenet --framework fake --data digits", "name at most 1438", 2),
     ("suite sweep --vary threads=1 --cool-to -300 --workload lenet", "above 0", 2),
