@@ -9,7 +9,9 @@ import pytest
 from benchmarks.predict_family import random_law
 from benchmarks.predict_laws import FOLDER, load_law
 from benchmarks.predict_modes import Judge, draw, judge_table
+from benchmarks.predict_widths import needed_factors
 from suite.prediction.modes import Axis, grid
+from suite.prediction.samples import intervals
 
 MODES = grid(
     (
@@ -49,6 +51,16 @@ def test_a_draw_has_finite_scores_and_is_the_same_again() -> None:
     assert (first.time_error, first.excess) == (again.time_error, again.excess)
     assert first.time_error < 25
     assert 0 <= first.time_coverage <= 100
+
+
+def test_an_interval_that_is_widened_by_the_factor_it_needs_just_reaches_the_true_value() -> None:
+    logarithms = np.random.default_rng(1).normal([0.0, 1.0, 2.0], [0.1, 0.2, 0.3], (99, 3))
+    true = np.exp([0.3, 0.9, 2.0])
+    factors = needed_factors(logarithms, intervals(logarithms), true)
+    assert (factors > 1).tolist() == [True, False, False]
+    centre = np.mean(logarithms, axis=0)
+    widened = intervals(centre + (logarithms - centre) * factors)
+    assert np.allclose(np.where(true > np.exp(centre), widened.high, widened.low), true)
 
 
 def test_less_noise_is_a_smaller_error() -> None:

@@ -10,6 +10,7 @@ from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row, reco
 from reporter.data.text import plain
 from reporter.data.words import model_title
 from suite.bundle.reader import Bundle
+from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Measured, measured, ratio
 from suite.metrics.matrix import MATRIX, Matrix, MatrixPoint, analyse_matrix, read_matrix, unit_of, words_of
@@ -39,8 +40,17 @@ def read(record: Path, place: str) -> StudyRecord:
         facts=tuple((plain(name), plain(value)) for name, value in facts.items()),
         runs=tuple((labels[point.name], plain(run.run_id)) for point in matrix.points for run in point.runs),
         figures=pandas.DataFrame(rows, columns=list(ROWS)),
-        notes=tuple(plain(note, 400) for note in (*recomputed["notes"], *_differences(record.parent, matrix))),
+        notes=tuple(plain(note, 400) for note in (*recomputed["notes"], *_disturbed(record.parent, matrix), *_differences(record.parent, matrix))),
     )
+
+
+def _disturbed(folder: Path, matrix: Matrix) -> Iterator[str]:
+    """How many runs other programs disturbed: their times are longer than their settings make them."""
+    figures = [read_summary(Bundle(folder / run.folder))["figures"].get("foreign_cpu_share", {}) for point in matrix.points for run in point.runs]
+    known = [float(figure["value"]) for figure in figures if isinstance(figure.get("value"), int | float)]
+    disturbed = sum(value > MAX_FOREIGN_SHARE for value in known)
+    if disturbed:
+        yield f"Other programs took more than {MAX_FOREIGN_SHARE:.0%} of the CPU time in {disturbed} of {len(figures)} runs, up to {max(known):.0%}."
 
 
 def _differences(folder: Path, matrix: Matrix) -> Iterator[str]:
