@@ -91,7 +91,7 @@ def _fastest(found: list[tuple[MatrixPoint, Figure, float]]) -> list[tuple[Matri
 
 def _parts(point: MatrixPoint) -> tuple[float, float, float]:
     figures = point.figures
-    whole, fetch, compute = (figure.value or 0.0 for figure in (figures.step_s, figures.step_fetch_s, figures.step_compute_s))
+    whole, fetch, compute = (figure.value or 0.0 for figure in (figures.step_s, figures.step_fetch_stall_s, figures.step_compute_s))
     return fetch, compute, max(0.0, whole - fetch - compute)
 
 

@@ -94,12 +94,12 @@ class MatrixPlan:
 class MatrixFigures:
     """Figures of one point: means over its runs, with their spreads.
 
-    ``step_fetch_s`` and ``step_compute_s`` are the parts of ``step_s`` that rank 0 waits for a mini-batch and computes; host-to-device copy and
+    ``step_fetch_stall_s`` and ``step_compute_s`` are the parts of ``step_s`` that rank 0 waits for a mini-batch and computes; host-to-device copy and
     communication are the rest. ``mean_power_w`` is a run's energy over its time from start to stop.
     """
 
     step_s: Figure
-    step_fetch_s: Figure
+    step_fetch_stall_s: Figure
     step_compute_s: Figure
     samples_per_s: Figure
     time_to_epoch_s: Figure
@@ -149,7 +149,7 @@ def _figures(bundles: Sequence[Bundle], warm_up_steps: int) -> MatrixFigures:
     means = {name: _mean([summary[name] for summary in summaries], unit) for name, unit in OF_SUMMARY.items()}
     return MatrixFigures(
         step_s=mean_figure([run.step_s for run in times], "s", STEPS, TOO_SHORT),
-        step_fetch_s=mean_figure([run.fetch_s for run in times], "s", STEPS, TOO_SHORT),
+        step_fetch_stall_s=mean_figure([run.fetch_stall_s for run in times], "s", STEPS, TOO_SHORT),
         step_compute_s=mean_figure([run.compute_s for run in times], "s", STEPS, TOO_SHORT),
         samples_per_s=mean_figure([run.samples_per_step / run.step_s for run in times], "samples/s", STEPS, TOO_SHORT),
         mean_power_w=_mean([_power(summary) for summary in summaries], "W"),

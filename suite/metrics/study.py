@@ -126,7 +126,7 @@ class RunTimes:
     samples_per_step: float
     gradient_bytes: int | None
     step_s: float
-    fetch_s: float
+    fetch_stall_s: float
     compute_s: float
     exchange_s: float
     waiting_s: float
@@ -168,7 +168,7 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
         samples_per_step=float(counted.groupby("step")["samples"].sum().mean()),
         gradient_bytes=GRADIENT_BYTES * parameters if isinstance(parameters, int) else None,
         step_s=_mean_step_s(first),
-        fetch_s=float(first["fetch_stall_s"].mean()),
+        fetch_stall_s=float(first["fetch_stall_s"].mean()),
         compute_s=float(first["compute_s"].mean()),
         exchange_s=float(exchange["min"].mean()),
         waiting_s=float((exchange["mean"] - exchange["min"]).mean()),

@@ -91,7 +91,7 @@ def test_settings_are_shown_in_words_and_with_units() -> None:
 
 def test_a_step_by_part_adds_up(made: Path) -> None:
     for point in read_matrix(made).points:
-        step, fetch, compute = (figure.value for figure in (point.figures.step_s, point.figures.step_fetch_s, point.figures.step_compute_s))
+        step, fetch, compute = (figure.value for figure in (point.figures.step_s, point.figures.step_fetch_stall_s, point.figures.step_compute_s))
         assert step is not None and fetch == 0.0 and compute == pytest.approx(step), "these bundles wait for nothing and exchange nothing"
 
 

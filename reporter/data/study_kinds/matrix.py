@@ -82,7 +82,7 @@ STUDY_KIND = StudyKind(
     read=read,
     figure_names={
         "step_s": "step",
-        "step_fetch_s": "fetch stall of a step",
+        "step_fetch_stall_s": "fetch stall of a step",
         "step_compute_s": "compute of a step",
         "samples_per_s": "throughput",
         "time_to_epoch_s": "time of an epoch",
