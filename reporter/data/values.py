@@ -18,7 +18,7 @@ def label(frames: Frames, labels: Mapping[str, str]) -> dict[str, Row]:
 
     def labelled() -> dict[str, Row]:
         rows = list(rows_of(frames.entries))
-        given = make_labels(rows) | labels
+        given = {**make_labels(rows), **labels}
         return {row["entry_id"]: {**row, "label": given[row["entry_id"]]} for row in rows}
 
     return frames.cached("labelled entries", labelled)
