@@ -15,9 +15,8 @@ from suite.cli.options import TrainingOptions
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
-from suite.experiments.matrix import MatrixDefinition, Order, PlannedMatrix, parse_vary, plan_matrix, with_varied
+from suite.experiments.matrix import MatrixDefinition, Order, PlannedMatrix, parse_vary, plan_matrix, read_matrix_file, with_varied
 from suite.experiments.matrix_runs import resolve_matrix, validate
-from suite.files.toml_file import read_toml
 from suite.launch.placement import Placement, read_hosts
 from suite.metrics.figure import Figure
 from suite.metrics.matrix import MATRIX, Matrix
@@ -55,7 +54,7 @@ class MatrixOptions:
         if sum(varied) != 1:
             raise SuiteError("Name a --study (`suite list studies`), or settings to vary (--vary batch_size=16,32), or a --file with a matrix.")
         if self.file is not None:
-            base = read_toml(self.file, MatrixDefinition)
+            base = read_matrix_file(self.file)
         else:
             base = replace(with_varied(study or _DEFAULT, parse_vary(self.vary or ())), division=division, device=training.device)
         typed: dict[str, Any] = {

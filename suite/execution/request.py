@@ -201,6 +201,8 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
     device = resolve_device(options.device)
     choice = choose_data(workload, options.data)
     batch_size = workload.batch_size if options.batch_size is None else options.batch_size
+    if options.batch_size is not None and batch_size > data_set.train_samples:
+        raise SuiteError(f"--batch-size {batch_size} is larger than the data set; name at most {data_set.train_samples}, its training samples.")
     optimizer, accelerator = workload.optimizer, _accelerator(options.accelerator, device.device)
     training = contract.Request(
         contract_version=contract.CONTRACT_VERSION,

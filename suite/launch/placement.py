@@ -38,7 +38,7 @@ class Placement:
 
 
 def read_hosts(path: Path) -> tuple[str, ...]:
-    """The hosts of a file, one per line; text after a name (slots, comments) is ignored. Raises SuiteError naming a line that is invalid."""
+    """The hosts of a file, one per line; settings after a name (slots=4) and comments are ignored. Raises SuiteError naming an invalid line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -47,6 +47,9 @@ def read_hosts(path: Path) -> tuple[str, ...]:
     hosts: list[str] = []
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].split()
+        further = next((word for word in words[1:] if "=" not in word), None)
+        if further is not None:
+            raise SuiteError(f"{path}:{number}: {further[:80]!r} stands after the host name; write one host per line, as in `pi1 slots=4`.")
         if words and not _HOST.fullmatch(words[0]):
             raise SuiteError(f"{path}:{number}: {words[0][:80]!r} is not a host name; write one host per line, as in `pi1 slots=4`.")
         if words:

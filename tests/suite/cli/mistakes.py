@@ -64,6 +64,12 @@ MISTAKES: tuple[tuple[str, str, int], ...] = (
     ("suite sweep --vary batch_size=8,x --workload lenet", "is not a whole number", 2),
     ("suite sweep --vary framework=fake,pytorhc --workload lenet --data digits", "did you mean 'pytorch'", 2),
     ("suite sweep --file nowhere.toml --workload lenet", "nowhere.toml cannot be read", 2),
+    ("suite sweep --vary threads=1 --workload lenet --framework fake --data digits --output twice.txt", "is not a folder", 2),
+    ("suite sweep --vary cpu_quota=999 --workload lenet --framework fake --data digits", "it limits nothing", 2),
+    ("suite sweep --vary meters=ina3221 --workload lenet --framework fake --data digits", "'ina3221' cannot be read here", 2),
+    ("suite sweep --vary batch_size=9999 --workload lenet --framework fake --data digits", "name at most 1438", 2),
+    ("suite sweep --vary threads=1 --cool-to -300 --workload lenet", "above 0", 2),
+    ("suite sweep --vary threads=1 --boards words.txt --workload lenet", "stands after the host name", 2),
     ("suite power set MAXM", "There is no power mode 'MAXM'", 2),
     ("suite power set", "Name a mode or a setting", 2),
     ("suite power set --cores 100000", "this machine has", 2),
@@ -125,11 +131,12 @@ def type_in(command: str) -> tuple[str, int]:
 
 @contextlib.contextmanager
 def a_strangers_folder() -> Iterator[Path]:
-    """An empty home with the digits data set, and a working folder with an empty folder and a hostfile that names a host twice."""
+    """An empty home with the digits data set, and a working folder with an empty folder and hostfiles that are wrong."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "work")
         (place / "empty").mkdir(parents=True)
         (place / "twice.txt").write_text("localhost\nlocalhost\n")
+        (place / "words.txt").write_text("bad host name\n")
         before = Path.cwd()
         with patch.dict(os.environ, {"SUITE_HOME": str(Path(folder, "home"))}):
             os.chdir(place)

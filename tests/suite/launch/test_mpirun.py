@@ -39,7 +39,13 @@ def test_hosts_are_the_first_words_of_lines(hostfile: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("", "names no host"), ("pi1\n-o ProxyCommand=x\n", ":2:"), ("pi1;reboot\n", ":1:"), ("pi1\npi2\npi1:2\n", ":3: pi1 is named twice")],
+    [
+        ("", "names no host"),
+        ("pi1\n-o ProxyCommand=x\n", ":2:"),
+        ("pi1;reboot\n", ":1:"),
+        ("pi1\nbad host name\n", ":2: 'host' stands after the host name"),
+        ("pi1\npi2\npi1:2\n", ":3: pi1 is named twice"),
+    ],
 )
 def test_a_file_without_hosts_or_with_what_is_none_is_refused(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "hosts.txt").write_text(text)
