@@ -3,8 +3,8 @@
     python -m benchmarks.target_scatter train DATA CURVES.json SEED… [--workload lenet --parts 8]
     python -m benchmarks.target_scatter table CURVES.json… [--targets 0.98,0.99 --every 8,4,2,1]
 
-``train`` trains every seed to the workload's target in PyTorch, with the workload's settings, and keeps the accuracy after each of ``parts`` parts of
-every epoch. ``table`` prints when the seeds first reached the target, and lower ones, by the number of parts between evaluations. No time is measured.
+``train`` trains every seed to the workload's target in PyTorch, with the workload's settings, and keeps the accuracy after each of
+``parts`` parts of every epoch. ``table`` prints when the seeds first reached the target, and lower ones, by the number of parts between evaluations. No time is measured.
 """
 
 import argparse
@@ -61,7 +61,9 @@ def crossed(curves: Curves, target: float, every: int) -> list[float | None]:
 
 def table(several: Sequence[Curves], targets: Sequence[float], every: Sequence[int]) -> None:
     """A row for each target and distance of evaluations."""
-    print("| target | evaluations an epoch | seeds that reached it | epochs: mean | least | most | coefficient of variation |\n|---|---|---|---|---|---|---|")
+    print(
+        "| target | evaluations an epoch | seeds that reached it | epochs: mean | least | most | coefficient of variation |\n|---|---|---|---|---|---|---|"
+    )
     for target in targets:
         for parts in every:
             found = [one for curves in several for one in crossed(curves, target, parts)]
@@ -88,7 +90,9 @@ def main() -> None:
     if one.command == "train":
         write_json(one.output, asdict(train(one.data, one.seeds, one.workload, one.parts)))
     else:
-        table([Curves(**read_json(path)) for path in one.curves], [float(word) for word in one.targets.split(",")], list(map(int, one.every.split(","))))
+        table(
+            [Curves(**read_json(path)) for path in one.curves], [float(word) for word in one.targets.split(",")], list(map(int, one.every.split(",")))
+        )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ ends: after the epoch whose last evaluation reaches the target.
 import argparse
 import json
 from itertools import count
-from typing import List
 
 from reference_impls import contract
 from reference_impls.communication import World
@@ -15,7 +14,7 @@ from reference_impls.pytorch.implementation import build
 from reference_impls.updates import learning_rate, steps_per_epoch
 
 
-def correct_predictions(request: contract.Request, parts: int) -> List[int]:
+def correct_predictions(request: contract.Request, parts: int) -> list[int]:
     """Of an evaluation after each of ``parts`` parts of every epoch, as many mini-batches in each as there can be."""
     implementation, pipeline, _ = build(request, World())
     whole, steps, found = steps_per_epoch(request), count(), []

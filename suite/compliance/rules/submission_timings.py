@@ -48,8 +48,8 @@ def _fix(request: Mapping[str, Any]) -> str:
 RULES = (
     SubmissionRule(
         id="submission-split",
-        sentence=f"Beside an entry of a suite's framework in asynchronous timing there is a run in synchronised timing, of {EPOCHS} epochs or more; the "
-        "two may differ in division, --steps and seed.",
+        sentence="Beside an entry of one of the suite's frameworks in asynchronous timing there is a run in synchronised timing, of "
+        f"{EPOCHS} epochs or more; the two may differ in division, --steps and seed.",
         rationale="The score is of asynchronous timing, and only the other one shows how a step divides.",
         check=_split,
         faults=(
