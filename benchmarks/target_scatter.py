@@ -4,7 +4,8 @@
     python -m benchmarks.target_scatter table CURVES.json… [--targets 0.98,0.99 --every 8,4,2,1]
 
 ``train`` trains every seed to the workload's target in PyTorch, with the workload's settings, and keeps the accuracy after each of
-``parts`` parts of every epoch. ``table`` prints when the seeds first reached the target, and lower ones, by the number of parts between evaluations. No time is measured.
+``parts`` parts of every epoch. ``table`` prints when the seeds first reached the target, and lower ones, by the number of parts between
+evaluations. No time is measured.
 """
 
 import argparse
@@ -61,9 +62,8 @@ def crossed(curves: Curves, target: float, every: int) -> list[float | None]:
 
 def table(several: Sequence[Curves], targets: Sequence[float], every: Sequence[int]) -> None:
     """A row for each target and distance of evaluations."""
-    print(
-        "| target | evaluations an epoch | seeds that reached it | epochs: mean | least | most | coefficient of variation |\n|---|---|---|---|---|---|---|"
-    )
+    print("| target | evaluations an epoch | seeds that reached it | epochs: mean | least | most | coefficient of variation |")
+    print("|---|---|---|---|---|---|---|")
     for target in targets:
         for parts in every:
             found = [one for curves in several for one in crossed(curves, target, parts)]
