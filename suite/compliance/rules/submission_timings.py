@@ -36,13 +36,15 @@ def _split(context: SubmissionContext) -> Iterator[Violation]:
 
 
 def _is_long_enough(request: Mapping[str, Any]) -> bool:
-    steps = request.get("steps")
-    return steps is None or steps >= EPOCHS * -(-request["data"]["train_samples"] // request["global_batch_size"])
+    return request.get("steps") is None or request["steps"] >= _least_steps(request)
+
+
+def _least_steps(request: Mapping[str, Any]) -> int:
+    return EPOCHS * int(-(-request["data"]["train_samples"] // request["global_batch_size"]))
 
 
 def _fix(request: Mapping[str, Any]) -> str:
-    steps = EPOCHS * -(-request["data"]["train_samples"] // request["global_batch_size"])
-    return f"package a run with --timing {WAITING} and another --seed as well; --division open --steps {steps} is enough"
+    return f"package a run with --timing {WAITING} and another --seed as well; --division open --steps {_least_steps(request)} is enough"
 
 
 RULES = (
