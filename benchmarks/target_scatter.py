@@ -1,7 +1,7 @@
 """How widely the epochs to a target scatter over seeds, by target and by how often a run evaluates.
 
-    python -m benchmarks.target_scatter train DATA CURVES.json SEED… [--workload lenet --parts 8]
-    python -m benchmarks.target_scatter table CURVES.json… [--targets 0.98,0.99 --every 8,4,2,1]
+    python -m benchmarks.target_scatter train DATA CURVES.json SEED… [--workload lenet --parts 4]
+    python -m benchmarks.target_scatter table CURVES.json… [--targets 0.98,0.99 --every 4,2,1]
 
 ``train`` trains every seed to the workload's target in PyTorch, with the workload's settings, and keeps the accuracy after each of
 ``parts`` parts of every epoch. ``table`` prints when the seeds first reached the target, and lower ones, by the number of parts between
@@ -13,7 +13,7 @@ import json
 import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.runner.child import output_of
@@ -35,10 +35,10 @@ class Curves:
     by_seed: Mapping[str, Sequence[float]]
 
 
-def train(data: str, seeds: Sequence[int], workload: str, parts: int) -> Curves:
-    """One training after another."""
-    by_seed = {}
-    for seed in seeds:
+def train(data: str, output: Path, seeds: Sequence[int], workload: str, parts: int) -> None:
+    """One training after another; each is kept when it has ended, and seeds that are kept are not trained again."""
+    curves = Curves(**read_json(output)) if output.exists() else Curves(workload, parts, {})
+    for seed in (seed for seed in seeds if str(seed) not in curves.by_seed):
         options = RunOptions(Division.OPEN, "auto", workload, REFERENCE, data=data, seed=seed)
         request = api.resolve(options, to_show=True).training
         with tempfile.TemporaryDirectory(prefix="curves-") as folder:
@@ -46,9 +46,10 @@ def train(data: str, seeds: Sequence[int], workload: str, parts: int) -> Curves:
             path.write_text(json.dumps(contract.request_to_dict(request._replace(output_directory=folder))))
             command = [find(load_framework(REFERENCE)).interpreter, "-m", "benchmarks.workers.accuracy_curve", "--request", path, "--parts", parts]
             correct = json.loads(output_of(command, child_environment(request.threads)).splitlines()[-1])
-        by_seed[str(seed)] = [count / request.data.eval_samples for count in correct]
-        print(f"seed {seed}: {by_seed[str(seed)][parts - 1 :: parts]}", flush=True)
-    return Curves(workload, parts, by_seed)
+        accuracies = [count / request.data.eval_samples for count in correct]
+        curves = replace(curves, by_seed={**curves.by_seed, str(seed): accuracies})
+        write_json(output, asdict(curves))
+        print(f"seed {seed}: {accuracies[parts - 1 :: parts]}", flush=True)
 
 
 def crossed(curves: Curves, target: float, every: int) -> list[float | None]:
@@ -82,13 +83,13 @@ def main() -> None:
     training.add_argument("output", type=Path)
     training.add_argument("seeds", type=int, nargs="+")
     training.add_argument("--workload", default="lenet")
-    training.add_argument("--parts", type=int, default=8)
+    training.add_argument("--parts", type=int, default=4)
     printing.add_argument("curves", type=Path, nargs="+")
     printing.add_argument("--targets", default="0.98,0.985,0.99")
-    printing.add_argument("--every", default="8,4,2,1")
+    printing.add_argument("--every", default="4,2,1")
     one = parser.parse_args()
     if one.command == "train":
-        write_json(one.output, asdict(train(one.data, one.seeds, one.workload, one.parts)))
+        train(one.data, one.output, one.seeds, one.workload, one.parts)
     else:
         table(
             [Curves(**read_json(path)) for path in one.curves], [float(word) for word in one.targets.split(",")], list(map(int, one.every.split(",")))
