@@ -100,6 +100,10 @@ EVENTS = (
         times=2,
     ),
     Event(
+        "goodput_bytes_per_s", POINT, OPTIONAL, "rank 0 of several nodes, before init_stop",
+        "what a message to another node carried, bytes a second, of every node; a list",
+    ),
+    Event(
         "admission", POINT, SEVERAL_RANKS, "before init_stop",
         "what the ranks compared: SHA-256 of `sources`, `packages`, `request`, `data` and `weights`, and the `machine`'s identity",
     ),
