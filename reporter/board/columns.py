@@ -153,7 +153,7 @@ OTHER_FIGURES = {
     "cpu_pressure_ratio": "share of the time waiting for a CPU",
     "cpu_utilisation": "CPU utilisation",
     "cpu_utilisation_max": "highest CPU utilisation",
-    "exchange_s": "exchange of gradients, of an update",
+    "exchange_span_s": "exchange of gradients, of an update",
     "wire_limit_s": "least time of an exchange that the links allow",
     "wire_limit_share": "wire's limit over exchange",
     "wire_bytes_per_step": "sent by all nodes in a step",

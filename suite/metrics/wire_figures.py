@@ -24,7 +24,7 @@ def wire_figures(logs: Sequence[Log], wire: object) -> dict[str, Figure]:
     exchange = replace(mean_figure(exchanges, "s", LOG, reason), method=of_all_ranks if exchanges else None)
     shares = [] if limit.value is None else [limit.value / exchange_s for exchange_s in exchanges]
     share = mean_figure(shares, "ratio", LOG, limit.reason or reason)
-    return {"exchange_s": exchange, "wire_limit_s": limit, "wire_limit_share": share}
+    return {"exchange_span_s": exchange, "wire_limit_s": limit, "wire_limit_share": share}
 
 
 def _limit(log: Log, wire: object) -> Figure:

@@ -42,7 +42,7 @@ def test_numbers_of_16_bits_need_half_the_time() -> None:
 
 def test_an_exchange_is_that_of_the_rank_that_waits_the_least_and_the_mean_of_the_epochs() -> None:
     figures = wire_figures([log_of([0.05, 0.02], [100 * MBIT_S] * 2), log_of([0.03, 0.04])], EXACT)
-    assert figures["exchange_s"].value == pytest.approx((0.03 + 0.02) / 2)
+    assert figures["exchange_span_s"].value == pytest.approx((0.03 + 0.02) / 2)
     limit_s = LENET_PARAMETERS * 32 / 100e6
     share = figures["wire_limit_share"]
     assert share.value == pytest.approx((limit_s / 0.03 + limit_s / 0.02) / 2)
@@ -51,13 +51,13 @@ def test_an_exchange_is_that_of_the_rank_that_waits_the_least_and_the_mean_of_th
 
 def test_an_epoch_that_a_rank_did_not_time_is_left_out() -> None:
     figures = wire_figures([log_of([0.05, 0.02], [MBIT_S] * 2), log_of([0.03])], EXACT)
-    assert figures["exchange_s"].value == pytest.approx(0.03)
+    assert figures["exchange_span_s"].value == pytest.approx(0.03)
 
 
 def test_a_frameworks_own_all_reduce_has_a_limit_and_no_time() -> None:
     figures = wire_figures([log_of([], [MBIT_S] * 2, "native"), log_of([], collective="native")], EXACT)
     assert figures["wire_limit_s"].value is not None
-    for name in ("exchange_s", "wire_limit_share"):
+    for name in ("exchange_span_s", "wire_limit_share"):
         assert figures[name].value is None and "within the backward pass" in str(figures[name].reason)
 
 
@@ -68,8 +68,8 @@ def test_links_that_were_not_measured_leave_no_limit(goodputs: Any) -> None:
         assert (figures[name].value, figures[name].reason) == (None, "the ranks did not measure what the nodes' links carry")
 
 
-@pytest.mark.parametrize("exchange_s", [None, -1.0, 0.0, "long", float("inf"), True])
+@pytest.mark.parametrize("exchange_span_s", [None, -1.0, 0.0, "long", float("inf"), True])
 def test_times_that_are_none_leave_no_exchange(exchange_s: Any) -> None:
     figures = wire_figures([log_of([exchange_s], [MBIT_S] * 2)], EXACT)
-    assert (figures["exchange_s"].value, figures["wire_limit_share"].value) == (None, None)
-    assert figures["exchange_s"].reason == "no epoch was finished in which every rank timed its exchanges"
+    assert (figures["exchange_span_s"].value, figures["wire_limit_share"].value) == (None, None)
+    assert figures["exchange_span_s"].reason == "no epoch was finished in which every rank timed its exchanges"
