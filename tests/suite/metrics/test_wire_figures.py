@@ -68,7 +68,7 @@ def test_links_that_were_not_measured_leave_no_limit(goodputs: Any) -> None:
         assert (figures[name].value, figures[name].reason) == (None, "the ranks did not measure what the nodes' links carry")
 
 
-@pytest.mark.parametrize("exchange_span_s", [None, -1.0, 0.0, "long", float("inf"), True])
+@pytest.mark.parametrize("exchange_s", [None, -1.0, 0.0, "long", float("inf"), True])
 def test_times_that_are_none_leave_no_exchange(exchange_s: Any) -> None:
     figures = wire_figures([log_of([exchange_s], [MBIT_S] * 2)], EXACT)
     assert (figures["exchange_span_s"].value, figures["wire_limit_share"].value) == (None, None)
