@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 from reference_impls.communication import MpiWorld, World
 from reference_impls.contract import SECONDS_PER_NS, monotonic_ns
@@ -77,7 +77,7 @@ def goodputs(world: World) -> List[float]:
         return []
     assert isinstance(world, MpiWorld)
     leaders = [rank for rank in range(world.size) if nodes.index(nodes[rank]) == rank]
-    found = None  # type: Optional[float]
+    found = 0.0
     for senders_and_receivers in rounds(leaders):
         for sender, receiver in senders_and_receivers:
             if world.rank == sender:
@@ -93,7 +93,7 @@ def rounds(leaders: List[int]) -> List[List[Tuple[int, int]]]:
     """Who sends to whom in each round: neighbours in pairs, then the other way round; without a neighbour the last one, to the first."""
     pairs = list(zip(leaders[::2], leaders[1::2]))
     alone = [[(leaders[-1], leaders[0])]] if len(leaders) % 2 else []
-    return [pairs, [(second, first) for first, second in pairs]] + alone
+    return [pairs, [(second, first) for first, second in pairs], *alone]
 
 
 def _measure(world: MpiWorld, rank: int, max_bytes: int) -> Dict[str, Any]:
