@@ -268,3 +268,12 @@ def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured
     said = capsys.readouterr().out
     assert "slowest rank       0 on node0: busy 1.000 times as long as the mean of 2" in said
     assert "NOT MEASURED: node1: the node has no readings" in said
+
+
+def test_the_command_shows_the_wires_limit_beside_the_exchange(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    summary = derive(Bundle(path)).to_dict()
+    for name, value in (("exchange_span_s", 0.025), ("wire_limit_s", 0.02), ("wire_limit_share", 0.8)):
+        summary["figures"][name]["value"] = value
+    write_json(path / SUMMARY, summary)
+    show_result(RunResult(path, "finished", None), False)
+    assert "exchange           0.025 s an update; the nodes' links allow 0.02 s, 80% of it" in capsys.readouterr().out
