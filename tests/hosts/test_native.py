@@ -25,10 +25,10 @@ def test_ranks_find_one_another_and_every_gradient_crosses_the_wire(trainer: Tra
 
 @pytest.mark.pytorch
 def test_a_closed_run_may_use_them_and_is_refused_with_another_replica_on_one_rank(trainer: Trainer, tmp_path: Path) -> None:
-    """The digits are no data of the closed division, and what follows from them is all that is wrong with the run."""
+    """The digits are no data of the closed division, and have a target of their own: that is all that is wrong with the run."""
     native = trainer.train("pytorch", tmp_path / "run", "--division", "closed", "--allow-invalid", "--epochs", 2, "--collective", "native")
     before = refused_by(native.path)
-    assert before == {("closed-data", "run.json")}
+    assert before == {(rule, "run.json") for rule in ("closed-data", "closed-length", "no-findings-allowed")}
     digests = dict(native.log(1).all("state_digests")[-1].value, parameter="0" * 64)
     recomputed("another replica", set_of_rank(1, "state_digests", digests, number=-1)).change(native.path)
     assert refused_by(native.path) == before | {("state-digests", log_name(1))}
