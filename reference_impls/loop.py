@@ -15,6 +15,7 @@ from reference_impls.communication import World
 from reference_impls.contract import SECONDS_PER_NS, Implementation, LogWriter, Pipeline, Request, StepRecord, monotonic_ns
 from reference_impls.data_stalls import as_requested
 from reference_impls.definitions import log_facts
+from reference_impls.links import goodputs
 from reference_impls.records import Records
 from reference_impls.state_file import Progress, broadcast_state, state_name, write_state
 from reference_impls.training_state import KINDS, State, digests, shapes, sizes
@@ -127,12 +128,15 @@ def _restore(request: Request, world: World, implementation: Implementation, pat
 
 
 def _log_world(log: LogWriter, world: World) -> None:
-    """Log the nodes of all ranks and their clock offsets; ends with a barrier."""
+    """Log the nodes of all ranks, their clock offsets and what their links carry; ends with a barrier."""
     log.point("ranks", world.size)
     if world.size > 1:
         if world.rank == 0:
             log.point("nodes_of_ranks", node_labels(world.nodes))
         _log_clocks(log, world)
+        carried = goodputs(world)
+        if carried:
+            log.point("goodput_bytes_per_s", carried)
         world.allgather(None)
 
 

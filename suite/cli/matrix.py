@@ -84,7 +84,7 @@ def sweep_matrix(matrix: MatrixOptions, training: TrainingOptions, place: Matrix
         _on_boards(matrix.boards, definition, training, place)
         return
     hosts = training.place(None).hosts
-    placement = Placement(hosts=() if definition.vary.nodes else hosts, ranks_per_node=training.ranks_per_node, agent=training.launch_agent)
+    placement = Placement(hosts=() if definition.vary.nodes else hosts, ranks_per_node=training.ranks_of_node, agent=training.launch_agent)
     planned = plan_matrix(definition, training.run_options(place.division, _first_workload(definition), placement), hosts)
     directory = (place.output or Path("runs") / default_name(planned)).absolute()
     if training.dry_run:
@@ -99,7 +99,7 @@ def _on_boards(file: Path, definition: MatrixDefinition, training: TrainingOptio
     """Spread the matrix over the boards of a file, and show its points."""
     from suite.experiments.boards import Boards, plan_for_boards  # start-up: asyncio
 
-    if training.hostfile is not None or training.ranks_per_node != 1:
+    if training.hostfile is not None or training.ranks_of_node != 1:
         raise SuiteError("--boards makes each run on one board alone; leave --hostfile and --ranks-per-node out.")
     options = training.run_options(place.division, _first_workload(definition), Placement())
     planned = plan_for_boards(definition, options)

@@ -154,6 +154,26 @@ def test_bytes_on_the_wire_are_those_of_all_nodes_per_step(path: Path) -> None:
     assert summary.nodes[1]["figures"]["received_bytes_per_step"]["reason"] == "eth0.received was not read"
 
 
+@pytest.mark.parametrize("later_s", [0.1, 0.2, 0.4])
+def test_the_interval_of_bytes_on_the_wire_holds_those_that_were_sent(path: Path, later_s: float) -> None:
+    """Nothing is sent before run_start, which is between two readings half a second apart: interpolated, bytes are missing."""
+    start_ns, stop_ns = (moment_ns + AHEAD_NS for moment_ns in run_window(Bundle(path).log()) or ())
+
+    def from_run_start(readings: pandas.DataFrame) -> pandas.DataFrame:
+        of_network = readings["source"] == "network"
+        times_ns = readings["t_ns"].where(~of_network, readings["t_ns"] + round(later_s * 1e9))
+        sent = (times_ns.clip(start_ns, stop_ns) - start_ns) * 1e-9 * WIRE_BYTES_PER_S
+        return readings.assign(t_ns=times_ns, value=readings["value"].where(~of_network, sent)).sort_values("t_ns")
+
+    summary = edit(path, from_run_start)
+    figure, steps = summary.nodes[1]["figures"]["sent_bytes_per_step"], sum(epoch.steps for epoch in summary.epochs)
+    sent = WIRE_BYTES_PER_S * seconds(path) / steps
+    assert figure["value"] < sent * 0.999
+    assert figure["low"] < sent <= figure["high"] * (1 + 1e-12)
+    whole = summary.figures["wire_bytes_per_step"]
+    assert whole.low is not None and whole.high is not None and whole.low < 2 * sent <= whole.high * (1 + 1e-12)
+
+
 def test_a_run_of_a_few_readings_has_no_bytes_per_step(tmp_path: Path) -> None:
     figure = derive(Bundle(make_bundle(tmp_path / "short", Scenario(ranks=2, nodes=2)))).figures["wire_bytes_per_step"]
     assert (figure.value, figure.reason) == (None, "eth0 of node0: the window is shorter than 10 periods of 0.5 s")
@@ -248,3 +268,12 @@ def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured
     said = capsys.readouterr().out
     assert "slowest rank       0 on node0: busy 1.000 times as long as the mean of 2" in said
     assert "NOT MEASURED: node1: the node has no readings" in said
+
+
+def test_the_command_shows_the_wires_limit_beside_the_exchange(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    summary = derive(Bundle(path)).to_dict()
+    for name, value in (("exchange_span_s", 0.025), ("wire_limit_s", 0.02), ("wire_limit_share", 0.8)):
+        summary["figures"][name]["value"] = value
+    write_json(path / SUMMARY, summary)
+    show_result(RunResult(path, "finished", None), False)
+    assert "exchange           0.025 s an update; the nodes' links allow 0.02 s, 80% of it" in capsys.readouterr().out
