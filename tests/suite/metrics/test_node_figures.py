@@ -23,7 +23,7 @@ from suite.metrics.figure import Sensor
 from suite.metrics.node_readings import node_readings
 from suite.metrics.power import write_power_rules
 from suite.metrics.summary import Summary, derive
-from tests.builders import AHEAD_NS, WIRE_BYTES_PER_S, Scenario, make_bundle
+from tests.builders import AHEAD_NS, Scenario, make_bundle, wire_bytes_per_s
 
 POWER_W, IDLE_W = 5.0, 2.0
 OTHER, OTHER_IDLE = "readings.node1.parquet", "baseload.node1.parquet"
