@@ -38,6 +38,7 @@ WHAT = {
     "weights": "other initial weights in",
 }
 Facts = Dict[str, Dict[str, str]]
+Stamps = Dict[str, Optional[Tuple[int, int, int]]]
 
 
 class Difference(NamedTuple):
@@ -68,6 +69,30 @@ def compare_training(request: Request, world: World, implementation: Implementat
     data = {os.path.relpath(path, directory): _read(path, drops) for path in _files_to_compare(world, pipeline)}
     weights = {name: hashlib.sha256(memoryview(value)).hexdigest() for name, value in implementation.training_state().items()}
     return _agreed(request, world, {"data": data, "weights": weights})
+
+
+def data_stamps(world: World, pipeline: Pipeline) -> Stamps:
+    """Size, time of change and inode of every file that is compared; take them before the comparison."""
+    return {path: _stamp(path) for path in _files_to_compare(world, pipeline)}
+
+
+def refuse_changed_data(world: World, before: Stamps) -> None:
+    """Compare the files with what they were before the first step; raise ContractError at every rank where one was changed or replaced."""
+    changed = world.allgather(sorted(os.path.basename(path) for path in before if _stamp(path) != before[path])[:MAX_NAMED])
+    rank = next((rank for rank, names in enumerate(changed) if names), None)
+    if rank is not None:
+        raise ContractError(
+            "the data on {} were changed during the run ({}): nobody knows what was trained on; see to it that nothing writes there, and run "
+            "again.".format(world.nodes[rank], ", ".join(changed[rank]))
+        )
+
+
+def _stamp(path: str) -> Optional[Tuple[int, int, int]]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def _agreed(request: Request, world: World, facts: Facts) -> Dict[str, str]:

@@ -74,8 +74,8 @@ class Scenario:
     ``throttled_s`` is for how long, from its middle on, the firmware says that the run was throttled; None: nothing would say so. ``idle_w`` was
     read in the ten seconds before the run. ``counted``: a processor with hardware counters, and a disk whose reads are counted. ``batches`` and
     ``drop_cache`` are those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings, the same ones, on its own
-    clock, and sends its gradients in every step. ``later_s``: how much later than START the run began, by both clocks. ``learning_rate``: None for the
-    workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04. ``gpu_mhz``: clocks of a Jetson's GPU, read in turn.
+    clock, and sends its gradients in every step. ``later_s``: how much later than START the run began, by both clocks. ``learning_rate``: None for
+    the workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04. ``gpu_mhz``: clocks of a Jetson's GPU, read in turn.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -563,9 +563,10 @@ def _write_nodes(path: Path, scenario: Scenario, described: dict[str, Any]) -> N
             before = frames.read_readings(idle)
             frames.write_table(before.assign(t_ns=_read_late(before["t_ns"], place) + place * AHEAD_NS), path / layout.node_baseloads(place)[0])
         if place:
-            frames.write_table(readings.assign(t_ns=_read_late(readings["t_ns"], place) + place * AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
+            frames.write_table(
+                readings.assign(t_ns=_read_late(readings["t_ns"], place) + place * AHEAD_NS + drift_ns), path / layout.node_tables(place)[0]
+            )
         link = {"interface": "eth0", "address": f"address{place}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
-        records.append(
-            NodeRecord(f"node{place}", f"node{place}", (place,), None, link, None, _system_of_node(described, place) if place else None, _meters(readings) if place else ())
-        )
+        of_node = _system_of_node(described, place) if place else None
+        records.append(NodeRecord(f"node{place}", f"node{place}", (place,), None, link, None, of_node, _meters(readings) if place else ()))
     write_nodes(path, records)

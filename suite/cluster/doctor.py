@@ -17,14 +17,14 @@ from suite.launch.placement import Placement, is_this_machine
 MAX_CLOCK_OFFSET_S = 1.0
 MIN_SHARE_OF_SPEED, MIN_SHARE_OF_PEERS = 0.5, 0.25
 MAX_NAMED = 3
-WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "mpi")
+WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "python", "mpi")
 """The points whose problems end a run before it starts. Packages and data are compared by the ranks, which know what they use
 (reference_impls.admission); a slow link or a wrong clock makes no result wrong."""
 
 
 @dataclass(frozen=True)
 class ClusterProblem:
-    """A problem of a node, and its remedy; ``point`` is the check: reach, first, machine, suite, packages, data, clock, mpi or link."""
+    """A problem of a node, and its remedy; ``point`` is the check: reach, first, machine, suite, python, packages, data, clock, mpi or link."""
 
     node: str
     point: str
@@ -116,12 +116,18 @@ def _about_machines(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
 
 
 def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[ClusterProblem]:
+    python = next((answer.facts.python for answer in answers if answer.facts is not None), "")
     for answer in answers:
         if answer.facts is None:
             yield ClusterProblem(answer.host, "suite" if answer.reached else "reach", str(answer.problem), str(answer.remedy))
         else:
             yield from _about_suite(answer.host, answer.facts, expected)
-            yield from _about_packages(answer.host, answer.facts, expected)
+            if _minor(answer.facts.python) != _minor(python):  # its packages are others, too
+                sentence = f"{answer.host} has Python {answer.facts.python} in the environment, and {answers[0].host} Python {python}"
+                remedy = "install the same Python there, and create the environment again: suite env create … --force"
+                yield ClusterProblem(answer.host, "python", sentence, remedy)
+            else:
+                yield from _about_packages(answer.host, answer.facts, expected)
 
 
 def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
@@ -216,6 +222,10 @@ def _about_bandwidth(host: str, measure: LinkMeasure, node: NodeFacts, first: No
         yield ClusterProblem(
             host, "link", f"The link to {host} carries {found:.3g} Mbit/s and the fastest one {best_mbit_s:.0f}: every step waits for it", remedy
         )
+
+
+def _minor(version: str) -> list[str]:
+    return version.split(".")[:2]
 
 
 def _first(names: list[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from reference_impls.contract import EXACT, FLOAT32, SECONDS_PER_NS, log_name
 from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.faults.fault import in_turn, recomputed, unsealed
+from suite.compliance.faults.fault import recomputed, unsealed
 from suite.compliance.faults.file_edits import append, change_file, copy_file, resealed
 from suite.compliance.faults.log_edits import set_event, set_request
 from suite.compliance.faults.rank_log_edits import move_offset, set_boot_of_rank, set_in_all_logs, shift_time_of_day
@@ -236,9 +236,9 @@ RULES = (
     ),
     Rule(
         id="clock-offsets",
-        sentence="The offsets between the ranks' clocks are known to a second, which their steps confirm, drift by a thousandth at most, and are nought "
-        "on one machine.",
-        rationale="They place the readings of the other nodes in time. No rank ends an update before another one has begun it, whose gradients it needs.",
+        sentence="The offsets between the ranks' clocks are known to a second, as their steps confirm, drift by a thousandth at most, and are "
+        "nought on one machine.",
+        rationale="They place the readings of the other nodes in time. No rank ends an update before another, whose gradients it needs, begins it.",
         bundle_check=_offsets,
         faults=(
             recomputed("five minutes of drift", set_event("clock_offsets_ns", 1, value=[[0, 0], [7_000_300_000_000_000, 50_000]]), ranks=2),
@@ -274,7 +274,7 @@ RULES = (
         bundle_check=lambda context: chain(_links(context), _counted(context)),
         faults=(
             recomputed("a link of 10 Mbit/s", change_file(NODES, lambda values: values["nodes"][1]["link"].update(speed_mbit_s=10)), ranks=2),
-            recomputed("half of the bytes on both nodes", in_turn(scale_readings("network", "", 0.5), change_second_node(scale_unit("B", 0.5))), ranks=2),
+            recomputed("half of the second node's bytes", change_second_node(scale_unit("B", 0.5)), ranks=2),
             recomputed("half of the first node's bytes", scale_readings("network", "", 0.5), ranks=2),
         ),
     ),
