@@ -25,6 +25,7 @@ KINDS = ("sources", "packages", "data", "request", "weights")
 MAX_NAMED = 3
 REMEDIES = {
     "sources": "put the same files on every node: rsync -a --delete {root}/ {node}:{root}/",
+    "foreign": "have it on every node or on none: PYTHONPATH, a .pth file or a shell's start-up files load it there",
     "packages": "create the environment on {node} again: suite env create {framework} --force",
     "data": "put the same data there: rsync -a --delete {data}/ {node}:{data}/",
     "request": "start the run again; every rank must get the request that rank 0 read",
@@ -140,7 +141,8 @@ def refuse_differences(request: Request, world: World, own: Optional[Difference]
     odd, others = (world.nodes[0], node) if same_everywhere else (node, world.nodes[0])
     values = (first.found, first.wanted) if same_everywhere else (first.wanted, first.found)
     names = ", ".join(first.names[:MAX_NAMED]) + (" and {} more".format(len(first.names) - MAX_NAMED) if len(first.names) > MAX_NAMED else "")
-    remedy = REMEDIES[first.kind].format(node=odd, framework=request.framework, data=request.data.directory, root=ROOT)
+    is_foreign = first.kind == "sources" and os.path.isabs(first.names[0])
+    remedy = REMEDIES["foreign" if is_foreign else first.kind].format(node=odd, framework=request.framework, data=request.data.directory, root=ROOT)
     also = "" if len(nodes) == 1 or same_everywhere else "; {} differ{} too".format(", ".join(nodes[1:4]), "s" if len(nodes) == 2 else "")
     raise ContractError(
         "{} has {} {} than {} ({} for {}{}); {}.".format(odd, WHAT[first.kind], names, others, _short(values[1]), _short(values[0]), also, remedy)

@@ -41,6 +41,12 @@ class Expected:
     git: str | None
     packages: Mapping[str, str]
     sources: Mapping[str, str] = field(default_factory=dict)
+    framework: str = "…"
+
+    @property
+    def again(self) -> str:
+        """What makes a node's environment as it should be."""
+        return f"create the environment there again: suite env create {self.framework} --force"
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,14 @@ def judge(answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Exp
 def _expected(environment: Environment) -> Expected:
     root = str(repository_root())
     sources = this_node.source_files(root)
-    return Expected(this_node.suite_version(root), this_node.source_digest(sources), this_node.git_state(root), environment.packages, sources)
+    return Expected(
+        this_node.suite_version(root),
+        this_node.source_digest(sources),
+        this_node.git_state(root),
+        environment.packages,
+        sources,
+        environment.framework,
+    )
 
 
 def _about_first(host: str) -> Iterator[ClusterProblem]:
@@ -124,8 +137,7 @@ def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[Cl
             yield from _about_suite(answer.host, answer.facts, expected)
             if _minor(answer.facts.python) != _minor(python):  # its packages are others, too
                 sentence = f"{answer.host} has Python {answer.facts.python} in the environment, and {answers[0].host} Python {python}"
-                remedy = "install the same Python there, and create the environment again: suite env create … --force"
-                yield ClusterProblem(answer.host, "python", sentence, remedy)
+                yield ClusterProblem(answer.host, "python", sentence, f"install the same Python there, and {expected.again}")
             else:
                 yield from _about_packages(answer.host, answer.facts, expected)
 
@@ -157,7 +169,7 @@ def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator
             host,
             "packages",
             f"{host} has other packages: {_first(others)}",
-            "create the environment there again: suite env create … --force",
+            expected.again,
         )
 
 

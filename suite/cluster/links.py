@@ -62,7 +62,15 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
             errors = f"no output within {timeout_s:g} s"
         finally:
             terminate(process)
-    measures = tuple(LinkMeasure(**json.loads(line)) for line in output.splitlines() if line.startswith("{"))
+    measures = tuple(found for line in output.splitlines() if (found := _measure(line)) is not None)
     if len(measures) == placement.ranks - 1:
         return LinkMeasures(measures, None)
     return LinkMeasures(measures, last_output_line(errors.splitlines()) or f"mpirun ended with {process.returncode}")
+
+
+def _measure(line: str) -> LinkMeasure | None:
+    """The measure in a line; None for what a shell's start-up files print."""
+    try:
+        return LinkMeasure(**json.loads(line))
+    except (ValueError, TypeError):
+        return None

@@ -73,6 +73,11 @@ def test_of_three_nodes_the_odd_one_is_named_even_if_it_is_the_first(tmp_path: P
     assert said.startswith("pi1 has another source reference_impls/schedules.py than pi2 (111111111111 for 222222222222); ")
 
 
+def test_a_module_from_outside_the_suite_is_not_copied_with_the_suite(tmp_path: Path) -> None:
+    said = sentence(tmp_path, ["pi1", "pi2"], [None, Difference("sources", ["/home/shared/sitecustomize.py"], None, "2" * 64)])
+    assert said.startswith("pi2 has another source /home/shared/sitecustomize.py than pi1") and "PYTHONPATH" in said and "rsync" not in said
+
+
 def test_several_nodes_that_differ_are_all_named(tmp_path: Path) -> None:
     other = Difference("data", ["a", "b", "c", "d"], None, "unreadable: No such file or directory")
     said = sentence(tmp_path, ["pi1", "pi2", "pi3", "pi4"], [None, other, None, other])

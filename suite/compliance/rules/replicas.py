@@ -8,8 +8,10 @@ from reference_impls.contract import LOCAL, SYNCHRONISED, log_name, normalisatio
 from reference_impls.schedules import SCHEDULES
 from reference_impls.updates import learning_rates, steps_per_epoch
 from suite.bundle.log import LogEvent
-from suite.bundle.nodes import read_nodes
+from suite.bundle.nodes import NODES, read_nodes
+from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import both, in_turn, recomputed
+from suite.compliance.faults.file_edits import change_file
 from suite.compliance.faults.log_edits import set_event, set_everywhere, set_request
 from suite.compliance.faults.rank_log_edits import add_to_all_logs, remove_of_rank, set_boot_of_rank, set_in_all_logs, set_of_rank
 from suite.compliance.finding import Severity
@@ -144,6 +146,11 @@ def _span(context: BundleContext) -> Iterator[Violation]:
             yield Violation(log_name(rank), expected, observed, TRAINING_LOOP, event.line if event else None)
 
 
+def _first_boot_described(bundle: EditableBundle) -> None:
+    """Describe the second node's boot as the first one's."""
+    change_file(NODES, lambda values: values["nodes"][1]["system"].update(boot=bundle.system["boot"]))(bundle)
+
+
 _SYNCHRONISED_RESNET = in_turn(set_request("workload", "resnet18"), set_everywhere("parallel.normalisation", SYNCHRONISED))
 
 RULES = (
@@ -181,7 +188,7 @@ RULES = (
         severity=Severity.WARNING,
         bundle_check=_machines,
         faults=(
-            recomputed("one boot id on both nodes", set_boot_of_rank(1, 0), ranks=2),
+            recomputed("one boot id on both nodes", in_turn(set_boot_of_rank(1, 0), _first_boot_described), ranks=2),
             recomputed("one clock on both nodes", set_in_all_logs("clock_offsets_ns", [[0, 0], [622, 15_870]]), ranks=2),
         ),
     ),
