@@ -40,7 +40,7 @@ help:
 	@echo "make slurm   a Slurm of two nodes on this machine: the doctor, a run, a rank that is killed; as root, installs Debian's packages"
 	@echo "make container  build the image that suite run --isolation podman starts; as root, installs Debian's packages"
 	@echo "make wire    times of exchanges on 2 and 4 hosts at 100 Mbit/s and 1 Gbit/s, against bare TCP; as root, half an hour; WIRE='--models lenet5' is a part"
-	@echo "make host-faults  faults of a run on two hosts at random moments: what it says, and what remains; as root, twenty minutes"
+	@echo "make host-faults  faults of a run on two hosts at three random moments each: what it says, and what remains; as root, an hour"
 	@echo "make paper-hosts  the runs of pi-1c on one, two and four hosts, network namespaces of this machine, in runs/papers/nodes; as root, in minutes"
 	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
 	@echo "make clean   remove what setup and demo made here (framework environments stay in ~/.cache/edge-training-suite)"

@@ -10,6 +10,8 @@ from suite.launch.slurm import SRUN, host_command
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
 NO_SUITE, NO_INTERPRETER = 71, 72
 """Exit codes of :func:`module_script`: no suite in this host's path, none of the interpreters."""
+SSH_ENDED = 255
+"""ssh's own exit code: it could not connect, its connection was lost, or a signal ended the command."""
 
 
 def remote_command(host: str, agent: str | None, script: str) -> list[str]:
