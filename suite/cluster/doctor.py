@@ -202,7 +202,7 @@ def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Ite
             where,
             "mpi",
             f"MPI cannot send from {fit[0]} to {where}: {links.problem}",
-            "check that no firewall is between them, and that both have the same MPI",
+            "check that no firewall is between them, that both have the same MPI, and that memory and /dev/shm are free there",
         )
     best = max((measure.bandwidth_mbit_s for measure in links.measures), default=0.0)
     for measure in links.measures:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.mpirun import allow_root, find_mpirun, last_output_line, mpirun_command
+from suite.launch.mpirun import allow_root, failed_process, find_mpirun, last_output_line, mpirun_command
 from suite.launch.placement import Placement
-from suite.launch.process import terminate
+from suite.launch.process import describe_signal, terminate
 
 TIMEOUT_S, TIMEOUT_PER_LINK_S = 60.0, 3.0
 
@@ -65,7 +65,16 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
     measures = tuple(found for line in output.splitlines() if (found := _measure(line)) is not None)
     if len(measures) == placement.ranks - 1:
         return LinkMeasures(measures, None)
-    return LinkMeasures(measures, last_output_line(errors.splitlines()) or f"mpirun ended with {process.returncode}")
+    return LinkMeasures(measures, _cause(output, errors, placement.ranks) or f"mpirun ended with {process.returncode}")
+
+
+def _cause(output: str, errors: str, ranks: int) -> str | None:
+    """Why a job of MPI failed: the signal that ended one of its processes, else the line that says most."""
+    failed = failed_process(output.splitlines(), ranks)
+    if failed is not None and failed.signal is not None:
+        where = "" if failed.host is None else f" on {failed.host}"
+        return f"its process{where} was ended by {describe_signal(failed.signal)}"
+    return last_output_line(errors.splitlines())
 
 
 def _measure(line: str) -> LinkMeasure | None:
