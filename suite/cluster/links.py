@@ -8,7 +8,7 @@ from pathlib import Path
 
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.mpirun import allow_root, failed_process, find_mpirun, last_output_line, mpirun_command
+from suite.launch.mpirun import allow_root, failed_process, find_mpirun, last_output_line, mpirun_command, rank_output
 from suite.launch.placement import Placement
 from suite.launch.process import describe_signal, terminate
 
@@ -74,7 +74,9 @@ def _cause(output: str, errors: str, ranks: int) -> str | None:
     if failed is not None and failed.signal is not None:
         where = "" if failed.host is None else f" on {failed.host}"
         return f"its process{where} was ended by {describe_signal(failed.signal)}"
-    return last_output_line(errors.splitlines())
+    lines = errors.splitlines()
+    last = last_output_line(lines)
+    return last if last is None or rank_output(lines) else f"mpirun gave up, and no rank said why; its last line: {last}"
 
 
 def _measure(line: str) -> LinkMeasure | None:
