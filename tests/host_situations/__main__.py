@@ -90,12 +90,11 @@ def tried(situation: Situation) -> Outcome:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            cluster.run(cluster.hosts[0], "umount", "--all", "--types", "tmpfs")  # else the folder cannot be removed
 
 
 def ended(situation: Situation, scene: Scene, process: "subprocess.Popen[str]", began_s: float) -> Outcome:
     """Do what is done during the run, wait for its end, and look at what remains."""
-    path, output = scene.folder / "run", ""
+    path, output = Path(f"/proc/{scene.cluster.hosts[0].pid}/root{scene.folder}/run"), ""  # as node1 sees it
     if situation.during is not None:
         await_epoch(path, process, 1)
         began_s = time.monotonic()
@@ -141,8 +140,8 @@ def write_document(outcome: Outcome) -> None:
     ordered = [rows[situation.name] for situation in SITUATIONS if situation.name in rows]
     date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
     lines = [
-        f"{len(ordered)} situations, each tried once; the last one on {date} on a virtual machine with {os.cpu_count()} cores ({platform.machine()}), load "
-        f"{os.getloadavg()[0]:.0f}.",
+        f"{len(ordered)} situations, each tried once; the last one on {date} on a virtual machine with {os.cpu_count()} cores ({platform.machine()}), "
+        f"load {os.getloadavg()[0]:.0f}.",
         "",
         "| situation | s | exit code | what it says | `suite check` | remained |",
         "|---|---|---|---|---|---|",

@@ -66,6 +66,11 @@ def everywhere(script: str) -> Action:
     return act
 
 
+def renamed(scene: Scene) -> None:
+    """The second host has the first one's name."""
+    subprocess.run(["nsenter", "--target", str(scene.cluster.hosts[1].pid), "--uts", "hostname", "node1"], check=True)
+
+
 def full(path: str) -> str:
     """A script that replaces a folder by a full file system."""
     return f"mount -t tmpfs -o size=16k tmpfs {path} && dd if=/dev/zero of={path}/fill bs=4k 2> /dev/null; true"
@@ -215,25 +220,17 @@ SITUATIONS = (
     Situation("TMPDIR on node2 that is not there", shell("export TMPDIR=/nowhere")),
     Situation("a message of the day on node2, some of it JSON", shell("echo Welcome to node2; echo '{\"updates\": 3}'")),
     Situation("node2's shell ends at once", shell("echo This account is currently not available.; exit 1"), is_wrong=True),
-    Situation(
-        "a sitecustomize.py in node2's PYTHONPATH",
-        lambda scene: [(scene.folder / "sitecustomize.py").write_text("import random\n"), shell(f"export PYTHONPATH={scene.folder}")(scene)],
-        is_wrong=True,
-    ),
+    Situation("a sitecustomize.py in node2's PYTHONPATH", shadowed, is_wrong=True),
     Situation("node2 was started 100,000 s earlier", shell(ANOTHER_BOOT)),
-    Situation(
-        "node2 calls itself node1", lambda scene: subprocess.run(["nsenter", "-t", str(scene.cluster.hosts[1].pid), "-u", "hostname", "node1"])
-    ),
+    Situation("node2 calls itself node1", renamed),
     Situation("/tmp full on node2", there(full("/tmp"))),
     Situation("node2's home read-only", there(f"mount --bind {Path.home()} {Path.home()} && mount -o remount,ro,bind {Path.home()}")),
     Situation("/dev/shm full on node2", there(full("/dev/shm")), is_wrong=True),
-    Situation(
-        "16 KiB for the run directory", lambda scene: [(scene.folder / "run").mkdir(), on(scene, 0, full(f"{scene.folder}/run"))], is_wrong=True
-    ),
-    Situation("the run directory's disk filled", small_disk, True, ENDLESS, during=filled),
+    Situation("16 KiB for the run directory", small_disk("16k"), is_wrong=True),
+    Situation("the run directory's disk filled", small_disk("80m"), True, ENDLESS, during=filled),
     Situation("data behind symbolic links on node2", own_data(linked)),
     Situation("data of another user on node2", own_data(lambda theirs: subprocess.run(["chown", "-R", "12345", theirs], check=True))),
-    Situation("node2's labels rolled by three while it trains", own_data(nothing), True, ("--epochs", 40), during=own_data(rolled)),  # type: ignore[arg-type]
+    Situation("node2's labels rolled by three while it trains", own_data(list), True, ("--epochs", 40), during=own_data(rolled)),
     Situation("a launch agent that is not there", nothing, True, ("--launch-agent", "/nowhere/agent")),
     Situation("a launch agent with an option", nothing, True, ("--launch-agent", "ssh -q")),
     Situation("a launch agent that does nothing, with exit code 0", agent("exit 0"), is_wrong=True),
@@ -270,7 +267,7 @@ SITUATIONS = (
     Situation("a firewall on node2 refuses new connections", there(f"{TO_ANY_PORT} -j REJECT"), is_wrong=True),
     Situation(
         "one address of another network on both (docker0)",
-        everywhere("ip link add docker0 type dummy && ip address add 172.17.0.1/16 dev docker0 && ip link set docker0 up"),
+        everywhere("ip link add docker0 type bridge && ip address add 172.17.0.1/16 dev docker0 && ip link set docker0 up"),
     ),
     Situation("two ranks a node", nothing, options=("--epochs", 2, "--ranks-per-node", 2)),
     Situation("7 samples for three hosts", nothing, options=("--epochs", 1, "--batch-size", 7), hosts=3),
