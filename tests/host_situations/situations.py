@@ -121,6 +121,10 @@ def own_data(change: Callable[[Path], object]) -> Action:
     return act
 
 
+def as_they_are(_: Path) -> None:
+    """A copy, and no change."""
+
+
 def linked(theirs: Path) -> None:
     """Every file behind a symbolic link."""
     for path in list(theirs.iterdir()):
@@ -230,7 +234,7 @@ SITUATIONS = (
     Situation("the run directory's disk filled", small_disk("80m"), True, ENDLESS, during=filled),
     Situation("data behind symbolic links on node2", own_data(linked)),
     Situation("data of another user on node2", own_data(lambda theirs: subprocess.run(["chown", "-R", "12345", theirs], check=True))),
-    Situation("node2's labels rolled by three while it trains", own_data(list), True, ("--epochs", 40), during=own_data(rolled)),
+    Situation("node2's labels rolled by three while it trains", own_data(as_they_are), True, ("--epochs", 40), during=own_data(rolled)),
     Situation("a launch agent that is not there", nothing, True, ("--launch-agent", "/nowhere/agent")),
     Situation("a launch agent with an option", nothing, True, ("--launch-agent", "ssh -q")),
     Situation("a launch agent that does nothing, with exit code 0", agent("exit 0"), is_wrong=True),
