@@ -140,8 +140,8 @@ def write_document(outcome: Outcome) -> None:
     ordered = [rows[situation.name] for situation in SITUATIONS if situation.name in rows]
     date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
     lines = [
-        f"{len(ordered)} situations, each tried once; the last one on {date} on a virtual machine of {os.cpu_count()} cores ({platform.machine()}), at "
-        f"load {os.getloadavg()[0]:.0f}.",
+        f"{len(ordered)} situations, each tried once; the last one on {date} on a virtual machine of {os.cpu_count()} cores ({platform.machine()}) "
+        f"at a load of {os.getloadavg()[0]:.0f}.",
         "",
         "| situation | s | exit code | what it says | `suite check` | remained |",
         "|---|---|---|---|---|---|",
