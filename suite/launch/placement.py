@@ -51,6 +51,9 @@ def read_hosts(path: Path) -> tuple[str, ...]:
         words = line.partition("#")[0].split()
         if words and _IPV6.fullmatch(words[0]):
             raise SuiteError(f"{path}:{number}: {words[0]} is an address of IPv6; write the host's name, or its address of IPv4.")
+        if words and (user := words[0].rpartition("@")[0]):
+            host = words[0].rpartition("@")[2]
+            raise SuiteError(f"{path}:{number}: {words[0][:80]!r} names a user; write {host[:80]}, and `User {user[:80]}` for it in ~/.ssh/config.")
         if words and not _HOST.fullmatch(words[0]):
             raise SuiteError(f"{path}:{number}: {words[0][:80]!r} is not a host name; write one host per line, as in `pi1 slots=4`.")
         if words:

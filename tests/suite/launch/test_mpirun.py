@@ -44,6 +44,7 @@ def test_hosts_are_the_first_words_of_lines(hostfile: Path) -> None:
         ("pi1;reboot\n", ":1:"),
         ("pi1\npi2\npi1:2\n", ":3: pi1 is named twice"),
         ("pi1\nfe80::1\n", ":2: fe80::1 is an address of IPv6"),
+        ("pi1\njane@pi2\n", ":2: 'jane@pi2' names a user; write pi2, and `User jane`"),
         ("pi1,pi2\n", ":1: 'pi1,pi2' is not a host name"),
     ],
 )
