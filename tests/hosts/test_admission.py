@@ -99,7 +99,7 @@ def test_labels_that_change_on_one_node_while_it_trains(trainer: Trainer, tmp_pa
     theirs = tmp_path / "labels"
     theirs.write_bytes((trainer.digits / LABELS).read_bytes())
     trainer.cluster.replace(trainer.cluster.hosts[1], trainer.digits / LABELS, theirs)
-    process = trainer.start("pytorch", tmp_path / "run", "--epochs", 20)
+    process = trainer.start("pytorch", tmp_path / "run", "--epochs", 10)
     wait_for(lambda: process.poll() is not None or finished_epochs(tmp_path / "run"), 120)
     with theirs.open("r+b") as stream:
         stream.write(rolled(theirs, tmp_path / "rolled").read_bytes())
