@@ -87,8 +87,8 @@ def admit(placement: Placement, environment: Environment) -> tuple[ClusterProble
 def _refuse(problems: tuple[ClusterProblem, ...]) -> None:
     fatal = [problem for problem in problems if problem.point in WITHOUT_TRAINING]
     if fatal:
-        others = dict.fromkeys(problem.node for problem in fatal if problem.node != fatal[0].node)
-        more = f" Other nodes have problems, too: {', '.join(others)}; `suite cluster doctor` names them." if others else ""
+        others = list(dict.fromkeys(problem.node for problem in fatal if problem.node != fatal[0].node))
+        more = f" Other nodes have problems, too: {_first(others)}; `suite cluster doctor` names them." if others else ""
         raise SuiteError(f"{fatal[0].sentence}; {fatal[0].remedy}.{more}")
 
 

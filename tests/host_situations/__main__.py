@@ -24,7 +24,7 @@ from suite.compliance.checker import check_bundle
 from suite.datasets.locate import find as find_data
 from suite.errors import SuiteError
 from suite.launch.environments import adopt, find
-from tests.host_faults.__main__ import DOCUMENT, END, GONE_S, PLACES, await_epoch, cells, kept, left_after
+from tests.host_faults.__main__ import DOCUMENT, END, GONE_S, PLACES, await_epoch, cells, counted, kept, left_after
 from tests.host_faults.faults import Scene
 from tests.host_situations.situations import SITUATIONS, Situation
 from tests.hosts.training import Trainer
@@ -125,7 +125,7 @@ def judged(path: Path) -> tuple[str | None, bool]:
 def row(outcome: Outcome) -> str:
     """One line of the table."""
     sentence = re.sub("|".join((r"/var/tmp/\w+", *PLACES)), "…", outcome.sentence.replace("|", "/"))
-    remained = f"{outcome.epochs} epochs" + (f", {outcome.left} processes" if outcome.left else "")
+    remained = counted(outcome.epochs, "epoch", "epochs") + (f", {counted(outcome.left, 'process', 'processes')}" if outcome.left else "")
     bad = " **bad**" if outcome.is_bad else ""
     name, code = outcome.situation.name, outcome.exit_code
     return f"| {name} | {outcome.seconds:.1f} | {code}{bad} | {sentence or '(trains)'} | {outcome.verdict or '-'} | {remained} |"
