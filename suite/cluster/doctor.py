@@ -17,14 +17,14 @@ from suite.launch.placement import Placement, is_this_machine
 MAX_CLOCK_OFFSET_S = 1.0
 MIN_SHARE_OF_SPEED, MIN_SHARE_OF_PEERS = 0.5, 0.25
 MAX_NAMED = 3
-WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "python", "mpi")
+WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "python", "connect", "mpi")
 """The points whose problems end a run before it starts. Packages and data are compared by the ranks, which know what they use
 (reference_impls.admission); a slow link or a wrong clock makes no result wrong."""
 
 
 @dataclass(frozen=True)
 class ClusterProblem:
-    """A problem of a node, and its remedy; ``point`` is the check: reach, first, machine, suite, python, packages, data, clock, mpi or link."""
+    """A problem of a node, and its remedy; ``point`` is the check (reach, first, machine, suite, connect, python, packages, data, clock, mpi, link)."""
 
     node: str
     point: str
@@ -135,6 +135,7 @@ def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[Cl
             yield ClusterProblem(answer.host, "suite" if answer.reached else "reach", str(answer.problem), str(answer.remedy))
         else:
             yield from _about_suite(answer.host, answer.facts, expected)
+            yield from _about_connection(answer.host, answers[0].host, answer.facts)
             if _minor(answer.facts.python) != _minor(python):  # its packages are others, too
                 sentence = f"{answer.host} has Python {answer.facts.python} in the environment, and {answers[0].host} Python {python}"
                 yield ClusterProblem(answer.host, "python", sentence, f"install the same Python there, and {expected.again}")
@@ -153,6 +154,14 @@ def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[Cl
         which = f": {_first(others)}" if others else ""
         yield ClusterProblem(
             host, "suite", f"{host} has other sources in reference_impls than this machine, with the same version (git: {states}){which}", remedy
+        )
+
+
+def _about_connection(host: str, first: str, facts: NodeFacts) -> Iterator[ClusterProblem]:
+    if facts.unreached is not None:
+        sentence = f"{host} cannot connect to {first} ({facts.unreached}), on ports that MPI and the ranks choose"
+        yield ClusterProblem(
+            host, "connect", sentence, f"let the firewall of {first} pass connections from {host}, and see that it has {first}'s address"
         )
 
 

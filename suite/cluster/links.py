@@ -1,6 +1,7 @@
 """Measures the links between nodes over MPI, as a run uses them: reference_impls.links, started by the same launcher."""
 
 import json
+import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -71,6 +72,8 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
 def _cause(output: str, errors: str, ranks: int) -> str | None:
     """Why a job of MPI failed: the signal that ended one of its processes, else the line that says most."""
     failed = failed_process(output.splitlines(), ranks)
+    if failed is not None and failed.signal == signal.SIGALRM:  # which ends reference_impls.links in time
+        return "no message arrived in time"
     if failed is not None and failed.signal is not None:
         where = "" if failed.host is None else f" on {failed.host}"
         return f"its process{where} was ended by {describe_signal(failed.signal)}"

@@ -1,6 +1,7 @@
 """Queries the nodes: whether each can be reached, and its facts (reference_impls.node, run there)."""
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -34,7 +35,8 @@ class Link:
 class NodeFacts:
     """A node's versions, packages, data sets and link; ``data`` has a digest of every folder, None for a missing one.
 
-    ``sources`` are the digests of the single files, by path, and ``machine`` is reference_impls.machine_identity's.
+    ``sources`` are the digests of the single files, by path, and ``machine`` is reference_impls.machine_identity's. ``unreached`` is why the node
+    cannot connect to the first one, None where it can.
     """
 
     node: str
@@ -47,6 +49,7 @@ class NodeFacts:
     link: Link
     machine: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    unreached: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,9 @@ class Question:
 
 def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
     """Every host's answer, in the order of the hosts, which are queried in parallel. Each reads its data sets completely, which takes a while."""
-    with ThreadPoolExecutor(len(hosts)) as pool:
-        return tuple(pool.map(lambda host: _ask(host, next((other for other in hosts if other != host), None), question), hosts))
+    with ThreadPoolExecutor(len(hosts)) as pool, socket.create_server(("", 0), backlog=len(hosts)) as server:  # the kernel accepts connections
+        port = server.getsockname()[1] if is_this_machine(hosts[0]) else None
+        return tuple(pool.map(lambda host: _ask(host, next((other for other in hosts if other != host), None), port, question), hosts))
 
 
 def same_suite(host: str) -> str:
@@ -84,11 +88,11 @@ def same_suite(host: str) -> str:
     return f"put the same checkout there: rsync -a {root}/ {host}:{root}/"
 
 
-def _ask(host: str, peer: str | None, question: Question) -> Answer:
+def _ask(host: str, peer: str | None, port: int | None, question: Question) -> Answer:
     here = is_this_machine(host)
     if not here and (unreached := _unreached(host, question.agent)) is not None:
         return unreached
-    settings = json.dumps({"data": [str(folder) for folder in question.data], "peer": peer})
+    settings = json.dumps({"data": [str(folder) for folder in question.data], "peer": peer, "port": None if here else port})
     script = module_script((question.interpreter,), "reference_impls.node", settings)
     command = ["sh", "-c", script] if here else remote_command(host, question.agent, script)
     try:

@@ -45,6 +45,7 @@ def test_a_host_that_does_not_answer_is_named_with_what_to_do() -> None:
         ({"source_sha256": "b" * 64}, "suite", "other sources"),
         ({"packages": {"numpy": "1.26.4", "torch": "2.13.0"}}, "packages", "numpy 1.26.4 for 2.1.0"),
         ({"packages": {"numpy": "2.1.0"}}, "packages", "torch missing"),
+        ({"unreached": "no answer within 5 s"}, "connect", "pi2 cannot connect to pi1 (no answer within 5 s)"),
         ({"python": "3.12.1", "packages": {}}, "python", "Python 3.12.1 in the environment, and pi1 Python 3.11.2"),
         ({"data": {"/data/mnist": None}}, "data", "no data in /data/mnist"),
         ({"data": {"/data/mnist": "e" * 64}}, "data", "other data"),

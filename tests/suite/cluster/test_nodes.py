@@ -1,9 +1,11 @@
 """What is said of a host on which the launch agent can start nothing; tests/hosts asks real hosts."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
+from reference_impls.node import connection_problem
 from suite.cluster.nodes import Answer, Question, ask_nodes
 
 HOST = "pi2.invalid"  # RFC 2606: no such name
@@ -44,3 +46,10 @@ def test_an_agent_that_is_no_program_is_blamed_and_not_the_host(program: str) ->
     answer = asked(program)
     assert f"the launch agent {program} cannot be started" in str(answer.problem)
     assert "PROGRAM HOST COMMAND" in str(answer.remedy)
+
+
+def test_a_node_tells_why_it_cannot_connect_to_a_port_of_another() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert connection_problem("127.0.0.1", port) is None
+    assert connection_problem("127.0.0.1", port) == "Connection refused"
