@@ -24,7 +24,7 @@ WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "python", "connect", "
 
 @dataclass(frozen=True)
 class ClusterProblem:
-    """A problem of a node, and its remedy; ``point`` is the check (reach, first, machine, suite, connect, python, packages, data, clock, mpi, link)."""
+    """A problem of a node, and its remedy; ``point`` is the check: of WITHOUT_TRAINING, or packages, data, clock, link."""
 
     node: str
     point: str
