@@ -128,7 +128,8 @@ def row(outcome: Outcome) -> str:
     remained = counted(outcome.epochs, "epoch", "epochs") + (f", {counted(outcome.left, 'process', 'processes')}" if outcome.left else "")
     bad = " **bad**" if outcome.is_bad else ""
     name, code = outcome.situation.name, outcome.exit_code
-    return f"| {name} | {outcome.seconds:.1f} | {code}{bad} | {sentence or '(trains)'} | {outcome.verdict or '-'} | {remained} |"
+    said = sentence or ("(nothing)" if code else "(trains)")
+    return f"| {name} | {outcome.seconds:.1f} | {code}{bad} | {said} | {outcome.verdict or '-'} | {remained} |"
 
 
 def write_document(outcome: Outcome) -> None:
