@@ -221,11 +221,12 @@ def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Ite
 
 def _about_clock(host: str, measure: LinkMeasure) -> Iterator[ClusterProblem]:
     offset_s = measure.wall_offset_ns * SECONDS_PER_NS
+    apart = f"{offset_s:+.0f}" if abs(offset_s) >= 10 else f"{offset_s:+.3g}"
     if abs(offset_s) > MAX_CLOCK_OFFSET_S:
         yield ClusterProblem(
             host,
             "clock",
-            f"The clock of {host} is {offset_s:+.3g} s off the first node's",
+            f"The clock of {host} is {apart} s off the first node's",
             "synchronise the clocks: sudo timedatectl set-ntp true, on all nodes",
         )
 
