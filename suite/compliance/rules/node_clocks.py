@@ -1,19 +1,17 @@
-"""Names, clocks, links and files of several ranks' nodes."""
+"""Names, clocks, addresses and files of several ranks' nodes."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
-from reference_impls.contract import EXACT, FLOAT32, SECONDS_PER_NS, log_name
+from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NODES, read_nodes
 from suite.compliance.faults.fault import recomputed, unsealed
 from suite.compliance.faults.file_edits import append, change_file, copy_file, resealed
 from suite.compliance.faults.log_edits import set_event, set_request
 from suite.compliance.faults.rank_log_edits import move_offset, set_boot_of_rank, set_in_all_logs, shift_time_of_day
-from suite.compliance.faults.reading_edits import scale_readings
-from suite.compliance.faults.table_edits import change_second_node, scale_unit
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -25,8 +23,6 @@ ORDER = 62  # after the record of the nodes
 MAX_DRIFT = 1e-3  # NTP slews a clock by 500 millionths at most; quartzes differ by less than 200
 MAX_WALL_OFFSET_S = 60.0  # a board without a battery begins where it was switched off, hours or years back
 MAX_UNCERTAINTY_NS, ROUNDING_NS = 10**9, 10**6
-BITS_PER_BYTE, GRADIENT_BYTES, MIN_GRADIENT_BYTES = 8, 4, 2
-SHARED_MEMORY_SHARE = 0.1
 _OF_PLACE = re.compile(r"(?:log\.rank|readings\.node|baseload\.node)(\d{1,9})\.\w+")
 
 
@@ -64,7 +60,7 @@ def _offsets(context: BundleContext) -> Iterator[Violation]:
     ranks, first = context.request.parallel.ranks, None
     for event in context.log.all("clock_offsets_ns"):
         offsets = event.value
-        if not isinstance(offsets, list) or len(offsets) != ranks or not all(map(_is_offset, offsets)):
+        if not isinstance(offsets, list) or len(offsets) != ranks or not all(map(is_offset, offsets)):
             yield Violation(
                 "log.txt", f"an offset and its uncertainty in ns for each of {ranks} ranks", f"{offsets!r}"[:200], TRAINING_LOOP, event.line
             )
@@ -122,14 +118,15 @@ def _overlapping(context: BundleContext) -> Iterator[Violation]:
         yield Violation("log.txt", expected, observed, TRAINING_LOOP)
 
 
-def _is_offset(value: Any) -> bool:
+def is_offset(value: Any) -> bool:
+    """Whether a value of ``clock_offsets_ns`` is an offset and its uncertainty."""
     return isinstance(value, list) and len(value) == 2 and all(type(one) is int and abs(one) < 2**62 for one in value) and value[1] >= 0
 
 
 def _times_of_day(context: BundleContext) -> Iterator[Violation]:
     """Compare the time of day of each rank's first event with rank 0's, both on rank 0's monotonic clock."""
     offsets = context.log.value("clock_offsets_ns")
-    if not isinstance(offsets, list) or len(offsets) != context.request.parallel.ranks or not all(map(_is_offset, offsets)):
+    if not isinstance(offsets, list) or len(offsets) != context.request.parallel.ranks or not all(map(is_offset, offsets)):
         return  # reported by clock-offsets
     ahead_of_0_s: float | None = None
     for rank, log in context.logs():
@@ -152,72 +149,6 @@ def _addresses(context: BundleContext) -> Iterator[Violation]:
             observed = f"{one} and {other} both at {its['address']!r}"[:200]
             yield Violation(NODES, "an address of its own for every node", observed, "run on as many machines as are requested")
             return
-
-
-def _links(context: BundleContext) -> Iterator[Violation]:
-    """Check that each update's gradients fit through each node's link: half precision, sent once, as no all-reduce can do with less."""
-    window, parameters = context.window, context.log.value("parameters")
-    if window is None or window[1] <= window[0] or type(parameters) is not int or context.request.parallel.collective != "mpi":
-        return
-    updates = int(ends_update(context.request, context.steps.first_rank).sum())
-    sent_bytes = updates * parameters * MIN_GRADIENT_BYTES
-    needed_mbit_s = sent_bytes * BITS_PER_BYTE / 1e6 / ((window[1] - window[0]) * SECONDS_PER_NS)
-    for node in read_nodes(context.bundle):
-        speed_mbit_s = _speed_mbit_s(node.link or {})
-        if speed_mbit_s is not None and needed_mbit_s > speed_mbit_s:
-            expected = f"at most {speed_mbit_s:g} Mbit/s through {node.host}'s link, the speed that it records"
-            fix = "record the link that the ranks used (`suite cluster doctor` shows it), then run again"
-            yield Violation(NODES, expected, f"{needed_mbit_s:.3g} Mbit/s or more: the gradients of every update", fix)
-
-
-def _counted(context: BundleContext) -> Iterator[Violation]:
-    """Check that each node's interfaces counted the gradients of every update once: of every number, its own gradient or the sum leaves a node.
-
-    Nodes of one kernel may exchange through its memory: there, a tenth of it and less says so.
-    """
-    import numpy as np  # start-up
-
-    parameters, parallel, first = context.log.value("parameters"), context.request.parallel, context.steps.first_rank
-    if parallel.nodes < 2 or type(parameters) is not int:
-        return
-    size_bytes = parameters * (GRADIENT_BYTES if (parallel.wire, context.request.precision) == (EXACT, FLOAT32) else MIN_GRADIENT_BYTES)
-    is_update = ends_update(context.request, first)
-    uncertain_s = _uncertainty_s(context)
-    starts_s, ends_s = first.start_ns[is_update] * SECONDS_PER_NS - uncertain_s, first.ends_s[is_update] + uncertain_s
-    is_shared = _one_kernel(context)
-    for node in (node for node in context.nodes if node.is_on_clock):
-        for direction in ("sent", "received"):
-            counts = [channel.in_time for channel in node.channels.of("network") if channel.name.endswith(f".{direction}")]
-            counts = [count for count in counts if len(count) >= 2]
-            if not counts:
-                continue
-            from_s, to_s = (f(count.t_ns[place] for count in counts) * SECONDS_PER_NS for f, place in ((max, 0), (min, -1)))
-            counted = sum(float(count.values[-1] - count.values[0]) for count in counts)
-            updates = int(np.sum((starts_s >= from_s) & (ends_s <= to_s)))
-            needed = max(0, updates - 1) * size_bytes  # what a rank has sent last may wait in its kernel when the step ends
-            if counted < needed and not (is_shared and counted < SHARED_MEMORY_SHARE * needed):
-                expected = f"{needed} bytes {direction} or more: the gradients of {updates - 1} updates, once"
-                fix = "hand in the readings as the recorder wrote them; where MPI goes past the kernel's interfaces, run again with UCX_TLS=tcp,self"
-                yield Violation(node.file, expected, f"{counted:.0f} bytes", fix)
-
-
-def _uncertainty_s(context: BundleContext) -> float:
-    """The largest uncertainty of the clock offsets, s."""
-    offsets = context.log.value("clock_offsets_ns")
-    known = [offset[1] for offset in offsets if _is_offset(offset)] if isinstance(offsets, list) else []
-    return max(known, default=0) * SECONDS_PER_NS
-
-
-def _one_kernel(context: BundleContext) -> bool:
-    """Whether ranks of different nodes logged one boot id: nodes-machines reports it."""
-    boots = {rank: log.events[0].metadata.get("boot") for rank, log in context.logs() if log.events}
-    of_nodes = [{boots.get(rank) for rank in node.ranks} for node in read_nodes(context.bundle)]
-    return any(one & other for one, other in combinations(of_nodes, 2))
-
-
-def _speed_mbit_s(link: Mapping[str, Any]) -> float | None:
-    speed = link.get("speed_mbit_s")
-    return float(speed) if isinstance(speed, int | float) and not isinstance(speed, bool) and speed > 0 else None
 
 
 def _files(context: BundleContext) -> Iterator[Violation]:
@@ -275,17 +206,6 @@ RULES = (
             recomputed(
                 "the first node's address on both", change_file(NODES, lambda values: values["nodes"][1]["link"].update(address="address0")), ranks=2
             ),
-        ),
-    ),
-    Rule(
-        id="links-carry",
-        sentence="The gradients of every update fit through the recorded speed of every node's link, and were counted by each node's interfaces.",
-        rationale="A fast link described as a slow one makes the machine look faster, and fewer bytes make its exchange look smaller than it can be.",
-        bundle_check=lambda context: chain(_links(context), _counted(context)),
-        faults=(
-            recomputed("a link of 10 Mbit/s", change_file(NODES, lambda values: values["nodes"][1]["link"].update(speed_mbit_s=10)), ranks=2),
-            recomputed("half of the second node's bytes", change_second_node(scale_unit("B", 0.5)), ranks=2),
-            recomputed("half of the first node's bytes", scale_readings("network", "", 0.5), ranks=2),
         ),
     ),
     Rule(
