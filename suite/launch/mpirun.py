@@ -30,6 +30,7 @@ _LAUNCHER = re.compile(
     r"|\[[^\]\s]+\] \d[\d,]*\s*$"
     r"|Connection to \S+ closed by remote host|Read from remote host "
     r"|[Aa]bort\(\d+\)|application called MPI_Abort|Abnormal termination|-----+$|\[[^]]*\] (\d+ more process|Set MCA parameter)"
+    r"|\[[^]]*\] (\*{3} |Signal: |Signal code: |Failing at address: |\[ ?\d+\] )"
 )
 """Lines that the launchers themselves, and their ssh, print when a job fails."""
 

@@ -16,6 +16,7 @@ from suite.launch.mpirun import (
     failed_process,
     last_output_line,
     mpirun_command,
+    rank_output,
     refused_host,
 )
 from suite.launch.placement import Placement, is_this_machine, place, read_hosts
@@ -134,6 +135,19 @@ def test_a_ranks_output_precedes_its_launchers(launcher: str) -> None:
 def test_the_first_error_reported_by_a_rank_is_the_cause(launcher: str) -> None:
     said = f"error: rank 1 on pi2: the data set is not there\nerror: rank 0 on pi1: MPI_ERR_OTHER\nBus error\n{launcher}"
     assert last_output_line(said.splitlines()) == "error: rank 1 on pi2: the data set is not there"
+
+
+def test_the_stack_that_open_mpi_prints_of_a_rank_is_not_its_output() -> None:
+    """As it stood in the output of a rank that was ended by SIGABRT."""
+    stack = [
+        "[node2:14527] *** Process received signal ***",
+        "[node2:14527] Signal: Aborted (6)",
+        "[node2:14527] Signal code: User function (kill, sigsend, abort, etc.) (0)",
+        "[node2:14527] [ 0] /lib/x86_64-linux-gnu/libc.so.6(+0x3c050)[0x7f19d105a050]",
+        "[node2:14527] [29] /usr/lib/libpython3.11.so.1.0(PyEval_EvalCode+0x224)[0x7f19d14508e4]",
+        "[node2:14527] *** End of error message ***",
+    ]
+    assert rank_output(["  what():  std::bad_alloc", *stack]) == ["  what():  std::bad_alloc"]
 
 
 def test_launchers_report_the_process_that_failed_first() -> None:
