@@ -73,13 +73,13 @@ def compare_training(request: Request, world: World, implementation: Implementat
 
 
 def data_stamps(world: World, pipeline: Pipeline) -> Stamps:
-    """Size, time of change and inode of every file that is compared; take them before the comparison."""
-    return {path: _stamp(path) for path in _files_to_compare(world, pipeline)}
+    """The stamps of the files that are compared between machines; take them before the comparison."""
+    return {path: stamp(path) for path in _files_to_compare(world, pipeline)}
 
 
 def refuse_changed_data(world: World, before: Stamps) -> None:
     """Compare the files with what they were before the first step; raise ContractError at every rank where one was changed or replaced."""
-    changed = world.allgather(sorted(os.path.basename(path) for path in before if _stamp(path) != before[path])[:MAX_NAMED])
+    changed = world.allgather(sorted(os.path.basename(path) for path in before if stamp(path) != before[path])[:MAX_NAMED])
     rank = next((rank for rank, names in enumerate(changed) if names), None)
     if rank is not None:
         raise ContractError(
@@ -88,7 +88,8 @@ def refuse_changed_data(world: World, before: Stamps) -> None:
         )
 
 
-def _stamp(path: str) -> Optional[Tuple[int, int, int]]:
+def stamp(path: str) -> Optional[Tuple[int, int, int]]:
+    """Size, time of change and inode of a file; None where there is none."""
     try:
         found = os.stat(path)
     except OSError:

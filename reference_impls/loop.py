@@ -71,7 +71,7 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     if request.accumulation > 1:
         log.point("gradient_accumulation_steps", request.accumulation)
     _log_world(log, world)
-    stamps = data_stamps(world, built.pipeline) if world.size > 1 else {}
+    stamps = data_stamps(world, built.pipeline)
     if world.size > 1:
         log.point("admission", dict(compared, **compare_training(request, world, built.implementation, built.pipeline)))
         _log_span(request, world, log, built.implementation)
@@ -79,8 +79,7 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     log.start("run_start")
     training = _Training(request, world, built, pipeline, records, states.folder)
     status = training.status(progress)
-    if world.size > 1:
-        refuse_changed_data(world, stamps)
+    refuse_changed_data(world, stamps)
     log.stop("run_stop", status=status)
     after = contract.resident_bytes()
     peaks = world.gather(contract.peak_rss_bytes())

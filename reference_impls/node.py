@@ -45,9 +45,11 @@ def facts(data_folders: List[str], peer: Optional[str], port: Optional[int] = No
 
 
 def connection_problem(host: str, port: int) -> Optional[str]:
-    """Why this host cannot connect to a port of another; None where it can."""
+    """Why this host cannot connect to a port of another; None where it can, and for a name that only others know: MPI has names of its own."""
     try:
         socket.create_connection((host, port), CONNECT_TIMEOUT_S).close()
+    except socket.gaierror:
+        return None
     except OSError as error:
         return "no answer within {:g} s".format(CONNECT_TIMEOUT_S) if isinstance(error, socket.timeout) else error.strerror or str(error)
     return None

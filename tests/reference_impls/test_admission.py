@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reference_impls import admission
-from reference_impls.admission import Difference, _stamp, difference, refuse_apart, refuse_changed_data, refuse_differences, refuse_one_machine
+from reference_impls.admission import Difference, difference, refuse_apart, refuse_changed_data, refuse_differences, refuse_one_machine, stamp
 from reference_impls.communication import World
 from reference_impls.contract import ContractError
 from reference_impls.machine_identity import machine_identity
@@ -120,7 +120,7 @@ def test_a_file_that_was_written_replaced_or_removed_is_another(tmp_path: Path, 
     labels.write_bytes(b"0123")
     copy.write_bytes(b"0123")
     os.utime(labels, ns=(0, 0))
-    before = {str(labels): _stamp(str(labels))}
+    before = {str(labels): stamp(str(labels))}
     {"write": lambda: labels.write_bytes(b"3012"), "replace": lambda: copy.replace(labels), "remove": labels.unlink}[change]()
     with pytest.raises(ContractError, match="labels"):
         refuse_changed_data(World(), before)
