@@ -87,7 +87,7 @@ def _offsets(context: BundleContext) -> Iterator[Violation]:
 def _apart_on_one_machine(context: BundleContext, offsets: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
     """Ranks of one machine whose clocks are apart by more than their offsets' uncertainties: each with the machine's first rank."""
     is_one = context.request.parallel.nodes == 1
-    for one, *others in [range(len(offsets))] if is_one else [node.ranks for node in read_nodes(context.bundle) if node.ranks]:
+    for one, *others in [range(len(offsets))] if is_one else [node.ranks for node in read_nodes(context.bundle)]:
         for other in others:
             if max(one, other) < len(offsets):
                 apart_ns, uncertainty_ns = abs(offsets[other][0] - offsets[one][0]), offsets[one][1] + offsets[other][1]
