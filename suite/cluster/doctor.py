@@ -61,7 +61,7 @@ class Examination:
 def examine(placement: Placement, environment: Environment, data: tuple[Path, ...]) -> Examination:
     """Query the nodes, measure the links between those that can start a rank, and check both."""
     answers = ask_nodes(placement.hosts, Question(environment.interpreter, data, placement.agent, environment.framework))
-    fit = tuple(answer.host for answer in answers if answer.facts is not None)
+    fit = tuple(answer.host for answer in answers if answer.is_fit)
     links = measure_links(Placement(fit, 1, placement.agent), environment.interpreter) if len(fit) > 1 else None
     return Examination(answers, links, (*_about_first(placement.hosts[0]), *judge(answers, links, _expected(environment))))
 
@@ -204,7 +204,7 @@ def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Ite
             yield ClusterProblem(host, "link", f"{host} is on a wireless network ({found.link.interface}), whose speed changes", "use a cable")
     if links is None:
         return
-    fit = tuple(facts)
+    fit = tuple(answer.host for answer in answers if answer.is_fit)
     if links.problem is not None:
         where = fit[len(links.measures) + 1] if len(links.measures) + 1 < len(fit) else fit[-1]
         yield ClusterProblem(

@@ -62,6 +62,11 @@ class Answer:
     problem: str | None = None
     remedy: str | None = None
 
+    @property
+    def is_fit(self) -> bool:
+        """Whether MPI can start a rank there, which connects to the first host."""
+        return self.facts is not None and self.facts.unreached is None
+
 
 @dataclass(frozen=True)
 class Question:
