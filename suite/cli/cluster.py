@@ -72,11 +72,9 @@ def _show(found: Examination) -> None:
         if answer.facts is None:
             print(f"{answer.host:16} no answer" if not answer.reached else f"{answer.host:16} not ready")
             continue
-        link, rank = answer.facts.link, fit.index(answer.host) if answer.is_fit else None
+        link, measure = answer.facts.link, measured.get(fit.index(answer.host)) if answer.is_fit else None
         speed = f"{link.speed_mbit_s} Mbit/s stated" if link.speed_mbit_s else f"speed unknown: {link.reason}"
-        print(
-            f"{answer.host:16} {link.interface or 'no interface'} ({link.kind or 'kind unknown'}, {speed}){_measured(None if rank is None else measured.get(rank))}"
-        )
+        print(f"{answer.host:16} {link.interface or 'no interface'} ({link.kind or 'kind unknown'}, {speed}){_measured(measure)}")
     for problem in found.problems:
         print(f"\n{problem.sentence}.\n  to do: {problem.remedy}.")
     if not found.problems:
