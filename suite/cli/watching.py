@@ -89,7 +89,8 @@ def _sentence(event: events.ProgressEvent) -> str | None:
     """The line that announces an event, None for those that are shown otherwise."""
     if isinstance(event, events.RunStarted):
         training = event.request.training
-        return f"{event.request.workload.title} in {event.request.framework.title}, {training.division} division, data: {training.data.name}"
+        ranks = f", {training.parallel.ranks} ranks on {training.parallel.nodes} nodes" if training.parallel.nodes > 1 else ""
+        return f"{event.request.workload.title} in {event.request.framework.title}, {training.division} division, data: {training.data.name}{ranks}"
     if isinstance(event, events.BaseloadStarted):
         return f"Measuring the idle machine's power for {event.time_s:g} s ({', '.join(event.meters)})"
     if isinstance(event, events.NodeDoubted):

@@ -257,7 +257,7 @@ def _parallel(options: RunOptions, data_set: contract.DataSet, batch_size: int) 
     smallest = data_set.train_samples % batch_size or batch_size
     if smallest < placement.ranks:
         raise SuiteError(
-            f"An epoch's smallest mini-batch has {smallest} samples, fewer than the {placement.ranks} ranks; "
+            f"An epoch's smallest mini-batch has {smallest} sample{'s' * (smallest > 1)}, fewer than the {placement.ranks} ranks; "
             f"choose another --batch-size, or fewer ranks."
         )
     chosen = options.normalisation.value, options.wire.value

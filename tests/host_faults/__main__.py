@@ -1,7 +1,7 @@
 """`make host-faults`: faults of a run on two namespace hosts, each at three random moments; writes the table of docs/host-faults.md.
 
 ``python -m tests.host_faults [SEED [NAME …]]``: only faults whose names begin with a NAME. Their tries are added to those of earlier campaigns in the
-table. A seed's moments that are in the table are not tried again, so the same command goes on where it stopped; to begin anew, remove a fault's row.
+table. A seed's moments that are in the table are not tried again, so the same command is resumable; to begin anew, remove a fault's row.
 """
 
 import fcntl

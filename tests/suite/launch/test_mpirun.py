@@ -29,7 +29,7 @@ VARIABLES = {"OMP_NUM_THREADS": "1", "UCX_TLS": "tcp,self", "HOME": "/root", "SU
 @pytest.fixture
 def hostfile(tmp_path: Path) -> Path:
     path = tmp_path / "hosts.txt"
-    path.write_text("# the shelf\npi1 slots=4\n\npi2:4  # the slow one\n")
+    path.write_text("\ufeff# the shelf\r\npi1 slots=4\r\n\npi2:4  # the slow one")  # by an editor of another system
     return path
 
 
@@ -45,6 +45,9 @@ def test_hosts_are_the_first_words_of_lines(hostfile: Path) -> None:
         ("pi1;reboot\n", ":1:"),
         ("pi1\nbad host name\n", ":2: 'host' stands after the host name"),
         ("pi1\npi2\npi1:2\n", ":3: pi1 is named twice"),
+        ("pi1\nfe80::1\n", ":2: fe80::1 is an address of IPv6"),
+        ("pi1\njane@pi2\n", ":2: 'jane@pi2' names a user; write pi2, and `User jane`"),
+        ("pi1,pi2\n", ":1: 'pi1,pi2' is not a host name"),
     ],
 )
 def test_a_file_without_hosts_or_with_what_is_none_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -60,6 +63,13 @@ def test_fewer_nodes_than_the_file_has_are_its_first_ones_and_more_are_refused(h
         place(3, hostfile, 1, None)
     with pytest.raises(SuiteError, match="--hostfile"):
         place(2, None, 1, None)
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "localhost.localdomain"])
+def test_a_name_that_every_machine_has_for_itself_is_no_host_among_several(hostfile: Path, name: str) -> None:
+    hostfile.write_text(f"{name}\npi2\n")
+    with pytest.raises(SuiteError, match=f"names {name}, which is another machine on every host"):
+        place(None, hostfile, 1, None)
 
 
 def test_this_machines_addresses_are_recognised() -> None:
