@@ -6,7 +6,7 @@ The folder of an experiment: ``training-alone``, ``inference-alone-b<size>`` and
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +31,7 @@ BASELINE_SHARE = 0.25
 EPOCHS = 1_000_000
 """More than any measurement trains: the harness ends the training."""
 
+NO_VARIABLES: Mapping[str, str] = {}
 KILLED = -9
 RESERVE = 0.8
 """Of the highest rate that inference served alone: the rate that is proposed."""
@@ -105,7 +106,7 @@ def measure_both(plan: Plan, batch: int, folder: Path, during: Callable[[], Abst
     """One measurement of both sides; its records are written into ``folder``. The context ``during`` is open while images arrive."""
     schedule = make(plan.schedule, round(plan.arrivals.duration_s * NS_PER_S), plan.slice_ns, plan.training_share)
     with ExitStack() as stack:
-        training = stack.enter_context(_start_training(plan, folder))
+        training = stack.enter_context(start_training(plan.train, folder / TRAINING))
         inference = stack.enter_context(_start_inference(plan, batch, folder / INFERENCE))
         stack.enter_context(during())
         _take(plan, batch, folder, inference, training, schedule)
@@ -117,7 +118,7 @@ def _measure_inference(plan: Plan, batch: int, folder: Path) -> None:
 
 
 def _measure_training(plan: Plan, folder: Path) -> None:
-    with _start_training(plan, folder) as training:
+    with start_training(plan.train, folder / TRAINING) as training:
         found = wait_window(round(plan.arrivals.duration_s * NS_PER_S), training)
     _write(plan, None, folder, found, 0, infers=False, trains=True)
 
@@ -131,9 +132,10 @@ def _take(plan: Plan, batch: int, folder: Path, inference: Child, training: Chil
     _write(plan, batch, folder, found, nice, infers=True, trains=training is not None)
 
 
-def _start_training(plan: Plan, folder: Path) -> Child:
-    request = plan.train.request._replace(epochs=EPOCHS, eval_every_epochs=EPOCHS, target_accuracy=None, steps=None)
-    child = Child(_program("training", TRAINING_MODULE, plan.train, request, folder / TRAINING))
+def start_training(side: Side, folder: Path, variables: Mapping[str, str] = NO_VARIABLES) -> Child:
+    """A training in ``folder``, after its first steps; it goes on until the child is left."""
+    request = side.request._replace(epochs=EPOCHS, eval_every_epochs=EPOCHS, target_accuracy=None, steps=None)
+    child = Child(replace(_program("training", TRAINING_MODULE, side, request, folder), variables=variables))
     _wait(child)
     return child
 
