@@ -5,6 +5,7 @@ The folder of an experiment: ``training-alone``, ``inference-alone-b<size>`` and
 """
 
 import json
+import math
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -98,8 +99,14 @@ def refuse_slow_inference(plan: Plan, found: dict[int, float]) -> None:
     if found[best] < plan.arrivals.rate_per_s:
         raise SuiteError(
             f"Inference of {plan.infer.request.workload} serves at most {found[best]:.0f} images/s here (alone, batch {best}), fewer than the "
-            f"{plan.arrivals.rate_per_s:g} that arrive; use --rate {RESERVE * found[best]:.3g} or a smaller model."
+            f"{plan.arrivals.rate_per_s:.15g} that arrive; use --rate {_rounded_down(RESERVE * found[best])} or a smaller model."
         )
+
+
+def _rounded_down(rate: float) -> str:
+    """Two digits, as one types them."""
+    digits = 1 - math.floor(math.log10(rate))
+    return f"{math.floor(rate * 10**digits) / 10**digits:.{max(0, digits)}f}"
 
 
 def measure_both(plan: Plan, batch: int, folder: Path, during: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
@@ -159,8 +166,8 @@ def _wait(child: Child) -> int:
 
 def _program(what: str, module: str, side: Side, request: contract.Request, folder: Path) -> Program:
     folder.mkdir(parents=True)
-    path = folder / contract.REQUEST_NAME
-    changed = request._replace(output_directory=str(folder.absolute()))
+    path = folder.absolute() / contract.REQUEST_NAME  # the process runs in the repository's root
+    changed = request._replace(output_directory=str(path.parent))
     path.write_text(json.dumps(contract.request_to_dict(changed)), encoding="utf-8")
     return Program(what, side.interpreter, module, side.implementation, path, request.threads, side.nice, side.cpus)
 
@@ -232,7 +239,11 @@ def _write(plan: Plan, batch: int | None, folder: Path, found: Measured, nice: i
             _tidy(place, Path(side.request.data.directory))
 
 
-def refuse_used_folder(folder: Path) -> None:
-    """Raise SuiteError for a folder with files."""
-    if folder.exists() and any(folder.iterdir()):
-        raise SuiteError(f"{folder} exists and is not empty; choose another --output, or remove the folder.")
+def make_folder(folder: Path) -> None:
+    """Create the folder of the records; raises SuiteError for one with files, and where it cannot be made."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SuiteError(f"{folder} exists and is not empty; choose another --output, or remove it.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SuiteError(f"{folder} cannot be made: {error.strerror or error}; choose another --output.") from error

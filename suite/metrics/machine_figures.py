@@ -45,7 +45,7 @@ def _memory_controller(quantity: str) -> tuple[tuple[str, str], ...]:
 GAUGES: Mapping[str, Gauge] = {
     "cpu_utilisation": Gauge("%", "mean", (("cpu", "utilisation.total"),)),
     "cpu_utilisation_max": Gauge("%", "max", (("cpu", "utilisation.total"),)),
-    "cpu_frequency_hz": Gauge("Hz", "mean", (("cpu", "frequency.core*"), ("cpu-clock", "frequency.core*"))),
+    "cpu_frequency_hz": Gauge("Hz", "mean", (("cpu", "frequency.core*"),)),
     "gpu_utilisation": Gauge("%", "mean", _gpu("utilisation")),
     "gpu_utilisation_max": Gauge("%", "max", _gpu("utilisation")),
     "gpu_frequency_hz": Gauge("Hz", "mean", _gpu("frequency")),
