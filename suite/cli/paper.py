@@ -1,6 +1,8 @@
 """`suite paper list|make|check`: the data tables and panels of published papers, from one's own runs, compared with the papers."""
 
+import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -74,16 +76,17 @@ def make(
 
     registry = load_papers()
     item = registry.item(name)
-    drawn = draw_item(registry, item, _source(registry, item, paths))
+    _refuse_place(output)
     runs = registry.runs_of(item)
+    source = None if paths is None and runs is not None and _unfinished(runs).exists() else _source(registry, item, paths)
+    drawn = draw_item(registry, item, source)
     if isinstance(drawn, Missing) and runs is not None and _may_run(item, paths):
         commands = _commands(item, runs, given or [])
         print(f"{item.id} needs {runs.title}; about {runs.minutes} minutes on two cores:", file=sys.stderr)
         print("\n".join(f"  suite {shlex.join(command)}" for command in commands), file=sys.stderr)
         if dry_run:
             return
-        for command in commands:
-            _run(command)
+        _make_runs(runs, commands)
         drawn = draw_item(registry, item, _source(registry, item, None))
     if isinstance(drawn, Missing):
         raise SuiteError(f"{item.id} is not drawn: {drawn.reason}. It needs {item.needs or (runs.title if runs else 'runs')}.")
@@ -164,6 +167,31 @@ def _named(text: str) -> tuple[str, str]:
     if name not in ASKED or not value:
         raise SuiteError(f"--with {text!r} is not one of {', '.join(f'{key}=PATH' for key in ASKED)}.")
     return name, value
+
+
+def _unfinished(runs: RunSet) -> Path:
+    """A file that is there while runs are made, and after an interruption: what is in their folder is not all of them."""
+    return RUNS / f".{runs.name}.unfinished"
+
+
+def _make_runs(runs: RunSet, commands: list[list[str]]) -> None:
+    """Run the commands. After an interruption a sweep continues; what other commands left is removed first."""
+    mark = _unfinished(runs)
+    if mark.exists() and not all(command[0] == "sweep" for command in commands):
+        print(f"{RUNS / runs.name} was left unfinished and is made again", file=sys.stderr)
+        shutil.rmtree(RUNS / runs.name, ignore_errors=True)
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+    for command in commands:
+        _run(command)
+    mark.unlink()
+
+
+def _refuse_place(output: Path) -> None:
+    """Raise SuiteError where the files cannot be written: before the runs that they are drawn from."""
+    there = next(place for place in (output.absolute(), *output.absolute().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise SuiteError(f"{output} could not be written: {there} is {'no folder' if not there.is_dir() else 'write-protected'}. Choose another --output.")
 
 
 def _run(command: list[str]) -> None:
