@@ -177,6 +177,14 @@ def test_a_table_of_devices_has_the_machine_of_the_runs(item: Item) -> None:
     assert item.id != "jetson-table-4" or [row[1] for row in table.rows if row[0] == "this machine"] == ["1", "2"]
 
 
+def test_numbers_of_a_table_are_compared_as_numbers() -> None:
+    """4 and 4.0, and 32 among the variants 8.0, 16.0, 32.0, 64.0."""
+    item = REGISTRY.item("jetson-table-1")
+    verdicts = {one.quantity: one.verdict for one in compare(item, Source())}
+    assert {verdict for name, verdict in verdicts.items() if name.startswith("RAM GB")} == {Agreement.AGREES}
+    assert verdicts["power W, Xavier NX"] is Agreement.DIFFERS
+
+
 def value(published: float, relation: Relation, tolerance: float = 0.1) -> PublishedValue:
     return PublishedValue("speed", published, relation, "Section 1", "fast", tolerance)
 
