@@ -34,8 +34,7 @@ def draw(item: Item, record: CountedSteps) -> PaperFigure | Missing:
         if not of:
             return Missing(f"the record has no {'clock of the cores' if name == 'ipc' else 'times'}: count again with `suite cachegrind`")
         bars = tuple(
-            Bar(load_framework(framework).title, (_scaled(value, counter.factor),), style)
-            for style, (framework, value) in enumerate(of.items())
+            Bar(load_framework(framework).title, (_scaled(value, counter.factor),), style) for style, (framework, value) in enumerate(of.items())
         )
         mark = " (simulated caches)" if name.startswith("l1d") else " (simulated)"
         panels.append(Bars(counter.title + (mark if name in SIMULATED else ""), (BarGroup("", bars),)))

@@ -19,7 +19,7 @@ from suite.cli.options import Json, with_options
 from suite.concurrent.arrivals import ArrivalKind, Arrivals, of_trace
 from suite.concurrent.batching import BatchRule
 from suite.concurrent.child import usable
-from suite.concurrent.experiment import Plan, Side, make_folder, measure
+from suite.concurrent.experiment import Plan, Side, measure, refuse_folder
 from suite.concurrent.figures import InferenceFigures
 from suite.concurrent.results import BatchResult, Results, as_dict, close, read_results
 from suite.concurrent.schedules import ScheduleKind, make
@@ -81,9 +81,9 @@ class ScenarioOptions:
         return Side(resolve_options(options).training, f"{found.module}.implementation", find(found).interpreter, nice, usable(cpus))
 
     def place(self, name: str) -> Path:
-        """The folder of the records, which is made; raises SuiteError for one with files, and where it cannot be made."""
+        """The folder of the records; raises SuiteError for one with files, and where it cannot be made."""
         place = self.output or RUNS / time.strftime(f"{name}-%Y%m%dT%H%M%S")
-        make_folder(place)
+        refuse_folder(place)
         return place
 
     def report(self, line: str) -> None:

@@ -1,6 +1,5 @@
 """`suite paper list|make|check`: the data tables and panels of published papers, from one's own runs, compared with the papers."""
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from suite.catalog.papers import Item, Registry, RunSet, State, load_papers
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
+from suite.files.durable import refuse_no_folder
 from suite.files.paths import repository_root
 
 if TYPE_CHECKING:
@@ -77,11 +77,12 @@ def make(
     registry = load_papers()
     item = registry.item(name)
     _refuse_place(output)
+    named = dict(map(_named, given or []))
     runs = registry.runs_of(item)
     source = None if paths is None and runs is not None and _unfinished(runs).exists() else _source(registry, item, paths)
     drawn = draw_item(registry, item, source)
     if isinstance(drawn, Missing) and runs is not None and _may_run(item, paths):
-        commands = _commands(item, runs, given or [])
+        commands = _commands(item, runs, named)
         print(f"{item.id} needs {runs.title}; about {runs.minutes} minutes on two cores:", file=sys.stderr)
         print("\n".join(f"  suite {shlex.join(command)}" for command in commands), file=sys.stderr)
         if dry_run:
@@ -152,9 +153,9 @@ def _may_run(item: Item, paths: list[Path] | None) -> bool:
     return paths is None and item.state in FROM_RUNS
 
 
-def _commands(item: Item, runs: RunSet, given: list[str]) -> list[list[str]]:
+def _commands(item: Item, runs: RunSet, given: dict[str, str]) -> list[list[str]]:
     """The commands with their folders; raises SuiteError for what the user has to name."""
-    names = {"runs": str(RUNS / runs.name), **dict(_named(text) for text in given)}
+    names = {"runs": str(RUNS / runs.name), **given}
     try:
         return [[word.format(**names) for word in shlex.split(command)] for command in runs.commands]
     except KeyError as error:
@@ -189,9 +190,10 @@ def _make_runs(runs: RunSet, commands: list[list[str]]) -> None:
 
 def _refuse_place(output: Path) -> None:
     """Raise SuiteError where the files cannot be written: before the runs that they are drawn from."""
-    there = next(place for place in (output.absolute(), *output.absolute().parents) if place.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        raise SuiteError(f"{output} could not be written: {there} is {'no folder' if not there.is_dir() else 'write-protected'}. Choose another --output.")
+    try:
+        refuse_no_folder(output)
+    except OSError as error:
+        raise SuiteError(f"{output} could not be written: {error.strerror or error}. Choose another --output.") from error
 
 
 def _run(command: list[str]) -> None:

@@ -23,6 +23,7 @@ from suite.concurrent.priority import raised
 from suite.concurrent.records import INFERENCE, TRAINING, Setting, write_recording
 from suite.concurrent.schedules import Schedule, ScheduleKind, make
 from suite.errors import SuiteError
+from suite.files.durable import refuse_no_folder
 from suite.files.redaction import DATA, OUTPUT, machine_redactor
 from suite.launch.memory_errors import says_out_of_memory
 
@@ -239,11 +240,11 @@ def _write(plan: Plan, batch: int | None, folder: Path, found: Measured, nice: i
             _tidy(place, Path(side.request.data.directory))
 
 
-def make_folder(folder: Path) -> None:
-    """Create the folder of the records; raises SuiteError for one with files, and where it cannot be made."""
+def refuse_folder(folder: Path) -> None:
+    """Raise SuiteError for a folder with files, and where none can be made: before anything is measured."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SuiteError(f"{folder} exists and is not empty; choose another --output, or remove it.")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        refuse_no_folder(folder)
     except OSError as error:
         raise SuiteError(f"{folder} cannot be made: {error.strerror or error}; choose another --output.") from error

@@ -1,7 +1,7 @@
 """A core's clock, measured: a chain of additions, each of which waits for its predecessor, takes one cycle per addition.
 
-It needs no counter and no driver, and so works in virtual machines, whose kernels offer neither cpufreq nor cycles. An addition of a register to itself has a
-latency of one cycle on every x86-64 processor (Agner Fog, Instruction tables), and no processor can leave it out.
+It needs no counter and no driver, and so works in virtual machines, whose kernels offer neither cpufreq nor cycles. An addition of a register to
+itself has a latency of one cycle on x86-64 processors (Agner Fog, Instruction tables), and none of them can leave it out.
 """
 
 import ctypes
