@@ -44,8 +44,8 @@ AVX2 = {
     "MKL_ENABLE_INSTRUCTIONS": "AVX2",
     "TF_ENABLE_ONEDNN_OPTS": "0",
 }
-"""valgrind shows programs a processor with AVX2, no AVX-512 and no VNNI. Libraries that choose their instructions are told to choose these without it,
-too; TensorFlow does not use oneDNN on such a processor."""
+"""valgrind shows programs a processor with AVX2, no AVX-512 and no VNNI. Libraries that choose their instructions are told to choose these
+without it, too; TensorFlow does not use oneDNN on such a processor."""
 
 WARM_UP = 5
 """Steps that both processes take: the first ones allocate memory and choose algorithms."""
