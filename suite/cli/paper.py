@@ -73,10 +73,12 @@ def make(
     """Draw a table or panel: page, PDF, CSV, LaTeX and caption. Runs that are missing are made first, after saying what they cost."""
     from reporter.papers.items import draw_item, write_item  # start-up: pandas
     from reporter.papers.model import Missing  # start-up: pandas
+    from reporter.papers.render import refuse_without_matplotlib  # start-up: pandas
 
     registry = load_papers()
     item = registry.item(name)
     _refuse_place(output)
+    refuse_without_matplotlib()
     named = dict(map(_named, given or []))
     runs = registry.runs_of(item)
     source = None if paths is None and runs is not None and _unfinished(runs).exists() else _source(registry, item, paths)

@@ -1,5 +1,6 @@
 """`suite paper`: all 54 are listed, what is missing is said with its cost, and what needs other hardware names it."""
 
+import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -56,6 +57,18 @@ def test_the_place_of_the_files_is_tried_before_anything_is_run(
     assert "note could not be written" in capsys.readouterr().err
 
 
+def test_without_matplotlib_the_command_that_installs_it_is_said_before_anything_is_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """`make setup` installs the suite alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paper, "_run", lambda command: pytest.fail("nothing may be run"))
+    monkeypatch.setattr(paper, "_places", lambda runs: [])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert suite(monkeypatch, "make", "jetson-9a") == 2
+    assert f"-m pip install --editable '{repository_root()}[figures]'" in capsys.readouterr().err
+
+
 def test_runs_that_were_interrupted_are_completed_and_not_drawn_as_they_are(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -95,7 +108,7 @@ def test_a_check_ends_with_the_verdict(monkeypatch: pytest.MonkeyPatch, capsys: 
     printed = json.loads(capsys.readouterr().out)
     assert set(printed) == {"format", *FORMATS["paper-check"].keys}
     assert {one["verdict"] for one in printed["compared"]} == {"agrees", "differs"}
-    assert suite(monkeypatch, "check", "pi-2d") == 2
+    assert suite(monkeypatch, "check", "jetson-7") == 2
 
 
 def test_folders_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
