@@ -96,7 +96,7 @@ def ended(situation: Situation, scene: Scene, process: "subprocess.Popen[str]", 
     """Do what is done during the run, wait for its end, and look at what remains."""
     path, output = Path(f"/proc/{scene.cluster.hosts[0].pid}/root{scene.folder}/run"), ""  # as node1 sees it
     if situation.during is not None:
-        await_epoch(path, process, 1)
+        await_epoch(path, process)
         began_s = time.monotonic()
         situation.during(scene)
     try:
