@@ -4,8 +4,9 @@ LeNet-5 trains beside its own inference. The exhaustive search measures every ca
 highest training rate among those that keep the limit.
 """
 
+import statistics
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +21,7 @@ from suite.concurrent.arrivals import ArrivalKind, Arrivals
 from suite.concurrent.experiment import Plan, Side
 from suite.concurrent.schedules import ScheduleKind
 from suite.concurrent.trials import candidates, measure_trial, tune_here
-from suite.concurrent.tuning import Candidate, Limits
+from suite.concurrent.tuning import Candidate, Limits, Trial
 from suite.launch.environments import find
 
 THREADS = (1,)
@@ -46,14 +47,11 @@ def measure(settings: Settings) -> Iterator[Ratio]:
         plan = _plan(settings, Path(name))
         chosen = tune_here(plan, THREADS, limits, _silent).best
         best = _exhaustive(plan, limits, settings.duration_s)
-        pairs = []
-        for pair in range(settings.pairs):
-            rates = {
-                each: _rate(plan, each, limits, settings.duration_s, f"pair-{pair}-{place}")
-                for place, each in enumerate(alternating(pair, chosen, best))
-            }
-            pairs.append((rates[chosen], rates[best]))
-    yield ratio_of(f"{chosen}; the best: {best}", "tuned", "exhaustive search's best", pairs, "samples/s")
+        turns = [_turn(plan, alternating(pair, chosen, best), limits, settings.duration_s, f"pair-{pair}") for pair in range(settings.pairs)]
+    pairs = [(turn[chosen].samples_per_s, turn[best].samples_per_s) for turn in turns]
+    yield ratio_of(
+        f"{chosen}, {_kept([turn[chosen] for turn in turns], settings)}; the best: {best}", "tuned", "exhaustive search's best", pairs, "samples/s"
+    )
 
 
 def _exhaustive(plan: Plan, limits: Limits, duration_s: float) -> Candidate:
@@ -63,8 +61,15 @@ def _exhaustive(plan: Plan, limits: Limits, duration_s: float) -> Candidate:
     return max((trial for trial in found if limits.keep(trial)), key=lambda trial: trial.samples_per_s).candidate
 
 
-def _rate(plan: Plan, each: Candidate, limits: Limits, duration_s: float, name: str) -> float:
-    return measure_trial(plan, each, duration_s, limits, plan.output / name).samples_per_s
+def _kept(trials: Sequence[Trial], settings: Settings) -> str:
+    shares = [trial.windows_within for trial in trials if trial.windows_within is not None]
+    if not shares:
+        return "no whole window of 1,000 images"
+    return f"{statistics.fmean(shares):.0%} of its windows of 1,000 images within {settings.limit_ms:g} ms"
+
+
+def _turn(plan: Plan, each: Sequence[Candidate], limits: Limits, duration_s: float, name: str) -> dict[Candidate, Trial]:
+    return {one: measure_trial(plan, one, duration_s, limits, plan.output / f"{name}-{place}") for place, one in enumerate(each)}
 
 
 def _plan(settings: Settings, folder: Path) -> Plan:

@@ -16,6 +16,8 @@ from suite.errors import SuiteError
 
 HZ_PER_MHZ = 1e6
 CPU, GPU, MEMORY = "cpu", "gpu", "memory"
+CLOCKS = ("cpu", "cpu-clock")
+"""Meters of the cores' clocks: as the kernel states them, and measured where it does not."""
 BOARD_DIGITS = 6
 SOFTWARE = ("kernel", "operating_system", "python")
 MAX_MEMORY_BYTES = 2**60
@@ -71,7 +73,8 @@ def cpu_clock_shares(path: Path) -> dict[int, float]:
     try:
         bundle = Bundle(path)
         window = run_window(bundle.log())
-        channels = [channel.in_time for channel in bundle.channels().of("cpu") if channel.name.startswith("frequency.core")]
+        every = bundle.channels()
+        channels = [channel.in_time for source in CLOCKS for channel in every.of(source) if channel.name.startswith("frequency.core")]
     except (SuiteError, OSError):
         return {}
     if window is None:

@@ -83,8 +83,16 @@ def _cells(item: Item) -> Iterator[Compared]:
             elif not ours:
                 yield Compared(name, published, None, Agreement.NOT_COMPARABLE, item.table.place, "", "the suite does not say")
             else:
-                is_equal = _plain(published) in map(_plain, ours.split(", "))
+                is_equal = any(_same(published, each) for each in ours.split(", "))
                 yield Compared(name, published, ours, Agreement.AGREES if is_equal else Agreement.DIFFERS, item.table.place, "")
+
+
+def _same(published: str, ours: str) -> bool:
+    """Equal numbers (4 and 4.0), or equal names."""
+    try:
+        return float(published) == float(ours)
+    except ValueError:
+        return _plain(published) == _plain(ours)
 
 
 def _plain(text: str) -> str:

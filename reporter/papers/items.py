@@ -87,8 +87,10 @@ def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnIte
         figure = draw_it(source.folder)
         return _drawn(registry, item, figure, f"{title}.\n{figure.about}\nError bars: {figure.error_bars}.\n", source)
     if source.counted is not None:
-        figure = counted.draw(item, source.counted)
-        return _drawn(registry, item, figure, f"{item.title}.\n{figure.about}\nError bars: {figure.error_bars}.\n", source)
+        counts = counted.draw(item, source.counted)
+        if isinstance(counts, Missing):
+            return counts
+        return _drawn(registry, item, counts, f"{item.title}.\n{counts.about}\nError bars: {counts.error_bars}.\n", source)
     if source.memory is not None or item.table is not None:
         found = _beside_calculated(item, source)
         return found if isinstance(found, Missing) else _drawn(registry, item, found, f"{item.title}.\n{found.about}\n", source)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from reporter.data.frames import IDENTITY, Frames, Row, known, rows_of
@@ -13,7 +13,7 @@ from suite.catalog.papers import Measure, Selection
 from suite.concurrent.results import BatchResult, Results, read_results
 from suite.concurrent.stability import QueueState
 from suite.metrics.comparisons import quantile
-from suite.metrics.counted_steps import CountedSteps, figures
+from suite.metrics.counted_steps import CountedSteps, figures, rates
 from suite.metrics.memory_study import MemoryStudy
 
 CONFIDENCE = 0.95
@@ -75,14 +75,17 @@ def measure(wanted: Measure, source: Source) -> Found | Unknown:
 
 
 def _counted(wanted: Measure, record: CountedSteps) -> Found | Unknown:
-    """A figure of one framework, or over that of another; counts have no interval."""
-    of = figures(record)
+    """A figure of one framework, or over that of another. Counts have no interval; rates have that of the timed windows."""
+    counts, timed = figures(record), rates(record)
     name = (wanted.figure or "").removesuffix(PER_EPOCH)
-    values = [of.get(side.framework or "", {}).get(name) for side in (wanted.of, wanted.over) if side is not None]
-    if None in values:
+    names = [side.framework or "" for side in (wanted.of, wanted.over) if side is not None]
+    windows = [timed.get(each, {}).get(name, ()) for each in names]
+    if all(windows):
+        return replace(_ratio([(windows[0], windows[1] if len(windows) > 1 else ())]), of="counted by valgrind, timed without it")
+    values = [value for each in names if (value := counts.get(each, {}).get(name)) is not None]
+    if len(values) < len(names):
         return Unknown(f"{name} was not counted for {_text(wanted.of)}" + (f" and {_text(wanted.over)}" if wanted.over else ""))
-    mine, *others = (value for value in values if value is not None)
-    return Found(mine / others[0] if others else mine, of="counted by valgrind")
+    return Found(values[0] / values[1] if len(values) > 1 else values[0], of="counted by valgrind")
 
 
 def of_entries(frames: Frames, figure: str) -> dict[str, list[float]]:

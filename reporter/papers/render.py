@@ -1,6 +1,9 @@
 """Draws a figure for a paper with Matplotlib, in a fixed size; the bytes depend on the data only."""
 
+import importlib.util
 import io
+import shlex
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ from reporter.papers.draw_table import draw_table, table_height_in
 from reporter.papers.model import Bars, Boxes, Keys, Lines, Panel, PaperFigure, Radar, Scatter, Table
 from reporter.papers.style import Look, settings
 from suite.errors import SuiteError
+from suite.files.paths import checkout
 
 NO_DATES: Mapping[str, Mapping[str, Any]] = {
     "svg": {"Date": None, "Creator": "edge-training-suite"},
@@ -23,7 +27,14 @@ NO_DATES: Mapping[str, Mapping[str, Any]] = {
 }
 PLANE_HEIGHT_IN, RADAR_HEIGHT_IN, MARGIN_IN, GAP_IN = 2.0, 2.3, 0.02, 0.1
 POLAR = "polar"
-INSTALL = "pip install 'edge-training-suite[figures]'"
+
+
+def refuse_without_matplotlib() -> None:
+    """Raise SuiteError with the command that installs Matplotlib, where it is missing."""
+    if importlib.util.find_spec("matplotlib") is None:
+        place = checkout()
+        extra = "'edge-training-suite[figures]'" if place is None else f"--editable {shlex.quote(f'{place}[figures]')}"
+        raise SuiteError(f"Figures are drawn with Matplotlib, which is not installed here; install it with: {sys.executable} -m pip install {extra}")
 
 
 def render(figure: PaperFigure, title: str, look: Look, file_format: str) -> bytes:
@@ -41,13 +52,12 @@ def render(figure: PaperFigure, title: str, look: Look, file_format: str) -> byt
 
 def make_canvas(figure: PaperFigure, look: Look) -> Canvas:
     """The drawn figure, laid out; its canvas measures every text."""
-    try:
-        import matplotlib  # optional: [figures]
-        from matplotlib import font_manager  # optional: [figures]
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # optional: [figures]
-        from matplotlib.figure import Figure  # optional: [figures]
-    except ImportError:
-        raise SuiteError(f"`suite figure` draws with Matplotlib, which is not installed here; install it with: {INSTALL}") from None
+    refuse_without_matplotlib()
+    import matplotlib  # optional: [figures]
+    from matplotlib import font_manager  # optional: [figures]
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # optional: [figures]
+    from matplotlib.figure import Figure  # optional: [figures]
+
     _refuse_unknown_font(font_manager, look.font)
     planes = [panel for panel in figure.panels if not isinstance(panel, Keys)]
     keys = [panel for panel in figure.panels if isinstance(panel, Keys)]

@@ -36,8 +36,9 @@ def load_all(folder: Path, kind: type[Definition]) -> tuple[Definition, ...]:
 
 def unknown_name(noun: str, name: str, names: list[str], command: str) -> str:
     """The error sentence for an unknown name, with the nearest known one."""
-    nearest = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    folded = {each.casefold(): each for each in names}
+    nearest = difflib.get_close_matches(name.casefold(), folded, n=1)
+    hint = f"did you mean {folded[nearest[0]]!r}? " if nearest else ""
     return f"There is no {noun} {name!r}; {hint}{command} shows the known ones ({', '.join(names)})."
 
 

@@ -7,6 +7,7 @@ LEFT_OUT = "left out by --meters"
 REQUIRED = (
     "counters",
     "cpu",
+    "cpu-clock",
     "disk",
     "load",
     "memory",

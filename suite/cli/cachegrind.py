@@ -1,5 +1,6 @@
 """`suite cachegrind`: instructions, data accesses, cache misses and branches of a training step, without hardware counters."""
 
+import statistics
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +15,7 @@ from suite.errors import SuiteError
 from suite.execution.request import Accelerator, RunOptions
 from suite.execution.resolve import resolve_options
 from suite.experiments.counted_steps import Asked, count
-from suite.metrics.counted_steps import CountedSteps, figures
+from suite.metrics.counted_steps import CountedSteps, figures, rates
 
 
 def cachegrind(
@@ -29,7 +30,7 @@ def cachegrind(
     output: Annotated[Path, typer.Option(help="Folder of the record.")] = Path("runs/counted-steps"),
     json: Json = False,
 ) -> None:
-    """Count a training step with valgrind: instructions, data accesses, branches."""
+    """Count a training step with valgrind: instructions, data accesses, branches; and time it without, for instructions per second and cycle."""
     names = tuple(dict.fromkeys(name.strip() for name in framework.split(",") if name.strip()))
     if not names:
         raise SuiteError("--framework names no framework", "give one, such as pytorch")
@@ -65,3 +66,8 @@ def _lines(record: CountedSteps) -> Iterator[str]:
     for name, step in record.of_step.items():
         misses, mispredicted = ratios[name]["l1d_miss_ratio"], ratios[name]["branch_mispredict_ratio"]
         yield f"{name:12}{step.instructions:>16,.0f}{step.l1d_access:>16,.0f}{misses:>9.2%}{step.branches:>16,.0f}{mispredicted:>14.2%}"
+    yield "without valgrind:"
+    for name, of in rates(record).items():
+        known = {figure: statistics.fmean(values) for figure, values in of.items() if values}
+        cycles = f"{known['ipc']:.2f} per cycle" if "ipc" in known else "per cycle unknown (the cores' clock was not measured)"
+        yield f"{name:12}{known['instructions_per_cpu_s'] / 1e9:.2f} thousand million instructions per CPU second, {cycles}"

@@ -19,7 +19,7 @@ from suite.cli.options import Json, with_options
 from suite.concurrent.arrivals import ArrivalKind, Arrivals, of_trace
 from suite.concurrent.batching import BatchRule
 from suite.concurrent.child import usable
-from suite.concurrent.experiment import Plan, Side, measure, refuse_used_folder
+from suite.concurrent.experiment import Plan, Side, measure, refuse_folder
 from suite.concurrent.figures import InferenceFigures
 from suite.concurrent.results import BatchResult, Results, as_dict, close, read_results
 from suite.concurrent.schedules import ScheduleKind, make
@@ -81,9 +81,9 @@ class ScenarioOptions:
         return Side(resolve_options(options).training, f"{found.module}.implementation", find(found).interpreter, nice, usable(cpus))
 
     def place(self, name: str) -> Path:
-        """The folder of the records; raises SuiteError for one with files."""
+        """The folder of the records; raises SuiteError for one with files, and where it cannot be made."""
         place = self.output or RUNS / time.strftime(f"{name}-%Y%m%dT%H%M%S")
-        refuse_used_folder(place)
+        refuse_folder(place)
         return place
 
     def report(self, line: str) -> None:
@@ -101,8 +101,8 @@ class SharingOptions:
     share: Annotated[float, typer.Option(help="The training's share of it.")] = 0.5
     threads: Annotated[int | None, typer.Option(help="Threads of the training (default: the workload's, else every usable core).")] = None
     infer_threads: Annotated[int | None, typer.Option(help="Threads of the inference (default: as the training's).")] = None
-    nice: Annotated[int, typer.Option(help="Priority of the training, 19 is the lowest.")] = 0
-    infer_nice: Annotated[int, typer.Option(help="Priority of the inference; below 0 needs root.")] = 0
+    nice: Annotated[int, typer.Option(min=-20, max=19, help="Priority of the training, 19 is the lowest.")] = 0
+    infer_nice: Annotated[int, typer.Option(min=-20, max=19, help="Priority of the inference; below 0 needs root.")] = 0
     cpus: Annotated[str | None, typer.Option(help="CPUs of the training: 0,1 (default: all).")] = None
     infer_cpus: Annotated[str | None, typer.Option(help="CPUs of the inference.")] = None
 
@@ -119,6 +119,8 @@ def concurrent(
 ) -> None:
     """Measure training beside inference at one or several batch sizes, with each of them alone as a baseline."""
     if context.invoked_subcommand is not None:
+        if scenario != ScenarioOptions() or sharing != SharingOptions():
+            raise SuiteError(f"Options come after the subcommand: `suite concurrent {context.invoked_subcommand} --train …`.")
         return
     batches, coming = _numbers(infer_batch, "--infer-batch"), scenario.coming(seconds(duration, "--duration"))
     deadline_ns = None if deadline is None else round(seconds(deadline, "--deadline") * 1e9)
@@ -126,8 +128,9 @@ def concurrent(
         BatchRule(size, deadline_ns)
     slice_ns = round(seconds(sharing.slice, "--slice") * 1e9)
     make(sharing.schedule, 1, slice_ns, sharing.share)
+    sides = scenario.sides(sharing)
     place = scenario.place("concurrent")
-    plan = Plan(*scenario.sides(sharing), coming, batches, deadline_ns, sharing.schedule, slice_ns, sharing.share, place)
+    plan = Plan(*sides, coming, batches, deadline_ns, sharing.schedule, slice_ns, sharing.share, place)
     measure(plan, scenario.report)
     _describe(plan, scenario.framework)
     _print(close(place), place, scenario.json)
@@ -147,12 +150,20 @@ def tune_command(
     batches, coming, limit_s = _numbers(infer_batch, "--infer-batch"), scenario.coming(seconds(duration, "--duration")), seconds(p99, "--p99")
     for size in batches:
         BatchRule(size)
+    if limit_s <= 0:
+        raise SuiteError(f"--p99 {p99} leaves no time for any image; give a limit above 0, such as 300ms.")
     if max_watts is not None:
+        if not max_watts > 0:
+            raise SuiteError(f"--max-watts {max_watts:g} is no limit of a machine that runs; give a power above 0, such as 20.")
         refuse_without_meter()
     counts = _numbers(threads, "--threads") or tuple(sorted({1, len(os.sched_getaffinity(0))}))
-    default, place = SharingOptions(), scenario.place("concurrent-tune")
+    if 0 in counts:
+        raise SuiteError("--threads 0 computes nothing; the smallest number is 1.")
+    default = SharingOptions()
     slice_ns = round(seconds(default.slice, "--slice") * 1e9)
-    plan = Plan(*scenario.sides(default), coming, batches, None, default.schedule, slice_ns, default.share, place)
+    sides = scenario.sides(default)
+    place = scenario.place("concurrent-tune")
+    plan = Plan(*sides, coming, batches, None, default.schedule, slice_ns, default.share, place)
     found = tune_here(plan, counts, Limits(limit_s, max_watts), scenario.report, None if max_watts is None else TrialPower)
     if scenario.json:
         print_json("concurrent-tune", {**_tuned_dict(found), "folder": os.fspath(place)})
@@ -203,12 +214,16 @@ def figures(
         raise SuiteError(f"{format_!r} is no format of figures; choose {', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
     if output.resolve().is_relative_to(folder.resolve()):
         raise SuiteError(f"{output} is in the experiment's folder, which is sealed; choose another --output.")
-    output.mkdir(parents=True, exist_ok=True)
-    for number, (title, draw) in FIGURES.items():
-        drawn, place = draw(folder), output / f"concurrent-{number}.{format_}"
-        place.write_bytes(render(drawn, title, Look(), format_))
-        place.with_suffix(".txt").write_text(f"{title}. {drawn.about} Error bars: {drawn.error_bars}.\n", encoding="utf-8")
-        print(place)
+    drawn = {number: (title, draw(folder)) for number, (title, draw) in FIGURES.items()}
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        for number, (title, figure) in drawn.items():
+            place = output / f"concurrent-{number}.{format_}"
+            place.write_bytes(render(figure, title, Look(), format_))
+            place.with_suffix(".txt").write_text(f"{title}. {figure.about} Error bars: {figure.error_bars}.\n", encoding="utf-8")
+            print(place)
+    except OSError as error:
+        raise SuiteError(f"{output} could not be written: {error.strerror or error}; choose another --output.") from error
 
 
 def seconds(text: str, option: str) -> float:

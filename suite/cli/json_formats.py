@@ -284,6 +284,7 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "threads": "that computed; valgrind runs one at a time",
                 "seed": "of weights and sample order",
                 "processes": "list: framework, framework_version, steps, counts (totals of the process)",
+                "timed": "list: framework, steps, cpu_s and clock_hz (or null) of a window without valgrind",
                 "figures": "by framework, named as those of hardware counters; counts per epoch",
             },
         ),

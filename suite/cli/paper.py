@@ -1,6 +1,7 @@
 """`suite paper list|make|check`: the data tables and panels of published papers, from one's own runs, compared with the papers."""
 
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from suite.catalog.papers import Item, Registry, RunSet, State, load_papers
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
+from suite.files.durable import refuse_no_folder
 from suite.files.paths import repository_root
 
 if TYPE_CHECKING:
@@ -71,19 +73,23 @@ def make(
     """Draw a table or panel: page, PDF, CSV, LaTeX and caption. Runs that are missing are made first, after saying what they cost."""
     from reporter.papers.items import draw_item, write_item  # start-up: pandas
     from reporter.papers.model import Missing  # start-up: pandas
+    from reporter.papers.render import refuse_without_matplotlib  # start-up: pandas
 
     registry = load_papers()
     item = registry.item(name)
-    drawn = draw_item(registry, item, _source(registry, item, paths))
+    _refuse_place(output)
+    refuse_without_matplotlib()
+    named = dict(map(_named, given or []))
     runs = registry.runs_of(item)
+    source = None if paths is None and runs is not None and _unfinished(runs).exists() else _source(registry, item, paths)
+    drawn = draw_item(registry, item, source)
     if isinstance(drawn, Missing) and runs is not None and _may_run(item, paths):
-        commands = _commands(item, runs, given or [])
+        commands = _commands(item, runs, named)
         print(f"{item.id} needs {runs.title}; about {runs.minutes} minutes on two cores:", file=sys.stderr)
         print("\n".join(f"  suite {shlex.join(command)}" for command in commands), file=sys.stderr)
         if dry_run:
             return
-        for command in commands:
-            _run(command)
+        _make_runs(runs, commands)
         drawn = draw_item(registry, item, _source(registry, item, None))
     if isinstance(drawn, Missing):
         raise SuiteError(f"{item.id} is not drawn: {drawn.reason}. It needs {item.needs or (runs.title if runs else 'runs')}.")
@@ -149,9 +155,9 @@ def _may_run(item: Item, paths: list[Path] | None) -> bool:
     return paths is None and item.state in FROM_RUNS
 
 
-def _commands(item: Item, runs: RunSet, given: list[str]) -> list[list[str]]:
+def _commands(item: Item, runs: RunSet, given: dict[str, str]) -> list[list[str]]:
     """The commands with their folders; raises SuiteError for what the user has to name."""
-    names = {"runs": str(RUNS / runs.name), **dict(_named(text) for text in given)}
+    names = {"runs": str(RUNS / runs.name), **given}
     try:
         return [[word.format(**names) for word in shlex.split(command)] for command in runs.commands]
     except KeyError as error:
@@ -164,6 +170,32 @@ def _named(text: str) -> tuple[str, str]:
     if name not in ASKED or not value:
         raise SuiteError(f"--with {text!r} is not one of {', '.join(f'{key}=PATH' for key in ASKED)}.")
     return name, value
+
+
+def _unfinished(runs: RunSet) -> Path:
+    """A file that is there while runs are made, and after an interruption: what is in their folder is not all of them."""
+    return RUNS / f".{runs.name}.unfinished"
+
+
+def _make_runs(runs: RunSet, commands: list[list[str]]) -> None:
+    """Run the commands. After an interruption a sweep continues; what other commands left is removed first."""
+    mark = _unfinished(runs)
+    if mark.exists() and not all(command[0] == "sweep" for command in commands):
+        print(f"{RUNS / runs.name} was left unfinished and is made again", file=sys.stderr)
+        shutil.rmtree(RUNS / runs.name, ignore_errors=True)
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+    for command in commands:
+        _run(command)
+    mark.unlink()
+
+
+def _refuse_place(output: Path) -> None:
+    """Raise SuiteError where the files cannot be written: before the runs that they are drawn from."""
+    try:
+        refuse_no_folder(output)
+    except OSError as error:
+        raise SuiteError(f"{output} could not be written: {error.strerror or error}. Choose another --output.") from error
 
 
 def _run(command: list[str]) -> None:

@@ -4,9 +4,9 @@ import os
 import select
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from suite.concurrent.priority import set_priority
@@ -24,7 +24,7 @@ START_TIMEOUT_S = 600.0
 class Program:
     """What to start: a module with the environment's interpreter, its request file, and how it shares the machine.
 
-    ``nice`` is the priority (setpriority(2)), ``cpus`` the CPUs that it may use; empty: all of them.
+    ``nice`` is the priority (setpriority(2)), ``cpus`` the CPUs that it may use; empty: all of them. ``variables`` are set in its environment.
     """
 
     what: str
@@ -35,6 +35,7 @@ class Program:
     threads: int
     nice: int = 0
     cpus: tuple[int, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, commands: int, answers: int) -> list[str]:
         """The command line, with the numbers of its ends of the pipes."""
@@ -58,7 +59,7 @@ class Child:
         self._output = program.request.parent / "output.txt"
         for_child, self._commands = os.pipe()
         self._answers, from_child = os.pipe()
-        variables = {**child_environment(program.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
+        variables = {**child_environment(program.threads), "TF_CPP_MIN_LOG_LEVEL": "3", **program.variables}
         try:
             self._process = start(program.command(for_child, from_child), variables, self._output, (for_child, from_child))
         finally:
@@ -78,6 +79,11 @@ class Child:
         os.close(self._commands)
         os.close(self._answers)
         terminate(self._process)
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
 
     def fileno(self) -> int:
         """The answers' descriptor, for select(2)."""

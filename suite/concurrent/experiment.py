@@ -5,8 +5,9 @@ The folder of an experiment: ``training-alone``, ``inference-alone-b<size>`` and
 """
 
 import json
+import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from suite.concurrent.priority import raised
 from suite.concurrent.records import INFERENCE, TRAINING, Setting, write_recording
 from suite.concurrent.schedules import Schedule, ScheduleKind, make
 from suite.errors import SuiteError
+from suite.files.durable import refuse_no_folder
 from suite.files.redaction import DATA, OUTPUT, machine_redactor
 from suite.launch.memory_errors import says_out_of_memory
 
@@ -31,6 +33,7 @@ BASELINE_SHARE = 0.25
 EPOCHS = 1_000_000
 """More than any measurement trains: the harness ends the training."""
 
+NO_VARIABLES: Mapping[str, str] = {}
 KILLED = -9
 RESERVE = 0.8
 """Of the highest rate that inference served alone: the rate that is proposed."""
@@ -97,15 +100,21 @@ def refuse_slow_inference(plan: Plan, found: dict[int, float]) -> None:
     if found[best] < plan.arrivals.rate_per_s:
         raise SuiteError(
             f"Inference of {plan.infer.request.workload} serves at most {found[best]:.0f} images/s here (alone, batch {best}), fewer than the "
-            f"{plan.arrivals.rate_per_s:g} that arrive; use --rate {RESERVE * found[best]:.3g} or a smaller model."
+            f"{plan.arrivals.rate_per_s:.15g} that arrive; use --rate {_rounded_down(RESERVE * found[best])} or a smaller model."
         )
+
+
+def _rounded_down(rate: float) -> str:
+    """Two digits, as one types them."""
+    digits = 1 - math.floor(math.log10(rate))
+    return f"{math.floor(rate * 10**digits) / 10**digits:.{max(0, digits)}f}"
 
 
 def measure_both(plan: Plan, batch: int, folder: Path, during: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
     """One measurement of both sides; its records are written into ``folder``. The context ``during`` is open while images arrive."""
     schedule = make(plan.schedule, round(plan.arrivals.duration_s * NS_PER_S), plan.slice_ns, plan.training_share)
     with ExitStack() as stack:
-        training = stack.enter_context(_start_training(plan, folder))
+        training = stack.enter_context(start_training(plan.train, folder / TRAINING))
         inference = stack.enter_context(_start_inference(plan, batch, folder / INFERENCE))
         stack.enter_context(during())
         _take(plan, batch, folder, inference, training, schedule)
@@ -117,7 +126,7 @@ def _measure_inference(plan: Plan, batch: int, folder: Path) -> None:
 
 
 def _measure_training(plan: Plan, folder: Path) -> None:
-    with _start_training(plan, folder) as training:
+    with start_training(plan.train, folder / TRAINING) as training:
         found = wait_window(round(plan.arrivals.duration_s * NS_PER_S), training)
     _write(plan, None, folder, found, 0, infers=False, trains=True)
 
@@ -131,9 +140,10 @@ def _take(plan: Plan, batch: int, folder: Path, inference: Child, training: Chil
     _write(plan, batch, folder, found, nice, infers=True, trains=training is not None)
 
 
-def _start_training(plan: Plan, folder: Path) -> Child:
-    request = plan.train.request._replace(epochs=EPOCHS, eval_every_epochs=EPOCHS, target_accuracy=None, steps=None)
-    child = Child(_program("training", TRAINING_MODULE, plan.train, request, folder / TRAINING))
+def start_training(side: Side, folder: Path, variables: Mapping[str, str] = NO_VARIABLES) -> Child:
+    """A training in ``folder``, after its first steps; it goes on until the child is left."""
+    request = side.request._replace(epochs=EPOCHS, eval_every_epochs=EPOCHS, target_accuracy=None, steps=None)
+    child = Child(replace(_program("training", TRAINING_MODULE, side, request, folder), variables=variables))
     _wait(child)
     return child
 
@@ -157,8 +167,8 @@ def _wait(child: Child) -> int:
 
 def _program(what: str, module: str, side: Side, request: contract.Request, folder: Path) -> Program:
     folder.mkdir(parents=True)
-    path = folder / contract.REQUEST_NAME
-    changed = request._replace(output_directory=str(folder.absolute()))
+    path = folder.absolute() / contract.REQUEST_NAME  # the process runs in the repository's root
+    changed = request._replace(output_directory=str(path.parent))
     path.write_text(json.dumps(contract.request_to_dict(changed)), encoding="utf-8")
     return Program(what, side.interpreter, module, side.implementation, path, request.threads, side.nice, side.cpus)
 
@@ -230,7 +240,11 @@ def _write(plan: Plan, batch: int | None, folder: Path, found: Measured, nice: i
             _tidy(place, Path(side.request.data.directory))
 
 
-def refuse_used_folder(folder: Path) -> None:
-    """Raise SuiteError for a folder with files."""
-    if folder.exists() and any(folder.iterdir()):
-        raise SuiteError(f"{folder} exists and is not empty; choose another --output, or remove the folder.")
+def refuse_folder(folder: Path) -> None:
+    """Raise SuiteError for a folder with files, and where none can be made: before anything is measured."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SuiteError(f"{folder} exists and is not empty; choose another --output, or remove it.")
+    try:
+        refuse_no_folder(folder)
+    except OSError as error:
+        raise SuiteError(f"{folder} cannot be made: {error.strerror or error}; choose another --output.") from error

@@ -16,14 +16,16 @@ from reference_impls import contract
 from suite.bundle.layout import MANIFEST
 from suite.catalog.commands import train_command, working_folder
 from suite.catalog.frameworks import Framework, load_framework
+from suite.concurrent.experiment import Side
 from suite.errors import SuiteError
+from suite.experiments.timed_steps import WINDOW_S, WINDOWS, time_steps
 from suite.files.json_file import write_json
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment, find
 from suite.launch.gate import release
 from suite.launch.process import start, terminate, wait
 from suite.machine.system import cpu_model
-from suite.metrics.counted_steps import SCHEMA, SOURCE, Caches, CountedSteps, Counts, Process, read_counted_steps, write
+from suite.metrics.counted_steps import SCHEMA, SOURCE, Caches, CountedSteps, Counts, Process, TimedSteps, read_counted_steps, write
 
 PROCESSORS = {
     "cortex-a72": Caches(
@@ -34,6 +36,16 @@ PROCESSORS = {
     ),
 }
 """Simulated caches by processor: Arm's technical reference manuals (first level), and the boards' data sheets (second level)."""
+
+AVX2 = {
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+}
+"""valgrind shows programs a processor with AVX2, no AVX-512 and no VNNI. Libraries that choose their instructions are told to choose these
+without it, too; TensorFlow does not use oneDNN on such a processor."""
 
 WARM_UP = 5
 """Steps that both processes take: the first ones allocate memory and choose algorithms."""
@@ -75,6 +87,7 @@ def count(asked: Asked, report: Report) -> CountedSteps:
     refuse(asked)
     environments = [(request, load_framework(request.framework)) for request in asked.requests]
     found = [(request, framework, find(framework)) for request, framework in environments]
+    timed = [window for request, framework, environment in found for window in _timed(request, framework, environment, report)]
     processes = [process for request, framework, environment in found for process in _count_framework(asked, request, framework, environment, report)]
     first = asked.requests[0]
     record = CountedSteps(
@@ -91,6 +104,7 @@ def count(asked: Asked, report: Report) -> CountedSteps:
         threads=first.threads,
         seed=first.seed,
         processes=tuple(processes),
+        timed=tuple(timed),
     )
     asked.output.mkdir(parents=True, exist_ok=True)
     write(record, asked.output)
@@ -100,6 +114,12 @@ def count(asked: Asked, report: Report) -> CountedSteps:
         for name in ("counted_steps.json", MANIFEST):
             (asked.output / name).unlink()
         raise
+
+
+def _timed(request: contract.Request, framework: Framework, environment: Environment, report: Report) -> tuple[TimedSteps, ...]:
+    report(f"{framework.title}: {WINDOWS} windows of {WINDOW_S:g} s without valgrind")
+    side = Side(request, f"{framework.module}.implementation", environment.interpreter)
+    return time_steps(side, framework.name, AVX2)
 
 
 def _count_framework(
@@ -125,7 +145,7 @@ def _count_framework(
 
 
 def _variables(request: contract.Request) -> dict[str, str]:
-    return {**child_environment(request.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    return {**child_environment(request.threads), **AVX2, "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 
 def _command(asked: Asked, framework: Framework, environment: Environment, folder: Path) -> list[str]:

@@ -3,7 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -32,6 +32,19 @@ def refuse_no_place(path: Path) -> None:
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     refuse_special(path)
+
+
+def refuse_no_folder(path: Path) -> None:
+    """Raise OSError where there can be no folder ``path`` to write into: before the work whose results it would have. Leaves none behind."""
+    missing = [each for each in (path, *path.parents) if not each.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    finally:
+        for each in missing:
+            with suppress(OSError):
+                each.rmdir()
 
 
 def refuse_special(path: Path) -> None:

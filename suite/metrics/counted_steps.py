@@ -3,8 +3,11 @@
 Instructions, accesses to data and branches are counted. Caches and the branch predictor are simulated: cachegrind's model has two levels of caches
 and no prefetcher. The counts of a step are the difference between two processes of one framework that differ in the number of steps alone: start-up,
 import and the building of the model are in both.
+
+Rates need time, which valgrind does not show: the same training is timed without it.
 """
 
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,6 +21,7 @@ COUNTED = "counted_steps.json"
 SOURCE = "valgrind cachegrind, simulated caches"
 SCHEMA = 1
 MAX_PROCESSES = 100
+MIN_CLOCK_HZ, MAX_CLOCK_HZ = 1e8, 1e10
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,16 @@ class Process:
 
 
 @dataclass(frozen=True)
+class TimedSteps:
+    """A window of the same training without valgrind: its steps, their CPU time, and the cores' mean clock meanwhile; None: it was not measured."""
+
+    framework: str
+    steps: int
+    cpu_s: float
+    clock_hz: float | None
+
+
+@dataclass(frozen=True)
 class Caches:
     """The simulated caches as cachegrind takes them: size in bytes, ways, line in bytes; and whose they are."""
 
@@ -73,6 +87,7 @@ class CountedSteps:
     threads: int
     seed: int
     processes: tuple[Process, ...]
+    timed: tuple[TimedSteps, ...] = ()
 
     @property
     def steps_per_epoch(self) -> int:
@@ -106,6 +121,17 @@ def _figures(step: Counts, steps: int) -> dict[str, float]:
     return {**{name: value * steps for name, value in asdict(step).items()}, **ratios}
 
 
+def rates(record: CountedSteps) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Instructions per CPU second, and per cycle where the clock was measured: a value for each timed window, by framework."""
+    found: dict[str, dict[str, tuple[float, ...]]] = {}
+    for name, step in record.of_step.items():
+        windows = [window for window in record.timed if window.framework == name]
+        per_s = tuple(step.instructions * window.steps / window.cpu_s for window in windows)
+        per_cycle = tuple(rate / window.clock_hz for rate, window in zip(per_s, windows, strict=True) if window.clock_hz is not None)
+        found[name] = {"instructions_per_cpu_s": per_s, "ipc": per_cycle}
+    return found
+
+
 def write(record: CountedSteps, directory: Path) -> Path:
     """Write ``counted_steps.json`` and its manifest into the directory."""
     path = directory / COUNTED
@@ -128,4 +154,9 @@ def read_counted_steps(directory: Path) -> CountedSteps:
             raise FileError(path, f"says that a step of {name} misses more often than it tries")
         if not 0 < step.instructions < float("inf") or not step.l1d_access or not step.branches:
             raise FileError(path, f"says that a step of {name} takes no instructions, no data or no branches")
+    for window in record.timed:
+        if window.framework not in record.pairs or window.steps < 1 or not 0 < window.cpu_s < math.inf:
+            raise FileError(path, f"has a timed window of {window.framework[:40]!r} without counts, steps or CPU time")
+        if window.clock_hz is not None and not MIN_CLOCK_HZ < window.clock_hz < MAX_CLOCK_HZ:
+            raise FileError(path, f"says that the cores ran at {window.clock_hz:g} Hz")
     return record

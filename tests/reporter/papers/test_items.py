@@ -33,12 +33,13 @@ TABLES = [item for item in REGISTRY.items if item.table is not None]
 FROM_RUNS = [
     item for item in REGISTRY.items if item.state is not State.CALCULATED and not item.id.startswith(BESIDE) and item not in (*MEMORY, *TABLES)
 ]
-COUNTED = ("pi-2a", "pi-2c", "pi-2e", "pi-2f", "pi-2g", "pi-2h")
+COUNTED = ("pi-2a", "pi-2b", "pi-2c", "pi-2d", "pi-2e", "pi-2f", "pi-2g", "pi-2h")
 SHIPPED = (
     *(item.id for item in (*MEMORY, *TABLES)),
     "jetson-3a",
     "jetson-3b",
     "jetson-9a",
+    "jetson-6d",
     "jetson-2b",
     "jetson-5a",
     "pi-1d",
@@ -120,7 +121,7 @@ def test_an_item_is_drawn_from_the_runs_that_come_with_the_project(name: str, tm
 
 def test_what_is_drawn_from_runs_is_not_fewer() -> None:
     counts = Counter(item.state for item in REGISTRY.items)
-    assert counts == {State.REAL: 28, State.SIMULATED: 4, State.EMULATED: 1, State.CALCULATED: 1, State.NEEDS: 20}
+    assert counts == {State.REAL: 31, State.SIMULATED: 4, State.EMULATED: 1, State.CALCULATED: 1, State.NEEDS: 17}
     from_runs = [item for item in REGISTRY.items if item.state in (State.REAL, State.SIMULATED, State.EMULATED)]
     shipped = {runs.name for runs in REGISTRY.runs if runs.folder is not None}
     assert {item.id for item in from_runs if item.runs in shipped} == set(SHIPPED)
@@ -174,6 +175,14 @@ def test_a_table_of_devices_has_the_machine_of_the_runs(item: Item) -> None:
     (table,) = drawn.figure.panels
     assert isinstance(table, Table) and any("this machine" in cell for cell in (*table.columns, *(row[0] for row in table.rows)))
     assert item.id != "jetson-table-4" or [row[1] for row in table.rows if row[0] == "this machine"] == ["1", "2"]
+
+
+def test_numbers_of_a_table_are_compared_as_numbers() -> None:
+    """4 and 4.0, and 32 among the variants 8.0, 16.0, 32.0, 64.0."""
+    item = REGISTRY.item("jetson-table-1")
+    verdicts = {one.quantity: one.verdict for one in compare(item, Source())}
+    assert {verdict for name, verdict in verdicts.items() if name.startswith("RAM GB")} == {Agreement.AGREES}
+    assert verdicts["power W, Xavier NX"] is Agreement.DIFFERS
 
 
 def value(published: float, relation: Relation, tolerance: float = 0.1) -> PublishedValue:

@@ -207,7 +207,7 @@ def test_an_unknown_figure_or_font_is_one_sentence(paper_runs: Path) -> None:
 
 def test_without_matplotlib_one_sentence_says_what_to_install(paper_frames: Frames, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(SuiteError, match=r"pip install 'edge-training-suite\[figures\]'"):
+    with pytest.raises(SuiteError, match=r"-m pip install --editable \S+\[figures\]"):
         render(drawn(preset_of("pi-1a"), paper_frames), "", Look(), "pdf")
 
 

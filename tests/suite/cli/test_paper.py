@@ -1,6 +1,8 @@
 """`suite paper`: all 54 are listed, what is missing is said with its cost, and what needs other hardware names it."""
 
+import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,8 @@ import pytest
 from suite.cli import paper
 from suite.cli.app import main
 from suite.cli.json_formats import FORMATS
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
 
 
 def suite(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
@@ -23,9 +27,9 @@ def test_all_are_listed_with_their_state(monkeypatch: pytest.MonkeyPatch, capsys
     assert len(rows) == 54 and all(set(row) == set(FORMATS["paper-list"].keys) for row in rows)
     assert suite(monkeypatch, "list") == 0
     printed = capsys.readouterr().out
-    assert all(row["id"] in printed for row in rows) and "54 tables and panels; 33 are drawn from runs that are here, 1 without runs." in printed
+    assert all(row["id"] in printed for row in rows) and "54 tables and panels; 36 are drawn from runs that are here, 1 without runs." in printed
     assert all(
-        f"{count} {state}: " in printed for state, count in (("real", 28), ("simulated", 4), ("emulated", 1), ("calculated", 1), ("needs", 20))
+        f"{count} {state}: " in printed for state, count in (("real", 31), ("simulated", 4), ("emulated", 1), ("calculated", 1), ("needs", 17))
     )
 
 
@@ -42,6 +46,55 @@ def test_what_is_missing_is_said_with_its_cost_and_not_run(
     assert "give --with second=PATH" in capsys.readouterr().err
 
 
+def test_the_place_of_the_files_is_tried_before_anything_is_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "note").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paper, "_run", lambda command: pytest.fail("nothing may be run"))
+    monkeypatch.setattr(paper, "_places", lambda runs: [])
+    assert suite(monkeypatch, "make", "jetson-9a", "--output", "note") == 2
+    assert "note could not be written" in capsys.readouterr().err
+
+
+def test_without_matplotlib_the_command_that_installs_it_is_said_before_anything_is_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """`make setup` installs the suite alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paper, "_run", lambda command: pytest.fail("nothing may be run"))
+    monkeypatch.setattr(paper, "_places", lambda runs: [])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert suite(monkeypatch, "make", "jetson-9a") == 2
+    assert f"-m pip install --editable '{repository_root()}[figures]'" in capsys.readouterr().err
+
+
+def test_runs_that_were_interrupted_are_completed_and_not_drawn_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The second time the folder of the runs is there, with a part of them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paper, "_places", lambda runs: [])
+    asked = list[str]()
+
+    def interrupted(command: list[str]) -> None:
+        asked.append(command[0])
+        (paper.RUNS / "beside").mkdir(exist_ok=True)
+        (paper.RUNS / "beside/part").touch()
+        raise SuiteError("Interrupted.")
+
+    monkeypatch.setattr(paper, "_run", interrupted)
+    for _ in range(2):
+        assert suite(monkeypatch, "make", "concurrent-1a") == 2
+    assert asked == ["concurrent", "concurrent"]
+    assert "runs/papers/beside was left unfinished and is made again" in capsys.readouterr().err
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paper, "_run", lambda command: shutil.copytree(repository_root() / "examples/papers/beside", paper.RUNS / "beside"))
+    assert suite(monkeypatch, "make", "concurrent-1a") == 0
+    assert (tmp_path / "papers/concurrent-1a.csv").is_file() and not list(paper.RUNS.glob(".*"))
+
+
 def test_hardware_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     assert suite(monkeypatch, "make", "jetson-7") == 2
@@ -55,7 +108,7 @@ def test_a_check_ends_with_the_verdict(monkeypatch: pytest.MonkeyPatch, capsys: 
     printed = json.loads(capsys.readouterr().out)
     assert set(printed) == {"format", *FORMATS["paper-check"].keys}
     assert {one["verdict"] for one in printed["compared"]} == {"agrees", "differs"}
-    assert suite(monkeypatch, "check", "pi-2d") == 2
+    assert suite(monkeypatch, "check", "jetson-7") == 2
 
 
 def test_folders_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,9 +1,13 @@
 """Real processes: the fake framework trains and infers beside each other under every schedule, and failures are one sentence each."""
 
+import itertools
 import json
 import os
 import sys
+import time
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,20 +15,24 @@ import pytest
 
 from reference_impls import contract
 from suite.catalog.frameworks import load_frameworks
-from suite.concurrent.arrivals import ArrivalKind, Arrivals
-from suite.concurrent.child import usable
+from suite.concurrent import experiment
+from suite.concurrent.arrivals import ArrivalKind, Arrivals, intended_ns
+from suite.concurrent.child import Child, usable
 from suite.concurrent.experiment import Plan, Side, capacities, measure_both, refuse_slow_inference
 from suite.concurrent.figures import inference_figures, latencies_s, training_figures
 from suite.concurrent.layout import FIGURES, beside, inference_alone, training_alone
+from suite.concurrent.measuring import REAL_TIME, Timing, Worker, infer
 from suite.concurrent.priority import set_priority
 from suite.concurrent.records import read_recording
 from suite.concurrent.results import as_dict, read_results
 from suite.concurrent.schedules import ScheduleKind
 from suite.errors import SuiteError
+from suite.files.paths import repository_root
 from tests.builders import Scenario, make_request
 from tests.conftest import Run, environment_of
 
 MS = 1_000_000
+EXAMPLE = repository_root() / "examples/papers/beside"
 NAMES = [
     pytest.param(each.name, marks=getattr(pytest.mark, each.name) if each.needs_environment else ())
     for each in load_frameworks()
@@ -71,6 +79,36 @@ def test_sequential_images_wait_for_the_end_of_the_training(plan: Plan, tmp_path
     found = read_recording(tmp_path / "m")
     assert found.column("end_ns").min() >= 1e9, "the first half of two seconds belongs to the training"
     assert latencies_s(found).max() >= 0.9
+
+
+def test_a_generator_that_is_held_up_is_reported_and_latencies_count_from_the_intended_arrivals(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fault: the generator sleeps for 60 ms at every tenth turn, while images arrive every 17 ms. The inference's own times are the judge."""
+    turns, answered = itertools.count(1), list[str]()
+
+    def held_up(workers: Sequence[Worker], timeout_ns: int) -> Sequence[Worker]:
+        if next(turns) % 10 == 0:
+            time.sleep(0.06)
+        return REAL_TIME.wait(workers, timeout_ns)
+
+    def heard(child: Child) -> list[str]:
+        lines = answers(child)
+        answered.extend(line for line in lines if line[0].isdigit())
+        return lines
+
+    answers = Child.answers
+    monkeypatch.setattr(Child, "answers", heard)
+    monkeypatch.setattr(experiment, "infer", partial(infer, timing=Timing(wait=held_up)))
+    measure_both(plan, 4, tmp_path / "m")
+    found = read_recording(tmp_path / "m")
+    figures = inference_figures(found)
+    assert (figures.images, figures.unfinished) == (120, 0), "a late generator leaves no image out"
+    assert figures.lateness_s[2] >= 0.04, "of four images in 60 ms the first is late by that much"
+    ends_ns = np.repeat([int(line.split()[1]) for line in answered], found.column("images")) - found.setting.start_ns
+    assert latencies_s(found) == pytest.approx((ends_ns - intended_ns(plan.arrivals)) / 1e9)
+    as_sent_s = (ends_ns - found.noticed_ns) / 1e9
+    assert figures.latency_s and figures.latency_s.value == pytest.approx(as_sent_s.mean() + figures.lateness_s[0]), "what was late has waited"
 
 
 def test_a_measurement_leaves_no_process(plan: Plan, tmp_path: Path) -> None:
@@ -136,6 +174,18 @@ def test_the_command_measures_baselines_and_both_and_shows_them_again(suite: Run
     assert stored["batches"] == values["batches"] == json.loads(json.dumps(as_dict(read_results(tmp_path / "x"))["batches"]))
 
 
+def test_records_go_where_the_command_was_typed(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes run in the checkout's root."""
+    monkeypatch.chdir(tmp_path)
+    measure_both(plan, 4, Path("m"))
+    assert inference_figures(read_recording(tmp_path / "m")).unfinished == 0
+
+
+def test_options_before_the_subcommand_are_refused(suite: Run) -> None:
+    ran = suite("concurrent", "--train", "lenet", "tune", "--p99", "1s")
+    assert (ran.returncode, ran.stderr) == (2, "error: Options come after the subcommand: `suite concurrent tune --train …`.\n")
+
+
 def test_tuning_names_a_setting_that_keeps_the_limit(suite: Run, digits: Path, tmp_path: Path) -> None:
     command = ("--train", "lenet", "--infer", "lenet", "--framework", "fake", "--data", "digits", "--infer-data", "digits", "--threads", 1)
     ran = suite(
@@ -158,11 +208,18 @@ def test_tuning_names_a_setting_that_keeps_the_limit(suite: Run, digits: Path, t
         (("--train", "lenet", "--infer", "lenet", "--duration", "10"), "--duration '10' is not a duration"),
         (("--train", "lenet", "--infer", "lenet", "--arrivals", "bursty"), "--arrivals 'bursty' is neither uniform nor poisson"),
         (("--train", "lenet", "--infer", "lenet", "--schedule", "sliced", "--share", "1"), "--share 1 leaves one side no time"),
+        (("--train", "lenet", "--infer", "lenet", "--nice", "-30"), "greater than or equal to -20"),
+        (("--train", "lenet", "--infer", "lenet", "--output", __file__), "exists and is not empty"),
+        (("--train", "lenet", "--infer", "lenet", "--output", "/proc/records"), "/proc/records cannot be made"),
+        (("tune", "--p99", "0ms", "--train", "lenet", "--infer", "lenet"), "--p99 0ms leaves no time for any image"),
+        (("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--threads", "0"), "--threads 0 computes nothing"),
+        (("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--max-watts", "-1"), "--max-watts -1 is no limit"),
+        (("figures", str(EXAMPLE), "--output", __file__), "could not be written: File exists"),
         (("show", "nowhere"), "nowhere holds no measurement of training beside inference"),
     ],
 )
 def test_mistakes_are_one_sentence(words: tuple[str, ...], says: str, suite: Run, digits: Path) -> None:
-    more = ("--framework", "fake", "--data", "digits", "--infer-data", "digits") if words[0] != "show" else ()
+    more = ("--framework", "fake", "--data", "digits", "--infer-data", "digits") if words[0].startswith("--") else ()
     ran = suite("concurrent", *words, *more)
     assert ran.returncode == 2 and says in ran.stderr, ran.stderr
     assert ran.stderr.startswith("error: ") and len(ran.stderr.strip().splitlines()) == 1

@@ -1,14 +1,19 @@
 """`suite cachegrind`: what it reads of cachegrind's file, and what it refuses."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+from reference_impls import contract
 from suite.cli.app import main
+from suite.concurrent.experiment import Side
 from suite.errors import SuiteError
+from suite.experiments import timed_steps
 from suite.experiments.counted_steps import read_totals
 from suite.metrics.counted_steps import Counts
+from tests.builders import Scenario, make_request
 
 FILE = """\
 desc: D1 cache:         32768 B, 64 B, 2-way associative
@@ -58,3 +63,12 @@ def test_what_cannot_be_counted_is_one_sentence(
         main()
     assert end.value.code == 2 and said in capsys.readouterr().err
     assert not (tmp_path / "counted").exists()
+
+
+def test_windows_without_valgrind_are_whole_steps_of_a_training_that_pauses(digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timed_steps, "WINDOWS", 2)
+    monkeypatch.setattr(timed_steps, "WINDOW_S", 0.2)
+    data = contract.DataSet("digits", str(digits), "idx", 10, 1438, 359, False, False)
+    request = make_request(tmp_path, Scenario(framework="fake"))._replace(data=data, threads=1, global_batch_size=16)
+    windows = timed_steps.time_steps(Side(request, "reference_impls.fake.implementation", Path(sys.executable)), "fake", {})
+    assert len(windows) == 2 and all(window.steps > 0 and window.cpu_s > 0 for window in windows)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import SuiteError
-from suite.metrics.counted_steps import SCHEMA, SOURCE, Caches, CountedSteps, Counts, Process, figures, read_counted_steps, write
+from suite.metrics.counted_steps import SCHEMA, SOURCE, Caches, CountedSteps, Counts, Process, TimedSteps, figures, rates, read_counted_steps, write
 
 FEWER, MORE = Counts(1000, 500, 50, 100, 10), Counts(3000, 1500, 150, 300, 30)
 
@@ -40,5 +40,35 @@ def test_what_both_processes_have_is_no_part_of_a_step(tmp_path: Path) -> None:
 )
 def test_a_record_that_cannot_be_true_is_refused(processes: tuple[Process, ...], said: str, tmp_path: Path) -> None:
     write(record(*processes), tmp_path)
+    with pytest.raises(SuiteError, match=said):
+        read_counted_steps(tmp_path)
+
+
+def timed(*windows: TimedSteps) -> CountedSteps:
+    return replace(record(*PAIR), timed=windows)
+
+
+def test_rates_are_counted_instructions_over_the_time_of_the_same_steps_without_valgrind(tmp_path: Path) -> None:
+    """A step has 100 instructions: 1e7 steps in a CPU second are 1e9 per second; at 0.5 GHz, two per cycle."""
+    written = timed(TimedSteps("pytorch", 10**7, 1.0, 0.5e9), TimedSteps("pytorch", 10**7, 2.0, None))
+    write(written, tmp_path)
+    found = read_counted_steps(tmp_path)
+    assert found == written
+    assert rates(found)["pytorch"]["instructions_per_cpu_s"] == pytest.approx((1e9, 0.5e9))
+    assert rates(found)["pytorch"]["ipc"] == pytest.approx((2.0,)), "without a clock there are no cycles"
+    assert rates(record(*PAIR))["pytorch"] == {"instructions_per_cpu_s": (), "ipc": ()}
+
+
+@pytest.mark.parametrize(
+    ("window", "said"),
+    [
+        (TimedSteps("chainer", 100, 1.0, 1e9), "without counts, steps or CPU time"),
+        (TimedSteps("pytorch", 0, 1.0, 1e9), "without counts, steps or CPU time"),
+        (TimedSteps("pytorch", 100, 0.0, 1e9), "without counts, steps or CPU time"),
+        (TimedSteps("pytorch", 100, 1.0, 5e10), "ran at 5e"),
+    ],
+)
+def test_windows_that_cannot_be_are_refused(window: TimedSteps, said: str, tmp_path: Path) -> None:
+    write(timed(window), tmp_path)
     with pytest.raises(SuiteError, match=said):
         read_counted_steps(tmp_path)

@@ -1,0 +1,59 @@
+"""Clock of every core where the kernel offers none, as in virtual machines: measured with a chain of additions."""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from suite.machine.core_clock import CoreClock, can_measure, on_core
+from suite.meters.background import Background, BackgroundMeter
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+
+
+class CpuClockMeter(BackgroundMeter):
+    """Channels ``frequency.core<n>`` (Hz), measured with a chain of additions that takes 0.2 ms of each core once a second.
+
+    Where the kernel has cpufreq, the meter ``cpu`` reads the clocks. A core that is busy runs the chain between two turns of other programs.
+    """
+
+    name = "cpu-clock"
+    period_s = 1.0
+    description = "clock of every core where the kernel offers none"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._clock: CoreClock | None = None
+        self._background = Background(self.name, self._measure, self.period_s)
+
+    def availability(self) -> MeterAvailability:
+        """On x86-64, where the kernel has no cpufreq."""
+        if not (self._root / "proc/stat").is_file():
+            return MeterAvailability(False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`")
+        if any((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq")):
+            return MeterAvailability(False, "the kernel offers the cores' clocks", "the meter cpu reads them")
+        if not can_measure():
+            return MeterAvailability(False, "the chain of additions is machine code of x86-64 alone", "on a board, use a kernel with cpufreq")
+        try:
+            CoreClock()
+        except OSError as error:
+            return MeterAvailability(False, f"the system allows no executable memory ({error.strerror})", "allow it, or go without")
+        return AVAILABLE
+
+    def open(self, process: MeteredProcess) -> None:
+        """Make the chain, and start measuring."""
+        self._clock = CoreClock()
+        self._background.start()
+
+    def _measure(self) -> Sequence[Reading]:
+        """One reading for each core that this process may use."""
+        readings = []
+        for core in sorted(os.sched_getaffinity(os.getpid())):
+            assert self._clock is not None
+            with on_core(core):
+                clock_hz = self._clock.measure_hz()
+            if clock_hz is not None:
+                readings.append(Reading(time.monotonic_ns(), self.name, f"frequency.core{core}", clock_hz, "Hz"))
+        return readings
+
+
+METER = CpuClockMeter
