@@ -4,7 +4,7 @@ VENV := .venv
 SUITE := $(VENV)/bin/suite
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit mistakes verify-full energy-intervals clock-fits meter-cost simulate-ranks simulate-replications fuzz interruptions resumptions sweep-kills power-modes check-memory little-memory memory-peaks box slurm wire host-faults paper-hosts single-steps clean container
+.PHONY: help setup demo test quick bench lint rules docs-tables site site-lock site-test locks extending mutation outsider audit mistakes verify-full energy-intervals clock-fits meter-cost simulate-ranks simulate-replications fuzz interruptions resumptions sweep-kills power-modes check-memory little-memory memory-peaks box slurm wire host-faults host-situations paper-hosts linpack-hosts single-steps clean container
 
 help:
 	@echo "make demo    set up, train LeNet-5 in PyTorch on handwritten digits, check the run, show it beside reference results"
@@ -40,8 +40,10 @@ help:
 	@echo "make slurm   a Slurm of two nodes on this machine: the doctor, a run, a rank that is killed; as root, installs Debian's packages"
 	@echo "make container  build the image that suite run --isolation podman starts; as root, installs Debian's packages"
 	@echo "make wire    times of exchanges on 2 and 4 hosts at 100 Mbit/s and 1 Gbit/s, against bare TCP; as root, half an hour; WIRE='--models lenet5' is a part"
-	@echo "make host-faults  faults of a run on two hosts at random moments: what it says, and what remains; as root, twenty minutes"
+	@echo "make host-faults  faults of a run on two hosts at three random moments each: what it says, and what remains; as root, an hour"
+	@echo "make host-situations  runs on hosts of other environments, disks, hostfiles and networks: what each says; as root, fifteen minutes"
 	@echo "make paper-hosts  the runs of pi-1c on one, two and four hosts, network namespaces of this machine, in runs/papers/nodes; as root, in minutes"
+	@echo "make linpack-hosts  the LINPACK study on one, two and four hosts, network namespaces of this machine, in runs/linpack-study; as root, in minutes; LINPACK='--size 8000'"
 	@echo "make single-steps  count the instructions of a training step one by one, to compare with valgrind's count; half an hour; STEPPED_FRAMEWORK chooses another"
 	@echo "make setup   set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
 	@echo "make clean   remove what setup and demo made here (framework environments stay in ~/.cache/edge-training-suite)"
@@ -201,8 +203,16 @@ HOST_FAULTS_SEED ?= 0
 host-faults: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.host_faults $(HOST_FAULTS_SEED)
 
+host-situations: $(VENV)/tested
+	@$(VENV)/bin/python -m tests.host_situations
+
 paper-hosts: $(VENV)/tested
 	@$(VENV)/bin/python -m tests.hosts.paper_nodes
+
+LINPACK ?=
+linpack-hosts: $(VENV)/tested
+	@sh tools/linpack.sh
+	@$(VENV)/bin/python -m tests.hosts.linpack_nodes $(LINPACK)
 
 STEPPED_FRAMEWORK ?= pytorch
 single-steps: $(VENV)/tested

@@ -1,4 +1,4 @@
-"""What isolation costs: the same run bare and isolated, in turns: time of an epoch, CPU time, memory, start-up.
+"""What isolation costs: the same run bare and isolated, in turns: time of an epoch, CPU time, energy, memory, start-up.
 
 Start-up is from the harness's release to the implementation's first event. Memory is the largest process's peak resident set, which has the same
 definition with and without a parent in between. A null test compares short bare runs with bare runs by the same intervals, without the harness: 95 %
@@ -6,14 +6,14 @@ of the intervals should hold 1.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from benchmarks.harness_cost import epoch_time_s
-from benchmarks.runner.benchmark import Benchmark, Ratio, Skipped, alternating, ratio_of
+from benchmarks.runner.benchmark import MIN_PAIRS_FOR_INTERVAL, Benchmark, Ratio, Skipped, alternating, ratio_of
 from benchmarks.runner.child import output_of, usage_of
 from benchmarks.runner.command_line import run_alone
 from benchmarks.runner.needs import framework_environment
@@ -25,7 +25,12 @@ from suite.launch.isolation import Isolation, refuse_isolation
 from suite.metrics.summary import read_summary
 
 BARE = Isolation.NONE.value
-FIGURES = {"time_to_epoch_s": ("epoch", "s"), "cpu_time_per_epoch_s": ("CPU time of an epoch", "s"), "peak_process_rss_bytes": ("memory", "B")}
+FIGURES = {
+    "time_to_epoch_s": ("epoch", "s"),
+    "cpu_time_per_epoch_s": ("CPU time of an epoch", "s"),
+    "energy_j": ("energy", "J"),
+    "peak_process_rss_bytes": ("memory", "B"),
+}
 START_UP = "start-up"
 NS_PER_S = 1e9
 
@@ -35,7 +40,7 @@ class Settings:
     """What the command line can change."""
 
     framework: Annotated[str, "framework of the implementation"] = "pytorch"
-    isolation: Annotated[str, "what is compared with none"] = "namespace"
+    isolation: Annotated[str, "what is compared with none; several with commas"] = "namespace"
     data: Annotated[str | None, "a data set's name or folder (default: generated)"] = None
     samples: Annotated[int, "generated training samples"] = 6000
     epochs: Annotated[int, "epochs of a run"] = 4
@@ -45,30 +50,49 @@ class Settings:
 
 def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
     """A ratio for each figure, of each comparison."""
-    try:
-        refuse_isolation(Isolation(settings.isolation))
-    except SuiteError as error:
-        yield Skipped(settings.isolation, str(error))
-        return
+    isolations = yield from _possible(settings)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         data = settings.data or str(generated_data("mnist", settings.samples, folder / "home"))
-        yield from _compare(settings, data, folder / "isolated", settings.isolation, settings.isolation)
+        if isolations:
+            yield from _compare(settings, data, folder / "isolated", isolations)
         for number in range(settings.null_tests):
             yield from _null_test(settings, data, folder / f"null-{number}", number + 1)
 
 
-def _compare(settings: Settings, data: str, folder: Path, isolation: str, name: str) -> Iterator[Ratio]:
-    pairs = []
-    for pair in range(settings.pairs):
-        sides = alternating(pair, (0, isolation), (1, BARE))
-        found = {side: _run(settings, data, folder / f"{pair}-{side}", kind) for side, kind in sides}
-        pairs.append((found[0], found[1]))
-    for figure in (*FIGURES, START_UP):
-        known = [(one[figure], other[figure]) for one, other in pairs if figure in one and figure in other]  # a short run may have no memory reading
-        title, unit = FIGURES.get(figure, (START_UP, "s"))
-        if known:
-            yield ratio_of(f"{title}, {settings.framework}", name, BARE, known, unit)
+def _possible(settings: Settings) -> Generator[Skipped, None, list[str]]:
+    """The kinds that this machine and user can start; the others are skipped."""
+    kinds = [kind.value for kind in Isolation if kind is not Isolation.NONE]
+    asked = settings.isolation.split(",")
+    unknown = next((kind for kind in asked if kind not in kinds), None)
+    if unknown is not None:
+        raise SuiteError(f"--isolation {unknown!r} is not compared with none; choose {', '.join(kinds[:-1])} or {kinds[-1]}, several with commas.")
+    if settings.pairs < 1:
+        raise SuiteError(f"--pairs {settings.pairs} measures nothing; {MIN_PAIRS_FOR_INTERVAL} or more give a 95 % interval.")
+    possible = []
+    for kind in asked:
+        try:
+            refuse_isolation(Isolation(kind))
+            possible.append(kind)
+        except SuiteError as error:
+            yield Skipped(kind, str(error))
+    return possible
+
+
+def _compare(settings: Settings, data: str, folder: Path, isolations: Sequence[str]) -> Iterator[Ratio | Skipped]:
+    """Each kind over bare runs of the same rounds; a round starts with another kind than the one before."""
+    kinds, rounds = [BARE, *isolations], []
+    for number in range(settings.pairs):
+        first = number % len(kinds)
+        rounds.append({kind: _run(settings, data, folder / f"{number}-{kind}", kind) for kind in kinds[first:] + kinds[:first]})
+    for isolation in isolations:
+        for figure in (*FIGURES, START_UP):
+            both = [(found[isolation][figure], found[BARE][figure]) for found in rounds]
+            known = [(one.value, other.value) for one, other in both if one.value is not None and other.value is not None]
+            title, unit = FIGURES.get(figure, (START_UP, "s"))
+            subject = f"{title}, {settings.framework}"
+            reason = both[0][0].reason or both[0][1].reason or "unknown"
+            yield ratio_of(subject, isolation, BARE, known, unit) if known else Skipped(f"{subject}, {isolation}", reason)
 
 
 def _null_test(settings: Settings, data: str, folder: Path, number: int) -> Iterator[Ratio]:
@@ -99,16 +123,23 @@ def _resolved(framework: str, data: str, epochs: int) -> Mapping[str, Any]:
     return request_of({"framework": framework, "data": data, "epochs": epochs, "output": Path(data) / "never-written"})
 
 
-def _run(settings: Settings, data: str, folder: Path, isolation: str) -> Mapping[str, float]:
-    """The figures of one run that are known."""
+class Measured(NamedTuple):
+    """A figure of a run; ``reason`` says why it has no value: a short run may have no memory reading, a machine no power sensor."""
+
+    value: float | None
+    reason: str | None = None
+
+
+def _run(settings: Settings, data: str, folder: Path, isolation: str) -> Mapping[str, Measured]:
+    """The figures of one run."""
     options = {"framework": settings.framework, "data": data, "epochs": settings.epochs, "output": folder, "isolation": isolation}
     output_of(run_command(options))
     bundle = Bundle(folder)
     figures: dict[str, dict[str, Any]] = read_summary(bundle)["figures"]
-    values = {name: float(figures[name]["value"]) for name in FIGURES if figures[name]["value"] is not None}
+    values = {name: Measured(figures[name]["value"], figures[name]["reason"]) for name in FIGURES}
     released_ns = (bundle.run().isolation or {})["released_ns"]
     first_ns = next(event.mono_ns for event in bundle.log().events if event.key == "init_start")
-    return {**values, START_UP: (first_ns - released_ns) / NS_PER_S}
+    return {**values, START_UP: Measured((first_ns - released_ns) / NS_PER_S)}
 
 
 BENCHMARK = Benchmark(

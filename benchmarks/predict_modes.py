@@ -127,8 +127,19 @@ def judge_laws(arguments: argparse.Namespace) -> None:
         print(_row(law.name, [draw(judge, law, number) for number in range(1, arguments.draws + 1)]), flush=True)
 
 
-def draw(judge: Judge, law: Law, number: int) -> Score:
-    """Profile, predict and answer once."""
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """One draw: the modes that were not profiled, the last prediction of all modes, the question, its answer and the seconds to both."""
+
+    left: Array
+    samples: Samples
+    asked: Question
+    answered: int | None
+    answer_s: float
+
+
+def drawn(judge: Judge, law: Law, number: int) -> Drawn:
+    """Profile and predict until the budget is used, and answer."""
     random = np.random.default_rng(number)
     asked = _question(law, number, random)
     profiled = initial_design(judge.modes, seed=number)
@@ -146,11 +157,16 @@ def draw(judge: Judge, law: Law, number: int) -> Score:
         assert following is not None
         profiled.append(following)
         profile = _joined(profile, _measured(judge, law, [following], random))
-    left = np.setdiff1d(np.arange(len(judge.modes)), profiled)
-    kept = Samples(samples.log_time[:, left], samples.log_power[:, left])
-    within, excess = _judged(law, asked, answered)
-    time_scores, power_scores = _compared(kept.time_s(), law.time_s[left]), _compared(kept.power_w(), law.power_w[left])
-    return Score(time_scores[0], power_scores[0], time_scores[1], power_scores[1], within, excess, answer_s)
+    return Drawn(np.setdiff1d(np.arange(len(judge.modes)), profiled), samples, asked, answered, answer_s)
+
+
+def draw(judge: Judge, law: Law, number: int) -> Score:
+    """The scores of one draw."""
+    one = drawn(judge, law, number)
+    kept = Samples(one.samples.log_time[:, one.left], one.samples.log_power[:, one.left])
+    within, excess = _judged(law, one.asked, one.answered)
+    time_scores, power_scores = _compared(kept.time_s(), law.time_s[one.left]), _compared(kept.power_w(), law.power_w[one.left])
+    return Score(time_scores[0], power_scores[0], time_scores[1], power_scores[1], within, excess, one.answer_s)
 
 
 def _question(law: Law, number: int, random: np.random.Generator) -> Question:

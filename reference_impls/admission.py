@@ -25,6 +25,7 @@ KINDS = ("sources", "packages", "data", "request", "weights")
 MAX_NAMED = 3
 REMEDIES = {
     "sources": "put the same files on every node: rsync -a --delete {root}/ {node}:{root}/",
+    "foreign": "have it on every node or on none: PYTHONPATH, a .pth file or a shell's start-up files load it there",
     "packages": "create the environment on {node} again: suite env create {framework} --force",
     "data": "put the same data there: rsync -a --delete {data}/ {node}:{data}/",
     "request": "start the run again; every rank must get the request that rank 0 read",
@@ -38,6 +39,7 @@ WHAT = {
     "weights": "other initial weights in",
 }
 Facts = Dict[str, Dict[str, str]]
+Stamps = Dict[str, Optional[Tuple[int, int, int]]]
 
 
 class Difference(NamedTuple):
@@ -68,6 +70,31 @@ def compare_training(request: Request, world: World, implementation: Implementat
     data = {os.path.relpath(path, directory): _read(path, drops) for path in _files_to_compare(world, pipeline)}
     weights = {name: hashlib.sha256(memoryview(value)).hexdigest() for name, value in implementation.training_state().items()}
     return _agreed(request, world, {"data": data, "weights": weights})
+
+
+def data_stamps(world: World, pipeline: Pipeline) -> Stamps:
+    """The stamps of the files that are compared between machines; take them before the comparison."""
+    return {path: stamp(path) for path in _files_to_compare(world, pipeline)}
+
+
+def refuse_changed_data(world: World, before: Stamps) -> None:
+    """Compare the files with what they were before the first step; raise ContractError at every rank where one was changed or replaced."""
+    changed = world.allgather(sorted(os.path.basename(path) for path in before if stamp(path) != before[path])[:MAX_NAMED])
+    rank = next((rank for rank, names in enumerate(changed) if names), None)
+    if rank is not None:
+        raise ContractError(
+            "the data on {} were changed during the run ({}): nobody knows what was trained on; see to it that nothing writes there, and run "
+            "again.".format(world.nodes[rank], ", ".join(changed[rank]))
+        )
+
+
+def stamp(path: str) -> Optional[Tuple[int, int, int]]:
+    """Size, time of change and inode of a file; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def _agreed(request: Request, world: World, facts: Facts) -> Dict[str, str]:
@@ -115,7 +142,8 @@ def refuse_differences(request: Request, world: World, own: Optional[Difference]
     odd, others = (world.nodes[0], node) if same_everywhere else (node, world.nodes[0])
     values = (first.found, first.wanted) if same_everywhere else (first.wanted, first.found)
     names = ", ".join(first.names[:MAX_NAMED]) + (" and {} more".format(len(first.names) - MAX_NAMED) if len(first.names) > MAX_NAMED else "")
-    remedy = REMEDIES[first.kind].format(node=odd, framework=request.framework, data=request.data.directory, root=ROOT)
+    is_foreign = first.kind == "sources" and os.path.isabs(first.names[0])
+    remedy = REMEDIES["foreign" if is_foreign else first.kind].format(node=odd, framework=request.framework, data=request.data.directory, root=ROOT)
     also = "" if len(nodes) == 1 or same_everywhere else "; {} differ{} too".format(", ".join(nodes[1:4]), "s" if len(nodes) == 2 else "")
     raise ContractError(
         "{} has {} {} than {} ({} for {}{}); {}.".format(odd, WHAT[first.kind], names, others, _short(values[1]), _short(values[0]), also, remedy)

@@ -155,13 +155,17 @@ class MpiWorld(World):
             if self.rank + step < self.size:
                 measured[self.rank + step] = self._measure_clock(self.rank + step)
             step *= 2
-        all_measured = self.communicator.Ibarrier()
-        while not all_measured.Test():
-            time.sleep(PROBE_S)  # another pair may need the processor
+        self.await_all()
         edges = {}  # type: Dict[int, ClockOffset]
         for of_rank in self.gather(measured):
             edges.update(of_rank)
         return whole_offsets(edges, self.size) if self.rank == 0 else []
+
+    def await_all(self) -> None:
+        """Wait asleep until all ranks are here: others may need the processor for what they measure."""
+        all_here = self.communicator.Ibarrier()
+        while not all_here.Test():
+            time.sleep(PROBE_S)
 
     def _measure_clock(self, rank: int) -> ClockOffset:
         best: Optional[ClockOffset] = None

@@ -10,7 +10,7 @@ from reference_impls.contract import ASYNCHRONOUS, WAITING, LogWriter, Request
 HARNESS, IMPLEMENTATION = "harness", "implementation"
 START, STOP, POINT = "INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"
 ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, OPTIONAL = "always", "closed division", "open division", "several ranks", "optional"
-IN_BUDGET, RESUMED, ACCUMULATING = "memory budget", "resumed runs", "gradient accumulation"
+SEVERAL_NODES, IN_BUDGET, RESUMED, ACCUMULATING = "several nodes", "memory budget", "resumed runs", "gradient accumulation"
 
 
 class Fact(NamedTuple):
@@ -26,7 +26,7 @@ class Event(NamedTuple):
 
     key: str
     event_type: str
-    needed: str  # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, IN_BUDGET, RESUMED, ACCUMULATING or OPTIONAL
+    needed: str  # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, SEVERAL_NODES, IN_BUDGET, RESUMED, ACCUMULATING or OPTIONAL
     when: str
     value: str = ""
     metadata: Tuple[str, ...] = ()
@@ -98,6 +98,10 @@ EVENTS = (
     Event(
         "clock_offsets_ns", POINT, SEVERAL_RANKS, "rank 0, before init_stop and after run_stop", "[offset, uncertainty] of every rank's clock, ns",
         times=2,
+    ),
+    Event(
+        "goodput_bytes_per_s", POINT, SEVERAL_NODES, "rank 0, before init_stop",
+        "what a message to another node carried, bytes a second, of every node; a list. Without it the wire's limit is unknown",
     ),
     Event(
         "admission", POINT, SEVERAL_RANKS, "before init_stop",

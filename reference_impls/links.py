@@ -1,4 +1,4 @@
-"""Measures round trip, bandwidth and clock offset from the first rank to every other one.
+"""Measures links over MPI: before a run from the first rank to every other one, and within a run what every node's link carries.
 
 ``mpirun … python -m reference_impls.links --ranks N``; rank 0 prints one line of JSON per other rank as soon as it is measured, so that a
 missing line shows which link is broken. Python 3.6 grammar; needs mpi4py and NumPy.
@@ -10,19 +10,21 @@ import os
 import signal
 import sys
 import time
-from typing import Any, Dict
+from typing import Any, Dict, List, NamedTuple, Tuple
 
-from reference_impls.communication import MpiWorld
+from reference_impls.communication import MpiWorld, World
 from reference_impls.contract import SECONDS_PER_NS, monotonic_ns
 
 TIMEOUT_S, TIMEOUT_PER_LINK_S = 45, 3
 """A rank that receives nothing for this long is killed by SIGALRM: no other process may be left to do it."""
 
-WARM_UP, ROUND_TRIPS, TRIES = 10, 100, 5
+WARM_UP, ROUND_TRIPS, TRIES = 10, 100, 3
 POLL_S = 1e-3
 FIRST_BYTES, MAX_BYTES, MIN_TIME_S = 2**16, 2**24, 0.1
 QUICK_BYTES = 2**18
-"""The largest message before a run: a megabyte and a half on each link, in all."""
+"""The largest message before a run: three quarters of a megabyte on each link, in all."""
+RUN_BYTES = 2**20
+"""The largest message within a run, 84 ms at 100 Mbit/s. A much larger one could be the peak of a small model's memory."""
 
 
 def main() -> None:
@@ -39,7 +41,7 @@ def main() -> None:
     offsets = world.clock_offsets()
     for rank in range(1, world.size):
         if world.rank == rank:
-            _reply(world)
+            _reply(world, 0)
         elif world.rank == 0:
             wall_ns = offsets[rank].offset_ns + wall_less_monotonic_ns[rank] - wall_less_monotonic_ns[0]
             clocks = {
@@ -52,19 +54,74 @@ def main() -> None:
     os._exit(0)  # MPI_Finalize would wait for a link that broke meanwhile
 
 
+class Carried(NamedTuple):
+    """A message to another rank: its bytes, and the seconds until the reply, the shortest of three times."""
+
+    size_bytes: int
+    took_s: float
+
+    @property
+    def bytes_per_s(self) -> float:
+        """What the link carries."""
+        return self.size_bytes / self.took_s
+
+
+def goodputs(world: World) -> List[float]:
+    """At rank 0 what each node's link carries, bytes/s, in the order in which the ranks name the nodes; empty at the others, and on one node.
+
+    One rank of each node sends to one of another node. Pairs of nodes measure at the same time, so that it takes as long for many nodes as for
+    three. Everybody else sleeps: the measuring ranks may need the processor.
+    """
+    nodes = world.nodes
+    if len(set(nodes)) == 1:
+        return []
+    assert isinstance(world, MpiWorld)
+    leaders = [rank for rank in range(world.size) if nodes.index(nodes[rank]) == rank]
+    found = 0.0
+    for senders_and_receivers in rounds(leaders):
+        for sender, receiver in senders_and_receivers:
+            if world.rank == sender:
+                found = carried(world, receiver, RUN_BYTES).bytes_per_s
+            elif world.rank == receiver:
+                _reply(world, sender)
+        world.await_all()
+    of_ranks = world.gather(found)
+    return [of_ranks[rank] for rank in leaders] if world.rank == 0 else []
+
+
+def rounds(leaders: List[int]) -> List[List[Tuple[int, int]]]:
+    """Who sends to whom in each round: neighbours in pairs, then the other way round; without a neighbour the last one, to the first."""
+    pairs = list(zip(leaders[::2], leaders[1::2]))
+    alone = [[(leaders[-1], leaders[0])]] if len(leaders) % 2 else []
+    return [pairs, [(second, first) for first, second in pairs], *alone]
+
+
 def _measure(world: MpiWorld, rank: int, max_bytes: int) -> Dict[str, Any]:
-    """Median round trip of 8 bytes, and the bandwidth of a message that takes at least 0.1 s or has ``max_bytes`` (best of five)."""
+    """Median round trip of 8 bytes, and the bandwidth of a large message."""
     import numpy as np  # the contract needs the standard library only
 
     small = np.zeros(1)
     trips = [_trip_s(world, rank, small, small) for _ in range(WARM_UP + ROUND_TRIPS)]
-    size_bytes, took_s = FIRST_BYTES // 2, 0.0
-    while took_s < MIN_TIME_S and size_bytes < max_bytes:
-        size_bytes *= 2
-        message = np.zeros(size_bytes, np.uint8)
-        took_s = min(_trip_s(world, rank, message, small) for _ in range(TRIES))
+    large = carried(world, rank, max_bytes)
+    return {
+        "round_trip_s": sorted(trips[WARM_UP:])[ROUND_TRIPS // 2],
+        "bandwidth_mbit_s": large.bytes_per_s * 8e-6,
+        "message_bytes": large.size_bytes,
+    }
+
+
+def carried(world: MpiWorld, rank: int, max_bytes: int) -> Carried:
+    """Send messages to a rank that replies, each twice as large as the one before, up to one that takes at least 0.1 s or has ``max_bytes``."""
+    import numpy as np  # the contract needs the standard library only
+
+    small, found = np.zeros(1), Carried(FIRST_BYTES // 2, 0.0)
+    while found.took_s < MIN_TIME_S and found.size_bytes < max_bytes:
+        message = np.zeros(2 * found.size_bytes, np.uint8)
+        found = Carried(len(message), _trip_s(world, rank, message, small))
+        if found.took_s >= MIN_TIME_S or found.size_bytes >= max_bytes:
+            found = Carried(len(message), min(found.took_s, *(_trip_s(world, rank, message, small) for _ in range(TRIES - 1))))
     world.communicator.Send(np.zeros(0, np.uint8), dest=rank)
-    return {"round_trip_s": sorted(trips[WARM_UP:])[ROUND_TRIPS // 2], "bandwidth_mbit_s": size_bytes * 8e-6 / took_s, "message_bytes": size_bytes}
+    return found
 
 
 def _trip_s(world: MpiWorld, rank: int, message: Any, reply: Any) -> float:
@@ -74,19 +131,19 @@ def _trip_s(world: MpiWorld, rank: int, message: Any, reply: Any) -> float:
     return (monotonic_ns() - began_ns) * SECONDS_PER_NS
 
 
-def _reply(world: MpiWorld) -> None:
+def _reply(world: MpiWorld, sender: int) -> None:
     """Acknowledge every message until an empty one; the wait for the first one sleeps, because another rank may need the core."""
     import numpy as np  # the contract needs the standard library only
     from mpi4py import MPI  # optional: runs on one rank have no MPI
 
-    while not world.communicator.Iprobe(source=0):
+    while not world.communicator.Iprobe(source=sender):
         time.sleep(POLL_S)
     buffer, small, status = np.zeros(MAX_BYTES, np.uint8), np.zeros(1), MPI.Status()
     while True:
-        world.communicator.Recv(buffer, source=0, status=status)
+        world.communicator.Recv(buffer, source=sender, status=status)
         if status.Get_count(MPI.BYTE) == 0:
             return
-        world.communicator.Send(small, dest=0)
+        world.communicator.Send(small, dest=sender)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,12 @@ import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from reference_impls import contract
-from reference_impls.admission import compare_processes, compare_training, refuse_apart
+from reference_impls.admission import compare_processes, compare_training, data_stamps, refuse_apart, refuse_changed_data
 from reference_impls.communication import World
 from reference_impls.contract import SECONDS_PER_NS, Implementation, LogWriter, Pipeline, Request, StepRecord, monotonic_ns
 from reference_impls.data_stalls import as_requested
 from reference_impls.definitions import log_facts
+from reference_impls.links import goodputs
 from reference_impls.records import Records
 from reference_impls.state_file import Progress, broadcast_state, state_name, write_state
 from reference_impls.training_state import KINDS, State, digests, shapes, sizes
@@ -71,13 +72,16 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     if request.accumulation > 1:
         log.point("gradient_accumulation_steps", request.accumulation)
     _log_world(log, world)
+    stamps = data_stamps(world, built.pipeline)
     if world.size > 1:
         log.point("admission", dict(compared, **compare_training(request, world, built.implementation, built.pipeline)))
         _log_span(request, world, log, built.implementation)
     log.stop("init_stop")
     log.start("run_start")
     training = _Training(request, world, built, pipeline, records, states.folder)
-    log.stop("run_stop", status=training.status(progress))
+    status = training.status(progress)
+    refuse_changed_data(world, stamps)
+    log.stop("run_stop", status=status)
     after = contract.resident_bytes()
     peaks = world.gather(contract.peak_rss_bytes())
     if world.rank == 0:
@@ -127,12 +131,15 @@ def _restore(request: Request, world: World, implementation: Implementation, pat
 
 
 def _log_world(log: LogWriter, world: World) -> None:
-    """Log the nodes of all ranks and their clock offsets; ends with a barrier."""
+    """Log the nodes of all ranks, their clock offsets and what their links carry; ends with a barrier."""
     log.point("ranks", world.size)
     if world.size > 1:
         if world.rank == 0:
             log.point("nodes_of_ranks", node_labels(world.nodes))
         _log_clocks(log, world)
+        carried = goodputs(world)
+        if carried:
+            log.point("goodput_bytes_per_s", carried)
         world.allgather(None)
 
 

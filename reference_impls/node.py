@@ -1,4 +1,4 @@
-"""A node's facts: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST}'`` prints them as one line of JSON.
+"""A node's facts: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST, "port": PORT}'`` prints them as one line of JSON.
 
 Standard library only, Python 3.6 grammar: it runs on every node of a cluster, in a framework's environment. Unknown values are None,
 with the reason.
@@ -21,12 +21,13 @@ from reference_impls.machine_identity import machine_identity
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE_ENDS = (".py", ".toml", ".txt")
 SIOCGIFADDR = 0x8915
+CONNECT_TIMEOUT_S = 5.0
 MAC_NAME = re.compile("(enx|wlx|wwx)[0-9a-f]{12}")
 """Names that systemd makes for USB adapters."""
 
 
-def facts(data_folders: List[str], peer: Optional[str]) -> Dict[str, Any]:
-    """All facts; ``peer`` is a host, and the link described is the interface that leads to it."""
+def facts(data_folders: List[str], peer: Optional[str], port: Optional[int] = None) -> Dict[str, Any]:
+    """All facts; ``peer`` is a host, and the link described is the interface that leads to it. Something listens on its ``port``, unless None."""
     sources = source_files(ROOT)
     return {
         "node": socket.gethostname(),
@@ -39,7 +40,19 @@ def facts(data_folders: List[str], peer: Optional[str]) -> Dict[str, Any]:
         "packages": packages(),
         "data": {folder: data_digest(folder) for folder in data_folders},
         "link": link_towards(peer),
+        "unreached": None if port is None or peer is None else connection_problem(peer, port),
     }
+
+
+def connection_problem(host: str, port: int) -> Optional[str]:
+    """Why this host cannot connect to a port of another; None where it can, and for a name that only others know: MPI has names of its own."""
+    try:
+        socket.create_connection((host, port), CONNECT_TIMEOUT_S).close()
+    except socket.gaierror:
+        return None
+    except OSError as error:
+        return "no answer within {:g} s".format(CONNECT_TIMEOUT_S) if isinstance(error, socket.timeout) else error.strerror or str(error)
+    return None
 
 
 def suite_version(root: str) -> Optional[str]:
@@ -201,4 +214,4 @@ def _address_of(interface: str) -> Optional[str]:
 
 if __name__ == "__main__":
     settings = json.loads(sys.argv[1])
-    sys.stdout.write(json.dumps(facts(settings["data"], settings["peer"])) + "\n")
+    sys.stdout.write(json.dumps(facts(settings["data"], settings["peer"], settings.get("port"))) + "\n")

@@ -50,7 +50,7 @@ START_NS = 1_000_000_000_000
 START_MS = 1_800_000_000_000
 AHEAD_NS, DRIFT = 7_000_000_000_000_000, 20e-6  # 20 ppm: a quartz clock
 """How far the second node's monotonic clock is ahead of the first's as a run begins, and by how much more at its end."""
-WIRE_BYTES_PER_S = 1e6
+GRADIENT_BYTES, WIRE_SURPLUS = 4 * 61706, 1.03
 READ_S = 2e-5
 """CPU time of a reading."""
 BUILD_NS = 1_000_000
@@ -74,9 +74,8 @@ class Scenario:
     ``throttled_s`` is for how long, from its middle on, the firmware says that the run was throttled; None: nothing would say so. ``idle_w`` was
     read in the ten seconds before the run. ``counted``: a processor with hardware counters, and a disk whose reads are counted. ``batches`` and
     ``drop_cache`` are those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings, the same ones, on its own
-    clock, and sends a megabyte a second. ``later_s``: how much later than START the run began, by both clocks. ``learning_rate``: None for the
-    workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04. ``gpu_mhz``: clocks of a Jetson's GPU, read in turn. ``compared``: the
-    log has what the ranks compared before the first step.
+    clock, and sends its gradients in every step. ``later_s``: how much later than START the run began, by both clocks. ``learning_rate``: None for
+    the workload's; LeNet-5 has a reference point at batch size 128 and rate 0.04. ``gpu_mhz``: clocks of a Jetson's GPU, read in turn.
     """
 
     name: str = "lenet-pytorch-20270115T080000Z-000001"
@@ -104,7 +103,6 @@ class Scenario:
     later_s: int = 0
     learning_rate: float | None = None
     gpu_mhz: tuple[float, ...] = ()
-    compared: bool = False
 
 
 RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
@@ -305,7 +303,7 @@ class _Writer:
         self._request, self._scenario, self._rank = request, scenario, rank
         self._done = 0
         self._told_ns: int | None = None
-        self._boot = BOOT[:-1] + f"{rank if scenario.nodes > 1 else 0:x}"
+        self._boot = _boot_of_node(rank if scenario.nodes > 1 else 0)
 
     def begin(self) -> None:
         request = self._request
@@ -335,7 +333,7 @@ class _Writer:
             self._event("POINT_IN_TIME", key, value)
         self._tell_nodes()
         self._told_ns = self._now_ns
-        if self._scenario.compared and request.parallel.ranks > 1:
+        if request.parallel.ranks > 1:
             kinds = ("sources", "packages", "request", "data", "weights")
             self._event("POINT_IN_TIME", "admission", {**dict.fromkeys(kinds, "0" * 64), "machine": f"{self._rank:016}"})
         self._now_ns += BUILD_NS
@@ -359,15 +357,16 @@ class _Writer:
             if self._told_ns is None:
                 self._event("POINT_IN_TIME", "nodes_of_ranks", [f"node{rank}" for rank in range(self._scenario.ranks)])
                 self._told_ns = self._now_ns
-            self._event("POINT_IN_TIME", "clock_offsets_ns", [[0, 0], *[[self._ahead_ns(), 50_000]] * (self._scenario.ranks - 1)])
+            others = [[self._ahead_ns(rank), 50_000] for rank in range(1, self._scenario.ranks)]
+            self._event("POINT_IN_TIME", "clock_offsets_ns", [[0, 0], *others])
 
-    def _ahead_ns(self) -> int:
-        """How far the other nodes' monotonic clocks are ahead now."""
-        return AHEAD_NS + (0 if self._told_ns is None else round(DRIFT * (self._now_ns - self._told_ns)))
+    def _ahead_ns(self, rank: int) -> int:
+        """How far another node's monotonic clock is ahead now."""
+        return rank * AHEAD_NS + (0 if self._told_ns is None else round(DRIFT * (self._now_ns - self._told_ns)))
 
     def _mono_ns(self) -> int:
         """This rank's own monotonic clock."""
-        return self._now_ns + (self._ahead_ns() if self._scenario.nodes > 1 and self._rank else 0)
+        return self._now_ns + (self._ahead_ns(self._rank) if self._scenario.nodes > 1 and self._rank else 0)
 
     def train(self, epoch: int) -> list[contract.StepRecord]:
         request, scenario = self._request, self._scenario
@@ -426,6 +425,10 @@ class _Writer:
         self._stream.write(line + "\n")
 
 
+def _boot_of_node(place: int) -> str:
+    return BOOT[:-1] + f"{place:x}"
+
+
 def _course(step: float) -> float:
     """The loss by steps done."""
     return 2.3 / (1 + 0.01 * step)
@@ -457,6 +460,11 @@ def _write_logs(path: Path, request: contract.Request, scenario: Scenario) -> pa
     return frame.astype(frames.STEP_TYPES)
 
 
+def wire_bytes_per_s(scenario: Scenario) -> float:
+    """What each of several nodes sends: LeNet-5's gradients in every step, and what is around them."""
+    return WIRE_SURPLUS * GRADIENT_BYTES / scenario.step_s
+
+
 def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     of_first = steps.loc[steps["rank"] == 0, "start_ns"]  # other nodes have other clocks
     first_ns, last_ns = int(of_first.min()), int(of_first.max())
@@ -477,7 +485,7 @@ def _readings(steps: pandas.DataFrame, scenario: Scenario) -> pandas.DataFrame:
     if scenario.power_w is not None:
         rows += _power(scenario, scenario.power_w, range(first_ns - 10**9, last_ns + 2 * 10**9, 200_000_000))
     if scenario.nodes > 1:
-        rows += [(t_ns, "network", "eth0.sent", (t_ns - first_ns + 10**9) * 1e-9 * WIRE_BYTES_PER_S, "B") for t_ns in
+        rows += [(t_ns, "network", "eth0.sent", (t_ns - first_ns + 10**9) * 1e-9 * wire_bytes_per_s(scenario), "B") for t_ns in
                  range(first_ns - 10**9, last_ns + 2 * 10**9, 500_000_000)]  # fmt: skip
     if scenario.throttled_s is not None:
         middle_ns, held_ns = (first_ns + last_ns) // 2, scenario.throttled_s * 1e9
@@ -536,11 +544,11 @@ def _read_late(t_ns: pandas.Series, place: int) -> pandas.Series:
     return t_ns.map({moment_ns: moment_ns + scatter.randrange(1000) for moment_ns in sorted(t_ns.unique())})
 
 
-def _system_of_node(described: dict[str, Any]) -> dict[str, Any]:
+def _system_of_node(described: dict[str, Any], place: int) -> dict[str, Any]:
     """As another node's recorder describes its machine: the framework's fields are the run's, not the node's."""
     of_framework = ("framework", "framework_version", "libraries")
     notes = {name: note for name, note in described["notes"].items() if name not in of_framework}
-    return {**{name: value for name, value in described.items() if name not in of_framework}, "notes": notes}
+    return {**{name: value for name, value in described.items() if name not in of_framework}, "boot": _boot_of_node(place), "notes": notes}
 
 
 def _write_nodes(path: Path, scenario: Scenario, described: dict[str, Any]) -> None:
@@ -549,16 +557,16 @@ def _write_nodes(path: Path, scenario: Scenario, described: dict[str, Any]) -> N
     first_ns, last_ns = (event.mono_ns for event in log.all("clock_offsets_ns"))
     assert first_ns is not None and last_ns is not None
     drift_ns = (DRIFT * (readings["t_ns"] - first_ns).clip(0, last_ns - first_ns)).round().astype("int64")
-    of_node = _system_of_node(described)
     records = []
     for place in range(scenario.nodes):
         if place and idle.exists():
             before = frames.read_readings(idle)
-            frames.write_table(before.assign(t_ns=_read_late(before["t_ns"], place) + AHEAD_NS), path / layout.node_baseloads(place)[0])
+            frames.write_table(before.assign(t_ns=_read_late(before["t_ns"], place) + place * AHEAD_NS), path / layout.node_baseloads(place)[0])
         if place:
-            frames.write_table(readings.assign(t_ns=_read_late(readings["t_ns"], place) + AHEAD_NS + drift_ns), path / layout.node_tables(place)[0])
+            frames.write_table(
+                readings.assign(t_ns=_read_late(readings["t_ns"], place) + place * AHEAD_NS + drift_ns), path / layout.node_tables(place)[0]
+            )
         link = {"interface": "eth0", "address": f"address{place}", "kind": "wired", "speed_mbit_s": 1000, "reason": None}
-        records.append(
-            NodeRecord(f"node{place}", f"node{place}", (place,), None, link, None, of_node if place else None, _meters(readings) if place else ())
-        )
+        of_node = _system_of_node(described, place) if place else None
+        records.append(NodeRecord(f"node{place}", f"node{place}", (place,), None, link, None, of_node, _meters(readings) if place else ()))
     write_nodes(path, records)

@@ -69,7 +69,10 @@ def main() -> int:
 
 def _downloaded(folder: Path) -> Path:
     """Debian's source archive."""
-    subprocess.run(["apt-get", "source", "--download-only", "hpcc"], cwd=folder, check=True)
+    fetched = subprocess.run(["apt-get", "source", "--download-only", "--tar-only", "hpcc"], cwd=folder, capture_output=True, text=True)
+    if fetched.returncode:
+        said = (fetched.stderr.strip().splitlines() or ["apt-get said nothing"])[-1]
+        sys.exit(f"Debian's source of hpcc could not be fetched ({said}); add a deb-src line and run apt-get update, or name hpcc's .tar.gz")
     return next(folder.glob("hpcc_*.orig.tar.gz"))
 
 

@@ -23,10 +23,12 @@
 #define PAGE ((size_t)4096)
 #define BLOCKS 65536
 #define OBJECTS 65536
+#define PLANS 100 /* that are made; the lowest is used */
 #define NEARBY 64 /* arrays that a step may leave out before it counts as another one */
 
-/* One array of a step. Times are numbers of requests and frees; an end of 0 outlives the step and has no place. */
-struct object { size_t size, offset; unsigned begin, end; };
+/* One array of a step. Times are numbers of requests and frees; an end of 0 outlives the step and has no place, nor has one that was never written:
+ * PyTorch's batch normalisation asks for an array twice and uses one. */
+struct object { size_t size, offset; unsigned begin, end; int unwritten; };
 /* A piece of the mapping whose arrays are returned; block 0 is the first of a list in the order of addresses. */
 struct block { size_t start, size; int used, next, previous, object; };
 
@@ -107,21 +109,32 @@ static void join(int left, int right) {
     unused[unused_count++] = right;
 }
 
+static int is_unwritten(const char *array, size_t size) {
+    static unsigned char resident[RESERVED / PAGE];
+    return !mincore((void *)array, size, resident) && !memchr(resident, 1, size / PAGE);
+}
+
 static void give_back(int i) {
+    if (state == RECORDING && blocks[i].object >= 0) {
+        struct object *object = &objects[blocks[i].object];
+        object->end = ++now;
+        object->unwritten = is_unwritten(returned + blocks[i].start, blocks[i].size);
+    }
     madvise(returned + blocks[i].start, blocks[i].size, MADV_DONTNEED);
     live_bytes -= blocks[i].size;
-    if (state == RECORDING && blocks[i].object >= 0) objects[blocks[i].object].end = ++now;
     blocks[i].used = 0;
     if (blocks[i].next >= 0 && !blocks[blocks[i].next].used) join(i, blocks[i].next);
     if (blocks[i].previous >= 0 && !blocks[blocks[i].previous].used) join(blocks[i].previous, i);
 }
 
-/* ---- the plan: large arrays first, each at the lowest place that is free for its whole life ---- */
+/* ---- the plan: each array, large ones first, at the lowest place that is free for its whole life; the lowest of several plans ---- */
 
 static int larger(const void *left, const void *right) {
     size_t a = objects[*(const int *)left].size, b = objects[*(const int *)right].size;
     return a == b ? *(const int *)left - *(const int *)right : (a < b) - (a > b);
 }
+
+static size_t top_of(int object) { return objects[object].offset + objects[object].size; }
 
 static void place(int object, int *placed, int count) {
     /* placed is in the order of offsets */
@@ -134,35 +147,58 @@ static void place(int object, int *placed, int count) {
         if (other->offset + other->size > offset) offset = other->offset + other->size;
     }
     objects[object].offset = offset;
-    if (offset + objects[object].size > planned_bytes) planned_bytes = offset + objects[object].size;
     while (at < count && objects[placed[at]].offset <= offset) at++;
     memmove(placed + at + 1, placed + at, (size_t)(count - at) * sizeof *placed);
     placed[at] = object;
 }
 
+/* Place the arrays in this order; the position in it of the one that ends highest. */
+static int place_all(const int *order, int count) {
+    static int placed[OBJECTS];
+    int highest = 0;
+    for (int i = 0; i < count; i++) {
+        place(order[i], placed, i);
+        if (top_of(order[i]) > top_of(order[highest])) highest = i;
+    }
+    return highest;
+}
+
+/* The array that ended highest comes first in the next plan: it lay above a gap that was too small for it. */
 static void make_plan(void) {
-    static int order[OBJECTS], placed[OBJECTS];
+    static int order[OBJECTS];
+    static size_t lowest[OBJECTS];
     int count = 0;
     for (int i = 0; i < object_count; i++)
-        if (objects[i].end) order[count++] = i;
+        if (objects[i].end && !objects[i].unwritten) order[count++] = i;
     qsort(order, (size_t)count, sizeof *order, larger);
-    for (int i = 0; i < count; i++) place(order[i], placed, i);
+    for (int plan = 0; plan < PLANS && count; plan++) {
+        int position = place_all(order, count), highest = order[position];
+        if (!plan || top_of(highest) < planned_bytes) {
+            planned_bytes = top_of(highest);
+            for (int i = 0; i < count; i++) lowest[order[i]] = objects[order[i]].offset;
+        }
+        memmove(order + 1, order, (size_t)position * sizeof *order);
+        order[0] = highest;
+    }
+    for (int i = 0; i < count; i++) objects[order[i]].offset = lowest[order[i]];
 }
 
 static int is_free(size_t page, size_t pages) { return memchr(taken + page, 1, pages) == NULL; }
 
-/* The next array of the plan of this size, if its place is free. */
-static void *take_planned(size_t size) {
-    for (int i = next_object; i < object_count && i < next_object + NEARBY; i++) {
-        if (objects[i].size != size) continue;
-        next_object = i + 1;
-        size_t page = objects[i].offset / PAGE, pages = size / PAGE;
-        if (!objects[i].end || !is_free(page, pages)) return NULL;
-        memset(taken + page, 1, pages);
-        length[page] = (unsigned)pages;
-        return planned + objects[i].offset;
-    }
-    return NULL;
+/* The next array of the plan of this size; -1 if there is none nearby. */
+static int next_planned(size_t size) {
+    for (int i = next_object; i < object_count && i < next_object + NEARBY; i++)
+        if (objects[i].size == size) return next_object = i + 1, i;
+    return -1;
+}
+
+/* Its place, if it has one that is free. */
+static void *take_planned(const struct object *object) {
+    size_t page = object->offset / PAGE, pages = object->size / PAGE;
+    if (!object->end || object->unwritten || !is_free(page, pages)) return NULL;
+    memset(taken + page, 1, pages);
+    length[page] = (unsigned)pages;
+    return planned + object->offset;
 }
 
 /* ---- what the program calls ---- */
@@ -184,11 +220,12 @@ void arena_counts(size_t *counts) {
 
 static void *take(size_t size) {
     size = (size + PAGE - 1) & ~(PAGE - 1);
-    void *found = state == REPLAYING ? take_planned(size) : NULL;
+    int next = state == REPLAYING ? next_planned(size) : -1;
+    void *found = next < 0 ? NULL : take_planned(&objects[next]);
     if (!found) {
         int object = state == RECORDING && object_count < OBJECTS ? object_count++ : -1;
         if (object >= 0) objects[object] = (struct object){size, 0, ++now, 0};
-        if (state == REPLAYING) misses++;
+        if (state == REPLAYING && (next < 0 || !objects[next].unwritten)) misses++;
         found = take_returned(size, object);
     }
     if (found) live_bytes += size;

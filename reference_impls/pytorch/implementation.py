@@ -166,7 +166,7 @@ class PyTorchImplementation(Implementation):
 
     def _number(self, value: torch.Tensor) -> Any:
         """The loss, which waits for the device; deferred, the tensor that has it, without its graph."""
-        return value.detach() if self._is_deferred else float(value)
+        return value.detach() if self._is_deferred else value.item()
 
     def accumulate(self, device_batch: DeviceBatch, share: float) -> float:
         """Autograd adds to the gradients that are there; DistributedDataParallel sums none of them over the ranks."""

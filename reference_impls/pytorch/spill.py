@@ -42,9 +42,13 @@ class Kept:
         return tensor
 
     def without(self, *tensors: torch.Tensor) -> List[Any]:
-        """The storages that may be spilled when these tensors must stay."""
+        """The storages that may be spilled when these tensors must stay.
+
+        They are noted no longer: autograd has the hooks, and with them this object, until the block's last gradient.
+        """
         staying = {tensor.untyped_storage().data_ptr() for tensor in tensors}
-        return [storage for address, storage in self._found.items() if address not in staying]
+        found, self._found = self._found, {}
+        return [storage for address, storage in found.items() if address not in staying]
 
 
 class SpillFile:

@@ -21,17 +21,17 @@ class Watcher:
         try:
             built = build(request, World())
         except KeyError as error:
-            raise ContractError("there is no model {} in {}; `suite list workloads` names models.".format(error, request.framework)) from error
+            raise ContractError("there is no model {} in {}; choose another --framework.".format(error, request.framework)) from error
         if not isinstance(built.pipeline, ReaderPipeline):
             raise ContractError(
                 "the framework {} reads its data in its own way, and no frames; choose another --framework.".format(request.framework)
             )
         self.implementation, self.parameters = built.implementation, int(built.facts["parameters"])
-        self._normalise, self._side = built.pipeline.normalisation(from_channels_last=True), side
+        self._normalise, self.side = built.pipeline.normalisation(from_channels_last=True), side
 
     def to_device(self, frames: Sequence[bytes], labels: Sequence[int]) -> Any:
         """A mini-batch of JPEG files."""
-        pixels = np.stack([as_pixels(frame, self._side) for frame in frames])
+        pixels = np.stack([as_pixels(frame, self.side) for frame in frames])
         return self.implementation.to_device(Batch(self._normalise(pixels), np.array(labels, np.int64)))
 
     def judge(self, frames: Sequence[bytes]) -> List[Tuple[int, float]]:

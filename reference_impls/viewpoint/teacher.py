@@ -10,12 +10,13 @@ from typing import Any, Callable, Iterator, List, NamedTuple, Sequence, Tuple
 import numpy as np
 from PIL import Image
 
-from reference_impls.contract import ContractError, Request, monotonic_ns
+from reference_impls.contract import Request, monotonic_ns
 from reference_impls.data.pipelines import reader_of
 from reference_impls.state_file import StateFile
 from reference_impls.viewpoint.camera import as_picture, encoded, view
 from reference_impls.viewpoint.frames import CHUNK, Watcher, chunks, predictions
 from reference_impls.viewpoint.labels import Judged, Storage
+from reference_impls.viewpoint.students import refuse_student
 from reference_impls.viewpoint.task import (
     PREDICTION_COLUMNS,
     PREDICTIONS,
@@ -49,8 +50,9 @@ def teach(request: Request, build: Callable[..., Any], task: Task) -> None:
     """Write the kept tracks, their labels, and the teacher's predictions."""
     start_ns, pictures = monotonic_ns(), Pictures(request)
     scene = draw_scene(task.seed, task.tracks, len(pictures.labels))
-    teacher = Watcher(request, build, pictures.read([0])[0].width)
-    _refuse_large_student(request, build, task, teacher.parameters)
+    front = pictures.read([0])[0]
+    teacher = Watcher(request, build, front.width)
+    refuse_student(request, build, task.student, teacher, encoded(view(front, 0.0, 0.0)))
     teacher.implementation.restore(StateFile(task.state).of_rank(0))
     for name in ("tracks", "views"):
         os.makedirs(os.path.join(task.frames_folder, name))
@@ -59,16 +61,6 @@ def teach(request: Request, build: Callable[..., Any], task: Task) -> None:
     truths = [pictures.labels[picture] for picture in scene.tested]
     write_table(task, PREDICTIONS[0], PREDICTION_COLUMNS, predictions(teacher, task, truths))
     write_facts(task, TEACHER, parameters=teacher.parameters, pictures=len(pictures.labels), start_ns=start_ns, end_ns=monotonic_ns())
-
-
-def _refuse_large_student(request: Request, build: Callable[..., Any], task: Task, largest: int) -> None:
-    parameters = Watcher(request._replace(model=task.student), build, 1).parameters
-    if parameters >= largest:
-        raise ContractError(
-            "the student {} has {:,} parameters and its teacher {} has {:,}; choose a smaller student.".format(
-                task.student, parameters, request.model, largest
-            )
-        )
 
 
 class Film(NamedTuple):

@@ -82,7 +82,7 @@ def _read(path: Path) -> BundleRows:
             "nonce_kind": nonce_kind(record.nonce, round_of(record).nonce).value,
             "witnessed_by": plain_or_none(verdict.witnessed_by, 40),
             "board": plain_or_none(system.get("board")),
-            "epochs": len(summary["epochs"]),
+            "epochs": sum(bool(epoch.get("is_whole", True)) for epoch in summary["epochs"]),
             "reached": None if record.request["target_accuracy"] is None else summary["figures"]["time_to_target_s"]["value"] is not None,
             "trained_s": _trained_s(bundle.log()),
             "started_time_ms": int(record.started_time_ms),

@@ -88,16 +88,19 @@ def _entry(members: Sequence[Row]) -> Row:
     return {**shared, **declared, **evidence, "runs": len(members), "reached": reached}
 
 
-def make_scores(entries: Iterable[Row], runs: Iterable[Row], figures: Iterable[Row]) -> dict[str, EntryScores]:
-    """The scores of every entry, by entry id."""
+def make_scores(entries: Iterable[Row], runs: Iterable[Row], figures: Iterable[Row], epochs: Iterable[Row] = ()) -> dict[str, EntryScores]:
+    """The scores of every entry, by entry id; without ``epochs`` none is projected."""
     of_runs: dict[str, dict[str, Row]] = {}
     for figure in figures:
         if figure["figure"] in COST_FIGURES:
             of_runs.setdefault(figure["run_id"], {})[figure["figure"]] = figure
+    epochs_of: dict[str, list[Row]] = {}
+    for epoch in epochs:
+        epochs_of.setdefault(epoch["run_id"], []).append(epoch)
     members: dict[str, list[Row]] = {}
     for run in runs:
         members.setdefault(run["entry_id"], []).append(run)
-    return {entry["entry_id"]: score_entry(entry, members[entry["entry_id"]], of_runs) for entry in entries}
+    return {entry["entry_id"]: score_entry(entry, members[entry["entry_id"]], of_runs, epochs_of) for entry in entries}
 
 
 def make_score_figures(scores: Mapping[str, EntryScores]) -> Iterator[Row]:

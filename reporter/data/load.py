@@ -108,11 +108,12 @@ def make_frames(read: Sequence[Placed], broken: list[Row]) -> Frames:
     runs = [one.run for one in read]
     figures = [figure for one in read for figure in one.rows.figures]
     entries = make_entries(runs)
-    scores = make_scores(entries, runs, figures)
+    epochs = [epoch for one in read for epoch in one.rows.epochs]
+    scores = make_scores(entries, runs, figures, epochs)
     tables = {
         "runs": (runs, columns.RUNS),
         "figures": (figures, columns.FIGURES),
-        "epochs": ([epoch for one in read for epoch in one.rows.epochs], columns.EPOCHS),
+        "epochs": (epochs, columns.EPOCHS),
         "entries": (entries, columns.ENTRIES),
         "entry_figures": ([*make_entry_figures(runs, figures), *make_score_figures(scores)], columns.ENTRY_FIGURES),
         "broken": (broken, columns.BROKEN),

@@ -6,6 +6,7 @@ The rulebook's chapter *Runs and scoring* defines them; its numbers are in rules
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from reporter.data.derived import EVALUATION_J, EVALUATION_S, FIRST_EPOCH_J
@@ -23,17 +24,23 @@ from suite.errors import SuiteError
 from suite.metrics.comparisons import Interval, interval, measured
 from suite.metrics.costs import TrainingCost, measured_score
 from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, ScoredEpochs, expected_epochs, scored_epochs
+from suite.metrics.loss_band import why_other
 
 PARTS = {SCORE_S: ("first_epoch_s", "time_to_epoch_s", EVALUATION_S), SCORE_J: (FIRST_EPOCH_J, "energy_per_epoch_j", EVALUATION_J)}
 """Of each score, the figures of a run that it is made from: the first epoch, a later epoch, an evaluation."""
 COST_FIGURES = frozenset((*(part for parts in PARTS.values() for part in parts), "energy_j"))
 UNITS = {SCORE_S: "s", SCORE_J: "J", MEASURED_J: "J"}
 Z_95 = 1.959964
+Epochs = Mapping[str, Sequence[Row]]
+"""The rows of each run's epochs, by its name."""
+
 SEVERAL_INSTRUMENTS = "the energies of its runs are of several instruments"
 
 
-def score_entry(entry: Mapping[str, Any], runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]) -> EntryScores:
-    """The scores of an entry from its runs; ``figures`` are those of each run by name."""
+def score_entry(
+    entry: Mapping[str, Any], runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]], epochs_of: Epochs = MappingProxyType({})
+) -> EntryScores:
+    """The scores of an entry from its runs; ``figures`` and ``epochs_of`` are those of each run by name."""
     scoring = load_scoring()
     expected, why_not = _expected(entry, scoring)
     instrument, spent = _instrument(runs, figures), _measured_energy(entry, runs, figures, scoring)
@@ -42,7 +49,7 @@ def score_entry(entry: Mapping[str, Any], runs: Sequence[Row], figures: Mapping[
     if expected is None:
         missing |= {name: str(why_not) for name in PARTS}
         return EntryScores(Status.UNRANKED, why_not, None, None, None, None, missing, instrument, measured_energy)
-    status, reason = _status(entry, runs, scoring)
+    status, reason = _status(entry, runs, epochs_of, scoring)
     own = () if status is Status.PROJECTED else tuple(RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs)
     epochs = scored_epochs(expected, own, scoring.epochs_level)
     scores: dict[str, Score | None] = {}
@@ -90,13 +97,10 @@ def _measured_energy(entry: Mapping[str, Any], runs: Sequence[Row], figures: Map
     return Score(interval(statistics, scoring.level), by_run, statistics)
 
 
-def _status(entry: Mapping[str, Any], runs: Sequence[Row], scoring: Scoring) -> tuple[Status, str | None]:
+def _status(entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring) -> tuple[Status, str | None]:
     """The status of an entry whose setting has a reference point, and why it is not confirmed."""
     if entry["division"] != Division.CLOSED.value:
-        epochs = min(int(run["epochs"]) for run in runs)
-        if not any(run["reached"] for run in runs) and epochs >= scoring.min_projected_epochs:
-            return Status.PROJECTED, f"projected from {epochs} epochs: the target was not reached, nor is the open division's mathematics checked"
-        return Status.UNRANKED, "the open division is not ranked: nothing checks that its entries need the reference's epochs"
+        return _open_status(entry, runs, epochs_of, scoring)
     unranked = why_unranked(entry)
     if unranked is not None:
         return Status.UNRANKED, unranked
@@ -105,13 +109,36 @@ def _status(entry: Mapping[str, Any], runs: Sequence[Row], scoring: Scoring) -> 
     return Status.CONFIRMED, None
 
 
+def _open_status(entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring) -> tuple[Status, str | None]:
+    """Projected, where every run has the epochs for it and learns as the reference does, or unranked."""
+    epochs = min(int(run["epochs"]) for run in runs)
+    if any(run["reached"] for run in runs) or epochs < scoring.min_projected_epochs:
+        return Status.UNRANKED, "the open division is not ranked: nothing checks that its entries need the reference's epochs"
+    setting = int(entry["batch_size"]), float(entry["learning_rate"]), _local(entry) or 0
+    for run in runs:
+        other = why_other(_mean_losses(epochs_of.get(run["run_id"], ())), str(entry["workload"]), setting, scoring.rate_tolerance)
+        if other is not None:
+            return Status.UNRANKED, f"not projected: {other}"
+    return Status.PROJECTED, f"projected from {epochs} epochs, whose losses are the reference's: the target was not reached"
+
+
+def _mean_losses(epochs: Sequence[Row]) -> dict[int, float]:
+    """The mean loss of each whole epoch, by its number."""
+    whole = max((epoch["steps"] for epoch in epochs if known(epoch["steps"])), default=None)
+    return {int(epoch["epoch"]): float(epoch["mean_loss"]) for epoch in epochs if epoch["steps"] == whole and known(epoch["mean_loss"])}
+
+
+def _local(entry: Mapping[str, Any]) -> int | None:
+    return local_batch_size(str(entry["workload"]), int(entry["batch_size"]), int(entry["ranks"]), str(entry["normalisation"]))
+
+
 def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpochs | None, str | None]:
     """The expected epochs at the entry's setting, or why there are none."""
     workload, batch_size, rate = str(entry["workload"]), int(entry["batch_size"]), float(entry["learning_rate"])
     try:
         has_target = load_workload(workload).target_accuracy is not None
         points = _points(str(entry["round"]), workload) if entry["own_data"] and known(entry["round"]) else ()
-        local = local_batch_size(workload, batch_size, int(entry["ranks"]), str(entry["normalisation"]))
+        local = _local(entry)
     except SuiteError:
         return None, "this version of the suite does not know the workload or the round"
     if not has_target:

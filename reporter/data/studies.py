@@ -1,7 +1,7 @@
 """Finds and reads studies: sealed records above the bundles of several runs."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from reporter.data.figure_fields import significance
 from reporter.data.frames import ENTRIES, ENTRY_FIGURES, FIGURES, RUNS, Frames, Row, make_frame, records
 from reporter.data.seals import refuse_broken_seal
 from reporter.data.text import plain, plain_or_none, reason_of
+from reporter.data.values import label
 from suite.errors import SuiteError
 from suite.files.json_file import read_json
 from suite.metrics.json_diff import differences
@@ -107,10 +108,13 @@ def _records(given: Path) -> Iterator[tuple[StudyKind, Path]]:
 
 
 def frames_of_study(frames: Frames, study: StudyRecord) -> Frames:
-    """The frames of the study's runs only; entries are made of these runs, without later repetitions outside the study."""
+    """The frames of the study's runs only; entries are made of these runs, without later repetitions outside the study.
+
+    Where each part is one entry, the part is its label: two points of a matrix may differ in a setting that no other label has.
+    """
     names = {run for _, run in study.runs}
     runs, figures = (list(records(frames.select(name, "run_id", names))) for name in ("runs", "figures"))
-    return replace(
+    found = replace(
         frames,
         runs=make_frame(runs, RUNS),
         figures=make_frame(figures, FIGURES),
@@ -118,6 +122,16 @@ def frames_of_study(frames: Frames, study: StudyRecord) -> Frames:
         entries=make_frame(make_entries(runs), ENTRIES),
         entry_figures=make_frame(make_entry_figures(runs, figures), ENTRY_FIGURES),
     )
+    label(found, _parts_of_entries(study, runs))
+    return found
+
+
+def _parts_of_entries(study: StudyRecord, runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The part of each entry as its label; empty where an entry has runs of several parts, or a part of several entries."""
+    entry_of = {str(run["run_id"]): str(run["entry_id"]) for run in runs}
+    pairs = {(entry_of[run], part) for part, run in study.runs if run in entry_of}
+    parts = {entry: part.replace(", ", " · ") for entry, part in pairs}
+    return parts if len(parts) == len(pairs) == len(set(parts.values())) else {}
 
 
 def figure_row(part: str, name: str, figure: Mapping[str, Any]) -> Row:

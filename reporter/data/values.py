@@ -1,6 +1,7 @@
 """Look-ups by entry id: entries with labels, their figures, the values of their runs."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 from reporter.data.entries import make_labels
 from reporter.data.frames import Frames, Row, known, rows_of
@@ -9,12 +10,18 @@ from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_
 
 def entries_of(frames: Frames) -> dict[str, Row]:
     """The entries by id, each with a ``label``."""
-    return frames.cached("labelled entries", lambda: _labelled(list(rows_of(frames.entries))))
+    return label(frames, {})
 
 
-def _labelled(rows: list[Row]) -> dict[str, Row]:
-    labels = make_labels(rows)
-    return {row["entry_id"]: {**row, "label": labels[row["entry_id"]]} for row in rows}
+def label(frames: Frames, labels: Mapping[str, str]) -> dict[str, Row]:
+    """The same, with these labels, by entry id, where the frames have no others yet; an entry without one is named by what tells it apart."""
+
+    def labelled() -> dict[str, Row]:
+        rows = list(rows_of(frames.entries))
+        given = {**make_labels(rows), **labels}
+        return {row["entry_id"]: {**row, "label": given[row["entry_id"]]} for row in rows}
+
+    return frames.cached("labelled entries", labelled)
 
 
 def figures_of(frames: Frames, name: str) -> dict[str, Row]:

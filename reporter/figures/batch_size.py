@@ -22,6 +22,8 @@ def draw_memory(frames: Frames, context: Context) -> Drawing | NotDrawn:
 
 def _draw(frames: Frames, context: Context, chart: Chart, figure: str, factor: float, axis: str) -> Drawing | NotDrawn:
     found, entries = figures_of(frames, figure), entries_of(frames)
+    if entries and not found:
+        return NotDrawn("it is unknown in every run")
     settings: dict[tuple[str, ...], list[str]] = {}
     for name in entries:
         if name in found:

@@ -118,6 +118,8 @@ def why(frames: Frames, counters: Sequence[Counter]) -> str:
     """The shortest reason for which counters are unknown."""
     chosen = frames.select("figures", "figure", (counter.figure for counter in counters))
     reasons = [str(reason) for reason in chosen["reason"] if known(reason)]
+    if not reasons and any(known(value) for value in chosen["value"]):
+        return "no run has finished an epoch"
     shortest = sorted(set(reasons), key=lambda reason: (len(reason), reason))
     return shortest[0] if shortest else "no run has counters"
 

@@ -8,7 +8,7 @@ from reporter.figures.plane import Plane
 from reporter.figures.svg import Canvas, Scale, tick_text
 
 WIDTH, COLUMNS, GAP = 900, 3, 26
-BAR_STEP, BAR_TOP, BAR_LEFT = 30, 44, 210
+BAR_STEP, BAR_TOP, BAR_LEFT, BAR_LETTERS = 30, 44, 210, 28
 LINE_HEIGHT, LINE_LEFT, LINE_TOP, LINE_BOTTOM = 205, 56, 40, 46
 
 
@@ -48,7 +48,7 @@ def bar_panels(title: str, description: str, names: Sequence[tuple[str, str]], p
 def _names(canvas: Canvas, names: Sequence[tuple[str, str]], above: float) -> None:
     for row, (name, target) in enumerate(names):
         with canvas.link(target):
-            name_on_lines(canvas, BAR_LEFT - 10, above + BAR_TOP + row * BAR_STEP + 8, name, 30)
+            name_on_lines(canvas, BAR_LEFT - 10, above + BAR_TOP + row * BAR_STEP + 8, name, BAR_LETTERS)
 
 
 def line_box(index: int, top: float = 24, columns: int = COLUMNS) -> tuple[tuple[float, float], tuple[float, float]]:

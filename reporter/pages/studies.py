@@ -1,13 +1,13 @@
 """A page per study, with its figures and links to the evidence of its runs, and a page that lists the studies."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import jinja2
 
-from reporter.board.columns import RUN_COLUMNS, make_cell, name_of_figure
+from reporter.board.columns import NOT_DEFINED, RUN_COLUMNS, Column, make_cell, name_of_figure
 from reporter.data.frames import Frames, Row, records, rows_of
 from reporter.data.machine_names import machine_title
 from reporter.data.quantities import SCALES, quantity_with_spread
@@ -15,6 +15,8 @@ from reporter.data.studies import WHOLE, StudyRecord, frames_of_study, study_kin
 from reporter.figures import charts_for, study_charts
 from reporter.figures.chart import Chart
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_drawings
+
+STUDY_COLUMNS = (Column("step_s", "step", "s", "mean of the steps after warm-up"), *RUN_COLUMNS)
 
 
 def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
@@ -26,7 +28,7 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
     yield Page("studies/index.html", listing)
     template = environment.get_template("study.html")
     for study in contents.studies:
-        frames, figure_names = frames_of_study(contents.frames, study), kinds[study.kind].figure_names
+        frames, figure_names, rows = frames_of_study(contents.frames, study), kinds[study.kind].figure_names, _rows(contents.frames, study)
         drawers = [(chart, partial(chart.draw, frames)) for chart in _charts(study)]
         charts = place_drawings(drawers, contents.context("../"), f"figures/{study.name}-")
         page = template.render(
@@ -40,9 +42,11 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             shown=_shown,
             unit_of=lambda unit: "" if unit in (*SCALES, *UNWRITTEN, BYTES) else unit,
             of_parts=_parts(study),
+            unknown_of_parts=_unknown_of_parts(study, figure_names),
             figures=list(records(study.figures[study.figures["part"] == WHOLE])),
-            rows=_rows(frames, study),
-            columns=RUN_COLUMNS,
+            rows=rows.rows,
+            columns=rows.columns,
+            unknown_of_runs=rows.unknown,
             record=f"{study.name}.json",
         )
         yield Page(f"studies/{study.name}.html", page)
@@ -86,27 +90,57 @@ class Parts:
 
 
 def _parts(study: StudyRecord) -> Parts:
-    """All parts have the same figures."""
+    """All parts have the same figures; those that no part has are left out."""
     found: dict[str, list[Row]] = {}
     for figure in records(study.figures[study.figures["part"] != WHOLE]):
         found.setdefault(figure["part"], []).append(figure)
-    first = next(iter(found.values()))
-    return Parts(tuple((figure["figure"], figure["unit"]) for figure in first), tuple((part, tuple(figures)) for part, figures in found.items()))
+    columns = [column for column in zip(*found.values(), strict=True) if any(figure["value"] is not None for figure in column)]
+    headings = tuple((str(column[0]["figure"]), str(column[0]["unit"])) for column in columns)
+    return Parts(headings, tuple((part, tuple(column[index] for column in columns)) for index, part in enumerate(found)))
 
 
-def _rows(frames: Frames, study: StudyRecord) -> list[dict[str, Any]]:
+def _unknown_of_parts(study: StudyRecord, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Figures that no part has, with their reason: ``time of an epoch, energy (no power sensor was read)``."""
+    by_figure: dict[str, list[Row]] = {}
+    for figure in records(study.figures[study.figures["part"] != WHOLE]):
+        by_figure.setdefault(figure["figure"], []).append(figure)
+    missing = [figures[0] for figures in by_figure.values() if all(figure["value"] is None for figure in figures)]
+    return _with_reasons((names.get(str(figure["figure"])) or name_of_figure(str(figure["figure"])), str(figure["reason"])) for figure in missing)
+
+
+def _with_reasons(named: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Names of what is unknown, those of one reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in named:
+        by_reason.setdefault(reason, []).append(name)
+    return tuple(f"{', '.join(listed)} ({reason})" for reason, listed in by_reason.items())
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """The runs of a study: a row for each, the columns in which one of them has a value, and the other columns with the reason."""
+
+    rows: tuple[dict[str, Any], ...]
+    columns: tuple[Column, ...]
+    unknown: tuple[str, ...]
+
+
+def _rows(frames: Frames, study: StudyRecord) -> RunTable:
     """A row per run of the study, in its order; a run that could not be loaded has no cells."""
     figures: dict[str, dict[str, Any]] = {}
     for figure in rows_of(frames.figures):
         figures.setdefault(figure["run_id"], {})[figure["figure"]] = figure
-    return [
-        {
-            "part": part,
-            "run_id": run,
-            "cells": [make_cell(column, figures[run].get(column.figure)) for column in RUN_COLUMNS] if run in figures else [],
-        }
-        for part, run in study.runs
-    ]
+    cells = {run: [make_cell(column, figures[run].get(column.figure)) for column in STUDY_COLUMNS] for _, run in study.runs if run in figures}
+    has_value = [any(row[index].raw for row in cells.values()) for index in range(len(STUDY_COLUMNS))]
+    reasons = {column.heading: row[index].why for row in cells.values() for index, column in enumerate(STUDY_COLUMNS) if not has_value[index]}
+    return RunTable(
+        tuple(
+            {"part": part, "run_id": run, "cells": [cell for cell, shown in zip(cells.get(run, []), has_value, strict=False) if shown]}
+            for part, run in study.runs
+        ),
+        tuple(column for column, shown in zip(STUDY_COLUMNS, has_value, strict=True) if shown),
+        _with_reasons((heading, why) for heading, why in reasons.items() if why != NOT_DEFINED),
+    )
 
 
 PAGE_KIND = PageKind(study_pages, 40, MenuItem("studies", "studies/index.html", "Studies"))

@@ -122,6 +122,8 @@ def load_framework(name: str, root: Path | None = None) -> Framework:
     """The framework of this name, or name==version; raises SuiteError with the nearest name if there is none."""
     known = {framework.name: framework for framework in load_frameworks(root)}
     plain, pinned, version = name.partition("==")
+    if plain.partition("=")[0] in known and plain not in known:
+        raise SuiteError(f"{name!r} is no framework; a version is written with two equals signs, as {plain.replace('=', '==', 1)}.")
     if plain not in known:
         raise SuiteError(unknown_name("framework", plain, sorted(known), "`suite list frameworks`"))
     if not pinned:

@@ -67,14 +67,14 @@ def _folders(data: str | None) -> tuple[Path, ...]:
 
 def _show(found: Examination) -> None:
     measured = {measure.rank: measure for measure in found.links.measures} if found.links else {}
-    fit = [answer.host for answer in found.answers if answer.facts is not None]
+    fit = [answer.host for answer in found.answers if answer.is_fit]
     for answer in found.answers:
         if answer.facts is None:
             print(f"{answer.host:16} no answer" if not answer.reached else f"{answer.host:16} not ready")
             continue
-        link, rank = answer.facts.link, fit.index(answer.host)
+        link, measure = answer.facts.link, measured.get(fit.index(answer.host)) if answer.is_fit else None
         speed = f"{link.speed_mbit_s} Mbit/s stated" if link.speed_mbit_s else f"speed unknown: {link.reason}"
-        print(f"{answer.host:16} {link.interface or 'no interface'} ({link.kind or 'kind unknown'}, {speed}){_measured(measured.get(rank))}")
+        print(f"{answer.host:16} {link.interface or 'no interface'} ({link.kind or 'kind unknown'}, {speed}){_measured(measure)}")
     for problem in found.problems:
         print(f"\n{problem.sentence}.\n  to do: {problem.remedy}.")
     if not found.problems:

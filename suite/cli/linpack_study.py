@@ -33,7 +33,7 @@ class LinpackOptions:
 
 def linpack_study(options: LinpackOptions) -> None:
     """Run the study and print it."""
-    ranks = options.ranks_per_node or psutil.cpu_count(logical=False) or 1
+    ranks = options.ranks_per_node if options.ranks_per_node is not None else psutil.cpu_count(logical=False) or 1
     placement: Placement = place(None, options.hostfile, ranks, options.launch_agent)
     definition = planned_nodes(load_linpack(), placement, options.nodes)
     if options.repetitions is not None:

@@ -15,9 +15,8 @@ from suite.cli.options import TrainingOptions
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
-from suite.experiments.matrix import MatrixDefinition, Order, PlannedMatrix, parse_vary, plan_matrix, with_varied
+from suite.experiments.matrix import MatrixDefinition, Order, PlannedMatrix, parse_vary, plan_matrix, read_matrix_file, with_varied
 from suite.experiments.matrix_runs import resolve_matrix, validate
-from suite.files.toml_file import read_toml
 from suite.launch.placement import Placement, read_hosts
 from suite.metrics.figure import Figure
 from suite.metrics.matrix import MATRIX, Matrix
@@ -55,7 +54,7 @@ class MatrixOptions:
         if sum(varied) != 1:
             raise SuiteError("Name a --study (`suite list studies`), or settings to vary (--vary batch_size=16,32), or a --file with a matrix.")
         if self.file is not None:
-            base = read_toml(self.file, MatrixDefinition)
+            base = read_matrix_file(self.file)
         else:
             base = replace(with_varied(study or _DEFAULT, parse_vary(self.vary or ())), division=division, device=training.device)
         typed: dict[str, Any] = {
@@ -85,7 +84,7 @@ def sweep_matrix(matrix: MatrixOptions, training: TrainingOptions, place: Matrix
         _on_boards(matrix.boards, definition, training, place)
         return
     hosts = training.place(None).hosts
-    placement = Placement(hosts=() if definition.vary.nodes else hosts, ranks_per_node=training.ranks_per_node, agent=training.launch_agent)
+    placement = Placement(hosts=() if definition.vary.nodes else hosts, ranks_per_node=training.ranks_of_node, agent=training.launch_agent)
     planned = plan_matrix(definition, training.run_options(place.division, _first_workload(definition), placement), hosts)
     directory = (place.output or Path("runs") / default_name(planned)).absolute()
     if training.dry_run:
@@ -100,7 +99,7 @@ def _on_boards(file: Path, definition: MatrixDefinition, training: TrainingOptio
     """Spread the matrix over the boards of a file, and show its points."""
     from suite.experiments.boards import Boards, plan_for_boards  # start-up: asyncio
 
-    if training.hostfile is not None or training.ranks_per_node != 1:
+    if training.hostfile is not None or training.ranks_of_node != 1:
         raise SuiteError("--boards makes each run on one board alone; leave --hostfile and --ranks-per-node out.")
     options = training.run_options(place.division, _first_workload(definition), Placement())
     planned = plan_for_boards(definition, options)

@@ -86,7 +86,7 @@ class TrainingOptions:
     accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO
     precision: Annotated[Precision | None, typer.Option(help=PRECISION_HELP)] = None
     hostfile: Annotated[Path | None, typer.Option(help="Hosts to train on, one per line (default: this machine).")] = None
-    ranks_per_node: Annotated[int, typer.Option(help="Ranks on each host.")] = 1
+    ranks_per_node: Annotated[int | None, typer.Option(help="Ranks on each host (default: 1; of --study linpack: one per core).")] = None
     collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI
     normalisation: Annotated[Normalisation, typer.Option(help=NORMALISATION_HELP)] = Normalisation.LOCAL
     launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None
@@ -101,9 +101,14 @@ class TrainingOptions:
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved requests and stop.")] = False
     json: Json = False
 
+    @property
+    def ranks_of_node(self) -> int:
+        """Ranks of a training on each host."""
+        return 1 if self.ranks_per_node is None else self.ranks_per_node
+
     def place(self, nodes: int | None) -> Placement:
         """The first ``nodes`` hosts (default: all of them), or this machine."""
-        return replace(place(nodes, self.hostfile, self.ranks_per_node, self.launch_agent), silence_s=self.silence)
+        return replace(place(nodes, self.hostfile, self.ranks_of_node, self.launch_agent), silence_s=self.silence)
 
     def run_options(self, division: Division, workload: str, placement: Placement, **changes: Any) -> RunOptions:
         """Options of one run; ``changes`` are further fields of RunOptions, or override the command line's."""

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from suite import api
-from suite.catalog.reference_points import load_points, write_points
+from suite.catalog.reference_points import ReferencePoint, load_points, write_points
 from suite.catalog.workloads import load_workload
 from suite.cli.completion import workload_names
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.compliance.checker import find_bundles
-from suite.metrics.convergence import LEVEL, WANTED_POWER, detectable, show_epochs
+from suite.metrics.convergence import INTERVAL_LEVEL, LEVEL, WANTED_POWER, detectable, expected_interval, show_epochs
 from suite.metrics.reference_points import make_points
 
 app = typer.Typer(no_args_is_help=True, help="Make, show and compare reference points (epochs that the reference runs need).")
@@ -47,6 +47,7 @@ def show(
             "base_learning_rate": point.base_learning_rate,
             "epochs_to_target": [plain_epochs(epochs) for epochs in point.epochs],
             "expected_epochs": point.expected_epochs,
+            "expected_interval": _interval(point),
             "runs": runs,
             "level": LEVEL,
             "power": WANTED_POWER,
@@ -64,6 +65,7 @@ def show(
         detected = "no speed-up is detected" if factor is None else f"an entry that needs {factor:g} of the epochs is detected"
         epochs = ", ".join(map(show_epochs, point.epochs))
         print(f"batch size {row['batch_size']}, learning rate {row['base_learning_rate']:g}: {epochs} epochs to the target")
+        print(f"  expected: {_expectation(point)}")
         print(f"  {runs} runs, level {LEVEL:g}: {detected} with {WANTED_POWER:.0%} power")
 
 
@@ -82,6 +84,24 @@ def compare(
     print(f"epochs to the target: {', '.join(map(show_epochs, epochs))}; the reference's: {', '.join(map(show_epochs, point.epochs))}")
     print(f"one-sided (faster than the reference): p = {found.p_faster:.3g}; two-sided: p = {found.p_different:.3g}")
     print(f"level {LEVEL:g}; the smallest p that this number of runs can give is {found.smallest_p:.2g}")
+
+
+def _expectation(point: ReferencePoint) -> str:
+    """In words."""
+    interval = _interval(point)
+    if point.expected_epochs is None or interval is None:
+        return "none, because no run reached the target: there is no score"
+    low, high = interval
+    ends = f"{low:.3g} or more" if high is None else f"{low:.3g} to {high:.3g}"
+    return f"{point.expected_epochs:.3g} epochs, {1 - INTERVAL_LEVEL:.0%} interval {ends} (bootstrap over {len(point.runs)} runs)"
+
+
+def _interval(point: ReferencePoint) -> tuple[float, float | None] | None:
+    """Of the expected epochs; an upper end of None is infinite. None where no run reached the target."""
+    if point.expected_epochs is None:
+        return None
+    low, high = expected_interval([run.epochs_trained for run in point.runs], [run.reached for run in point.runs])
+    return low, plain_epochs(high)
 
 
 def plain_epochs(epochs: float) -> float | None:

@@ -71,12 +71,15 @@ def _show_disturbances(disturbances: dict[str, Any], where: str) -> None:
 
 
 def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:
-    """Print the slowest rank, and what was not measured or was disturbed on other nodes."""
+    """Print the slowest rank, the exchange beside the wire's limit, and what was not measured or was disturbed on other nodes."""
     busy = [rank for rank in summary.get("ranks", []) if rank["busy_ratio"] is not None]
     if busy:
         slowest = max(busy, key=lambda rank: rank["busy_ratio"])
         where = f" on {slowest['node']}" if slowest["node"] else ""
         print(f"slowest rank       {slowest['rank']}{where}: busy {slowest['busy_ratio']:.3f} times as long as the mean of {len(busy)}")
+    exchange, limit, share = (summary["figures"].get(name, {}).get("value") for name in ("exchange_span_s", "wire_limit_s", "wire_limit_share"))
+    if share is not None:
+        print(f"exchange           {exchange:.4g} s an update; the nodes' links allow {limit:.4g} s, {share:.0%} of it")
     for node in summary.get("nodes", []):
         if node["reason"]:
             print(f"NOT MEASURED: {node['node']}: {node['reason']}")

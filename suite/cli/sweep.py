@@ -64,7 +64,7 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
         raise SuiteError("--size and --allow-busy belong to --study linpack.")
     definition = choose(settings.study, _split(settings.values), _split(settings.nodes), settings.repetitions)
     whole = training.place(None)
-    hosts, placement = whole.hosts, replace(whole, hosts=(), ranks_per_node=training.ranks_per_node if whole.hosts else 1)
+    hosts, placement = whole.hosts, replace(whole, hosts=(), ranks_per_node=training.ranks_of_node if whole.hosts else 1)
     options = training.run_options(settings.division, settings.workload, placement)
     planned = plan(definition, options, hosts, scaling_of(definition, settings.weak))
     directory = (settings.output or Path("runs") / f"{settings.study}-{settings.workload}").absolute()
@@ -95,11 +95,10 @@ def _linpack(settings: SweepSettings, training: TrainingOptions) -> None:
     from suite.cli.linpack_study import LinpackOptions, linpack_study, whole_numbers  # start-up: psutil
 
     chosen = whole_numbers(settings.nodes if settings.nodes is not None else settings.values)
-    ranks = training.ranks_per_node if training.ranks_per_node > 1 else None
     linpack_study(
         LinpackOptions(
-            chosen, settings.repetitions, training.hostfile, training.launch_agent, ranks, settings.size, settings.allow_busy, settings.output,
-            training.json,
+            chosen, settings.repetitions, training.hostfile, training.launch_agent, training.ranks_per_node, settings.size, settings.allow_busy,
+            settings.output, training.json,
         )
     )  # fmt: skip
 

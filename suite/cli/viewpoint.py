@@ -33,7 +33,7 @@ class ViewpointOptions:
     storage: Annotated[str, typer.Option(help="Limit of all kept frames; a track that does not fit is not kept: 64MB, 10GB.")] = "64MB"
     views: Annotated[str, typer.Option(help="Angles at which accuracies are measured, degrees.")] = "0,30,60"
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of the student.")] = 5
-    seed: Annotated[int, typer.Option(min=0, help="Seed of tracks, tested pictures, and the student's weights and order of frames.")] = 1
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of tracks, tested pictures, student's weights and order of frames.")] = 1
     threads: Annotated[int | None, typer.Option(min=1, help="Threads of both (default: every usable core).")] = None
     output: Annotated[Path | None, typer.Option(help="Folder of the records (default: in runs/, named after the time).")] = None
     json: Json = False

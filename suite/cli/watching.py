@@ -89,7 +89,8 @@ def _sentence(event: events.ProgressEvent) -> str | None:
     """The line that announces an event, None for those that are shown otherwise."""
     if isinstance(event, events.RunStarted):
         training = event.request.training
-        return f"{event.request.workload.title} in {event.request.framework.title}, {training.division} division, data: {training.data.name}"
+        ranks = f", {training.parallel.ranks} ranks on {training.parallel.nodes} nodes" if training.parallel.nodes > 1 else ""
+        return f"{event.request.workload.title} in {event.request.framework.title}, {training.division} division, data: {training.data.name}{ranks}"
     if isinstance(event, events.BaseloadStarted):
         return f"Measuring the idle machine's power for {event.time_s:g} s ({', '.join(event.meters)})"
     if isinstance(event, events.NodeDoubted):
@@ -117,6 +118,8 @@ def _sentence(event: events.ProgressEvent) -> str | None:
 
 
 def _cost(event: events.CostEstimated) -> str:
+    if not event.runs:
+        return "0 runs to make: all are finished"
     if event.time_s is None:
         return f"{event.runs} runs to make; what they take is unknown: {event.source}"
     energy = "" if event.energy_j is None else f" and {event.energy_j / 1000:.3g} kJ"

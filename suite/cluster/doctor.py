@@ -17,14 +17,14 @@ from suite.launch.placement import Placement, is_this_machine
 MAX_CLOCK_OFFSET_S = 1.0
 MIN_SHARE_OF_SPEED, MIN_SHARE_OF_PEERS = 0.5, 0.25
 MAX_NAMED = 3
-WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "mpi")
+WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "python", "connect", "mpi")
 """The points whose problems end a run before it starts. Packages and data are compared by the ranks, which know what they use
 (reference_impls.admission); a slow link or a wrong clock makes no result wrong."""
 
 
 @dataclass(frozen=True)
 class ClusterProblem:
-    """A problem of a node, and its remedy; ``point`` is the check: reach, first, machine, suite, packages, data, clock, mpi or link."""
+    """A problem of a node, and its remedy; ``point`` is the check: of WITHOUT_TRAINING, or packages, data, clock, link."""
 
     node: str
     point: str
@@ -41,6 +41,12 @@ class Expected:
     git: str | None
     packages: Mapping[str, str]
     sources: Mapping[str, str] = field(default_factory=dict)
+    framework: str = "…"
+
+    @property
+    def again(self) -> str:
+        """What makes a node's environment as it should be."""
+        return f"create the environment there again: suite env create {self.framework} --force"
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class Examination:
 def examine(placement: Placement, environment: Environment, data: tuple[Path, ...]) -> Examination:
     """Query the nodes, measure the links between those that can start a rank, and check both."""
     answers = ask_nodes(placement.hosts, Question(environment.interpreter, data, placement.agent, environment.framework))
-    fit = tuple(answer.host for answer in answers if answer.facts is not None)
+    fit = tuple(answer.host for answer in answers if answer.is_fit)
     links = measure_links(Placement(fit, 1, placement.agent), environment.interpreter) if len(fit) > 1 else None
     return Examination(answers, links, (*_about_first(placement.hosts[0]), *judge(answers, links, _expected(environment))))
 
@@ -81,8 +87,8 @@ def admit(placement: Placement, environment: Environment) -> tuple[ClusterProble
 def _refuse(problems: tuple[ClusterProblem, ...]) -> None:
     fatal = [problem for problem in problems if problem.point in WITHOUT_TRAINING]
     if fatal:
-        others = dict.fromkeys(problem.node for problem in fatal if problem.node != fatal[0].node)
-        more = f" Other nodes have problems, too: {', '.join(others)}; `suite cluster doctor` names them." if others else ""
+        others = list(dict.fromkeys(problem.node for problem in fatal if problem.node != fatal[0].node))
+        more = f" Other nodes have problems, too: {_first(others)}; `suite cluster doctor` names them." if others else ""
         raise SuiteError(f"{fatal[0].sentence}; {fatal[0].remedy}.{more}")
 
 
@@ -94,7 +100,14 @@ def judge(answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Exp
 def _expected(environment: Environment) -> Expected:
     root = str(repository_root())
     sources = this_node.source_files(root)
-    return Expected(this_node.suite_version(root), this_node.source_digest(sources), this_node.git_state(root), environment.packages, sources)
+    return Expected(
+        this_node.suite_version(root),
+        this_node.source_digest(sources),
+        this_node.git_state(root),
+        environment.packages,
+        sources,
+        environment.framework,
+    )
 
 
 def _about_first(host: str) -> Iterator[ClusterProblem]:
@@ -116,12 +129,18 @@ def _about_machines(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
 
 
 def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[ClusterProblem]:
+    python = next((answer.facts.python for answer in answers if answer.facts is not None), "")
     for answer in answers:
         if answer.facts is None:
             yield ClusterProblem(answer.host, "suite" if answer.reached else "reach", str(answer.problem), str(answer.remedy))
         else:
             yield from _about_suite(answer.host, answer.facts, expected)
-            yield from _about_packages(answer.host, answer.facts, expected)
+            yield from _about_connection(answer.host, answers[0].host, answer.facts)
+            if _minor(answer.facts.python) != _minor(python):  # its packages are others, too
+                sentence = f"{answer.host} has Python {answer.facts.python} in the environment, and {answers[0].host} Python {python}"
+                yield ClusterProblem(answer.host, "python", sentence, f"install the same Python there, and {expected.again}")
+            else:
+                yield from _about_packages(answer.host, answer.facts, expected)
 
 
 def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
@@ -138,6 +157,14 @@ def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[Cl
         )
 
 
+def _about_connection(host: str, first: str, facts: NodeFacts) -> Iterator[ClusterProblem]:
+    if facts.unreached is not None:
+        sentence = f"{host} cannot connect to {first} ({facts.unreached}), on ports that MPI and the ranks choose"
+        yield ClusterProblem(
+            host, "connect", sentence, f"let the firewall of {first} pass connections from {host}, and see that it has {first}'s address"
+        )
+
+
 def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
     if facts.packages is None:
         return
@@ -151,7 +178,7 @@ def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator
             host,
             "packages",
             f"{host} has other packages: {_first(others)}",
-            "create the environment there again: suite env create … --force",
+            expected.again,
         )
 
 
@@ -177,14 +204,14 @@ def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Ite
             yield ClusterProblem(host, "link", f"{host} is on a wireless network ({found.link.interface}), whose speed changes", "use a cable")
     if links is None:
         return
-    fit = tuple(facts)
+    fit = tuple(answer.host for answer in answers if answer.is_fit)
     if links.problem is not None:
         where = fit[len(links.measures) + 1] if len(links.measures) + 1 < len(fit) else fit[-1]
         yield ClusterProblem(
             where,
             "mpi",
             f"MPI cannot send from {fit[0]} to {where}: {links.problem}",
-            "check that no firewall is between them, and that both have the same MPI",
+            "check that no firewall is between them, that both have the same MPI, and that memory and /dev/shm are free there",
         )
     best = max((measure.bandwidth_mbit_s for measure in links.measures), default=0.0)
     for measure in links.measures:
@@ -194,11 +221,12 @@ def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Ite
 
 def _about_clock(host: str, measure: LinkMeasure) -> Iterator[ClusterProblem]:
     offset_s = measure.wall_offset_ns * SECONDS_PER_NS
+    apart = f"{offset_s:+.0f}" if abs(offset_s) >= 10 else f"{offset_s:+.3g}"
     if abs(offset_s) > MAX_CLOCK_OFFSET_S:
         yield ClusterProblem(
             host,
             "clock",
-            f"The clock of {host} is {offset_s:+.3g} s off the first node's",
+            f"The clock of {host} is {apart} s off the first node's",
             "synchronise the clocks: sudo timedatectl set-ntp true, on all nodes",
         )
 
@@ -216,6 +244,10 @@ def _about_bandwidth(host: str, measure: LinkMeasure, node: NodeFacts, first: No
         yield ClusterProblem(
             host, "link", f"The link to {host} carries {found:.3g} Mbit/s and the fastest one {best_mbit_s:.0f}: every step waits for it", remedy
         )
+
+
+def _minor(version: str) -> list[str]:
+    return version.split(".")[:2]
 
 
 def _first(names: list[str]) -> str:

@@ -1,6 +1,7 @@
 """Measures the links between nodes over MPI, as a run uses them: reference_impls.links, started by the same launcher."""
 
 import json
+import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -8,9 +9,9 @@ from pathlib import Path
 
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.mpirun import allow_root, find_mpirun, last_output_line, mpirun_command
+from suite.launch.mpirun import allow_root, failed_process, find_mpirun, last_output_line, mpirun_command, rank_output
 from suite.launch.placement import Placement
-from suite.launch.process import terminate
+from suite.launch.process import describe_signal, terminate
 
 TIMEOUT_S, TIMEOUT_PER_LINK_S = 60.0, 3.0
 
@@ -62,7 +63,28 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
             errors = f"no output within {timeout_s:g} s"
         finally:
             terminate(process)
-    measures = tuple(LinkMeasure(**json.loads(line)) for line in output.splitlines() if line.startswith("{"))
+    measures = tuple(found for line in output.splitlines() if (found := _measure(line)) is not None)
     if len(measures) == placement.ranks - 1:
         return LinkMeasures(measures, None)
-    return LinkMeasures(measures, last_output_line(errors.splitlines()) or f"mpirun ended with {process.returncode}")
+    return LinkMeasures(measures, _cause(output, errors, placement.ranks) or f"mpirun ended with {process.returncode}")
+
+
+def _cause(output: str, errors: str, ranks: int) -> str | None:
+    """Why a job of MPI failed: the signal that ended one of its processes, else the line that says most."""
+    failed = failed_process(output.splitlines(), ranks)
+    if failed is not None and failed.signal == signal.SIGALRM:  # which ends reference_impls.links in time
+        return "no message arrived in time"
+    if failed is not None and failed.signal is not None:
+        where = "" if failed.host is None else f" on {failed.host}"
+        return f"its process{where} was ended by {describe_signal(failed.signal)}"
+    lines = errors.splitlines()
+    last = last_output_line(lines)
+    return last if last is None or rank_output(lines) else f"mpirun gave up, and no rank said why; its last line: {last}"
+
+
+def _measure(line: str) -> LinkMeasure | None:
+    """The measure in a line; None for what a shell's start-up files print."""
+    try:
+        return LinkMeasure(**json.loads(line))
+    except (ValueError, TypeError):
+        return None

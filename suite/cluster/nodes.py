@@ -1,6 +1,7 @@
 """Queries the nodes: whether each can be reached, and its facts (reference_impls.node, run there)."""
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,8 @@ from suite.launch.placement import is_this_machine
 from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command, typed_command
 
 CONNECT_TIMEOUT_S, FACTS_TIMEOUT_S = 15.0, 900.0
+UNKNOWN_KEY = "Host key verification failed"
+"""What ssh says of a host whose key is unknown or another than before."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Link:
 class NodeFacts:
     """A node's versions, packages, data sets and link; ``data`` has a digest of every folder, None for a missing one.
 
-    ``sources`` are the digests of the single files, by path, and ``machine`` is reference_impls.machine_identity's.
+    ``sources`` are the digests of the single files, by path, and ``machine`` is reference_impls.machine_identity's. ``unreached`` is why the node
+    cannot connect to the first one, None where it can.
     """
 
     node: str
@@ -45,6 +49,7 @@ class NodeFacts:
     link: Link
     machine: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    unreached: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,11 @@ class Answer:
     facts: NodeFacts | None
     problem: str | None = None
     remedy: str | None = None
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether MPI can start a rank there, which connects to the first host."""
+        return self.facts is not None and self.facts.unreached is None
 
 
 @dataclass(frozen=True)
@@ -70,8 +80,9 @@ class Question:
 
 def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
     """Every host's answer, in the order of the hosts, which are queried in parallel. Each reads its data sets completely, which takes a while."""
-    with ThreadPoolExecutor(len(hosts)) as pool:
-        return tuple(pool.map(lambda host: _ask(host, next((other for other in hosts if other != host), None), question), hosts))
+    with ThreadPoolExecutor(len(hosts)) as pool, socket.create_server(("", 0), backlog=len(hosts)) as server:  # the kernel accepts connections
+        port = server.getsockname()[1] if is_this_machine(hosts[0]) else None
+        return tuple(pool.map(lambda host: _ask(host, next((other for other in hosts if other != host), None), port, question), hosts))
 
 
 def same_suite(host: str) -> str:
@@ -82,23 +93,15 @@ def same_suite(host: str) -> str:
     return f"put the same checkout there: rsync -a {root}/ {host}:{root}/"
 
 
-def _ask(host: str, peer: str | None, question: Question) -> Answer:
+def _ask(host: str, peer: str | None, port: int | None, question: Question) -> Answer:
     here = is_this_machine(host)
-    if not here:
-        problem = _failure(remote_command(host, question.agent, "true"), CONNECT_TIMEOUT_S)
-        if problem is not None:
-            return Answer(
-                host,
-                False,
-                None,
-                f"{host} cannot be reached: {problem}",
-                f"check that it is on, has this name, and that `{typed_command(host, question.agent)}` asks for no password",
-            )
-    settings = json.dumps({"data": [str(folder) for folder in question.data], "peer": peer})
+    if not here and (unreached := _unreached(host, question.agent)) is not None:
+        return unreached
+    settings = json.dumps({"data": [str(folder) for folder in question.data], "peer": peer, "port": None if here else port})
     script = module_script((question.interpreter,), "reference_impls.node", settings)
     command = ["sh", "-c", script] if here else remote_command(host, question.agent, script)
     try:
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=FACTS_TIMEOUT_S, stdin=subprocess.DEVNULL)
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=FACTS_TIMEOUT_S, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return Answer(host, True, None, f"{host} sent no facts within {FACTS_TIMEOUT_S:g} s", "check its disk, from which the data are read")
     return _parse(host, ran, question)
@@ -119,24 +122,38 @@ def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Questio
         values = json.loads(ran.stdout.strip().splitlines()[-1])
         return Answer(host, True, _facts(values))
     except (ValueError, IndexError, KeyError, TypeError):
-        last = _last_line(ran.stderr or ran.stdout)
-        return Answer(host, True, None, f"{host} could not report its facts: {last}", "put the same suite and environment on every node")
+        remedy = "put the same suite and environment on every node"
+        if ran.returncode == 0:  # no Python was there
+            remedy = f"the launch agent must run commands there: check that `{typed_command(host, question.agent, 'hostname')}` prints its name"
+        return Answer(host, True, None, f"{host} could not report its facts: {_said(ran)}", remedy)
 
 
 def _facts(values: Mapping[str, Any]) -> NodeFacts:
     return NodeFacts(**{**values, "link": Link(**values["link"])})
 
 
-def _failure(command: Sequence[str], timeout_s: float) -> str | None:
-    """The reason why a command failed; None when it succeeded."""
+def _unreached(host: str, agent: str | None) -> Answer | None:
+    """The reason why no command can be started on a host, with what to do; None where one can."""
+    typed = typed_command(host, agent)
+    command, remedy = remote_command(host, agent, "true"), f"check that it is on, has this name, and that `{typed}` asks for no password"
     try:
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=CONNECT_TIMEOUT_S, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
-        return f"no answer within {timeout_s:g} s"
+        return Answer(host, False, None, f"{host} cannot be reached: no answer within {CONNECT_TIMEOUT_S:g} s", f"{remedy} and takes no longer")
     except OSError as error:
-        return f"{command[0]} cannot be started ({error.strerror})"
-    return None if ran.returncode == 0 else _last_line(ran.stderr)
+        problem = f"{host} cannot be reached: the launch agent {command[0]} cannot be started ({error.strerror})"
+        return Answer(host, False, None, problem, "give --launch-agent one program without options, which is called as ssh is: PROGRAM HOST COMMAND")
+    if ran.returncode == 0:
+        return None
+    if UNKNOWN_KEY in ran.stderr:
+        remedy = (
+            f"type `{typed}` and read what it says of the host's key: accept a new one, and remove one that changed with `ssh-keygen -R {host}`, "
+            "if the machine was set up again"
+        )
+    return Answer(host, False, None, f"{host} cannot be reached: {_said(ran)}", remedy)
 
 
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no output"])[-1][:200]
+def _said(ran: "subprocess.CompletedProcess[str]") -> str:
+    """The last line that a command wrote, else its exit code."""
+    lines = (ran.stderr.strip() or ran.stdout.strip()).splitlines()
+    return lines[-1][:200].rstrip(".") if lines else f"exit code {ran.returncode}, and no output"

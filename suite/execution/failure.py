@@ -5,18 +5,7 @@ import signal
 from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.launch.mpirun import is_rank_error
-from suite.launch.process import ExitReport, signal_name
-
-MEANINGS = {
-    signal.SIGKILL: "which the kernel sends when memory is short, and a batch system or a person sends",
-    signal.SIGTERM: "which a batch system, a person or an ending mpirun sends",
-    signal.SIGBUS: "memory without storage behind it: a full /dev/shm, or a file that was cut while it was mapped",
-    signal.SIGSEGV: "an invalid memory access",
-    signal.SIGILL: "an instruction that this processor lacks: a library was built for another one",
-    signal.SIGABRT: "a library ended the program",
-    signal.SIGFPE: "an arithmetic error",
-}
-"""What commonly sends these signals."""
+from suite.launch.process import ExitReport, describe_signal, signal_name
 
 
 def describe_failure(report: ExitReport, monitor: HeartbeatMonitor, remote: RemoteRecorders, local_kills: int | None) -> str:
@@ -33,7 +22,7 @@ def describe_failure(report: ExitReport, monitor: HeartbeatMonitor, remote: Remo
     if is_rank_error(report.last_line):
         return report.last_line.removeprefix("error: ")
     if report.exit_code < 0:
-        return f"{remote.launcher}, which starts and watches the ranks, was ended by {_meaning(-report.exit_code)}; with it, every rank ended"
+        return f"{remote.launcher}, which starts and watches the ranks, was ended by {describe_signal(-report.exit_code)}; with it, every rank ended"
     missing = monitor.first_missing_rank()
     if missing is not None:
         return _never_started(missing, report, remote)
@@ -41,7 +30,10 @@ def describe_failure(report: ExitReport, monitor: HeartbeatMonitor, remote: Remo
     if exited is None:
         return f"the job {report.reason}"
     kills = remote.memory_kills(exited.rank) if remote.is_remote(exited.rank) else local_kills
-    return _exited(exited, monitor.signal_of(exited, report.failed), report, kills)
+    host, number = report.closed_host, monitor.signal_of(exited, report.failed)
+    if host is not None and monitor.host_of(exited.rank) == host and number in (None, signal.SIGKILL):
+        return _left(exited, host)
+    return _exited(exited, number, report, kills)
 
 
 def _never_started(missing: str, report: ExitReport, remote: RemoteRecorders) -> str:
@@ -57,15 +49,16 @@ def _never_started(missing: str, report: ExitReport, remote: RemoteRecorders) ->
 def _exited(exited: Heartbeat, number: int | None, report: ExitReport, kills: int | None) -> str:
     """The rank that ended first, and its signal ``number``, or the last line of output."""
     who = f"rank {exited.rank} on node {exited.node}"
-    said = f"; its last output: {report.last_line}" if report.is_ranks_own else ""
     if number is None:
-        return f"{who} exited before the others: {report.last_line if report.is_ranks_own else 'no rank wrote any output'}"
+        return f"{who} exited before the others: {report.last_line if report.is_ranks_own else 'no rank said why'}"
     if number == signal.SIGKILL and kills:
-        return f"{who} was ended by {signal_name(number)} for lack of memory: processes that the kernel of that node killed for it: {kills}{said}"
-    return f"{who} was ended by {_meaning(number)}{said}"
+        return f"{who} was ended by {signal_name(number)} for lack of memory: processes that the kernel of that node killed for it: {kills}"
+    return f"{who} was ended by {describe_signal(number)}{report.said_before(number)}"
 
 
-def _meaning(number: int) -> str:
-    """A signal's name, and what commonly sends it."""
-    known = {int(each): text for each, text in MEANINGS.items()}
-    return signal_name(number) + (f", {known[number]}" if number in known else "")
+def _left(exited: Heartbeat, host: str) -> str:
+    """The rank that ended first, whose host closed the connection to it."""
+    return (
+        f"rank {exited.rank} on node {exited.node} ended when {host} closed its SSH connection: {host} was switched off or restarted, or everything "
+        f"there was ended; `uptime` on {host} tells when it started"
+    )

@@ -151,7 +151,7 @@ class HeartbeatMonitor:
             missing = sorted(set(range(self._ranks)) - set(self._last))
         if not missing:
             return None
-        return f"rank {missing[0]}" + (f" on {self._host_of(missing[0])}" if self._hosts else "")
+        return f"rank {missing[0]}" + (f" on {self.host_of(missing[0])}" if self._hosts else "")
 
     def first_exited(self, failed: FailedProcess | None = None) -> Heartbeat | None:
         """The last heartbeat of the rank that exited first; None when no rank has.
@@ -168,17 +168,17 @@ class HeartbeatMonitor:
             there = [beat for beat in self._exited if failed is not None and self._is_on(beat, failed.host)]
             return next(iter(there + self._exited + named), None)
 
+    def host_of(self, rank: int) -> str | None:
+        """A rank's host, as the hostfile names it; None for a run without hosts. Ranks are placed on the hosts in blocks."""
+        return self._hosts[rank * len(self._hosts) // self._ranks] if self._hosts else None
+
     def signal_of(self, exited: Heartbeat, failed: FailedProcess | None) -> int | None:
         """The signal that ended a rank; None where it exited by itself, or where mpirun reports another process, which it may have killed."""
         return failed.signal if failed is not None and (failed.rank == exited.rank or failed.pid == exited.pid) else None
 
     def _is_on(self, beat: Heartbeat, host: str | None) -> bool:
         """Whether a rank runs on the host of this name; a run without hosts has one machine."""
-        return not self._hosts or self._host_of(beat.rank) == host
-
-    def _host_of(self, rank: int) -> str:
-        """Ranks are placed on the hosts in blocks."""
-        return self._hosts[rank * len(self._hosts) // self._ranks]
+        return not self._hosts or self.host_of(beat.rank) == host
 
     def receive(self, line: bytes) -> Heartbeat | None:
         """Store the heartbeat in a line; None for a line that is not a heartbeat of this run."""

@@ -30,7 +30,8 @@ from suite.execution.request import RunRequest
 from suite.files.paths import checkout, repository_root
 from suite.files.redaction import Redactor
 from suite.launch.placement import Placement, is_this_machine
-from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command
+from suite.launch.process import signal_name
+from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, SSH_ENDED, module_script, remote_command
 from suite.launch.slurm import SRUN
 from suite.machine.page_cache import CacheState
 
@@ -335,7 +336,11 @@ class RemoteRecorder:
             return f"there is no suite in {repository_root()}"
         if code == NO_INTERPRETER:
             return "there is no interpreter for the recorder; the suite and its environments must be in the same place on every node"
-        return self._last_error_line[:300] or f"its recorder ended with exit code {code}"
+        if self._last_error_line:
+            return self._last_error_line[:300]
+        if code < 0:
+            return f"its SSH session was ended by {signal_name(-code)}"
+        return "a signal ended it, or its SSH connection was lost" if code == SSH_ENDED else f"its recorder ended with exit code {code}"
 
 
 def _links(links: Sequence[Mapping[str, Any] | None], redactor: Redactor) -> list[dict[str, Any] | None]:

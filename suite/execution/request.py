@@ -201,6 +201,8 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
     device = resolve_device(options.device)
     choice = choose_data(workload, options.data)
     batch_size = workload.batch_size if options.batch_size is None else options.batch_size
+    if options.batch_size is not None and batch_size > data_set.train_samples:
+        raise SuiteError(f"--batch-size {batch_size} is larger than the data set; name at most {data_set.train_samples}, its training samples.")
     optimizer, accelerator = workload.optimizer, _accelerator(options.accelerator, device.device)
     training = contract.Request(
         contract_version=contract.CONTRACT_VERSION,
@@ -255,7 +257,7 @@ def _parallel(options: RunOptions, data_set: contract.DataSet, batch_size: int) 
     smallest = data_set.train_samples % batch_size or batch_size
     if smallest < placement.ranks:
         raise SuiteError(
-            f"An epoch's smallest mini-batch has {smallest} samples, fewer than the {placement.ranks} ranks; "
+            f"An epoch's smallest mini-batch has {smallest} sample{'s' * (smallest > 1)}, fewer than the {placement.ranks} ranks; "
             f"choose another --batch-size, or fewer ranks."
         )
     chosen = options.normalisation.value, options.wire.value

@@ -23,7 +23,7 @@ from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
 from suite.errors import InterruptedAfterEnd, SuiteError
-from suite.execution.closing import close_bundle, disk_errors, training_ended
+from suite.execution.closing import close_bundle, disk_errors, refuse_removed, training_ended
 from suite.execution.data_digests import digest_data
 from suite.execution.failure import describe_failure
 from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
@@ -374,12 +374,13 @@ def _follow_log(
 ) -> str | None:
     """Pass the log's events to the observer until the implementation exits; at both ends of an epoch, the page cache is read too.
 
-    Returns early with the failure that ``check_nodes``, called at every poll, reports.
+    Returns early with the failure that ``check_nodes``, called at every poll, reports; raises SuiteError when the run directory is removed.
     """
     follower = LogFollower(path / contract.log_name(0))
     ended = False
     while not ended:
         ended = process.poll() is not None
+        refuse_removed(path)
         for event in follower.new_events():
             observer.event(event)
             if event.key in EPOCH_ENDS:

@@ -1,7 +1,6 @@
 """A matrix over boards: each board takes the next run from a queue, makes it by itself, and its bundle comes home verified."""
 
 import asyncio
-import fcntl
 import json
 import os
 import shutil
@@ -9,24 +8,25 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.execution.request import Accelerator, RunOptions, RunRequest
+from suite.experiments.before_runs import held, refuse_at_once, refuse_folder
 from suite.experiments.board_task import REFUSED, SERVE, TAKEN, BoardTask
 from suite.experiments.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.experiments.matrix import MatrixDefinition, PlannedMatrix, plan_matrix
-from suite.experiments.matrix_runs import resolve_matrix
+from suite.experiments.matrix_runs import resolve_matrix, say_left_over
 from suite.experiments.sweep_runs import NOT_COMPARED, is_done
 from suite.files.archive import unpack
 from suite.files.paths import repository_root
 from suite.files.tree import MAX_BYTES
 from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command
-from suite.metrics.matrix import Matrix, analyse_matrix, write_matrix
+from suite.metrics.matrix import MATRIX, Matrix, analyse_matrix, write_matrix
 
 MAX_TRIES = 3
 """Runs that fail on boards that are there: then the reason is the run's."""
@@ -47,6 +47,11 @@ class Boards:
     hosts: tuple[str, ...]
     agent: str | None = None
     silence_s: float = HEARTBEAT_TIMEOUT_S
+
+    def refuse_agent(self) -> None:
+        """Raise SuiteError where the program that starts commands on boards is not installed."""
+        if shutil.which(program := remote_command("", self.agent, "")[0]) is None:
+            raise SuiteError(f"There is no program {program!r} here to start commands on the boards; install it, or name another --launch-agent.")
 
 
 class _BoardLost(Exception):
@@ -91,6 +96,7 @@ def run_on_boards(
     """
     matrix = plan_for_boards(definition, options)
     requests = resolve_matrix(matrix, directory, to_show=True)
+    refuse_at_once([lambda: refuse_folder(directory, MATRIX, matrix.plan.variables), boards.refuse_agent])
     machine = keys_of_the_machine(options)
     are_kept = [is_done(Path(request.training.output_directory), request, machine) for request in requests]
     jobs = []
@@ -100,29 +106,15 @@ def run_on_boards(
         else:
             jobs.append(_Job(number, label, run.folder, request))
     if jobs:
-        with _alone(directory):
+        with held(directory):
+            for left in directory.glob(f"{SCRATCH}*"):  # of a killed call
+                shutil.rmtree(left)
+            say_left_over(matrix, directory, progress)
             task = BoardTask(definition, options, None, command or tuple(sys.argv))
             asyncio.run(_Spread(matrix, boards, directory, task, progress).make(jobs))
     computed = analyse_matrix(directory, matrix.plan)
     write_matrix(computed, directory)
     return computed
-
-
-@contextmanager
-def _alone(directory: Path) -> Iterator[None]:
-    """Remove what a killed call left half fetched; raises SuiteError where another call is at work in this folder."""
-    directory.mkdir(parents=True, exist_ok=True)
-    handle = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SuiteError(f"Another command makes runs of {directory}; wait for its end.") from None
-        for left in directory.glob(f"{SCRATCH}*"):
-            shutil.rmtree(left)
-        yield
-    finally:
-        os.close(handle)
 
 
 def keys_of_the_machine(options: RunOptions) -> frozenset[str]:

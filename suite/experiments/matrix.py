@@ -10,6 +10,7 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S
@@ -22,15 +23,16 @@ from suite.errors import SuiteError
 from suite.execution.machine_names import of_this_machine
 from suite.execution.request import Accelerator, Collective, PageCache, RunOptions, choose_data
 from suite.files.redaction import Redactor
-from suite.files.toml_file import from_plain
+from suite.files.toml_file import from_plain, read_table
 from suite.launch.isolation import Isolation
 from suite.machine.modes.wanted import WantedMode
-from suite.metrics.matrix import MatrixPlan, MatrixPointPlan, Setting
+from suite.metrics.matrix import MatrixPlan, MatrixPointPlan, Setting, words_of
 from suite.metrics.study import folder_name
 
 MAX_RUNS = 100_000
 WARM_UP_STEPS = 5
 MAX_NEIGHBOURS = 64
+MAX_COOL_TO_C = 110.0  # above it processors shut down
 LIMITS = ("cpu_quota", "memory_mb", READ_MB_S)
 """Values that limit what the implementation may use of this machine (suite.machine.limits)."""
 
@@ -216,6 +218,16 @@ class PlannedMatrix:
         return any(not run.mode.is_empty for run in self.runs)
 
 
+def read_matrix_file(path: Path) -> MatrixDefinition:
+    """The matrix of a TOML file; raises SuiteError as :func:`read_toml`, and for a setting that is varied over nothing."""
+    table = read_table(path)
+    varied = table.get("vary")
+    empty = next((name for name, values in varied.items() if values == []), None) if isinstance(varied, dict) else None
+    if empty is not None:
+        raise SuiteError(f"{path}: vary.{empty} has no values; name some, or leave it out.")
+    return from_plain(table, MatrixDefinition, f"{path}: ")
+
+
 def parse_vary(options: Sequence[str]) -> Vary:
     """The varied settings of ``--vary NAME=VALUE,VALUE``, one text for each; raises SuiteError for an unknown name and a value of another kind."""
     values: dict[str, list[Any]] = {}
@@ -241,7 +253,7 @@ def _typed(word: str, kind: Any, name: str) -> Any:
     try:
         return kind(word)
     except ValueError:
-        raise SuiteError(f"--vary {name}: {word!r} is not a {'whole ' if kind is int else ''}number.") from None
+        raise SuiteError(f"--vary {name}: {word!r} is not a {'whole ' if kind is int else ''}number; write digits only, without a unit.") from None
 
 
 def matrix_of_study(study: StudyDefinition) -> MatrixDefinition:
@@ -285,7 +297,7 @@ def plan_matrix(definition: MatrixDefinition, options: RunOptions, hosts: tuple[
     )
     first = runs[0].options
     plan = MatrixPlan(
-        title=definition.title or f"Matrix of {' x '.join(variables).replace('_', ' ')}"[:MAX_LENGTH],
+        title=definition.title or f"Matrix of {' x '.join(map(words_of, variables))}"[:MAX_LENGTH],
         workload=", ".join(dict.fromkeys(run.options.workload for run in runs)),
         data=choose_data(load_workload(first.workload), first.data).name,
         variables=variables,
@@ -322,6 +334,8 @@ def _validate(definition: MatrixDefinition) -> None:
         raise SuiteError(f"The title of a matrix has 1 to {MAX_LENGTH} characters.")
     if definition.seeds < 1 or definition.warm_up_steps < 0 or definition.cool_timeout_s <= 0:
         raise SuiteError("A matrix needs 1 seed or more, 0 warm-up steps or more, and a positive time for cooling.")
+    if definition.cool_to_c is not None and not 0 < definition.cool_to_c <= MAX_COOL_TO_C:
+        raise SuiteError(f"A machine cannot be cooled to {definition.cool_to_c:g} degC; name a temperature above 0 and up to {MAX_COOL_TO_C:g}.")
     uneven = next((values for values in definition.points if set(values.given) != set(definition.points[0].given)), None)
     if uneven is not None or (definition.points and not definition.points[0].given):
         raise SuiteError("Every one of the [[points]] needs a value for the same settings.")

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from reference_impls.contract import NS_PER_S
 from suite.bundle.layout import MANIFEST, STEPS
-from suite.bundle.reader import Bundle
+from suite.bundle.lifetime import read_lifetime
+from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
 from suite.experiments.events import CostEstimated
@@ -18,7 +20,7 @@ _DEPTH = 3
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a finished run was: seconds before its first step and per sample, and its mean power (None: not measured)."""
+    """How fast a finished run was: seconds around its steps (start, loading, closing) and per sample, and its mean power (None: not measured)."""
 
     workload: str
     framework: str
@@ -75,7 +77,16 @@ def _pace(bundle: Bundle) -> Pace:
     return Pace(
         workload=str(request["workload"]),
         framework=str(request["framework"]),
-        start_s=float(figures["initialisation_s"]["value"]),
+        start_s=max(float(figures["initialisation_s"]["value"]), _around_s(bundle.run(), run_s)),
         sample_s=run_s / samples,
         power_w=None if energy_j is None else float(energy_j) / run_s,
     )
+
+
+def _around_s(record: RunRecord, run_s: float) -> float:
+    """Seconds of the run's lifetime before and after its ``run_s``, without the baseload; 0 where they are unknown, or it was closed later."""
+    lifetime = read_lifetime(record.lifetime)
+    if lifetime is None or lifetime.closed_ns is None or record.closed_later is not None:
+        return 0.0
+    idle_ns = sum(stop - start for start, stop in lifetime.idle_ns)
+    return (lifetime.closed_ns - lifetime.begin_ns - idle_ns) / NS_PER_S - run_s

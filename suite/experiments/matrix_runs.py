@@ -1,6 +1,5 @@
 """Makes the runs of a matrix that are missing or broken, in their power modes, and computes it. All is validated before the first run."""
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,27 +10,23 @@ from suite.catalog.power import load_power_rules, power_sources
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.baseload import baseload_meters
-from suite.execution.preflight import preflight
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
+from suite.experiments.before_runs import Check, checks_of_runs, held, left_over, refuse_at_once, refuse_folder
 from suite.experiments.cooling import cool_down, refuse_without_sensor
-from suite.experiments.events import CoolingDown, Progress, silent
+from suite.experiments.events import CoolingDown, Notice, Progress, silent
 from suite.experiments.matrix import LIMITS, MatrixRun, PlannedMatrix
 from suite.experiments.matrix_cost import estimate
 from suite.experiments.sweep_runs import are_done, run_all
-from suite.launch.environments import find
 from suite.launch.isolation import refuse_isolation
-from suite.machine.limits import Limit, cpu_quota, memory_limit, read_limit, refuse_limit
+from suite.machine.limits import Limit, cpu_quota, memory_limit, read_limit, refuse_limit, refuse_quota
 from suite.machine.modes.keeper import held_modes, refuse_mode
 from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import WantedMode, cores_on_line
-from suite.meters.choice import chosen_meters, left_out_meters
-from suite.metrics.matrix import Matrix, analyse_matrix, write_matrix
+from suite.meters.choice import chosen_meters, left_out_meters, refuse_absent_meters
+from suite.metrics.matrix import MATRIX, Matrix, analyse_matrix, write_matrix
 
-RUN_BYTES = 4 * 2**20
-"""A short run's bundle: the readings of all meters for a few minutes, and its step records."""
-MAX_PROBLEMS = 10
 LIMIT_OF: Mapping[str, Callable[[float], Limit]] = {"cpu_quota": cpu_quota, "memory_mb": memory_limit}
 """Limits that need nothing but their value."""
 
@@ -41,11 +36,14 @@ def run_matrix(
 ) -> Matrix:
     """Make every run of the matrix below ``directory`` and write ``matrix.json`` there. Resumable: call it again to continue.
 
-    Raises as :func:`make_runs`.
+    Raises as :func:`make_runs`, and SuiteError while another command makes runs of this folder.
     """
-    make_runs(matrix, directory, command=command, progress=progress, system_root=system_root)
-    computed = analyse_matrix(directory, matrix.plan)
-    write_matrix(computed, directory)
+    requests = _validated(matrix, directory, system_root)
+    with held(directory):
+        say_left_over(matrix, directory, progress)
+        _make(matrix, requests, directory, command, progress, system_root)
+        computed = analyse_matrix(directory, matrix.plan)
+        write_matrix(computed, directory)
     return computed
 
 
@@ -57,8 +55,30 @@ def make_runs(
     Power modes are set before each run that wants one, and put back at the end, however it ends. Raises SuiteError with everything that is wrong,
     before the first run starts; then as ``run_one``.
     """
+    _make(matrix, _validated(matrix, directory, system_root), directory, command, progress, system_root)
+
+
+def say_left_over(matrix: PlannedMatrix, directory: Path, progress: Progress) -> None:
+    """Say which runs in the folder the matrix does not have, or has no more."""
+    if others := left_over(directory, {run.folder for run in matrix.runs}):
+        of_none = f"{len(others)} runs in {directory} are" if len(others) > 1 else f"The run {others[0]} in {directory} is"
+        progress(Notice(f"{of_none} of no point of this matrix; {MATRIX} leaves such runs out, and they stay where they are"))
+
+
+def _validated(matrix: PlannedMatrix, directory: Path, system_root: Path) -> tuple[RunRequest, ...]:
     requests = resolve_matrix(matrix, directory, system_root=system_root)
     validate(matrix, requests, directory, system_root)
+    return requests
+
+
+def _make(
+    matrix: PlannedMatrix,
+    requests: Sequence[RunRequest],
+    directory: Path,
+    command: tuple[str, ...] | None,
+    progress: Progress,
+    system_root: Path,
+) -> None:
     are_kept = are_done(requests)
     missing = [request for request, kept in zip(requests, are_kept, strict=True) if not kept]
     progress(estimate(missing, directory))
@@ -79,38 +99,28 @@ def resolve_matrix(matrix: PlannedMatrix, directory: Path, *, to_show: bool = Fa
     Without a number of threads, a run in a power mode has as many as that mode has cores on line.
     """
     offer = read_offer(system_root)
-    found, problems = [], dict[str, None]()
-    for run in matrix.runs:
-        try:
-            found.append(_request(matrix, run, directory, to_show, offer))
-        except SuiteError as error:
-            problems.setdefault(str(error))
-    _raise(problems)
+    found: list[RunRequest] = []
+    refuse_at_once(lambda run=run: found.append(_request(matrix, run, directory, to_show, offer)) for run in matrix.runs)  # type: ignore[misc]
     return tuple(found)
 
 
 def validate(matrix: PlannedMatrix, requests: Sequence[RunRequest], directory: Path, system_root: Path = SYSTEM) -> None:
     """Raise SuiteError with everything that would end the matrix later: environments, memory, disk, power modes, rights, sensors."""
-    frameworks = {request.framework.argument: request.framework for request in requests}
-    checks: list[Callable[[], object]] = [lambda each=each: find(each) for each in frameworks.values()]  # type: ignore[misc]
+    checks: list[Check] = [lambda: refuse_folder(directory, MATRIX, matrix.plan.variables), *checks_of_runs(requests, directory)]
     checks += [lambda mode=mode: refuse_mode(mode, system_root) for mode in _distinct_modes(matrix)]  # type: ignore[misc]
-    checks += [lambda each=each: preflight(each) for each in {run.point.name: request for run, request in _pairs(matrix, requests)}.values()]  # type: ignore[misc]
     limits = dict.fromkeys(limit for request in requests for limit in request.limits)
     checks += [lambda limit=limit: refuse_limit(limit, system_root) for limit in limits]  # type: ignore[misc]
+    quotas = dict.fromkeys(run.values.cpu_quota for run in matrix.runs if run.values.cpu_quota is not None)
+    checks += [lambda cores=cores: refuse_quota(cores, system_root) for cores in quotas]  # type: ignore[misc]
+    meters = dict.fromkeys(run.values.meters for run in matrix.runs if run.values.meters is not None)
+    checks += [lambda choice=choice: refuse_absent_meters(choice, system_root) for choice in meters]  # type: ignore[misc]
     isolations = {(request.isolation, request.training.parallel.ranks) for request in requests}
     checks += [lambda kind=kind, ranks=ranks: refuse_isolation(kind, ranks) for kind, ranks in isolations]  # type: ignore[misc]
-    checks.append(lambda: _refuse_full_disk(requests, directory))
     if matrix.cool_to_c is not None:
         checks.append(lambda: refuse_without_sensor(system_root))
     if matrix.needs_power:
         checks.append(lambda: _refuse_without_power(requests))
-    problems = dict[str, None]()
-    for check in checks:
-        try:
-            check()
-        except SuiteError as error:
-            problems.setdefault(str(error))
-    _raise(problems)
+    refuse_at_once(checks)
 
 
 def _request(matrix: PlannedMatrix, run: MatrixRun, directory: Path, to_show: bool, offer: Offer) -> RunRequest:
@@ -153,31 +163,8 @@ def _distinct_modes(matrix: PlannedMatrix) -> tuple[WantedMode, ...]:
     return tuple(dict.fromkeys(run.mode for run in matrix.runs if not run.mode.is_empty))
 
 
-def _pairs(matrix: PlannedMatrix, requests: Sequence[RunRequest]) -> Iterator[tuple[MatrixRun, RunRequest]]:
-    return zip(matrix.runs, requests, strict=True)
-
-
-def _refuse_full_disk(requests: Sequence[RunRequest], directory: Path) -> None:
-    place = next(parent for parent in (directory, *directory.parents) if parent.exists())
-    missing = sum(not Path(request.training.output_directory).exists() for request in requests)
-    free, needed = shutil.disk_usage(place).free, missing * RUN_BYTES
-    if free < needed:
-        raise SuiteError(
-            f"The disk that holds {place} has {free // 2**20} MiB free and {missing} runs need about {needed // 2**20} MiB; free some space, "
-            "or choose another --output."
-        )
-
-
 def _refuse_without_power(requests: Sequence[RunRequest]) -> None:
     for left_out in dict.fromkeys(request.left_out for request in requests):
         if not baseload_meters(chosen_meters(left_out)):
             known = ", ".join(sorted(power_sources(load_power_rules())))
             raise SuiteError(f"No power meter is available ({known}), and the matrix needs one; `suite doctor` says what each lacks.")
-
-
-def _raise(problems: dict[str, None]) -> None:
-    """Raise all problems in one error, one to a line; of many, the first ones."""
-    said = list(problems)
-    if said:
-        more = [f"… and {len(said) - MAX_PROBLEMS} more problems."] if len(said) > MAX_PROBLEMS else []
-        raise SuiteError("\n".join([*said[:MAX_PROBLEMS], *more]))

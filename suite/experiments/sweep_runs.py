@@ -16,11 +16,11 @@ from suite.execution.redacting import recorded_request
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
 from suite.execution.run_lock import is_held
+from suite.experiments.before_runs import checks_of_runs, held, refuse_at_once, refuse_folder
 from suite.experiments.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.experiments.one_run import FINISHED, run_one
 from suite.experiments.sweep import Sweep
-from suite.launch.environments import find
-from suite.metrics.study import Study, analyse, write
+from suite.metrics.study import STUDY, Study, analyse, write
 
 POLL_S = 0.2
 NOT_COMPARED = ("output_directory", "cache_cleared")
@@ -35,27 +35,26 @@ INTACT = frozenset(
 def run_sweep(sweep: Sweep, directory: Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent) -> Study:
     """Make every run of the sweep below ``directory`` and write the study there. Resumable: call it again to continue.
 
-    All requests are resolved, and all environments found, before the first run starts. A broken or unfinished run is made again.
+    Everything that would end it later is said before the first run starts. A broken or unfinished run is made again.
     Raises as ``run_one``, and SuiteError where a whole run of another request occupies a run's folder.
     """
     requests = resolve_sweep(sweep, directory)
-    run_all(requests, sweep.labels, are_done(requests), command, progress)
-    study = analyse(directory, sweep.plan)
-    write(study, directory)
+    refuse_at_once([lambda: refuse_folder(directory, STUDY, (sweep.plan.varied,)), *checks_of_runs(requests, directory)])
+    with held(directory):
+        run_all(requests, sweep.labels, are_done(requests), command, progress)
+        study = analyse(directory, sweep.plan)
+        write(study, directory)
     return study
 
 
 def resolve_sweep(sweep: Sweep, directory: Path, *, to_show: bool = False) -> tuple[RunRequest, ...]:
     """The request of every run, in the order in which they are made.
 
-    Raises SuiteError where data or an environment is missing; ``to_show`` needs neither.
+    Raises SuiteError where data are missing; ``to_show`` needs none.
     """
-    requests = tuple(
+    return tuple(
         replace(resolve_options(run.options, directory / run.folder, as_published=to_show), study=_mark(sweep, run.value)) for run in sweep.runs
     )
-    for request in () if to_show else requests:
-        find(request.framework)
-    return requests
 
 
 def _mark(sweep: Sweep, value: str) -> StudyMark:

@@ -25,13 +25,17 @@ def read_toml(path: Path, kind: type[Kind]) -> Kind:
     Fields may be str, int, float, bool, enums, nested dataclasses, tuples of these, and each of these or None. An absent key takes the field's
     default. Raises SuiteError for a file that cannot be read and for keys that are unknown, missing or of the wrong type.
     """
+    return from_plain(read_table(path), kind, f"{path}: ")
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """The file's content as it is; raises SuiteError for a file that cannot be read, or is not TOML."""
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        return dict(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise SuiteError(f"{path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SuiteError(f"{path} is not valid TOML: {error}.") from error
-    return from_plain(values, kind, f"{path}: ")
 
 
 def from_plain(values: dict[str, Any], kind: type[Kind], where: str) -> Kind:

@@ -4,6 +4,7 @@ podman has no daemon: where the process that becomes podman adopts orphans (:fun
 descendants, and meters find them as those of a bare run.
 """
 
+import os
 import resource
 import shutil
 import subprocess
@@ -60,7 +61,7 @@ def refuse_podman() -> None:
     tried = subprocess.run(contained([str(interpreter), "-c", ""], repository_root(), mounts), capture_output=True, text=True, timeout=SHORT_S)
     if tried.returncode != 0:
         said = (tried.stderr.strip().splitlines() or ["no message"])[-1]
-        remedy = "type sudo before the command, or use --isolation namespace"
+        remedy = f"{'' if os.geteuid() == 0 else 'type sudo before the command, or '}use --isolation namespace"
         raise SuiteError(f"podman starts no container with {interpreter} here ({said[:300]})", remedy)
 
 

@@ -27,9 +27,12 @@ RING_VARIABLE, RING_MIN_NODES, RING_MIN_BYTES = "MPICH_IALLREDUCE_INTRA_ALGORITH
 _LAUNCHER = re.compile(
     r"\s*$|=+|\[(mpiexec|proxy:\d+|prterun)[-@]|YOUR APPLICATION TERMINATED|This typically refers to a problem|Please see the FAQ page"
     r"|srun: |slurmstepd(-\S+)?: "
+    r"|\[[^\]\s]+\] \d[\d,]*\s*$"
+    r"|Connection to \S+ closed by remote host|Read from remote host "
     r"|[Aa]bort\(\d+\)|application called MPI_Abort|Abnormal termination|-----+$|\[[^]]*\] (\d+ more process|Set MCA parameter)"
+    r"|\[[^]]*\] (\*{3} |Signal: |Signal code: |Failing at address: |\[ ?\d+\] )"
 )
-"""Lines that the launchers themselves print when a job fails."""
+"""Lines that the launchers themselves, and their ssh, print when a job fails."""
 
 _FAILED_RANK = re.compile(r"(?:mpirun|prterun) noticed that process rank (\d+) with PID \d+ on node (\S+) exited(?:\s+on\s+signal (\d+))?")
 """Open MPI's sentence about the process that failed first; it may be broken into two lines."""
@@ -40,10 +43,14 @@ _EXIT_STATUSES = re.compile(r"^\[mpiexec@[^\]]*\] Exit codes: ((?:\[[^\]]+\] [\d
 _FAILED_TASK = re.compile(r"^srun: error: (\S+): tasks? (\d+)[\d,-]*: (.+)$", re.MULTILINE)
 """srun's line about tasks that failed on a host, in the order in which they did."""
 _SIGNALS = {signal.strsignal(number): number for number in signal.valid_signals()}
+_WARNING = re.compile(r"^\S.*:\d+: \w*Warning: .*\n((\S.*\n){0,3}  .*\n)?", re.MULTILINE)
+"""A Python warning, and its line of source, which is indented."""
 _REFUSED = re.compile(
     r"(?P<said>ssh: (?:Could not resolve hostname|connect to host) (?P<host>[^\s:]+).*|(?:\S+@)?(?P<refusing>[^\s:@]+): Permission denied.*)"
 )
 """What ssh prints about a host that it cannot connect to."""
+_CLOSED = re.compile(r"Connection to (\S+) closed by remote host|Read from remote host (\S+): Connection reset by peer")
+"""What ssh prints when the other end's server was ended, as by a shutdown."""
 
 
 class Flavour(str, enum.Enum):
@@ -95,7 +102,7 @@ def find_mpirun(interpreter: Path) -> Mpirun:
 
 def last_output_line(lines: Sequence[str]) -> str | None:
     """The line of a job's output that says why it ended: the first error reported by a rank, else a rank's last line, else the launcher's."""
-    output = rank_output(lines) or [line for line in lines if re.search(r"\w", line)]
+    output = rank_output(lines) or [line for line in _without_warnings(lines) if re.search(r"\w", line)]
     return next(filter(is_rank_error, output), output[-1]).strip()[:MAX_SENTENCE_LENGTH] if output else None
 
 
@@ -146,20 +153,31 @@ def refused_host(lines: Sequence[str]) -> RefusedHost | None:
     return None if found is None else RefusedHost(found["host"] or found["refusing"], found["said"].strip()[:200])
 
 
+def closed_host(lines: Sequence[str]) -> str | None:
+    """The first host that closed an SSH connection before the command there had ended; None when none did."""
+    found = next(filter(None, map(_CLOSED.match, lines)), None)
+    return None if found is None else found[1] or found[2]
+
+
 def is_rank_error(line: str) -> bool:
     """True for an error line that a rank wrote with its rank and host."""
     return re.match(r"error: rank \d+ on ", line) is not None
 
 
 def rank_output(lines: Sequence[str]) -> list[str]:
-    """The lines that ranks wrote, without the launcher's, which Open MPI puts between two lines of dashes."""
+    """The lines that ranks wrote, without warnings and the launcher's, which Open MPI puts between two lines of dashes."""
     output, quoted = [], False
     for line in lines:
         is_rule = re.fullmatch(r"-{70,}", line.strip()) is not None
         quoted = quoted != is_rule
         if not quoted and not _LAUNCHER.match(line):
             output.append(line)
-    return output
+    return _without_warnings(output)
+
+
+def _without_warnings(lines: Sequence[str]) -> list[str]:
+    """The lines without Python's warnings, which are never the cause of an end."""
+    return _WARNING.sub("", "".join(f"{line}\n" for line in lines)).splitlines()
 
 
 def mpirun_command(mpirun: Mpirun, placement: Placement, program: Sequence[str], variables: Mapping[str, str], directory: Path) -> list[str]:

@@ -10,7 +10,9 @@ from reference_impls.rank import HEARTBEAT_TIMEOUT_S
 from suite.errors import SuiteError
 from suite.launch.slurm import SRUN, allocated_hosts
 
-_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}")
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}(:\d{1,5})?")
+_LOOPBACK = re.compile(r"localhost(\..*)?|127\.\d+\.\d+\.\d+")
+_IPV6 = re.compile(r"\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?(%\w+)?")
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,23 @@ class Placement:
 
 
 def read_hosts(path: Path) -> tuple[str, ...]:
-    """The hosts of a file, one per line; text after a name (slots, comments) is ignored. Raises SuiteError naming a line that is invalid."""
+    """The hosts of a file, one per line; settings after a name (slots=4) and comments are ignored. Raises SuiteError naming an invalid line."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise SuiteError(f"The hostfile {path} cannot be read: {cause}.") from error
+        cause = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise SuiteError(f"The hostfile {path} cannot be read: {cause}; it is a text with one host per line, this machine first.") from error
     hosts: list[str] = []
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].split()
+        further = next((word for word in words[1:] if "=" not in word), None)
+        if further is not None:
+            raise SuiteError(f"{path}:{number}: {further[:80]!r} stands after the host name; write one host per line, as in `pi1 slots=4`.")
+        if words and _IPV6.fullmatch(words[0]):
+            raise SuiteError(f"{path}:{number}: {words[0]} is an address of IPv6; write the host's name, or its address of IPv4.")
+        if words and (user := words[0].rpartition("@")[0]):
+            host = words[0].rpartition("@")[2]
+            raise SuiteError(f"{path}:{number}: {words[0][:80]!r} names a user; write {host[:80]}, and `User {user[:80]}` for it in ~/.ssh/config.")
         if words and not _HOST.fullmatch(words[0]):
             raise SuiteError(f"{path}:{number}: {words[0][:80]!r} is not a host name; write one host per line, as in `pi1 slots=4`.")
         if words:
@@ -71,6 +81,9 @@ def place(nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: 
         return Placement((), ranks_per_node, agent)
     else:
         hosts, named_by = read_hosts(hostfile), str(hostfile)
+    own = next((host for host in hosts if _LOOPBACK.fullmatch(host)), None)
+    if own is not None and len(hosts) > 1:
+        raise SuiteError(f"{named_by} names {own}, which is another machine on every host; write this machine's name or address in the network.")
     if nodes is not None and nodes > len(hosts):
         raise SuiteError(f"{named_by} names {len(hosts)} hosts; --nodes {nodes} needs {nodes - len(hosts)} more.")
     return Placement(hosts[:nodes], ranks_per_node, agent)

@@ -14,10 +14,20 @@ import psutil
 
 from suite.files.paths import repository_root
 from suite.launch.gate import close, gated
-from suite.launch.mpirun import FailedProcess, RefusedHost, failed_process, last_output_line, rank_output, refused_host
+from suite.launch.mpirun import FailedProcess, RefusedHost, closed_host, failed_process, last_output_line, rank_output, refused_host
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 GRACE_S = 5.0
+MEANINGS = {
+    signal.SIGKILL: "which the kernel sends when memory is short, and a batch system or a person sends",
+    signal.SIGTERM: "which a batch system, a person or an ending mpirun sends",
+    signal.SIGBUS: "memory without storage behind it: a full /dev/shm, or a file that was cut while it was mapped",
+    signal.SIGSEGV: "an invalid memory access",
+    signal.SIGILL: "an instruction that this processor lacks: a library was built for another one",
+    signal.SIGABRT: "a library ended the program",
+    signal.SIGFPE: "an arithmetic error",
+}
+"""What commonly sends these signals. Before SIGABRT, a library writes why; what was written before any other has nothing to do with it."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +36,7 @@ class ExitReport:
 
     Of several ranks, the output line is that of the first rank which reported an error by name. ``is_ranks_own`` is False where
     no rank wrote anything, and the line is the launcher's. ``failed`` is the process that failed first, ``refused`` a host that ssh could
-    not connect to.
+    not connect to, ``closed_host`` one that closed its SSH connection.
     """
 
     exit_code: int
@@ -34,12 +44,18 @@ class ExitReport:
     is_ranks_own: bool
     failed: FailedProcess | None
     refused: RefusedHost | None
+    closed_host: str | None
 
     @property
     def reason(self) -> str:
-        """Exit code or signal, and the last output line."""
-        how = signal_name(-self.exit_code) if self.exit_code < 0 else f"exit code {self.exit_code}"
-        return f"ended with {how}: {self.last_line}"
+        """Exit code or signal, and the last output line where it may say why."""
+        if self.exit_code >= 0:
+            return f"ended with exit code {self.exit_code}: {self.last_line}"
+        return f"was ended by {describe_signal(-self.exit_code)}{self.said_before(-self.exit_code)}"
+
+    def said_before(self, number: int) -> str:
+        """The last output line where this signal ended the job's first process and it says why, to be added to the sentence; else empty."""
+        return f"; its last output: {self.last_line}" if number == signal.SIGABRT and self.is_ranks_own else ""
 
 
 def signal_name(number: int) -> str:
@@ -47,6 +63,12 @@ def signal_name(number: int) -> str:
     with suppress(ValueError):
         return f"signal {number} ({signal.Signals(number).name})"
     return f"signal {number}"
+
+
+def describe_signal(number: int) -> str:
+    """A signal's name, and what commonly sends it."""
+    known = {int(each): text for each, text in MEANINGS.items()}
+    return signal_name(number) + (f", {known[number]}" if number in known else "")
 
 
 def start(
@@ -108,8 +130,13 @@ def wait(process: "subprocess.Popen[bytes]", output: Path, ranks: int = 1) -> Ex
     exit_code = process.wait()
     terminate(process)
     lines = output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
+    return exit_report(exit_code, lines, ranks)
+
+
+def exit_report(exit_code: int, lines: Sequence[str], ranks: int) -> ExitReport:
+    """How a job ended, by its exit code and output."""
     said = last_output_line(lines) or "no output"
-    return ExitReport(exit_code, said, bool(rank_output(lines)), failed_process(lines, ranks), refused_host(lines))
+    return ExitReport(exit_code, said, bool(rank_output(lines)), failed_process(lines, ranks), refused_host(lines), closed_host(lines))
 
 
 def _descendants(process: "subprocess.Popen[Any]") -> "list[psutil.Process]":

@@ -10,6 +10,8 @@ from suite.launch.slurm import SRUN, host_command
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5")
 NO_SUITE, NO_INTERPRETER = 71, 72
 """Exit codes of :func:`module_script`: no suite in this host's path, none of the interpreters."""
+SSH_ENDED = 255
+"""ssh's own exit code: it could not connect, its connection was lost, or a signal ended the command."""
 
 
 def remote_command(host: str, agent: str | None, script: str) -> list[str]:
@@ -19,9 +21,9 @@ def remote_command(host: str, agent: str | None, script: str) -> list[str]:
     return [*([agent] if agent else SSH), host, script]
 
 
-def typed_command(host: str, agent: str | None) -> str:
+def typed_command(host: str, agent: str | None, command: str = "true") -> str:
     """What a person types to see whether a host can be reached."""
-    return f"{SRUN} --nodelist={host} true" if agent == SRUN else f"{agent or 'ssh'} {host} true"
+    return f"{SRUN} --nodelist={host} {command}" if agent == SRUN else f"{agent or 'ssh'} {host} {command}"
 
 
 def module_script(interpreters: Sequence[Path], module: str, argument: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from reference_impls.contract import OWN_CGROUP
 from suite.errors import SuiteError
 from suite.machine.block_device import disk_of, mount_of
+from suite.machine.clocks import online_cores
 from suite.machine.procfs import text
 
 PERIOD_US = 100_000
@@ -96,6 +97,13 @@ def refuse_limit(limit: Limit, root: Path = Path("/")) -> None:
     folder = _folder(limit, root)
     if not os.access(folder, os.W_OK):
         raise SuiteError(f"Only root may set limits ({limit.setting}: {folder} cannot be written); type sudo before the command.")
+
+
+def refuse_quota(cores: float, root: Path = Path("/")) -> None:
+    """Raise SuiteError for CPU time of more cores than are on line: it limits nothing."""
+    on_line = online_cores(root)
+    if on_line is not None and cores > len(on_line):
+        raise SuiteError(f"cpu_quota {cores:g}: this machine has {len(on_line)} cores on line, so it limits nothing; name at most {len(on_line)}.")
 
 
 @contextmanager

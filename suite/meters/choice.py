@@ -45,6 +45,17 @@ def left_out_meters(choice: str | None) -> tuple[str, ...]:
     return tuple(sorted(left_out(choice, known)))
 
 
+def refuse_absent_meters(choice: str, root: Path = Path("/")) -> None:
+    """Raise SuiteError for a meter to read that is not available here; of meters to leave out none need be. Raises as :func:`left_out_meters`."""
+    left_out = left_out_meters(choice)
+    if choice.lstrip().startswith("-"):
+        return
+    for meter in open_meters(root):
+        found = meter.availability() if meter.name not in left_out else None
+        if found is not None and not found.available:
+            raise SuiteError(f"The meter {meter.name!r} cannot be read here: {found.reason}; {found.remedy or 'leave it out of meters'}.")
+
+
 def chosen_meters(left_out: Collection[str], root: Path = Path("/")) -> tuple[Meter, ...]:
     """One meter of each class, reading below ``root``; those left out are represented by their name."""
     return tuple(LeftOutMeter(meter) if meter.name in left_out else meter for meter in open_meters(root))

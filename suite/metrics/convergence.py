@@ -23,6 +23,7 @@ LEVEL = 0.01
 RESAMPLES = 9_999
 MAX_PARTITIONS = 20_000  # enumerated; beyond, RESAMPLES are drawn
 WANTED_POWER = 0.8
+INTERVAL_LEVEL = 0.05
 SIMULATIONS = 200
 
 
@@ -69,6 +70,19 @@ def _partitions(count: int, chosen: int) -> "np.ndarray[Any, Any]":
         return np.array(list(itertools.combinations(range(count), chosen)))
     drawn = np.random.default_rng(1).random((RESAMPLES, count)).argsort(axis=1)[:, :chosen]
     return np.vstack([np.arange(chosen), drawn])
+
+
+def expected_interval(trained: Sequence[int], reached: Sequence[bool], level: float = INTERVAL_LEVEL) -> tuple[float, float]:
+    """The interval of a reference point's expected epochs, all epochs trained over the runs that reached the target; at least one reached it.
+
+    Percentile bootstrap over runs (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993), RESAMPLES of them with a fixed seed. The upper
+    end is infinite where more than half the level of the resamples have no run that reached the target.
+    """
+    drawn = np.random.default_rng(1).integers(0, len(trained), (RESAMPLES, len(trained)))
+    epochs, runs = np.asarray(trained, float)[drawn].sum(axis=1), np.asarray(reached, bool)[drawn].sum(axis=1)
+    expected = np.sort(np.divide(epochs, runs, out=np.full(RESAMPLES, np.inf), where=runs > 0))
+    outside = math.floor(RESAMPLES * level / 2)
+    return float(expected[outside]), float(expected[-1 - outside])
 
 
 def power(reference: Sequence[float], runs: int, factor: float, interval: int = 1, level: float = LEVEL) -> float:

@@ -17,7 +17,7 @@ from suite.bundle.steps import StepRecords
 from suite.catalog.counter_events import AT, HARDWARE_EVENTS, SOFTWARE_EVENTS
 from suite.metrics.edges import Edge, edge_of, edge_uncertainty
 from suite.metrics.figure import Figure, mean_figure, unknown
-from suite.metrics.uncertainty import Uncertainty
+from suite.metrics.uncertainty import Uncertainty, of_ends
 from suite.metrics.window import Counter
 
 SOURCE = "counters"
@@ -283,7 +283,7 @@ def _count_figure(event: EventCount, unit: str, scale: float) -> Figure:
 
 
 def _of_edges(uncertainty: float | None, scale: float) -> Uncertainty | None:
-    return None if uncertainty is None else Uncertainty(0.0, 0.0, 0.0, 0.0, uncertainty * scale, False)
+    return None if uncertainty is None else of_ends(uncertainty * scale)
 
 
 def epoch_figures(later: Sequence[PhaseCounts]) -> dict[str, Figure]:

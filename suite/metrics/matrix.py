@@ -8,6 +8,7 @@ from typing import Any
 from suite.bundle.layout import MANIFEST, SCHEMA, STEPS, SUMMARY
 from suite.bundle.manifest import seal_files
 from suite.bundle.reader import Bundle
+from suite.bundle.study_mark import READ_MB_S
 from suite.errors import FileError
 from suite.files.digest import sha256
 from suite.files.json_file import read_record, write_json
@@ -27,6 +28,27 @@ OF_SUMMARY = {
 """Figures of each run's summary whose means a matrix has, with their units."""
 
 
+WORDS = {
+    READ_MB_S: ("emulated reads", " MB/s"),
+    "memory_mb": ("memory limit", " MB"),
+    "cpu_quota": ("CPU quota", " cores"),
+    "cpu_mhz": ("CPU clock", " MHz"),
+    "gpu_mhz": ("GPU clock", " MHz"),
+    "emc_mhz": ("memory clock", " MHz"),
+}
+"""Settings whose names are not their words: these, and the unit of their values."""
+
+
+def words_of(setting: str) -> str:
+    """A setting's name for a reader."""
+    return WORDS[setting][0] if setting in WORDS else setting.replace("_", " ")
+
+
+def unit_of(setting: str) -> str:
+    """The unit of its values, with a space before it, where the setting's words have none."""
+    return WORDS[setting][1] if setting in WORDS else ""
+
+
 @dataclass(frozen=True)
 class Setting:
     """A varied setting and one of its values, as text."""
@@ -44,8 +66,13 @@ class MatrixPointPlan:
 
     @property
     def label(self) -> str:
-        """The settings in words: ``framework pytorch, batch_size 16``."""
+        """The settings as they are typed: ``framework pytorch, batch_size 16``."""
         return ", ".join(f"{setting.name} {setting.value}" for setting in self.settings)
+
+    @property
+    def words(self) -> str:
+        """The settings for a reader: ``framework pytorch, emulated reads 5 MB/s``."""
+        return ", ".join(f"{words_of(setting.name)} {setting.value}{unit_of(setting.name)}" for setting in self.settings)
 
 
 @dataclass(frozen=True)
@@ -65,9 +92,15 @@ class MatrixPlan:
 
 @dataclass(frozen=True)
 class MatrixFigures:
-    """Figures of one point: means over its runs, with their spreads. ``mean_power_w`` is a run's energy over its time from start to stop."""
+    """Figures of one point: means over its runs, with their spreads.
+
+    ``step_fetch_stall_s`` and ``step_compute_s`` are the parts of ``step_s`` that rank 0 waits for a mini-batch and computes; host-to-device copy and
+    communication are the rest. ``mean_power_w`` is a run's energy over its time from start to stop.
+    """
 
     step_s: Figure
+    step_fetch_stall_s: Figure
+    step_compute_s: Figure
     samples_per_s: Figure
     time_to_epoch_s: Figure
     fetch_stall_s: Figure
@@ -116,6 +149,8 @@ def _figures(bundles: Sequence[Bundle], warm_up_steps: int) -> MatrixFigures:
     means = {name: _mean([summary[name] for summary in summaries], unit) for name, unit in OF_SUMMARY.items()}
     return MatrixFigures(
         step_s=mean_figure([run.step_s for run in times], "s", STEPS, TOO_SHORT),
+        step_fetch_stall_s=mean_figure([run.fetch_stall_s for run in times], "s", STEPS, TOO_SHORT),
+        step_compute_s=mean_figure([run.compute_s for run in times], "s", STEPS, TOO_SHORT),
         samples_per_s=mean_figure([run.samples_per_step / run.step_s for run in times], "samples/s", STEPS, TOO_SHORT),
         mean_power_w=_mean([_power(summary) for summary in summaries], "W"),
         **means,

@@ -9,13 +9,14 @@ import numpy as np
 from suite.bundle.arrays import Window
 from suite.bundle.layout import BASELOAD, READINGS
 from suite.catalog.power import PowerRule
+from suite.metrics.edges import edge_uncertainty
 from suite.metrics.energy import Energy
 from suite.metrics.energy_figures import baseload_figures, energy_figures, energy_rows, epoch_energy, idle_power, mean_energy
 from suite.metrics.figure import Figure, sensor_of, unknown
 from suite.metrics.machine_figures import disturbances, machine_figures
 from suite.metrics.node_readings import NodeReadings
 from suite.metrics.power import covers
-from suite.metrics.uncertainty import of_sum
+from suite.metrics.uncertainty import of_ends, of_sum
 from suite.metrics.uncounted import UncountedInterval
 from suite.metrics.window import Counter
 
@@ -127,14 +128,25 @@ def _one_coverage(nodes: Sequence[NodeReadings]) -> bool:
 
 
 def _wire(nodes: Sequence[NodeReadings], run: Window | None, steps: int) -> Figure:
-    """Bytes per step sent by all nodes, as their interfaces count them: including headers and the harness's messages."""
+    """Bytes per step sent by all nodes, as their interfaces count them: including headers and the harness's messages.
+
+    The interval is that of the run's ends, between two readings each, where all nodes begin and stop to send together.
+    """
     sent = {f"{node.interface} of {node.node}": _per_step(node, "sent", run, steps) for node in nodes}
     missing = next(((name, figure.reason) for name, figure in sent.items() if figure.value is None), None)
     if missing is not None:
         return unknown("B", READINGS, f"{missing[0]}: {missing[1]}"[:1000])
     periods = [figure.period_s for figure in sent.values() if figure.period_s is not None]
-    total = float(np.sum([figure.value for figure in sent.values()]))
-    return Figure(total, "B", READINGS, steps, max(periods, default=None), method=f"sent by {', '.join(sent)}"[:1000])
+    widths = [figure.uncertainty for figure in sent.values() if figure.uncertainty is not None]
+    return Figure(
+        value=float(np.sum([figure.value for figure in sent.values()])),
+        unit="B",
+        source=READINGS,
+        count=steps,
+        period_s=max(periods, default=None),
+        method=f"sent by {', '.join(sent)}"[:1000],
+        uncertainty=of_ends(sum(each.time for each in widths)) if len(widths) == len(sent) else None,
+    )
 
 
 def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int) -> Figure:
@@ -146,7 +158,18 @@ def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int
     channel = node.channels.get("network", f"{node.interface}.{direction}")
     if channel.period_s is None:
         return unknown("B", READINGS, f"{channel.name} was not read")
-    measured = Counter(channel).increase(run, MIN_PERIODS)
+    counter = Counter(channel)
+    measured = counter.increase(run, MIN_PERIODS)
     if measured.value is None:
         return unknown("B", READINGS, str(measured.reason))
-    return Figure(measured.value / steps, "B", READINGS, steps, channel.period_s, measured.coverage, method=f"{node.interface}, headers included")
+    ends = edge_uncertainty(counter.t_ns, counter.counts, run).uncertainty
+    return Figure(
+        value=measured.value / steps,
+        unit="B",
+        source=READINGS,
+        count=steps,
+        period_s=channel.period_s,
+        coverage=measured.coverage,
+        method=f"{node.interface}, headers included",
+        uncertainty=None if ends is None else of_ends(ends / steps),
+    )

@@ -3,11 +3,15 @@
 ``first + (N - 1) later + N evaluation``, as the rulebook scores a run. The interval, of 95 %, has three parts: how epochs scatter, those that were
 measured and those of another training (Student's t); what runs of one machine share (the noise floor of rules/scoring.toml); and the error of N, from
 the scatter of the reference's runs. How many epochs one seed needs is not in it: it is an interval of the mean.
+
+Only a run that learns as the reference does needs the reference's epochs: its losses are held against the reference's (suite.metrics.loss_band).
 """
 
 import math
 import statistics
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from reference_impls.contract import LOCAL
 from suite.bundle.layout import SUMMARY
@@ -20,6 +24,7 @@ from suite.errors import SuiteError
 from suite.metrics.comparisons import Interval, quantile
 from suite.metrics.costs import TrainingCost
 from suite.metrics.expected_epochs import ExpectedEpochs, expected_epochs
+from suite.metrics.loss_band import why_other
 from suite.metrics.uncertainty import NORMAL
 from suite.metrics.uncounted import counted_s, uncounted_intervals
 
@@ -51,16 +56,24 @@ class EpochTimes:
 
 
 def project(bundle: Bundle, scoring: Scoring) -> Projection:
-    """The projection from a finished run; raises SuiteError where its setting has no reference point, or where it has too few whole epochs."""
+    """The projection from a finished run.
+
+    Raises SuiteError where its setting has no reference point, where it has too few whole epochs, or where its losses are not the reference's.
+    """
     times = epoch_times(bundle)
     if len(times.epochs_s) < MIN_LATER_EPOCHS + 1:
         raise SuiteError(f"{bundle.path} has {len(times.epochs_s)} whole epochs; a projection needs {MIN_LATER_EPOCHS + 1} or more: train longer.")
-    return projection(str(bundle.run().request["workload"]), times, expected_at(bundle, scoring), scoring)
+    expected, workload = expected_at(bundle, scoring), str(bundle.run().request["workload"])
+    losses = {int(epoch["epoch"]): float(epoch["mean_loss"]) for epoch in _whole_epochs(bundle)}
+    other = why_other(losses, workload, _setting(bundle), scoring.rate_tolerance)
+    if other is not None:
+        raise SuiteError(f"The run may need other epochs than the reference: {other}.")
+    return projection(workload, times, expected, scoring)
 
 
 def epoch_times(bundle: Bundle) -> EpochTimes:
     """The times of a finished run; raises SuiteError for one without an evaluation."""
-    epochs_s = tuple(float(epoch["end_to_end_s"]) for epoch in bundle.json(SUMMARY)["epochs"] if epoch.get("is_whole", True))
+    epochs_s = tuple(float(epoch["end_to_end_s"]) for epoch in _whole_epochs(bundle))
     if not epochs_s:
         raise SuiteError(f"{bundle.path} has no whole epoch; train longer.")
     return EpochTimes(epochs_s, (_trained_s(bundle.log()) - math.fsum(epochs_s)) / len(epochs_s))
@@ -71,15 +84,25 @@ def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
     request = bundle.run().request
     if request.get("accumulation", 1) != 1:
         raise SuiteError(f"Reference points are of an update after every mini-batch; the run updated after every {request['accumulation']}.")
-    workload, batch, rate = str(request["workload"]), int(request["global_batch_size"]), float(request["optimizer"]["base_learning_rate"])
-    parallel = request["parallel"]
-    local = local_batch_size(workload, batch, int(parallel["ranks"]), str(parallel.get("normalisation", LOCAL)))
+    workload, (batch, rate, local) = str(request["workload"]), _setting(bundle)
     points = frozen_points(current_round(), workload)
-    expected = expected_epochs(points, batch, rate, local, scoring.rate_tolerance)
+    expected = expected_epochs(points, batch, rate, local or None, scoring.rate_tolerance)
     if expected is None:
         known = ", ".join(f"batch size {point.batch_size} at rate {point.base_learning_rate:g}" for point in points) or "none"
         raise SuiteError(f"No reference point of {workload} is at batch size {batch} and rate {rate:g}; round {current_round().name} has: {known}.")
     return expected
+
+
+def _setting(bundle: Bundle) -> tuple[int, float, int]:
+    """As ReferencePoint.setting."""
+    request = bundle.run().request
+    batch, parallel = int(request["global_batch_size"]), request["parallel"]
+    local = local_batch_size(str(request["workload"]), batch, int(parallel["ranks"]), str(parallel.get("normalisation", LOCAL)))
+    return batch, float(request["optimizer"]["base_learning_rate"]), local or 0
+
+
+def _whole_epochs(bundle: Bundle) -> list[Mapping[str, Any]]:
+    return [epoch for epoch in bundle.json(SUMMARY)["epochs"] if epoch.get("is_whole", True)]
 
 
 def projection(workload: str, times: EpochTimes, expected: ExpectedEpochs, scoring: Scoring) -> Projection:

@@ -119,13 +119,15 @@ class Study:
 
 @dataclass(frozen=True)
 class RunTimes:
-    """A run's mean step, in seconds, over ``counted_steps``, and the model's inputs."""
+    """A run's mean step and its parts, in seconds, over ``counted_steps``, and the model's inputs."""
 
     ranks: int
     counted_steps: int
     samples_per_step: float
     gradient_bytes: int | None
     step_s: float
+    fetch_stall_s: float
+    compute_s: float
     exchange_s: float
     waiting_s: float
 
@@ -166,6 +168,8 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
         samples_per_step=float(counted.groupby("step")["samples"].sum().mean()),
         gradient_bytes=GRADIENT_BYTES * parameters if isinstance(parameters, int) else None,
         step_s=_mean_step_s(first),
+        fetch_stall_s=float(first["fetch_stall_s"].mean()),
+        compute_s=float(first["compute_s"].mean()),
         exchange_s=float(exchange["min"].mean()),
         waiting_s=float((exchange["mean"] - exchange["min"]).mean()),
     )

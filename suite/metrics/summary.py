@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reference_impls.contract import SECONDS_PER_NS
+from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.arrays import Window
 from suite.bundle.channels import Channels
 from suite.bundle.layout import RUN, SCHEMA, STEPS, SUMMARY
@@ -29,6 +29,7 @@ from suite.metrics.node_readings import NodeReadings, node_readings
 from suite.metrics.power import names_of, power_rules, power_totals
 from suite.metrics.rank_figures import rank_figures, rank_rows
 from suite.metrics.uncounted import UncountedInterval, counted_s, uncounted_intervals
+from suite.metrics.wire_figures import wire_figures
 
 LOG = "log.txt"
 EVERY_EPOCH = (("page-cache", "resident"), ("disk", "read_bytes"))
@@ -141,6 +142,8 @@ def derive(bundle: Bundle) -> Summary:
     trained = sum(epoch.steps for epoch in epochs)
     if nodes:
         figures.update(joint_figures(nodes, run_times, trained))
+        others = [bundle.log(rank) for rank in steps.ranks if rank and (bundle.path / log_name(rank)).is_file()]
+        figures.update(wire_figures([log, *others], wire_of(bundle)))
     elif len(set(log.value("nodes_of_ranks") or [])) > 1:
         figures.update({name: unknown(figure.unit, figure.source, NOT_RECORDED) for name, figure in {**energies, **baseload}.items()})
     if resumed is not None:
@@ -228,11 +231,19 @@ def _mean_loss(steps: StepRecords) -> float | None:
 
 def workers_of(bundle: Bundle) -> int:
     """Data-loading processes of a rank. Schema 1 counted their start as a fetch stall, and there it stays one."""
-    if not (bundle.path / RUN).is_file():
-        return 0  # an implementation without the harness
-    loading = bundle.run().request.get("loading")
-    workers = loading.get("workers") if isinstance(loading, Mapping) else None
+    workers = _requested(bundle, "loading", "workers")
     return workers if isinstance(workers, int) and not bundle.is_first_schema else 0
+
+
+def wire_of(bundle: Bundle) -> object:
+    """The numbers in which the gradients were to be sent."""
+    return _requested(bundle, "parallel", "wire")
+
+
+def _requested(bundle: Bundle, part: str, name: str) -> Any:
+    """A value of a part of the request; None of an implementation without the harness."""
+    values = bundle.run().request.get(part) if (bundle.path / RUN).is_file() else None
+    return values.get(name) if isinstance(values, Mapping) else None
 
 
 def _is_whole(log: Log, samples: int) -> bool:

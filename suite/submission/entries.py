@@ -8,6 +8,9 @@ from suite.files.json_file import flat
 OF_ONE_RUN = ("seed", "output_directory", "cache_cleared")
 """Keys of a request in which the runs of an entry may differ."""
 
+OF_SPLIT = ("timing", "division", "steps")
+"""Keys in which a run that shows how a step divides may differ from the entry in asynchronous timing that has the score."""
+
 
 def entry_settings(request: Mapping[str, Any]) -> dict[str, Any]:
     """The request without what may differ between the runs of an entry, nested keys joined by dots."""
@@ -17,3 +20,8 @@ def entry_settings(request: Mapping[str, Any]) -> dict[str, Any]:
 def entry_key(request: Mapping[str, Any]) -> str:
     """Equal for the requests of one entry."""
     return repr(sorted(entry_settings(request).items()))
+
+
+def split_key(request: Mapping[str, Any]) -> str:
+    """Equal for the requests of an entry in asynchronous timing and of a run in synchronised timing that shows how its steps divide."""
+    return entry_key({name: value for name, value in request.items() if name not in OF_SPLIT})

@@ -9,7 +9,9 @@ import pytest
 from benchmarks.predict_family import random_law
 from benchmarks.predict_laws import FOLDER, load_law
 from benchmarks.predict_modes import Judge, draw, judge_table
+from benchmarks.predict_widths import needed_factors
 from suite.prediction.modes import Axis, grid
+from suite.prediction.samples import intervals
 
 MODES = grid(
     (
@@ -29,10 +31,10 @@ def test_a_law_is_faster_and_takes_more_power_at_the_highest_clocks(path: Path) 
     assert law.power_w[-1] > 1.5 * law.power_w[0]
 
 
-def test_there_are_eight_laws_two_held_out_and_four_of_an_outsider() -> None:
-    assert len(LAWS) >= 14
+def test_laws_of_an_outsider_of_published_shapes_and_of_measured_boards_are_there() -> None:
+    assert len(LAWS) >= 18
     assert sum(path.stem.startswith("held_out_") for path in LAWS) == 2
-    assert sum(path.stem.startswith("outsider_") for path in LAWS) == 4
+    assert [sum(path.stem.startswith(kind) for path in LAWS) for kind in ("outsider_", "published_", "measured_")] == [4, 2, 2]
 
 
 def test_random_laws_are_positive_differ_and_are_the_same_again() -> None:
@@ -49,6 +51,16 @@ def test_a_draw_has_finite_scores_and_is_the_same_again() -> None:
     assert (first.time_error, first.excess) == (again.time_error, again.excess)
     assert first.time_error < 25
     assert 0 <= first.time_coverage <= 100
+
+
+def test_an_interval_that_is_widened_by_the_factor_it_needs_just_reaches_the_true_value() -> None:
+    logarithms = np.random.default_rng(1).normal([0.0, 1.0, 2.0], [0.1, 0.2, 0.3], (99, 3))
+    true = np.exp([0.3, 0.9, 2.0])
+    factors = needed_factors(logarithms, intervals(logarithms), true)
+    assert (factors > 1).tolist() == [True, False, False]
+    centre = np.mean(logarithms, axis=0)
+    widened = intervals(centre + (logarithms - centre) * factors)
+    assert np.allclose(np.where(true > np.exp(centre), widened.high, widened.low), true)
 
 
 def test_less_noise_is_a_smaller_error() -> None:

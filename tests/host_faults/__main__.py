@@ -1,9 +1,10 @@
-"""`make host-faults`: faults of a run on two namespace hosts, each at two random moments; writes the table of docs/host-faults.md.
+"""`make host-faults`: faults of a run on two namespace hosts, each at three random moments; writes the table of docs/host-faults.md.
 
 ``python -m tests.host_faults [SEED [NAME …]]``: only faults whose names begin with a NAME. Their tries are added to those of earlier campaigns in the
-table; to begin anew, remove a fault's row.
+table. A seed's moments that are in the table are not tried again, so the same command is resumable; to begin anew, remove a fault's row.
 """
 
+import fcntl
 import os
 import platform
 import random
@@ -33,15 +34,18 @@ from tests.namespaces import OVER_THE_WIRE, Cluster, joined_hosts
 
 DOCUMENT = repository_root() / "docs/host-faults.md"
 BEGIN, END = "<!-- measured: host faults -->\n", "<!-- end -->\n"
-ENDLESS = ("--epochs", 100000, "--learning-rate", 1e-9, "--baseload", 0)
-START_S, END_S, GONE_S, GOES_ON_S = 120.0, 45.0, 30.0, 90.0
+EPOCHS_BEFORE, EPOCHS_TO_GO_ON, EPOCHS_TO_END = 3, 40, 100000
+"""Of a run with a fault before it, with one during it after which it goes on, and with one that is to end it."""
+START_S, END_S, GONE_S, GOES_ON_S = 120.0, 45.0, 30.0, 180.0
+OF_ONE_MACHINE = frozenset(("foreign-load", "nodes-machines"))
+"""Rules whose warnings come from hosts that share a machine, on which others work."""
 BETWEEN = "; "
 """Between the tries of a fault in a cell of the table."""
 OR = " **or** "
 """Between exit codes, and sentences, that differ."""
 PLACES = (rf"{tempfile.gettempdir()}/\w+", rf"{re.escape(str(repository_root()))}\b", rf"{re.escape(str(Path.home()))}\b")
 """Folders that differ between machines: a row shows an ellipsis for each."""
-CODE, SENTENCE = 3, 4
+MOMENT, CODE, SENTENCE = 1, 3, 4
 """Places of cells in a row."""
 
 
@@ -56,8 +60,9 @@ class Moment:
         return f"{self.after_s:.1f} s after {'init_start' if self.in_initialisation else 'epoch 1'}"
 
 
-LATEST = (Moment(True, 1.0), Moment(False, 3.0))
+LATEST = (Moment(True, 1.0), Moment(False, 3.0), Moment(False, 10.0))
 """The moments of a fault's tries, at the latest."""
+BEFORE = "before the run"
 
 
 @dataclass(frozen=True)
@@ -77,20 +82,33 @@ class Outcome:
 def main(words: Sequence[str]) -> int:
     """Exit code 0 if no fault was silent and no process stayed."""
     seed, names = int(words[0]) if words else 0, tuple(words[1:]) or ("",)
-    chance, began_s = random.Random(seed), time.monotonic()
-    outcomes = []
+    outcomes, began_s = [], time.monotonic()
     for fault in (fault for fault in FAULTS if fault.name.startswith(names)):
-        for latest in LATEST if fault.during is not None else LATEST[:1]:
-            outcome = tried(fault, replace(latest, after_s=chance.uniform(0, latest.after_s)))
+        for moment in moments(fault, seed):
+            outcome = tried(fault, moment)
             outcomes.append(outcome)
-            print(row(outcome), flush=True)
+            print(f"load {os.getloadavg()[0]:.0f}: {row(outcome)}", flush=True)
             write_document(outcome, seed)
     bad = [outcome for outcome in outcomes if outcome.is_silent or outcome.left]
     print(f"{len(outcomes)} tries in {time.monotonic() - began_s:.0f} s, {len(bad)} silent or with a process left")
     return 1 if bad else 0
 
 
-def tried(fault: Fault, moment: Moment) -> Outcome:
+def moments(fault: Fault, seed: int) -> list[Moment | None]:
+    """The moments of a fault that this seed chooses and the table has not; None: before the run."""
+    chance = random.Random(f"{seed} {fault.name}")  # the same moments, whatever other faults are tried
+    chosen = [replace(latest, after_s=chance.uniform(0, latest.after_s)) for latest in LATEST] if fault.during is not None else [None]
+    line = rows_of(DOCUMENT.read_text(encoding="utf-8")).get(fault.name)
+    known = cells(line)[MOMENT].split(BETWEEN) if line is not None else []
+    return [moment for moment in chosen if said(moment) not in known]
+
+
+def said(moment: Moment | None) -> str:
+    """A moment as the table has it."""
+    return BEFORE if moment is None else str(moment)
+
+
+def tried(fault: Fault, moment: Moment | None) -> Outcome:
     """Make the hosts, the run and the fault."""
     prepared, interpreter = find_data("digits").directory, find(load_framework("pytorch")).interpreter
     with tempfile.TemporaryDirectory() as name, joined_hosts(2, Path(name)) as cluster:
@@ -101,7 +119,8 @@ def tried(fault: Fault, moment: Moment) -> Outcome:
         if fault.before is not None:
             fault.before(scene)
         began_s = time.monotonic()
-        process = trainer.start("pytorch", folder / "run", *(ENDLESS if fault.during is not None else ("--epochs", 3, "--baseload", 0)))
+        epochs = EPOCHS_BEFORE if fault.during is None else EPOCHS_TO_GO_ON if fault.goes_on else EPOCHS_TO_END
+        process = trainer.start("pytorch", folder / "run", "--epochs", epochs, "--learning-rate", 1e-9, "--baseload", 0)
         try:
             return ended(fault, replace(scene, harness=process), process, began_s, moment)
         finally:
@@ -110,35 +129,32 @@ def tried(fault: Fault, moment: Moment) -> Outcome:
             process.communicate()
 
 
-def ended(fault: Fault, scene: Scene, process: "subprocess.Popen[str]", began_s: float, moment: Moment) -> Outcome:
+def ended(fault: Fault, scene: Scene, process: "subprocess.Popen[str]", began_s: float, moment: Moment | None) -> Outcome:
     """Make the fault while the run trains, wait for its end, and look at what remains."""
-    path, said = scene.folder / "run", ""
-    if fault.during is not None:
-        await_start(path, process) if moment.in_initialisation else await_epoch(path, process, 1)
+    path, output = scene.folder / "run", ""
+    if fault.during is not None and moment is not None:
+        await_start(path, process) if moment.in_initialisation else await_epoch(path, process)
         time.sleep(moment.after_s)
         began_s = time.monotonic()
         fault.during(scene)
         if fault.undo is not None:
             time.sleep(fault.undo[0])
             fault.undo[1](scene)
-    went_on = fault.goes_on and await_epoch(path, process, finished(path) + 2, GOES_ON_S)
-    if went_on:
-        process.send_signal(signal.SIGINT)
-    limit_s = END_S if fault.during is not None else START_S + END_S
+    limit_s = GOES_ON_S if fault.goes_on else END_S if moment is not None else START_S + END_S
     try:
-        _, said = process.communicate(timeout=limit_s)
+        _, output = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
-        said = f"error: still running after {limit_s:.0f} s\n"
+        output = f"error: still running after {limit_s:.0f} s\n"
     seconds = time.monotonic() - began_s
     release_stopped(scene.cluster)
     left = left_after(scene.cluster, GONE_S)
-    sentence = next((line.removeprefix("error: ") for line in said.splitlines() if line.startswith("error: ")), "")
-    notices = " ".join(line for line in said.splitlines() if "was lost" in line)
+    sentence = next((line.removeprefix("error: ") for line in output.splitlines() if line.startswith("error: ")), "")
+    went_on = fault.goes_on and process.returncode == 0
     if went_on:
-        sentence = notices or "(the run goes on)"
-    is_silent = not went_on and (process.returncode == 0 or not sentence) and process.returncode not in (-signal.SIGKILL, -signal.SIGTERM)
-    when = "before the run" if fault.during is None else str(moment)
-    return Outcome(fault, when, None if went_on else seconds, process.returncode, sentence, kept(path), left, is_silent or complies(path))
+        sentence = " ".join([*(line for line in output.splitlines() if "was lost" in line), *warnings(path)]) or "(the run goes on)"
+    has_said = went_on or process.returncode in (-signal.SIGKILL, -signal.SIGTERM) or (process.returncode != 0 and sentence != "")
+    is_silent = not has_said or complies(path) != went_on
+    return Outcome(fault, said(moment), None if went_on else seconds, process.returncode, sentence, kept(path), left, is_silent)
 
 
 def await_start(path: Path, process: "subprocess.Popen[str]") -> None:
@@ -153,17 +169,16 @@ def has_begun(path: Path) -> bool:
     return (path / "log.txt").exists() and Bundle(path).log().first("init_start") is not None
 
 
-def await_epoch(path: Path, process: "subprocess.Popen[str]", epoch: int, seconds: float = START_S) -> bool:
-    """Wait until an epoch is finished; False if it is not in time, or the command ended."""
-    deadline_s = time.monotonic() + seconds
-    while finished(path) < epoch and process.poll() is None and time.monotonic() < deadline_s:
+def await_epoch(path: Path, process: "subprocess.Popen[str]") -> None:
+    """Wait until the first epoch is finished, or the command has ended."""
+    deadline_s = time.monotonic() + START_S
+    while not has_finished_epoch(path) and process.poll() is None and time.monotonic() < deadline_s:
         time.sleep(0.05)
-    return finished(path) >= epoch
 
 
-def finished(path: Path) -> int:
-    """The last finished epoch; 0: none."""
-    return max(Bundle(path).log().finished_epochs(), default=0) if (path / "log.txt").exists() else 0
+def has_finished_epoch(path: Path) -> bool:
+    """Whether rank 0 has logged the end of an epoch."""
+    return (path / "log.txt").exists() and len(Bundle(path).log().finished_epochs()) > 0
 
 
 def kept(path: Path) -> int:
@@ -180,6 +195,12 @@ def complies(path: Path) -> bool:
         return (path / "run.json").exists() and check_bundle(path).complies
     except SuiteError:
         return False
+
+
+def warnings(path: Path) -> list[str]:
+    """What the checker warns of in a run, by rule, but for what comes from hosts that are one machine."""
+    rules = {finding.rule for finding in check_bundle(path).findings} - OF_ONE_MACHINE
+    return [f"(the checker warns: {rule})" for rule in sorted(rules)]
 
 
 def release_stopped(cluster: Cluster) -> None:
@@ -206,11 +227,15 @@ def others(cluster: Cluster) -> Iterator[str]:
 def row(outcome: Outcome) -> str:
     """One line of the table."""
     took = "goes on" if outcome.seconds is None else f"{outcome.seconds:.1f}"
-    code = "" if outcome.seconds is None else str(outcome.exit_code)
     sentence = re.sub("|".join(PLACES), "…", outcome.sentence.replace("|", "/"))
-    remained = f"{outcome.epochs} epochs" + (f", {outcome.left} processes" if outcome.left else "")
+    remained = counted(outcome.epochs, "epoch", "epochs") + (f", {counted(outcome.left, 'process', 'processes')}" if outcome.left else "")
     silent = " **silent**" if outcome.is_silent else ""
-    return f"| {outcome.fault.name} | {outcome.moment} | {took} | {code}{silent} | {sentence} | {remained} |"
+    return f"| {outcome.fault.name} | {outcome.moment} | {took} | {outcome.exit_code}{silent} | {sentence} | {remained} |"
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """A number with its noun."""
+    return f"{number} {one if number == 1 else several}"
 
 
 def added(line: str | None, outcome: Outcome) -> str:
@@ -232,27 +257,40 @@ def cells(line: str) -> list[str]:
 
 
 def without_numbers(text: str) -> str:
-    """A sentence without the numbers of processes and epochs."""
-    return re.sub(r"(process|epoch|for) \d+", r"\1", text)
+    """A sentence without the numbers of processes and seconds, and the last epoch."""
+    return re.sub(r"(process|for) \d+|no epoch was finished|the last finished epoch is epoch \d+", "", text)
 
 
 def write_document(outcome: Outcome, seed: int) -> None:
-    """Add the try to its fault's row in the document's table."""
-    before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
-    old, _, after = rest.partition(END)
-    rows = {cells(line)[0]: line for line in old.splitlines()[4:]}
-    rows[outcome.fault.name] = added(rows.get(outcome.fault.name), outcome)
-    ordered = [rows[fault.name] for fault in FAULTS if fault.name in rows]
-    tries, date, cores = sum(len(cells(line)[1].split(BETWEEN)) for line in ordered), datetime.now(timezone.utc).strftime("%Y-%m-%d"), os.cpu_count()
+    """Add the try to its fault's row in the document's table; another campaign may do so at the same time."""
+    with DOCUMENT.open("r+", encoding="utf-8") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        text = stream.read()
+        before, _, rest = text.partition(BEGIN)
+        rows = rows_of(text)
+        rows[outcome.fault.name] = added(rows.get(outcome.fault.name), outcome)
+        stream.seek(0)
+        stream.write(before + BEGIN + table([rows[fault.name] for fault in FAULTS if fault.name in rows], seed) + END + rest.partition(END)[2])
+        stream.truncate()
+
+
+def table(rows: Sequence[str], seed: int) -> str:
+    """The table, and above it what it was measured on."""
+    tries, date = sum(len(cells(line)[MOMENT].split(BETWEEN)) for line in rows), datetime.now(timezone.utc).strftime("%Y-%m-%d")
     lines = [
-        f"The last rows with the seed {seed} on {date}: {len(ordered)} faults, {tries} tries, two hosts on a virtual machine with {cores} cores "
-        f"({platform.machine()}), load {os.getloadavg()[0]:.0f}.",
+        f"{len(rows)} faults, {tries} tries on two hosts on a virtual machine with {os.cpu_count()} cores ({platform.machine()}), the last one with "
+        f"the seed {seed} on {date} at a load of {os.getloadavg()[0]:.0f}.",
         "",
         "| fault | moment | s | exit code | sentence | remained |",
         "|---|---|---|---|---|---|",
-        *ordered,
+        *rows,
     ]
-    DOCUMENT.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after, encoding="utf-8")
+    return "\n".join(lines) + "\n"
+
+
+def rows_of(text: str) -> dict[str, str]:
+    """The table's lines in the document by fault."""
+    return {cells(line)[0]: line for line in text.partition(BEGIN)[2].partition(END)[0].splitlines()[4:]}
 
 
 if __name__ == "__main__":

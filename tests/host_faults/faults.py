@@ -48,7 +48,7 @@ RECORDER = ("suite.execution.node_recorder",)
 class Fault:
     """``before`` is done before `suite run` is typed, ``during`` while it trains, and ``undo`` that many seconds later.
 
-    ``goes_on``: the run need not end.
+    ``goes_on``: the run need not end before its last epoch.
     """
 
     name: str
@@ -146,6 +146,17 @@ def join(host: int) -> Action:
 def slow(host: int, megabits: float) -> Action:
     """Slow a host's link down."""
     return lambda scene: scene.cluster.shape(scene.cluster.hosts[host], megabits)
+
+
+def fast(host: int) -> Action:
+    """Let a link that was slowed down be as fast as before."""
+
+    def act(scene: Scene) -> None:
+        at = scene.cluster.hosts[host]
+        for namespace, device in ((at.namespace, "eth0"), (scene.cluster.switch, at.port)):
+            subprocess.run(["tc", "-n", namespace, "qdisc", "delete", "dev", device, "root"], check=True)
+
+    return act
 
 
 def rolled_labels(scene: Scene) -> None:
@@ -256,7 +267,7 @@ FAULTS = (
     Fault("node2's link cut", during=cut(1)),
     Fault("node1's link cut", during=cut(0)),
     Fault("node2's link cut for 3 s", during=cut(1), undo=(3.0, join(1)), goes_on=True),
-    Fault("node2's link slowed to 10 Mbit/s", during=slow(1, 10.0), goes_on=True),
+    Fault("node2's link slowed to 10 Mbit/s for 20 s", during=slow(1, 10.0), undo=(20.0, fast(1)), goes_on=True),
     Fault("node2 hangs whole", during=every(signal.SIGSTOP, 1)),
     Fault("everything on node2 killed", during=every(signal.SIGKILL, 1)),
     *(Fault(f"rank {of} ended by {number.name}", during=rank(number, of)) for number, of in SIGNALS),

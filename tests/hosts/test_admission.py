@@ -9,6 +9,7 @@ import pytest
 from suite.files.paths import repository_root
 from suite.launch.environments import Environment
 from tests.conftest import environment_of
+from tests.hosts.test_failures import finished_epochs, wait_for
 from tests.hosts.training import Trainer
 
 pytestmark = pytest.mark.hosts
@@ -90,6 +91,22 @@ def test_ranks_that_come_apart_after_all_comparisons(trainer: Trainer, tmp_path:
     )
     assert answer.returncode == 2, answer.stderr
     assert "node2 (rank 1) has another parameter" in answer.stderr and "than node1 (rank 0) after epoch 1" in answer.stderr
+
+
+@pytest.mark.pytorch
+def test_labels_that_change_on_one_node_while_it_trains(trainer: Trainer, tmp_path: Path) -> None:
+    environment_of("pytorch")
+    theirs = tmp_path / "labels"
+    theirs.write_bytes((trainer.digits / LABELS).read_bytes())
+    trainer.cluster.replace(trainer.cluster.hosts[1], trainer.digits / LABELS, theirs)
+    process = trainer.start("pytorch", tmp_path / "run", "--epochs", 10)
+    wait_for(lambda: process.poll() is not None or finished_epochs(tmp_path / "run"), 120)
+    with theirs.open("r+b") as stream:
+        stream.write(rolled(theirs, tmp_path / "rolled").read_bytes())
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 2, said
+    assert f"the data on node2 were changed during the run ({LABELS})" in said
+    trainer.cluster.expect_nobody_left()
 
 
 def _torch(environment: Environment) -> Path:

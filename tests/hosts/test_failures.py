@@ -135,7 +135,7 @@ def test_a_harness_that_is_stopped_for_longer_than_its_ranks_wait(training: Trai
     assert "the harness itself was stopped for" in expect_end(training, suite, None)
 
 
-def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on(training: Training) -> None:
+def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on_until_a_person_interrupts(training: Training) -> None:
     pid = training.find(1, "suite.execution.node_recorder")
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: [1 for words in training.cluster.processes(training.cluster.hosts[1]).values() if '"goes_on": true' in words], TIMEOUT_S)
@@ -143,6 +143,8 @@ def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on(training
     training.process.send_signal(signal.SIGINT)
     _, said = training.process.communicate(timeout=TIMEOUT_S)
     assert "The recorder on node2 was lost" in said and "it was started again" in said
+    assert "Interrupted; every finished epoch is kept" in said
+    assert training.process.returncode == 2
     training.cluster.expect_nobody_left()
 
 
@@ -166,14 +168,6 @@ def test_a_node_that_hangs_whole(training: Training, suite: Run) -> None:
 def test_a_network_that_is_cut(training: Training, suite: Run) -> None:
     training.cluster.cut(training.cluster.hosts[1])
     assert "no heartbeat" in expect_end(training, suite, 1)
-
-
-def test_a_person_who_interrupts(training: Training) -> None:
-    training.process.send_signal(signal.SIGINT)
-    _, said = training.process.communicate(timeout=TIMEOUT_S)
-    assert "Interrupted; every finished epoch is kept" in said
-    assert training.process.returncode == 2
-    training.cluster.expect_nobody_left()
 
 
 def test_a_harness_that_is_killed(training: Training) -> None:

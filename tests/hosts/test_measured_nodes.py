@@ -25,6 +25,7 @@ from tests.namespaces import OVER_THE_WIRE, Cluster, Host, joined_hosts
 
 pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
 GRADIENT_BYTES = 4 * load_workload("lenet").parameters
+SHAPED_BYTES_PER_S = 100e6 / 8
 SHORT = ("--epochs", 6, "--learning-rate", 1e-9)
 """Some four seconds: no target is reached."""
 
@@ -129,12 +130,22 @@ def test_both_nodes_readings_are_in_the_bundle_and_the_bytes_are_the_gradients(m
         assert node["figures"]["cpu_utilisation"]["value"] > 0
     wire = summary["figures"]["wire_bytes_per_step"]
     assert 0.95 < wire["value"] / (2 * GRADIENT_BYTES) < 1.1  # a reading a second: the ends are interpolated
+    assert wire["low"] < wire["value"] < wire["high"] and wire["high"] > 2 * GRADIENT_BYTES
     assert [rank["node"] for rank in summary["ranks"]] == ["node0", "node1"]
     assert all(rank["peak_rss_bytes"] > 5e7 and 0 < rank["busy_ratio"] < 2 for rank in summary["ranks"])
     expect_readings_of_its_own_rank(bundle)
     assert measured.left == []
     judged = suite("check", bundle.path)
     assert judged.returncode == 0, judged.stdout
+
+
+def test_an_exchange_takes_at_least_what_the_slower_link_needs(measured: Measured) -> None:
+    """One of the two links is shaped to 100 Mbit/s, of which frames leave some 95 for bytes."""
+    figures = measured.bundle.json(SUMMARY)["figures"]
+    limit_s = figures["wire_limit_s"]["value"]
+    assert 0.9 * SHAPED_BYTES_PER_S < GRADIENT_BYTES / limit_s < SHAPED_BYTES_PER_S
+    assert figures["exchange_span_s"]["value"] > 0.95 * limit_s
+    assert figures["wire_limit_share"]["value"] == pytest.approx(limit_s / figures["exchange_span_s"]["value"], rel=0.2)  # a mean of quotients
 
 
 def expect_readings_of_its_own_rank(bundle: Bundle) -> None:
@@ -210,5 +221,5 @@ def test_a_recorder_that_is_killed_leaves_the_run_alone(trainer: Trainer, tmp_pa
         process.kill()
     assert process.returncode == 0, said
     bundle = Bundle(tmp_path / "run")
-    assert "exit code" in bundle.json(NODES)["nodes"][1]["problem"]
+    assert "a signal ended it" in bundle.json(NODES)["nodes"][1]["problem"]
     assert len(bundle.channels_of_node(1)) > 0

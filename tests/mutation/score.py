@@ -60,7 +60,7 @@ def good_submission(folder: Path, ranks: int = 1) -> Path:
 def _scenario(seed: int, epochs: int, ranks: int) -> Scenario:
     name, accuracies, later_s = started_name(seed), (0.97, *(0.985,) * (epochs - 2), 0.9905), LATER_S * (seed - 1)
     varied = replace(RICH, name=name, seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, later_s=later_s)
-    return replace(varied, ranks=ranks, nodes=ranks, accuracies=accuracies, compared=True)
+    return replace(varied, ranks=ranks, nodes=ranks, accuracies=accuracies)
 
 
 def findings_of(verdict: SubmissionVerdict) -> tuple[Finding, ...]:

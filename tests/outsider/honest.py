@@ -488,7 +488,10 @@ def _(b):
     logs = all_logs(b)
     for e in find(logs[0], "clock_offsets_ns"):
         e["value"][1][0] += move
+    for e in logs[1]:
+        e["metadata"]["mono_ns"] += move
     put_logs(b, logs)
+    b.steps.loc[b.steps["rank"] == 1, "start_ns"] += move
     for name in ("readings.node1.parquet", "baseload.node1.parquet"):
         table = pd.read_parquet(b.path / name)
         table["t_ns"] += move
@@ -534,6 +537,10 @@ def _(b):
     for e in second:
         e["metadata"]["rank"] = 1
     logs = {0: b.events, 1: second}
+    for events in logs.values():
+        place = next(place for place, e in enumerate(events) if e["key"] == "init_stop")
+        compared = dict.fromkeys(("sources", "packages", "request", "data", "weights"), "5" * 64)
+        events.insert(place, {**events[place], "event_type": "POINT_IN_TIME", "key": "admission", "value": compared})
     for rank, events in logs.items():
         last = events[-1]
         stop_at = mono(last) + 1000
@@ -560,9 +567,10 @@ def _(b):
         link = {**template["link"], "address": f"address{k}"}
         nodes["nodes"].append({**template, "host": f"node{k}", "node": f"node{k}", "ranks": [k], "link": link})
         logs[k] = read_log(b.path / "log.rank1.txt")
+        before = 7_000_000_000_000_000
         for e in logs[k]:
             e["metadata"]["rank"] = k
-        before = 7_000_000_000_000_000
+            e["metadata"]["mono_ns"] += offset - before
         for name in ("readings", "baseload"):
             table = pd.read_parquet(b.path / f"{name}.node1.parquet")
             table["t_ns"] += offset - before

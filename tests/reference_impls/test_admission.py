@@ -1,5 +1,6 @@
 """What ranks compare before the first step; tests/hosts has real nodes that differ."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from reference_impls import admission
-from reference_impls.admission import Difference, difference, refuse_apart, refuse_differences, refuse_one_machine
+from reference_impls.admission import Difference, difference, refuse_apart, refuse_changed_data, refuse_differences, refuse_one_machine, stamp
 from reference_impls.communication import World
 from reference_impls.contract import ContractError
 from reference_impls.machine_identity import machine_identity
@@ -17,9 +18,9 @@ FACTS = {"sources": {"a.py": "1" * 64}, "packages": {"torch": "2.1"}, "request":
 
 
 class Ranks(World):
-    """One of several ranks, whose differences from rank 0 are given."""
+    """One of several ranks; what each of them tells the others is given."""
 
-    def __init__(self, nodes: list[str], differences: list[Difference | None]) -> None:
+    def __init__(self, nodes: list[str], differences: list[Any]) -> None:
         self.size, self._names, self._differences = len(nodes), nodes, differences
 
     @property
@@ -72,6 +73,11 @@ def test_of_three_nodes_the_odd_one_is_named_even_if_it_is_the_first(tmp_path: P
     assert said.startswith("pi1 has another source reference_impls/schedules.py than pi2 (111111111111 for 222222222222); ")
 
 
+def test_a_module_from_outside_the_suite_is_not_copied_with_the_suite(tmp_path: Path) -> None:
+    said = sentence(tmp_path, ["pi1", "pi2"], [None, Difference("sources", ["/home/shared/sitecustomize.py"], None, "2" * 64)])
+    assert said.startswith("pi2 has another source /home/shared/sitecustomize.py than pi1") and "PYTHONPATH" in said and "rsync" not in said
+
+
 def test_several_nodes_that_differ_are_all_named(tmp_path: Path) -> None:
     other = Difference("data", ["a", "b", "c", "d"], None, "unreadable: No such file or directory")
     said = sentence(tmp_path, ["pi1", "pi2", "pi3", "pi4"], [None, other, None, other])
@@ -101,6 +107,23 @@ def test_two_names_of_one_machine_are_one_node(machines: list[tuple[str, str]], 
     with pytest.raises(ContractError, match="--ranks-per-node") as raised:
         refuse_one_machine(machines, nodes)
     assert words in str(raised.value)
+
+
+def test_data_that_were_changed_on_one_node_are_named_with_the_node() -> None:
+    with pytest.raises(ContractError, match=r"the data on pi2 were changed during the run \(train-labels\): .* run again"):
+        refuse_changed_data(Ranks(["pi1", "pi2"], [[], ["train-labels"]]), {})
+
+
+@pytest.mark.parametrize("change", ["write", "replace", "remove"])
+def test_a_file_that_was_written_replaced_or_removed_is_another(tmp_path: Path, change: str) -> None:
+    labels, copy = tmp_path / "labels", tmp_path / "copy"
+    labels.write_bytes(b"0123")
+    copy.write_bytes(b"0123")
+    os.utime(labels, ns=(0, 0))
+    before = {str(labels): stamp(str(labels))}
+    {"write": lambda: labels.write_bytes(b"3012"), "replace": lambda: copy.replace(labels), "remove": labels.unlink}[change]()
+    with pytest.raises(ContractError, match="labels"):
+        refuse_changed_data(World(), before)
 
 
 def test_a_machine_is_its_boot_and_its_network(tmp_path: Path) -> None:

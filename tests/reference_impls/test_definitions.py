@@ -10,7 +10,7 @@ from suite.bundle.log import read_log
 from suite.bundle.reader import Bundle
 from tests.conftest import Run
 
-SOMETIMES = (definitions.SEVERAL_RANKS, definitions.IN_BUDGET, definitions.RESUMED, definitions.ACCUMULATING)
+SOMETIMES = (definitions.SEVERAL_RANKS, definitions.SEVERAL_NODES, definitions.IN_BUDGET, definitions.RESUMED, definitions.ACCUMULATING)
 OF_MODELS = {"model_layers", "arithmetic"}
 """What the fake framework, whose model is two arrays, does not log."""
 NEEDED = {event.key for event in definitions.EVENTS if event.needed not in SOMETIMES} - OF_MODELS

@@ -17,7 +17,7 @@ from suite.bundle.layout import RUN
 from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S, StudyMark, read_mark
 from suite.errors import SuiteError
 from suite.files.json_file import read_json, write_json
-from suite.metrics.matrix import MATRIX, read_matrix
+from suite.metrics.matrix import MATRIX, MatrixPointPlan, Setting, read_matrix
 from tests.sweeps import make_matrix
 
 TIMES_S = {("pytorch", "16"): 0.010, ("pytorch", "32"): 0.018, ("tensorflow", "16"): 0.020, ("tensorflow", "32"): 0.018}
@@ -80,7 +80,29 @@ def test_a_matrix_has_a_page(made: Path, tmp_path: Path) -> None:
     (study,), broken = find_studies([made])
     assert broken == () and study.title == "Frameworks and batches: LeNet-5" and ("batch size", "16, 32") in study.facts
     page = (build([made], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
-    assert 'id="matrix-throughput"' in page and "framework pytorch, batch_size 16" in page
+    assert 'id="matrix-throughput"' in page and 'id="matrix-step"' in page and "framework pytorch, batch size 16" in page
+
+
+def test_settings_are_shown_in_words_and_with_units() -> None:
+    point = MatrixPointPlan("5", (Setting(READ_MB_S, "5"), Setting("batch_size", "16"), Setting("cpu_quota", "0.5")))
+    assert point.words == "emulated reads 5 MB/s, batch size 16, CPU quota 0.5 cores"
+    assert point.label == "read_mb_s 5, batch_size 16, cpu_quota 0.5", "as it is typed"
+
+
+def test_a_step_by_part_adds_up(made: Path) -> None:
+    for point in read_matrix(made).points:
+        step, fetch, compute = (figure.value for figure in (point.figures.step_s, point.figures.step_fetch_stall_s, point.figures.step_compute_s))
+        assert step is not None and fetch == 0.0 and compute == pytest.approx(step), "these bundles wait for nothing and exchange nothing"
+
+
+def test_what_no_run_has_is_said_once_in_place_of_empty_columns(made: Path, tmp_path: Path) -> None:
+    (study,), _ = find_studies([made])
+    page = (build([made], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
+    parts = page.split('id="parts"')[1].split("</section>")[0]
+    assert "fetch stall of a step" in parts.split("</thead>")[0] and "energy of the run" not in parts.split("</thead>")[0]
+    assert re.search(r"Unknown in every part: .*energy of the run.*\(", parts)
+    runs = page.split('id="runs"')[1].split("</section>")[0]
+    assert ">step<" in runs and "—" not in runs.split("</tbody>")[0]
 
 
 def test_runs_of_a_study_are_on_its_page_and_their_own(made: Path, frames: Frames, tmp_path: Path) -> None:

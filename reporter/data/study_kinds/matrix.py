@@ -10,9 +10,10 @@ from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row, reco
 from reporter.data.text import plain
 from reporter.data.words import model_title
 from suite.bundle.reader import Bundle
+from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Measured, measured, ratio
-from suite.metrics.matrix import MATRIX, Matrix, MatrixPoint, analyse_matrix, read_matrix
+from suite.metrics.matrix import MATRIX, Matrix, MatrixPoint, analyse_matrix, read_matrix, unit_of, words_of
 from suite.metrics.summary import read_summary
 
 COMPARED = "time_to_epoch_s"
@@ -25,9 +26,9 @@ def read(record: Path, place: str) -> StudyRecord:
     matrix = read_matrix(record.parent)
     plan = matrix.plan
     recomputed = recompute(record, lambda: analyse_matrix(record.parent, plan).to_dict())
-    labels = {point.name: plain(point.label) for point in plan.points}
+    labels = {point.name: plain(point.words) for point in plan.points}
     values = {name: dict.fromkeys(point.settings[index].value for point in plan.points) for index, name in enumerate(plan.variables)}
-    facts = {"workload": plan.workload, "data": plan.data, **{name: ", ".join(listed) for name, listed in values.items()}}
+    facts = {"workload": plan.workload, "data": plan.data, **{words_of(name): ", ".join(listed) + unit_of(name) for name, listed in values.items()}}
     facts |= {"points": str(len(plan.points)), "runs of each": str(plan.seeds), "order": plan.order}
     rows = [figure_row(labels[point.name], name, figure) for point in matrix.points for name, figure in asdict(point.figures).items()]
     return StudyRecord(
@@ -36,16 +37,25 @@ def read(record: Path, place: str) -> StudyRecord:
         title=f"{plain(plan.title)}: {plain(model_title(plan.workload))}",
         place=place,
         record=record,
-        facts=tuple((plain(name).replace("_", " "), plain(value)) for name, value in facts.items()),
+        facts=tuple((plain(name), plain(value)) for name, value in facts.items()),
         runs=tuple((labels[point.name], plain(run.run_id)) for point in matrix.points for run in point.runs),
         figures=pandas.DataFrame(rows, columns=list(ROWS)),
-        notes=tuple(plain(note, 400) for note in (*recomputed["notes"], *_differences(record.parent, matrix))),
+        notes=tuple(plain(note, 400) for note in (*recomputed["notes"], *_disturbed(record.parent, matrix), *_differences(record.parent, matrix))),
     )
+
+
+def _disturbed(folder: Path, matrix: Matrix) -> Iterator[str]:
+    """How many runs other programs disturbed: their times are longer than their settings make them."""
+    figures = [read_summary(Bundle(folder / run.folder))["figures"].get("foreign_cpu_share", {}) for point in matrix.points for run in point.runs]
+    known = [float(figure["value"]) for figure in figures if isinstance(figure.get("value"), int | float)]
+    disturbed = sum(value > MAX_FOREIGN_SHARE for value in known)
+    if disturbed:
+        yield f"Other programs took more than {MAX_FOREIGN_SHARE:.0%} of the CPU time in {disturbed} of {len(figures)} runs, up to {max(known):.0%}."
 
 
 def _differences(folder: Path, matrix: Matrix) -> Iterator[str]:
     """The time of an epoch at each point over that at the first one, with its interval, where both have two runs or more."""
-    labels = {point.name: point.label for point in matrix.plan.points}
+    labels = {point.name: point.words for point in matrix.plan.points}
     first, *others = matrix.points[: MAX_COMPARED + 1]
     base = _times(folder, first)
     for point in others:
@@ -72,6 +82,8 @@ STUDY_KIND = StudyKind(
     read=read,
     figure_names={
         "step_s": "step",
+        "step_fetch_stall_s": "fetch stall of a step",
+        "step_compute_s": "compute of a step",
         "samples_per_s": "throughput",
         "time_to_epoch_s": "time of an epoch",
         "fetch_stall_s": "fetch stall of an epoch",

@@ -89,6 +89,16 @@ def of_first_run(fault: Fault) -> Fault:
     return Fault(fault.name, lambda submission: fault.change(first_run(submission)), Scope.SUBMISSION, fault.ranks)
 
 
+def of_every_run(fault: Fault) -> Fault:
+    """The fault in every run of a submission."""
+
+    def change(submission: Path) -> None:
+        for run in sorted(submission.glob("*/*/run_*")):
+            fault.change(run)
+
+    return Fault(fault.name, change, Scope.SUBMISSION, fault.ranks)
+
+
 def first_run(submission: Path) -> Path:
     """The first run of a submission; faults of bundles are tried in it."""
     return sorted(submission.glob("*/*/run_1"))[0]

@@ -80,6 +80,16 @@ def shift_rank(rank: int, key: str, by_ns: int, number: int = 0) -> Callable[[Ed
     return change_logs(change)
 
 
+def move_offset(rank: int, by_ns: int) -> Callable[[EditableBundle], None]:
+    """Move a rank's clock offset in every event that has it."""
+
+    def change(logs: dict[int, Events]) -> None:
+        for event in (event for event in logs[0] if event["key"] == "clock_offsets_ns"):
+            event["value"][rank][0] += by_ns
+
+    return change_logs(change)
+
+
 def shift_time_of_day(rank: int, by_ms: int) -> Callable[[EditableBundle], None]:
     """Shift the time of day of all events of a rank."""
 
@@ -114,6 +124,16 @@ def set_boot_of_rank(rank: int, other: int) -> Callable[[EditableBundle], None]:
 def remove_of_rank(rank: int, key: str, number: int = 0) -> Callable[[EditableBundle], None]:
     """Remove a rank's n-th event with this key."""
     return change_logs(lambda logs: logs[rank].remove([event for event in logs[rank] if event["key"] == key][number]))
+
+
+def remove_of_all(key: str) -> Callable[[EditableBundle], None]:
+    """Remove every event with this key from every log."""
+
+    def change(logs: dict[int, Events]) -> None:
+        for events in logs.values():
+            events[:] = [event for event in events if event["key"] != key]
+
+    return change_logs(change)
 
 
 def _ranks(folder: Path) -> int:

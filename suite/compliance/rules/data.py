@@ -8,6 +8,7 @@ from typing import Any
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.data_record import DATA, DataRecord, read_data_record
 from suite.bundle.layout import READINGS, RUN, SUMMARY, SYSTEM
+from suite.bundle.nodes import NODES, read_nodes
 from suite.catalog.data_sets import DataSetDefinition, load_data_set, load_data_sets
 from suite.catalog.frameworks import is_own
 from suite.compliance.faults.editable_bundle import EditableBundle
@@ -155,6 +156,10 @@ def _cache(context: BundleContext) -> Iterator[Violation]:
     if context.system.get("storage_medium") == IN_MEMORY:
         expected = f"a page cache that was not emptied: the data are in {IN_MEMORY} (storage_medium in {SYSTEM}), where they stay"
         yield Violation(RUN, expected, "cache_cleared = true", fix)
+    for node in read_nodes(context.bundle):
+        if (node.page_cache or {}).get("is_cold") is False:
+            expected = f"an empty page cache of {node.host[:100]} before the run, as {RUN} says (cache_cleared)"
+            yield Violation(NODES, expected, "page_cache.is_cold = false", fix)
     resident = context.bundle.channels().get("page-cache", "resident")
     if len(resident) and resident.t_ns[0] < start.mono_ns and resident.values[0] > MAX_RESIDENT_RATIO:
         seconds = (start.mono_ns - int(resident.t_ns[0])) * 1e-9
@@ -204,6 +209,10 @@ def _other_digest(content: Any) -> None:
 
 def _in_memory(bundle: EditableBundle) -> None:
     bundle.system["storage_medium"] = IN_MEMORY
+
+
+def _warm(bundle: EditableBundle) -> None:
+    change_file(NODES, lambda values: values["nodes"][1].update(page_cache={"asked": "cold", "is_cold": False}))(bundle)
 
 
 def _later(seconds: float) -> Callable[[Any], None]:
@@ -259,13 +268,16 @@ RULES = (
     Rule(
         id="cache-as-recorded",
         sentence="A run said to start with an emptied page cache begins with less than half of its data in memory, and reads the disk; its data are "
-        "on one.",
+        "on one, and no node says otherwise.",
         rationale="A warm cache makes the first epoch, and the time to target, shorter.",
         bundle_check=_cache,
         faults=(
             recomputed("the cache said to be emptied, all data in memory", keep_cache_full()),
             *both("the cache said to be emptied of data in a file system in memory", in_turn(set_everywhere("cache_cleared", True), _in_memory)),
             recomputed("the cache said to be emptied, no byte read", hold_channel("disk", "read_bytes", cache_cleared=True)),
+            recomputed(
+                "the cache said to be emptied, and that of the second node not", in_turn(set_everywhere("cache_cleared", True), _warm), ranks=2
+            ),
         ),
     ),
     Rule(

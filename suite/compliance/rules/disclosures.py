@@ -58,6 +58,8 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
     others = [name for name in names if not isinstance(name, str) or not _LABEL.fullmatch(name)]
     if logged is not None and others:
         yield Violation("log.txt", "nodes_of_ranks with the labels node0, node1, …", f"{shown(others[0])} among {len(names)}", RUN_AGAIN, logged.line)
+    elif logged is not None and (order := list(dict.fromkeys(names))) != [f"node{place}" for place in range(len(order))]:
+        yield Violation("log.txt", "nodes_of_ranks with the labels in order, node0 for rank 0's node", f"{names}"[:200], RUN_AGAIN, logged.line)
 
 
 def _of_output(name: str, line: str) -> tuple[str, bytes]:
@@ -116,6 +118,7 @@ RULES = (
             sealed("the labels exchanged", change_file(NODES, lambda values: values["nodes"][1].update(host="node0x")), ranks=2),
             sealed("a link's address", change_file(NODES, lambda values: values["nodes"][0]["link"].update(address="10.0.0.1")), ranks=2),
             *both("hosts' names in the log", set_event("nodes_of_ranks", value=["janes-pi", "node1"]), ranks=2),
+            *both("the labels exchanged in the log", set_event("nodes_of_ranks", value=["node1", "node0"]), ranks=2),
         ),
     ),
 )

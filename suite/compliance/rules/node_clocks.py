@@ -1,7 +1,7 @@
-"""Names, clocks, links and files of several ranks' nodes."""
+"""Names, clocks, addresses and files of several ranks' nodes."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -11,23 +11,23 @@ from suite.bundle.nodes import NODES, read_nodes
 from suite.compliance.faults.fault import recomputed, unsealed
 from suite.compliance.faults.file_edits import append, change_file, copy_file, resealed
 from suite.compliance.faults.log_edits import set_event, set_request
-from suite.compliance.faults.rank_log_edits import set_in_all_logs, shift_time_of_day
+from suite.compliance.faults.rank_log_edits import move_offset, set_boot_of_rank, set_in_all_logs, shift_time_of_day
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.updates import ends_update
+from suite.metrics.node_readings import clock_conversion
 
 ORDER = 62  # after the record of the nodes
 
 MAX_DRIFT = 1e-3  # NTP slews a clock by 500 millionths at most; quartzes differ by less than 200
 MAX_WALL_OFFSET_S = 60.0  # a board without a battery begins where it was switched off, hours or years back
 MAX_UNCERTAINTY_NS, ROUNDING_NS = 10**9, 10**6
-BITS_PER_BYTE, MIN_GRADIENT_BYTES = 8, 2
 _OF_PLACE = re.compile(r"(?:log\.rank|readings\.node|baseload\.node)(\d{1,9})\.\w+")
 
 
 def _placed(context: BundleContext) -> Iterator[Violation]:
-    """Check that all events that name the ranks' nodes are alike, and name no more nodes than were requested."""
+    """Check that all events that name the ranks' nodes are alike, and name no more nodes than were requested; and that each node is one machine."""
     parallel, said = context.request.parallel, None
     for rank, log in context.logs():
         for event in log.all("nodes_of_ranks"):
@@ -40,6 +40,19 @@ def _placed(context: BundleContext) -> Iterator[Violation]:
         yield Violation(
             "log.txt", f"ranks on {parallel.nodes} node{'s' * (parallel.nodes > 1)}", f"on {', '.join(sorted(named))}"[:200], TRAINING_LOOP
         )
+    yield from _of_one_boot(context)
+
+
+def _of_one_boot(context: BundleContext) -> Iterator[Violation]:
+    """Check that all ranks of a node logged the boot id of the machine that the node's recorder described."""
+    boots = {rank: log.events[0].metadata.get("boot") for rank, log in context.logs() if log.events}
+    for node in read_nodes(context.bundle):
+        known = [boots[rank] for rank in node.ranks if boots.get(rank) is not None]
+        described = (node.system or {}).get("boot") or next(iter(known), None)
+        other = next((rank for rank in node.ranks if boots.get(rank) not in (None, described)), None)
+        if described is not None and other is not None:
+            expected = f"the boot id of {node.host[:100]}, {str(described)[:13]}…, on which rank {other} is recorded"
+            yield Violation(log_name(other), expected, f"{str(boots[other])[:13]}…: it ran on another machine", TRAINING_LOOP, 1)
 
 
 def _offsets(context: BundleContext) -> Iterator[Violation]:
@@ -47,7 +60,7 @@ def _offsets(context: BundleContext) -> Iterator[Violation]:
     ranks, first = context.request.parallel.ranks, None
     for event in context.log.all("clock_offsets_ns"):
         offsets = event.value
-        if not isinstance(offsets, list) or len(offsets) != ranks or not all(map(_is_offset, offsets)):
+        if not isinstance(offsets, list) or len(offsets) != ranks or not all(map(is_offset, offsets)):
             yield Violation(
                 "log.txt", f"an offset and its uncertainty in ns for each of {ranks} ranks", f"{offsets!r}"[:200], TRAINING_LOOP, event.line
             )
@@ -57,11 +70,9 @@ def _offsets(context: BundleContext) -> Iterator[Violation]:
             observed = f"{offsets[worst][1] * SECONDS_PER_NS:g} s on rank {worst}"
             expected = f"clock offsets measured to {MAX_UNCERTAINTY_NS * SECONDS_PER_NS:g} s"
             yield Violation("log.txt", expected, observed, "use a network with shorter round trips, then run again", event.line)
-        if context.request.parallel.nodes == 1:
-            far = next((rank for rank in range(ranks) if abs(offsets[rank][0]) > offsets[rank][1] + ROUNDING_NS), None)
-            if far is not None:
-                observed = f"rank {far}'s is {offsets[far][0] * SECONDS_PER_NS:.6g} s ahead of rank 0's"
-                yield Violation("log.txt", "one monotonic clock for all ranks of one machine", observed, TRAINING_LOOP, event.line)
+        for one, far in _apart_on_one_machine(context, offsets):
+            observed = f"rank {far}'s is {(offsets[far][0] - offsets[one][0]) * SECONDS_PER_NS:.6g} s ahead of rank {one}'s"
+            yield Violation("log.txt", "one monotonic clock for all ranks of one machine", observed, TRAINING_LOOP, event.line)
         if first is not None and event.mono_ns is not None and first.mono_ns is not None:
             allowed_ns = MAX_DRIFT * abs(event.mono_ns - first.mono_ns) + ROUNDING_NS
             for rank, (before, after) in enumerate(zip(first.value, offsets, strict=True)):
@@ -70,16 +81,52 @@ def _offsets(context: BundleContext) -> Iterator[Violation]:
                     expected = f"rank {rank}'s clock to drift by {allowed_ns * SECONDS_PER_NS:.3g} s at most ({MAX_DRIFT:.1%} of the time)"
                     yield Violation("log.txt", expected, f"{drift_ns * SECONDS_PER_NS:.3g} s", TRAINING_LOOP, event.line)
         first = event if first is None else first
+    yield from _overlapping(context)
 
 
-def _is_offset(value: Any) -> bool:
+def _apart_on_one_machine(context: BundleContext, offsets: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
+    """Ranks of one machine whose clocks are apart by more than their offsets' uncertainties: each with the machine's first rank."""
+    is_one = context.request.parallel.nodes == 1
+    for one, *others in [range(len(offsets))] if is_one else [node.ranks for node in read_nodes(context.bundle)]:
+        for other in others:
+            if max(one, other) < len(offsets):
+                apart_ns, uncertainty_ns = abs(offsets[other][0] - offsets[one][0]), offsets[one][1] + offsets[other][1]
+                if apart_ns > uncertainty_ns + ROUNDING_NS:
+                    yield one, other
+
+
+def _overlapping(context: BundleContext) -> Iterator[Violation]:
+    """Check, on rank 0's clock, that no rank ended an update's step a second before another one began it: the sum needs the gradients of all."""
+    import numpy as np  # start-up
+
+    starts, ends, first = [], [], context.steps.first_rank
+    updates = ends_update(context.request, first)
+    for rank, steps in context.steps.by_rank():
+        to_rank0 = clock_conversion(context.log, rank)
+        if to_rank0 is None or len(steps) != len(first) or (steps.step != first.step).any():
+            return  # reported by other rules
+        starts.append(to_rank0(steps.start_ns)[updates])
+        ends.append(starts[-1] + np.round(np.nansum(steps.parts_s, axis=0)[updates] / SECONDS_PER_NS).astype(np.int64))
+    if len(starts) < 2 or not updates.any():
+        return
+    gaps_ns = np.max(starts, axis=0) - np.min(ends, axis=0)
+    place = int(gaps_ns.argmax())
+    if gaps_ns[place] > MAX_UNCERTAINTY_NS:
+        late, early = int(np.stack(starts)[:, place].argmax()), int(np.stack(ends)[:, place].argmin())
+        expected = f"rank {late} to begin step {first.step[updates][place]} before rank {early} ends it, which needs its gradients, to a second"
+        observed = f"{gaps_ns[place] * SECONDS_PER_NS:.3g} s after it, by the clock offsets"
+        yield Violation("log.txt", expected, observed, TRAINING_LOOP)
+
+
+def is_offset(value: Any) -> bool:
+    """Whether a value of ``clock_offsets_ns`` is an offset and its uncertainty."""
     return isinstance(value, list) and len(value) == 2 and all(type(one) is int and abs(one) < 2**62 for one in value) and value[1] >= 0
 
 
 def _times_of_day(context: BundleContext) -> Iterator[Violation]:
     """Compare the time of day of each rank's first event with rank 0's, both on rank 0's monotonic clock."""
     offsets = context.log.value("clock_offsets_ns")
-    if not isinstance(offsets, list) or len(offsets) != context.request.parallel.ranks or not all(map(_is_offset, offsets)):
+    if not isinstance(offsets, list) or len(offsets) != context.request.parallel.ranks or not all(map(is_offset, offsets)):
         return  # reported by clock-offsets
     ahead_of_0_s: float | None = None
     for rank, log in context.logs():
@@ -104,27 +151,6 @@ def _addresses(context: BundleContext) -> Iterator[Violation]:
             return
 
 
-def _links(context: BundleContext) -> Iterator[Violation]:
-    """Check that each update's gradients fit through each node's link: half precision, sent once, as no all-reduce can do with less."""
-    window, parameters = context.window, context.log.value("parameters")
-    if window is None or window[1] <= window[0] or type(parameters) is not int or context.request.parallel.collective != "mpi":
-        return
-    updates = int(ends_update(context.request, context.steps.first_rank).sum())
-    sent_bytes = updates * parameters * MIN_GRADIENT_BYTES
-    needed_mbit_s = sent_bytes * BITS_PER_BYTE / 1e6 / ((window[1] - window[0]) * SECONDS_PER_NS)
-    for node in read_nodes(context.bundle):
-        speed_mbit_s = _speed_mbit_s(node.link or {})
-        if speed_mbit_s is not None and needed_mbit_s > speed_mbit_s:
-            expected = f"at most {speed_mbit_s:g} Mbit/s through {node.host}'s link, the speed that it records"
-            fix = "record the link that the ranks used (`suite cluster doctor` shows it), then run again"
-            yield Violation(NODES, expected, f"{needed_mbit_s:.3g} Mbit/s or more: the gradients of every update", fix)
-
-
-def _speed_mbit_s(link: Mapping[str, Any]) -> float | None:
-    speed = link.get("speed_mbit_s")
-    return float(speed) if isinstance(speed, int | float) and not isinstance(speed, bool) and speed > 0 else None
-
-
 def _files(context: BundleContext) -> Iterator[Violation]:
     """Check that no file is of a rank or a node that was not requested."""
     parallel = context.request.parallel
@@ -141,21 +167,26 @@ def _files(context: BundleContext) -> Iterator[Violation]:
 RULES = (
     Rule(
         id="nodes-placed",
-        sentence="The ranks stay on their nodes for the whole run, and are on no more nodes than were requested.",
+        sentence="The ranks stay on their nodes for the whole run, each node is one machine, and they are no more than were requested.",
         rationale="Energy and times belong to the machines that worked.",
         bundle_check=_placed,
-        faults=(recomputed("two nodes shown as one", set_request("parallel.nodes", 1), ranks=2),),
+        faults=(
+            recomputed("two nodes shown as one", set_request("parallel.nodes", 1), ranks=2),
+            recomputed("another boot of rank 1 than of its node", set_boot_of_rank(1, 0), ranks=2),
+        ),
     ),
     Rule(
         id="clock-offsets",
-        sentence="The offsets between the ranks' clocks are known to a second, drift by a thousandth at most, and are nought on one machine.",
-        rationale="They place the readings of the other nodes in time.",
+        sentence="The offsets between the ranks' clocks are known to a second, as their steps confirm, drift by a thousandth at most, and are "
+        "nought on one machine.",
+        rationale="They place the readings of the other nodes in time. No rank ends an update before another, whose gradients it needs, begins it.",
         bundle_check=_offsets,
         faults=(
             recomputed("five minutes of drift", set_event("clock_offsets_ns", 1, value=[[0, 0], [7_000_300_000_000_000, 50_000]]), ranks=2),
             recomputed("an uncertainty of a minute", set_in_all_logs("clock_offsets_ns", [[0, 0], [7 * 10**15, 6 * 10**10]]), ranks=2),
             recomputed("the offset of one rank only", set_in_all_logs("clock_offsets_ns", [[0, 0]]), ranks=2),
             recomputed("two nodes shown as one, with two clocks", set_request("parallel.nodes", 1), ranks=2),
+            recomputed("rank 1's offset five seconds larger, before and after the run", move_offset(1, 5 * 10**9), ranks=2),
         ),
     ),
     Rule(
@@ -176,13 +207,6 @@ RULES = (
                 "the first node's address on both", change_file(NODES, lambda values: values["nodes"][1]["link"].update(address="address0")), ranks=2
             ),
         ),
-    ),
-    Rule(
-        id="links-carry",
-        sentence="The gradients of every update fit through the recorded speed of every node's link.",
-        rationale="A fast link described as a slow one makes the machine look faster.",
-        bundle_check=_links,
-        faults=(recomputed("a link of 10 Mbit/s", change_file(NODES, lambda values: values["nodes"][1]["link"].update(speed_mbit_s=10)), ranks=2),),
     ),
     Rule(
         id="ranks-files",

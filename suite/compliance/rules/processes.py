@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 
 from reference_impls.contract import log_name
+from suite.bundle.nodes import read_nodes
 from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.reading_edits import add_channel, add_constant_channel, log_peak_memory
 from suite.compliance.remedies import READINGS_AS_READ, TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.values import is_number
+from suite.compliance.wording import numbers
 
 ORDER = 87  # after the counters and gauges
 
@@ -17,6 +19,8 @@ CONTAINERS = {"podman": 1}
 """Beside what starts a single rank: the process that watches its container. podman is the launcher."""
 LAUNCHERS, PROCESSES_PER_RANK = 4, 3
 """mpirun with its proxies, and a rank with what starts it. Honest runs of 2, 3 and 4 ranks: 6 to 8, 8 and 10 processes, with no workers."""
+LEAST_PER_RANK = 2
+"""A rank and its heartbeat process. Honest nodes of one and two ranks: 3 and 5, with what starts them."""
 MAX_FALL = 0.05  # of a peak: the kernel adds up memory in batches; honest runs of one process: 0.0075
 MAX_SUM_DIFFERENCE = 0.01  # of the machine's memory; to the byte the same in honest runs
 MAX_MEMORY_CHANGE = 0.01  # of the sum of used and available memory; to the byte the same in honest runs
@@ -37,6 +41,12 @@ def _requested(context: BundleContext) -> Iterator[Violation]:
         if len(size) and float(np.median(size.values)) > most:
             expected = f"at most {most} processes for {ranks} rank{'s' * (ranks > 1)} with {workers} workers each"
             fix = "state the processes that load data with --workers, and the ranks with --ranks-per-node; then run again"
+            yield Violation(node.file, expected, f"{np.median(size.values):g} in the median of {len(size)} readings in the run", fix)
+    for record, node in zip(read_nodes(context.bundle), context.nodes, strict=False):
+        size, least = node.channels.get("memory", "process_tree_size").during(window), LEAST_PER_RANK * len(record.ranks)
+        if node.is_on_clock and len(size) and float(np.median(size.values)) < least:
+            expected = f"at least {least} processes for the rank{'s' * (len(record.ranks) > 1)} {numbers(record.ranks)} on {record.host[:100]}"
+            fix = "hand in nodes.json and the readings as the recorders wrote them"
             yield Violation(node.file, expected, f"{np.median(size.values):g} in the median of {len(size)} readings in the run", fix)
 
 
@@ -95,12 +105,15 @@ def _whole(context: BundleContext) -> Iterator[Violation]:
 RULES = (
     Rule(
         id="processes-requested",
-        sentence="The implementation has no more processes than its ranks, its workers and what starts them.",
-        rationale="Two ranks that are called one, or workers that are not stated, train with the cores of another request.",
+        sentence="The implementation has no more processes than its ranks, its workers and what starts them, and each node at least those of its "
+        "ranks.",
+        rationale="Two ranks that are called one, or workers that are not stated, train with the cores of another request. A rank that ran "
+        "elsewhere used power there.",
         bundle_check=_requested,
         faults=(
             *both("five processes of one rank", add_constant_channel("memory", "process_tree_size", "processes", 5.0)),
             recomputed("forty processes of two ranks", add_constant_channel("memory", "process_tree_size", "processes", 40.0), ranks=2),
+            recomputed("one process of a node's rank", add_constant_channel("memory", "process_tree_size", "processes", 1.0), ranks=2),
         ),
     ),
     Rule(

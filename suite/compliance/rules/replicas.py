@@ -1,14 +1,17 @@
 """Several ranks train one model: what they compared before the first step, their learning rates, their machines and their shares."""
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 from reference_impls.contract import LOCAL, SYNCHRONISED, log_name, normalisation_span
 from reference_impls.schedules import SCHEDULES
 from reference_impls.updates import learning_rates, steps_per_epoch
 from suite.bundle.log import LogEvent
-from suite.bundle.nodes import read_nodes
+from suite.bundle.nodes import NODES, read_nodes
+from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import both, in_turn, recomputed
+from suite.compliance.faults.file_edits import change_file
 from suite.compliance.faults.log_edits import set_event, set_everywhere, set_request
 from suite.compliance.faults.rank_log_edits import add_to_all_logs, remove_of_rank, set_boot_of_rank, set_in_all_logs, set_of_rank
 from suite.compliance.finding import Severity
@@ -21,6 +24,7 @@ ORDER = 56  # after the digests of training states
 COMPARED = ("sources", "packages", "request", "data", "weights")
 DIFFERENT = "put the same suite, environment and data on every node, then run again: `suite cluster doctor` names what differs"
 ONE_MACHINE = "let every host of the hostfile be a machine, and start several ranks on one with --ranks-per-node"
+MIN_BOOTS_APART_NS = 10**6
 RATE_TOLERANCE = 1e-9
 SPAN = "model_bn_span"
 MIN_SAMPLES_PER_RANK = 16
@@ -77,9 +81,10 @@ def _is_near(value: Any, wanted: Sequence[float]) -> bool:
 
 
 def _machines(context: BundleContext) -> Iterator[Violation]:
-    """Report nodes whose ranks logged the boot id of one kernel."""
+    """Report nodes whose ranks logged the boot id of one kernel, or whose monotonic clocks, which count from the boot, are one."""
     if context.request.parallel.nodes == 1:
         return
+    offsets = context.log.value("clock_offsets_ns")
     node_of = {rank: node for node in read_nodes(context.bundle) for rank in node.ranks}
     hosts: dict[str, str] = {}
     for rank, log in context.logs():
@@ -91,6 +96,15 @@ def _machines(context: BundleContext) -> Iterator[Violation]:
         if other != host:
             observed = f"rank {rank} on {host[:100]} logged the boot id of {other[:100]}: containers of one machine, or one machine twice"
             yield Violation(log_name(rank), "ranks of different nodes on different machines", observed, ONE_MACHINE)
+            return
+    for one, two in combinations(read_nodes(context.bundle), 2):
+        try:
+            apart_ns = abs(offsets[one.ranks[0]][0] - offsets[two.ranks[0]][0])
+        except (TypeError, IndexError):
+            return  # reported by clock-offsets
+        if apart_ns < MIN_BOOTS_APART_NS:
+            observed = f"the clocks of {one.host[:100]} and {two.host[:100]}, which count from the boot, are {apart_ns} ns apart"
+            yield Violation("log.txt", "machines that were not started in one millisecond", observed, ONE_MACHINE)
             return
 
 
@@ -132,6 +146,11 @@ def _span(context: BundleContext) -> Iterator[Violation]:
             yield Violation(log_name(rank), expected, observed, TRAINING_LOOP, event.line if event else None)
 
 
+def _first_boot_described(bundle: EditableBundle) -> None:
+    """Describe the second node's boot as the first one's."""
+    change_file(NODES, lambda values: values["nodes"][1]["system"].update(boot=bundle.system["boot"]))(bundle)
+
+
 _SYNCHRONISED_RESNET = in_turn(set_request("workload", "resnet18"), set_everywhere("parallel.normalisation", SYNCHRONISED))
 
 RULES = (
@@ -164,11 +183,14 @@ RULES = (
     ),
     Rule(
         id="nodes-machines",
-        sentence="Nodes are machines: ranks on different nodes run on different kernels.",
+        sentence="Nodes are machines: ranks on different nodes run on different kernels, which were not started in the same millisecond.",
         rationale="Containers on one machine share its processors, its memory and its power: they are good for a test, and their sums for nothing.",
         severity=Severity.WARNING,
         bundle_check=_machines,
-        faults=(recomputed("one boot id on both nodes", set_boot_of_rank(1, 0), ranks=2),),
+        faults=(
+            recomputed("one boot id on both nodes", in_turn(set_boot_of_rank(1, 0), _first_boot_described), ranks=2),
+            recomputed("one clock on both nodes", set_in_all_logs("clock_offsets_ns", [[0, 0], [622, 15_870]]), ranks=2),
+        ),
     ),
     Rule(
         id="normalisation-span",

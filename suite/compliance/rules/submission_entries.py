@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.catalog.scoring import load_scoring
 from suite.compliance.faults.fault import of_first_run, of_submission, recomputed, sealed
 from suite.compliance.faults.file_edits import set_system
@@ -15,7 +16,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 from suite.submission.declaration import NAME
-from suite.submission.entries import entry_settings
+from suite.submission.entries import entry_settings, split_key
 from suite.submission.launches import FINISHED
 
 ORDER = 104  # after the layout
@@ -24,9 +25,11 @@ RUN_ID = re.compile(r"(?P<name>.+)-\d{8}T\d{6}Z-.+", re.ASCII)
 
 
 def _runs(context: SubmissionContext) -> Iterator[Violation]:
-    needed = load_scoring().min_runs
-    for (workload, framework, _), runs in context.entries().items():
-        if len(runs) < needed:
+    needed, entries = load_scoring().min_runs, context.entries()
+    scored = {split_key(runs[0].request) for runs in entries.values() if runs[0].request.get("timing") == ASYNCHRONOUS}
+    for (workload, framework, _), runs in entries.items():
+        shows_split = runs[0].request.get("timing", WAITING) == WAITING and split_key(runs[0].request) in scored
+        if len(runs) < needed and not shows_split:
             yield Violation(
                 f"{workload}/{framework}", f"{needed} runs, to be ranked", f"{len(runs)}", "make further runs (--run-number, or other seeds)"
             )
@@ -135,7 +138,7 @@ def _versions(run: SubmittedRun) -> dict[str, Any]:
 RULES = (
     SubmissionRule(
         id="submission-runs",
-        sentence="An entry has three runs or more.",
+        sentence="An entry has three runs or more; one that only shows how the steps of another divide (submission-split) needs one.",
         rationale="Fewer runs cannot be distinguished from chance.",
         check=_runs,
         faults=(

@@ -8,7 +8,7 @@ from suite.catalog.frameworks import is_own
 from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.fault import Fault, both, edit, in_turn, recomputed
 from suite.compliance.faults.log_edits import remove_event, set_event, set_everywhere
-from suite.compliance.faults.rank_log_edits import remove_of_rank
+from suite.compliance.faults.rank_log_edits import remove_of_all, remove_of_rank
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 from suite.compliance.wording import numbers, shown
@@ -19,6 +19,8 @@ OPEN = (Division.OPEN,)
 DECLARED = ("model_trained", "optimizer_used", "precision")
 ONCE, EVERY_EPOCH, BY_FIRST_RANK = (*DECLARED, "framework_threads"), ("learning_rates", "uncounted_start", "uncounted_stop"), ("peak_rss_of_ranks",)
 """What the suite's own training loop logs, whatever is trained: 149 real runs of four frameworks have all of it. Others may leave them out."""
+OF_RANKS, OF_RANKS_EVERY_EPOCH = ("admission",), ("state_digests",)
+"""What it logs where several ranks train."""
 MAX_LENGTH = 60
 
 
@@ -53,12 +55,13 @@ def _own_loop(context: BundleContext) -> Iterator[Violation]:
     if not is_own(context.request.framework):
         return
     is_exited = context.run.closed_later is None and context.run.exit_code == 0  # else it may have been killed right after run_stop
+    has_others = context.request.parallel.ranks > 1
     for rank, log in context.logs():
         keys = {event.key for event in log.events}
-        for key in (*ONCE, *(BY_FIRST_RANK if rank == 0 and is_exited else ())):
+        for key in (*ONCE, *(OF_RANKS if has_others else ()), *(BY_FIRST_RANK if rank == 0 and is_exited else ())):
             if key not in keys:
                 yield Violation(log_name(rank), f"{key}, as the suite's training loop logs it", "no such event", TRAINING_LOOP)
-        for key in EVERY_EPOCH:
+        for key in (*EVERY_EPOCH, *(OF_RANKS_EVERY_EPOCH if has_others else ())):
             missing = set(log.finished_epochs()) - {event.epoch for event in log.all(key)}
             if missing:
                 expected = f"{key} of every epoch, as the suite's training loop logs it"
@@ -70,14 +73,16 @@ def _lose_parameters(bundle: EditableBundle, value: object) -> None:
     bundle.event("parameters")["value"] = value
 
 
+_TO_OPEN = set_everywhere("division", Division.OPEN.value)
+
+
 def _open_faults() -> Iterator[Fault]:
-    to_open = set_everywhere("division", Division.OPEN.value)
     for key in DECLARED:
-        yield from both(f"an open run without {key}", in_turn(to_open, remove_event(key)))
+        yield from both(f"an open run without {key}", in_turn(_TO_OPEN, remove_event(key)))
         for value in ("", None, 5, " x", "x" * (MAX_LENGTH + 1), "a\nb"):
-            yield from both(f"an open run with {key} = {shown(value)[:40]}", in_turn(to_open, set_event(key, value=value)))
+            yield from both(f"an open run with {key} = {shown(value)[:40]}", in_turn(_TO_OPEN, set_event(key, value=value)))
     for value in (None, 0, "many"):
-        yield from both(f"an open run with {value!r} parameters", in_turn(to_open, _lose_parameters(value)))
+        yield from both(f"an open run with {value!r} parameters", in_turn(_TO_OPEN, _lose_parameters(value)))
 
 
 RULES = (
@@ -104,13 +109,16 @@ RULES = (
     Rule(
         id="own-loop-logged",
         sentence=f"A run of one of the suite's own implementations logs what its training loop always logs: {', '.join(ONCE)}, of every epoch "
-        f"{', '.join(EVERY_EPOCH)}, and at the end {', '.join(BY_FIRST_RANK)}.",
+        f"{', '.join(EVERY_EPOCH)}, and at the end {', '.join(BY_FIRST_RANK)}; of several ranks also {', '.join(OF_RANKS)}, and of every epoch "
+        f"{', '.join(OF_RANKS_EVERY_EPOCH)}.",
         rationale="Rules compare these with the request and the readings. An event that was taken out would escape them.",
         bundle_check=_own_loop,
         faults=(
             *(fault for key in (*ONCE, *BY_FIRST_RANK) for fault in both(f"no {key}", remove_event(key))),
             *(fault for key in EVERY_EPOCH for fault in both(f"no {key} of epoch 2", remove_event(key, 1))),
             recomputed("no learning rates of rank 1", remove_of_rank(1, "learning_rates"), ranks=2),
+            recomputed("rank 1's digests of epoch 2 left out of an open run", in_turn(_TO_OPEN, remove_of_rank(1, "state_digests", 1)), ranks=2),
+            *(recomputed(f"no {key} of two ranks", remove_of_all(key), ranks=2) for key in (*OF_RANKS, *OF_RANKS_EVERY_EPOCH)),
         ),
     ),
 )

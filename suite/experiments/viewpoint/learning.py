@@ -68,7 +68,10 @@ def teach_and_learn(options: Options, report: Report) -> Results:
 def write_task(options: Options, teacher: Teacher) -> None:
     """The task and the request of both processes."""
     for folder in (options.output, options.frames_folder):
-        folder.mkdir(parents=True)
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise SuiteError(f"The folder {folder} cannot be created: {error.strerror}; choose another --output.") from error
     task = Task(
         options.seed,
         options.tracks,

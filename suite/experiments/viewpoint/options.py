@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from reference_impls.viewpoint.tracks import MAX_VIEW_DEG, tested_pictures
+from reference_impls.viewpoint.tracks import MAX_TESTED, MAX_VIEW_DEG, tested_pictures
 from suite.errors import SuiteError
 from suite.metrics.viewpoint_records import MAX_FRAMES, MAX_TRACKS, MAX_VIEWS
 
@@ -52,4 +52,5 @@ def refuse_options(options: Options) -> None:
 def refuse_few_pictures(tracks: int, pictures: int) -> None:
     """Raise SuiteError where the tracks leave no picture to test."""
     if tested_pictures(tracks, pictures) < 1:
-        raise SuiteError(f"The evaluation set has {pictures} pictures, and some must be in no track; use at most --tracks {pictures // 2}.")
+        most = max(pictures - MAX_TESTED, pictures // 2)
+        raise SuiteError(f"Of the evaluation set's {pictures} pictures some must be in no track; --tracks {most} leaves {pictures - most} to test.")

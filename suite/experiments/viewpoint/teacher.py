@@ -32,6 +32,8 @@ class Teacher:
 
 def open_teacher(options: Options) -> Teacher:
     """Raises SuiteError where there is no bundle, no kept state, or another one than the run logged."""
+    if not options.run.exists():
+        raise SuiteError(f"{options.run} does not exist; name a teacher's bundle, or train one with {HOW}.")
     bundle = Bundle(options.run)
     if not (options.run / layout.RUN).is_file() or not bundle.is_sealed:
         raise SuiteError(f"{options.run} is no sealed bundle, and a teacher is a model that the suite trained; train one with {HOW}.")

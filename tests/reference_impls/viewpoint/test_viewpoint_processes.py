@@ -110,8 +110,9 @@ def test_the_same_task_gives_the_same_records(make: Make, request_of_teacher: co
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"student": "large"}, "the student large has 7,850 parameters and its teacher large has 7,850; choose a smaller student"),
-        ({"student": "none"}, "there is no model 'none' in pytorch; `suite list workloads` names models"),
+        ({"student": "large"}, "the student large has 7,850 parameters and its teacher large has 7,850; choose --student small"),
+        ({"student": "none"}, "there is no model none in pytorch; choose --student small"),
+        ({"student": "odd"}, "the student odd does not take the pictures of its teacher large; choose --student small"),
     ],
 )
 def test_a_student_that_cannot_be_is_one_sentence(values: dict[str, object], said: str, make: Make, request_of_teacher: contract.Request) -> None:
@@ -119,6 +120,11 @@ def test_a_student_that_cannot_be_is_one_sentence(values: dict[str, object], sai
     with pytest.raises(contract.ContractError, match=said):
         teach(request_of_teacher, build, task)
     assert list(Path(task.output).iterdir()) == [] and not Path(task.frames_folder).exists()
+
+
+def test_the_smallest_model_has_no_student(make: Make, request_of_teacher: contract.Request) -> None:
+    with pytest.raises(contract.ContractError, match="pytorch has no smaller model for the teacher's pictures, choose another"):
+        teach(request_of_teacher._replace(model="odd"), build, make())
 
 
 def test_a_teacher_that_is_sure_of_nothing_has_no_student(make: Make, request_of_teacher: contract.Request) -> None:

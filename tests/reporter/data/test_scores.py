@@ -1,5 +1,6 @@
 """Scores of entries: what they are worth, and why some are unknown."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from reporter.data.entry_scores import MEASURED_J, EntryScores, Status
 from reporter.data.frames import Row
 from reporter.data.scores import PARTS, SCORE_J, SCORE_S, score_entry
+from suite.catalog.reference_losses import load_reference_losses
 
 ENTRY = {
     "workload": "lenet", "framework": "pytorch", "division": "closed", "own_data": True, "round": "v0.2", "batch_size": 128, "learning_rate": 0.04,
@@ -40,11 +42,16 @@ def run_figures(epoch_s: float, epoch_j: float | None, tier: str = "wall meter")
 
 
 def scored(
-    epochs_s: list[float], entry: Mapping[str, Any] = ENTRY, trained: int = 5, reached: bool = True, figures: Mapping[str, Any] | None = None
+    epochs_s: list[float],
+    entry: Mapping[str, Any] = ENTRY,
+    trained: int = 5,
+    reached: bool = True,
+    figures: Mapping[str, Any] | None = None,
+    epochs: tuple[Row, ...] = (),
 ) -> EntryScores:
     runs = [{"run_id": f"r{index}", "epochs": trained, "reached": reached} for index in range(len(epochs_s))]
     of_runs = figures or {f"r{index}": run_figures(epoch_s, 20.0) for index, epoch_s in enumerate(epochs_s)}
-    return score_entry({**entry, "runs": len(runs), "reached": len(runs) if reached else 0}, runs, of_runs)
+    return score_entry({**entry, "runs": len(runs), "reached": len(runs) if reached else 0}, runs, of_runs, {run["run_id"]: epochs for run in runs})
 
 
 def test_three_runs_with_a_reference_point_are_confirmed() -> None:
@@ -89,11 +96,35 @@ def test_between_reference_points_there_is_a_score() -> None:
     assert found.status is Status.CONFIRMED and found.expected is not None and found.expected.between == (16, 128)
 
 
-def test_a_few_epochs_of_the_open_division_are_projected() -> None:
-    found = scored([10.0], {**ENTRY, "division": "open"}, trained=4, reached=False)
+OPEN = {**ENTRY, "division": "open"}
+
+
+def epoch_rows(factor: float = 1.0, whole: int = 4) -> tuple[Row, ...]:
+    """Epochs with the mean losses of a reference run at batch size 128 times ``factor``; those after ``whole`` were cut short, at other losses."""
+    losses = load_reference_losses("lenet")[-1].runs[0].losses
+    full = [{"epoch": float(number), "steps": 469.0, "mean_loss": factor * losses[number - 1]} for number in range(1, whole + 1)]
+    return (*full, {"epoch": whole + 1.0, "steps": 3.0, "mean_loss": 9.9})
+
+
+def test_a_few_epochs_of_the_open_division_are_projected_where_they_learn_as_the_reference_does() -> None:
+    found = scored([10.0], OPEN, trained=4, reached=False, epochs=epoch_rows())
     assert found.status is Status.PROJECTED and found.time is not None and found.epochs is not None and not found.epochs.is_own
-    assert scored([10.0], {**ENTRY, "division": "open"}, trained=3, reached=False).status is Status.UNRANKED
-    assert scored([10.0] * 3, {**ENTRY, "division": "open"}).status is Status.UNRANKED
+    assert scored([10.0], OPEN, trained=3, reached=False, epochs=epoch_rows()).status is Status.UNRANKED
+    assert scored([10.0] * 3, OPEN, epochs=epoch_rows()).status is Status.UNRANKED
+
+
+@pytest.mark.parametrize(
+    ("changes", "epochs", "reason"),
+    [
+        ({}, epoch_rows(2.0), r"not projected: the mean loss of epoch 1 is 0\.4\d+, outside 0\.\d+ to 0\.\d+ of 9 reference runs"),
+        ({}, (), "not projected: no mean loss of an epoch can be held against the reference's"),
+        ({"batch_size": 64, "learning_rate": 0.02}, epoch_rows(), "not projected: no losses of reference runs are known at batch size 64, rate 0.02"),
+    ],
+    ids=["twice the losses", "no losses", "between two reference points"],
+)
+def test_epochs_that_cannot_be_held_against_the_reference_are_not_projected(changes: dict[str, Any], epochs: tuple[Row, ...], reason: str) -> None:
+    found = scored([10.0], {**OPEN, **changes}, trained=4, reached=False, epochs=epochs)
+    assert found.status is Status.UNRANKED and re.fullmatch(reason, str(found.reason))
 
 
 def test_epochs_that_are_significantly_more_are_scored_as_they_are() -> None:

@@ -64,6 +64,12 @@ MISTAKES: tuple[tuple[str, str, int], ...] = (
     ("suite sweep --vary batch_size=8,x --workload lenet", "is not a whole number", 2),
     ("suite sweep --vary framework=fake,pytorhc --workload lenet --data digits", "did you mean 'pytorch'", 2),
     ("suite sweep --file nowhere.toml --workload lenet", "nowhere.toml cannot be read", 2),
+    ("suite sweep --vary threads=1 --workload lenet --framework fake --data digits --output twice.txt", "is not a folder", 2),
+    ("suite sweep --vary cpu_quota=999 --workload lenet --framework fake --data digits", "it limits nothing", 2),
+    ("suite sweep --vary meters=ina3221 --workload lenet --framework fake --data digits", "'ina3221' cannot be read here", 2),
+    ("suite sweep --vary batch_size=9999 --workload lenet --framework fake --data digits", "name at most 1438", 2),
+    ("suite sweep --vary threads=1 --cool-to -300 --workload lenet", "above 0", 2),
+    ("suite sweep --vary threads=1 --boards words.txt --workload lenet", "stands after the host name", 2),
     ("suite power set MAXM", "There is no power mode 'MAXM'", 2),
     ("suite power set", "Name a mode or a setting", 2),
     ("suite power set --cores 100000", "this machine has", 2),
@@ -93,6 +99,19 @@ MISTAKES: tuple[tuple[str, str, int], ...] = (
     ("suite memory study --networks resnet19", "choose of resnet18", 2),
     ("suite run --division open --workload lenet --memory-budget 100MB --dry-run", "use --memory-budget", 2),
     ("suite run --division open --workload lenet --framework chainer --memory-budget 1GB --dry-run", "use --framework pytorch", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --isolation vm", "'namespace', 'podman'", 2),
+    ("suite run --division open --workload lenet --framework fake --data digits --isolation docker", "--isolation namespace needs no engine", 2),
+    ("suite sweep --workload lenet --framework fake --data digits --vary memory_mb=2GB", "without a unit", 2),
+    ("suite sweep --workload lenet --framework fake --data digits --vary memory_mb=1", "name 4 million bytes", 2),
+    ("suite sweep --workload lenet --framework fake --data digits --vary neighbours=0,-1", "name 0 to 64", 2),
+    ("suite env create pytorch=2.9.1", "as pytorch==2.9.1", 2),
+    ("suite viewpoint", "Missing argument 'run'", 2),
+    ("suite viewpoint nowhere", "nowhere does not exist", 2),
+    ("suite viewpoint empty", "train one with `suite run", 2),
+    ("suite viewpoint empty --views 0..60", "with commas", 2),
+    ("suite viewpoint empty --sure 90", "0.95 is one", 2),
+    ("suite viewpoint empty --storage lots", "write a number and a unit", 2),
+    ("suite viewpoint empty --seed 5000000000", "less than or equal to 4294967295", 2),
     ("suite concurrent --train lenet", "give --train and --infer", 2),
     ("suite concurrent --train lenet --infer lenet --framework fake --data digits --infer-data digits --rate 0", "--rate a number above 0", 2),
     (
@@ -160,11 +179,12 @@ def type_in(command: str) -> tuple[str, int]:
 
 @contextlib.contextmanager
 def a_strangers_folder() -> Iterator[Path]:
-    """An empty home with the digits data set, and a working folder with an empty folder and a hostfile that names a host twice."""
+    """An empty home with the digits data set, and a working folder with an empty folder and hostfiles that are wrong."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "work")
         (place / "empty").mkdir(parents=True)
         (place / "twice.txt").write_text("localhost\nlocalhost\n")
+        (place / "words.txt").write_text("bad host name\n")
         before = Path.cwd()
         with patch.dict(os.environ, {"SUITE_HOME": str(Path(folder, "home"))}):
             os.chdir(place)

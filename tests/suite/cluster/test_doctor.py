@@ -45,6 +45,7 @@ def test_a_host_that_does_not_answer_is_named_with_what_to_do() -> None:
         ({"source_sha256": "b" * 64}, "suite", "other sources"),
         ({"packages": {"numpy": "1.26.4", "torch": "2.13.0"}}, "packages", "numpy 1.26.4 for 2.1.0"),
         ({"packages": {"numpy": "2.1.0"}}, "packages", "torch missing"),
+        ({"python": "3.12.1", "packages": {}}, "python", "Python 3.12.1 in the environment, and pi1 Python 3.11.2"),
         ({"data": {"/data/mnist": None}}, "data", "no data in /data/mnist"),
         ({"data": {"/data/mnist": "e" * 64}}, "data", "other data"),
         ({"link": replace(WIRED, kind="wireless", speed_mbit_s=None)}, "link", "wireless"),
@@ -55,6 +56,12 @@ def test_a_node_that_differs_is_named(change: dict[str, object], point: str, wor
     assert (found.node, found.point) == ("pi2", point)
     assert words in found.sentence
     assert found.remedy
+
+
+def test_a_node_that_cannot_connect_to_the_first_is_named_and_its_link_is_not_measured() -> None:
+    found = problem(answers(FACTS, replace(FACTS, unreached="no answer within 5 s"), FACTS), links(MEASURE))
+    assert (found.node, found.point) == ("pi2", "connect")
+    assert "pi2 cannot connect to pi1 (no answer within 5 s)" in found.sentence and "firewall of pi1" in found.remedy
 
 
 def test_packages_that_an_old_python_cannot_list_are_no_problem() -> None:

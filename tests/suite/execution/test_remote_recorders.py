@@ -108,6 +108,7 @@ def test_a_machine_with_two_names_is_not_measured_twice(request_of: Callable[...
         ("exit 71", "no suite in"),
         ("exit 72", "no interpreter"),
         ("exit 3", "exit code 3"),
+        ("exit 255", "a signal ended it, or its SSH connection was lost"),
         ('shift; exec sh -c "PYTHONPATH=/nowhere; cd /; exec /usr/bin/env python3 -m no_such_module"', "no_such_module"),
     ],
 )
@@ -161,7 +162,7 @@ def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(nodes: Remo
     for recorder in nodes._recorders.values():
         recorder._process.kill()
     tick_until(nodes, {}, lambda: nodes.records(CACHE, REDACTOR, {})[1].problem)
-    assert "exit code -9" in str(nodes.records(CACHE, REDACTOR, {})[1].problem)
+    assert "its SSH session was ended by signal 9 (SIGKILL)" in str(nodes.records(CACHE, REDACTOR, {})[1].problem)
     assert len(Bundle(tmp_path).channels_of_node(1)) > 2
 
 
@@ -174,13 +175,13 @@ def test_a_recorder_that_is_lost_while_it_records_is_started_again(nodes: Remote
     tick_until(nodes, pids, lambda: recorder.lost)
     before = len(table.read_text().splitlines())
     (notice,) = nodes.take_notices()
-    assert "192.0.2.7 was lost (its recorder ended with exit code -9); it was started again" in notice
+    assert "192.0.2.7 was lost (its SSH session was ended by signal 9 (SIGKILL)); it was started again" in notice
     assert nodes.take_notices() == []
     tick_until(nodes, pids, lambda: len(table.read_text().splitlines()) > before + 3)
     tick_until(nodes, pids, lambda: nodes.is_running(1, os.getpid()))
     nodes.stop()
     record = nodes.records(CACHE, REDACTOR, {})[1]
-    assert "was lost during the run (its recorder ended with exit code -9) and started again" in str(record.problem)
+    assert "was lost during the run (its SSH session was ended by signal 9 (SIGKILL)) and started again" in str(record.problem)
     assert record.node == "node0" and record.meters
     assert table.read_text().count("t_ns") == 1
 

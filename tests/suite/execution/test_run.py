@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -241,6 +242,15 @@ def test_a_killed_implementation_leaves_every_finished_epoch(live: Live, suite: 
     assert "signal 9" in errors and "Traceback" not in errors
     live.assert_every_finished_epoch_reads_back()
     assert_check_says_so_in_one_finding(suite, live.path, "failed")
+
+
+def test_a_run_whose_directory_is_removed_ends_and_says_so(live: Live) -> None:
+    shutil.rmtree(live.path)
+    _, errors = live.process.communicate(timeout=60)
+    assert live.process.returncode == 2
+    assert f"The run directory {live.path} was removed or emptied while the run went on" in errors and "--output" in errors
+    assert "Traceback" not in errors
+    live.assert_nothing_runs()
 
 
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])

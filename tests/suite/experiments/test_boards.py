@@ -86,6 +86,8 @@ def test_a_board_that_cannot_make_the_runs_is_refused_before_the_first(suite: Ru
 def test_options_that_contradict_boards_are_refused(suite: Run, tmp_path: Path) -> None:
     where = boards(tmp_path / "boards", one=HERE)
     assert "leave --hostfile" in suite(*MATRIX, *where, "--hostfile", tmp_path / "boards/boards.txt").stderr
+    no_agent = suite(*MATRIX, *where[:2], "--launch-agent", "nosuchprogram", "--output", tmp_path / "out")
+    assert no_agent.returncode == 2 and "There is no program 'nosuchprogram' here" in no_agent.stderr
     assert "leave nodes out" in suite(*MATRIX, "--vary", "nodes=1,2", *where, "--output", tmp_path / "out").stderr
 
 

@@ -1,6 +1,7 @@
 """Matrices: planned from the command line or a file, refused whole before the first run, resumed after kill -9, with power modes put back."""
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +21,21 @@ from suite.execution.request import PageCache, RunOptions
 from suite.experiments import matrix_runs
 from suite.experiments.cooling import cool_down, hottest_c, refuse_without_sensor
 from suite.experiments.events import CostEstimated
-from suite.experiments.matrix import MatrixDefinition, Order, PlannedMatrix, Values, Vary, matrix_of_study, parse_vary, plan_matrix, with_varied
+from suite.experiments.matrix import (
+    MatrixDefinition,
+    Order,
+    PlannedMatrix,
+    Values,
+    Vary,
+    matrix_of_study,
+    parse_vary,
+    plan_matrix,
+    read_matrix_file,
+    with_varied,
+)
 from suite.experiments.matrix_cost import estimate
 from suite.experiments.matrix_runs import resolve_matrix, run_matrix, validate
 from suite.files.paths import repository_root
-from suite.files.toml_file import read_toml
 from suite.launch.isolation import Isolation
 from suite.machine.limits import read_limit
 from suite.machine.modes.wanted import WantedMode
@@ -120,16 +131,20 @@ def test_a_file_has_the_whole_matrix_and_its_typos_are_named(tmp_path: Path) -> 
     file = tmp_path / "matrix.toml"
     text = 'title = "T"\nworkload = "lenet"\nseeds = 2\norder = "shuffled"\n[vary]\nframework = ["fake"]\nbatch_size = [8, 16]\n[fixed]\nsteps = 12\n'
     file.write_text(text)
-    matrix = planned(read_toml(file, MatrixDefinition))
+    matrix = planned(read_matrix_file(file))
     assert (matrix.plan.title, len(matrix.runs), matrix.runs[0].options.steps) == ("T", 4, 12)
-    file.write_text(text.replace("batch_size", "batch_sizes"))
-    with pytest.raises(SuiteError, match=r"matrix\.toml: vary\.there is no key 'batch_sizes'; did you mean 'batch_size'"):
-        read_toml(file, MatrixDefinition)
+    for wrong, words in (
+        (text.replace("batch_size", "batch_sizes"), r"vary\.there is no key 'batch_sizes'; did you mean 'batch_size'"),
+        (text.replace("[8, 16]", "[]"), r"vary\.batch_size has no values; name some, or leave it out"),
+    ):
+        file.write_text(wrong)
+        with pytest.raises(SuiteError, match=rf"matrix\.toml: {words}"):
+            read_matrix_file(file)
 
 
 @pytest.mark.parametrize("file", sorted((repository_root() / "examples/matrices").glob("*.toml")), ids=lambda file: file.stem)
 def test_every_example_can_be_planned(file: Path) -> None:
-    matrix = plan_matrix(replace(read_toml(file, MatrixDefinition), device="generic"), replace(OPTIONS, steps=None, data=None))
+    matrix = plan_matrix(replace(read_matrix_file(file), device="generic"), replace(OPTIONS, steps=None, data=None))
     assert len({run.folder for run in matrix.runs}) == len(matrix.runs) >= 12
     assert file.name in file.read_text().split("title")[0], "the comment has the command"
 
@@ -145,6 +160,7 @@ def test_every_example_can_be_planned(file: Path) -> None:
         (MatrixDefinition(points=(Values(threads=1), Values(threads=1))), r"The point \(threads 1\) is listed twice"),
         (MatrixDefinition(vary=Vary(steps=(3, 40))), "ask for more --steps"),
         (MatrixDefinition(vary=Vary(nodes=(2,))), "the hostfile names 0 hosts"),
+        (MatrixDefinition(vary=Vary(threads=(1,)), cool_to_c=-300.0), "above 0 and up to 110"),
         (MatrixDefinition(vary=Vary(batch_size=tuple(range(1000)), threads=tuple(range(1000)))), "draw points with --random"),
     ],
 )
@@ -167,14 +183,18 @@ def test_a_study_is_a_matrix_of_one_setting_that_can_be_varied_further() -> None
 def test_everything_that_is_wrong_is_said_before_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     board = simulated_board(tmp_path / "board")
     definition = MatrixDefinition(seeds=1, vary=Vary(power_mode=("MAXM",), cores=("2", "99")), cool_to_c=40.0, needs_power=True)
-    matrix = planned(replace(definition, fixed=Values(framework="fake", threads=1)))
+    matrix = planned(replace(definition, fixed=Values(framework="fake", threads=1, meters="rpi5-pmic", cpu_quota=64.0)))
     requests = resolve_matrix(matrix, tmp_path / "out", to_show=True)
-    monkeypatch.setattr(matrix_runs.shutil, "disk_usage", lambda place: SimpleNamespace(total=0, used=0, free=0))
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(total=0, used=0, free=0))
     monkeypatch.setattr(matrix_runs, "baseload_meters", lambda meters: ())
     with pytest.raises(SuiteError) as refused:
         validate(matrix, requests, tmp_path / "out", board)
     said = str(refused.value)
-    for words in ("did you mean 'MAXN'", "has 0 MiB free", "needs a temperature sensor", "No power meter is available"):
+    sentences = (
+        "did you mean 'MAXN'", "has 0 MiB free", "needs a temperature sensor", "No power meter is available", "'rpi5-pmic' cannot be read here",
+        "this machine has 8 cores on line",
+    )  # fmt: skip
+    for words in sentences:
         assert words in said, said
     assert not (tmp_path / "out").exists()
 
@@ -281,6 +301,10 @@ def test_a_matrix_from_one_command_to_a_notebook(suite: Run, digits: Path, tmp_p
     assert mark is not None and mark.settings == (("batch_size", "8"), ("threads", "1"))
     again = suite(*MATRIX, *SHORT, "--output", out)
     assert again.stderr.count("finished before, kept") == 8 and "0 runs to make" in again.stderr
+    other = suite("sweep", "--vary", "workers=0,1", *MATRIX[5:], *SHORT, "--output", out)
+    assert other.returncode == 2 and "holds another sweep, over batch_size, threads; choose another --output" in other.stderr
+    fewer = suite("sweep", "--vary", "batch_size=8", "--vary", "threads=1", *MATRIX[5:], *SHORT, "--output", out)
+    assert fewer.returncode == 0 and "6 runs in" in fewer.stderr and "are of no point of this matrix" in fewer.stderr
 
 
 @pytest.mark.slow

@@ -4,12 +4,11 @@ from pathlib import Path
 
 from suite.catalog.workloads import load_workload
 from suite.cli.quick import sentence
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.log_edits import set_everywhere
 from suite.execution.request import RunRequest
 from suite.experiments.quick import look, shortened
 from tests.builders import Scenario, make_request
 from tests.conftest import Run
+from tests.reference_losses import learn_as_the_reference
 
 EPOCHS = 4
 
@@ -28,10 +27,7 @@ def test_the_run_ends_after_its_epochs_and_keeps_the_schedule(tmp_path: Path) ->
 
 
 def test_a_run_is_projected_and_said_in_words(good_bundle: Path, tmp_path: Path) -> None:
-    edited = EditableBundle(good_bundle)
-    set_everywhere("optimizer.base_learning_rate", 0.04)(edited)  # that of the reference point at the builder's batch size
-    edited.save(recomputed=True)
-    found = look(request(tmp_path), EPOCHS, lambda short: good_bundle)
+    found = look(request(tmp_path), EPOCHS, lambda short: learn_as_the_reference(good_bundle))
     assert found.projection is not None and found.reason is None
     said = sentence(found)
     assert "projected: " in said and "of 18 reference runs" in said and str(good_bundle) in said

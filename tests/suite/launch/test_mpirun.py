@@ -16,6 +16,7 @@ from suite.launch.mpirun import (
     failed_process,
     last_output_line,
     mpirun_command,
+    rank_output,
     refused_host,
 )
 from suite.launch.placement import Placement, is_this_machine, place, read_hosts
@@ -28,7 +29,7 @@ VARIABLES = {"OMP_NUM_THREADS": "1", "UCX_TLS": "tcp,self", "HOME": "/root", "SU
 @pytest.fixture
 def hostfile(tmp_path: Path) -> Path:
     path = tmp_path / "hosts.txt"
-    path.write_text("# the shelf\npi1 slots=4\n\npi2:4  # the slow one\n")
+    path.write_text("\ufeff# the shelf\r\npi1 slots=4\r\n\npi2:4  # the slow one")  # by an editor of another system
     return path
 
 
@@ -38,7 +39,16 @@ def test_hosts_are_the_first_words_of_lines(hostfile: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("", "names no host"), ("pi1\n-o ProxyCommand=x\n", ":2:"), ("pi1;reboot\n", ":1:"), ("pi1\npi2\npi1:2\n", ":3: pi1 is named twice")],
+    [
+        ("", "names no host"),
+        ("pi1\n-o ProxyCommand=x\n", ":2:"),
+        ("pi1;reboot\n", ":1:"),
+        ("pi1\nbad host name\n", ":2: 'host' stands after the host name"),
+        ("pi1\npi2\npi1:2\n", ":3: pi1 is named twice"),
+        ("pi1\nfe80::1\n", ":2: fe80::1 is an address of IPv6"),
+        ("pi1\njane@pi2\n", ":2: 'jane@pi2' names a user; write pi2, and `User jane`"),
+        ("pi1,pi2\n", ":1: 'pi1,pi2' is not a host name"),
+    ],
 )
 def test_a_file_without_hosts_or_with_what_is_none_is_refused(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "hosts.txt").write_text(text)
@@ -53,6 +63,13 @@ def test_fewer_nodes_than_the_file_has_are_its_first_ones_and_more_are_refused(h
         place(3, hostfile, 1, None)
     with pytest.raises(SuiteError, match="--hostfile"):
         place(2, None, 1, None)
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "localhost.localdomain"])
+def test_a_name_that_every_machine_has_for_itself_is_no_host_among_several(hostfile: Path, name: str) -> None:
+    hostfile.write_text(f"{name}\npi2\n")
+    with pytest.raises(SuiteError, match=f"names {name}, which is another machine on every host"):
+        place(None, hostfile, 1, None)
 
 
 def test_this_machines_addresses_are_recognised() -> None:
@@ -119,6 +136,19 @@ def test_a_ranks_output_precedes_its_launchers(launcher: str) -> None:
 def test_the_first_error_reported_by_a_rank_is_the_cause(launcher: str) -> None:
     said = f"error: rank 1 on pi2: the data set is not there\nerror: rank 0 on pi1: MPI_ERR_OTHER\nBus error\n{launcher}"
     assert last_output_line(said.splitlines()) == "error: rank 1 on pi2: the data set is not there"
+
+
+def test_the_stack_that_open_mpi_prints_of_a_rank_is_not_its_output() -> None:
+    """As it stood in the output of a rank that was ended by SIGABRT."""
+    stack = [
+        "[node2:14527] *** Process received signal ***",
+        "[node2:14527] Signal: Aborted (6)",
+        "[node2:14527] Signal code: User function (kill, sigsend, abort, etc.) (0)",
+        "[node2:14527] [ 0] /lib/x86_64-linux-gnu/libc.so.6(+0x3c050)[0x7f19d105a050]",
+        "[node2:14527] [29] /usr/lib/libpython3.11.so.1.0(PyEval_EvalCode+0x224)[0x7f19d14508e4]",
+        "[node2:14527] *** End of error message ***",
+    ]
+    assert rank_output(["  what():  std::bad_alloc", *stack]) == ["  what():  std::bad_alloc"]
 
 
 def test_launchers_report_the_process_that_failed_first() -> None:

@@ -9,7 +9,7 @@ from suite.catalog.power import load_power_rules, power_sources
 from suite.compliance.rules.meter_choice import findings_of_choice
 from suite.errors import SuiteError
 from suite.execution.recorder import Recorder
-from suite.meters.choice import chosen_meters, left_out_meters
+from suite.meters.choice import chosen_meters, left_out_meters, refuse_absent_meters
 from suite.meters.meter import MeteredProcess, moments_of
 from suite.meters.registry import meter_classes, open_meters
 
@@ -32,6 +32,13 @@ def test_an_unknown_name_is_answered_with_the_list(choice: str) -> None:
 def test_a_mixed_list_is_refused() -> None:
     with pytest.raises(SuiteError, match="mixes meters to read and to leave out"):
         left_out_meters("cpu,-jtop")
+
+
+def test_a_named_meter_that_the_machine_lacks_is_refused_and_one_to_leave_out_is_not(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="The meter 'ina3221' cannot be read here: there is no INA3221"):
+        refuse_absent_meters("ina3221", tmp_path)
+    refuse_absent_meters("-ina3221", tmp_path)
+    refuse_absent_meters("wall-clock")
 
 
 def test_the_record_of_a_meter_that_was_left_out_says_so(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import bootstrap
 
-from suite.metrics.convergence import LEVEL, Comparison, compare, detectable, power
+from suite.metrics.convergence import INTERVAL_LEVEL, LEVEL, Comparison, compare, detectable, expected_interval, power
 
 epochs = st.lists(st.integers(1, 20), min_size=3, max_size=8)
 REFERENCE = [4, 4, 5, 5, 6, 6, 6, 7, 7]
@@ -77,3 +78,19 @@ def test_a_missed_target_makes_no_entry_faster() -> None:
 
 def test_entries_that_all_missed_are_alike() -> None:
     assert compare((math.inf, math.inf), (math.inf, math.inf)) == Comparison(1.0, 1.0, 1.0, pytest.approx(1 / 6))
+
+
+def test_where_all_reached_the_target_the_interval_is_the_bootstrap_of_the_mean() -> None:
+    """SciPy's, with other random numbers."""
+    theirs = bootstrap((REFERENCE,), np.mean, confidence_level=1 - INTERVAL_LEVEL, method="percentile", random_state=2).confidence_interval
+    assert expected_interval(REFERENCE, [True] * len(REFERENCE)) == pytest.approx((theirs.low, theirs.high), abs=0.06)
+
+
+def test_runs_that_missed_the_target_widen_the_interval_upwards() -> None:
+    low, high = expected_interval(REFERENCE, [True] * 6 + [False] * 3)
+    assert low > expected_interval(REFERENCE, [True] * 9)[0]
+    assert 54 / 6 < high < math.inf
+
+
+def test_the_upper_end_is_infinite_where_few_runs_reached_the_target() -> None:
+    assert expected_interval([10] * 4, [True, False, False, False]) == (10 * 4 / 3, math.inf)

@@ -23,9 +23,10 @@ from suite.metrics.figure import Sensor
 from suite.metrics.node_readings import node_readings
 from suite.metrics.power import write_power_rules
 from suite.metrics.summary import Summary, derive
-from tests.builders import AHEAD_NS, WIRE_BYTES_PER_S, Scenario, make_bundle
+from tests.builders import AHEAD_NS, Scenario, make_bundle, wire_bytes_per_s
 
 POWER_W, IDLE_W = 5.0, 2.0
+SCENARIO = Scenario(ranks=2, nodes=2, power_w=POWER_W, idle_w=IDLE_W, step_s=0.01)
 OTHER, OTHER_IDLE = "readings.node1.parquet", "baseload.node1.parquet"
 
 SHELLY = Sensor(("shelly",), ("shelly",), Coverage.WALL, Tier.WALL_METER)
@@ -34,7 +35,7 @@ SHELLY = Sensor(("shelly",), ("shelly",), Coverage.WALL, Tier.WALL_METER)
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two nodes, each with a plug that reads 5 W, 2 W before the run."""
-    path = make_bundle(tmp_path_factory.mktemp("nodes") / "run", Scenario(ranks=2, nodes=2, power_w=POWER_W, idle_w=IDLE_W, step_s=0.01))
+    path = make_bundle(tmp_path_factory.mktemp("nodes") / "run", SCENARIO)
     for table, power_w in ((READINGS, POWER_W), (OTHER, POWER_W), (BASELOAD, IDLE_W), (OTHER_IDLE, IDLE_W)):
         readings = frames.read_readings(path / table)
         readings.loc[readings["source"] == "shelly", "value"] = power_w
@@ -149,9 +150,29 @@ def test_bytes_on_the_wire_are_those_of_all_nodes_per_step(path: Path) -> None:
     summary = derive(Bundle(path))
     steps = sum(epoch.steps for epoch in summary.epochs)
     figure = summary.figures["wire_bytes_per_step"]
-    assert figure.value == pytest.approx(2 * WIRE_BYTES_PER_S * seconds(path) / steps, rel=1e-6)
+    assert figure.value == pytest.approx(2 * wire_bytes_per_s(SCENARIO) * seconds(path) / steps, rel=1e-6)
     assert figure.method == "sent by eth0 of node0, eth0 of node1"
     assert summary.nodes[1]["figures"]["received_bytes_per_step"]["reason"] == "eth0.received was not read"
+
+
+@pytest.mark.parametrize("later_s", [0.1, 0.2, 0.4])
+def test_the_interval_of_bytes_on_the_wire_holds_those_that_were_sent(path: Path, later_s: float) -> None:
+    """Nothing is sent before run_start, which is between two readings half a second apart: interpolated, bytes are missing."""
+    start_ns, stop_ns = (moment_ns + AHEAD_NS for moment_ns in run_window(Bundle(path).log()) or ())
+
+    def from_run_start(readings: pandas.DataFrame) -> pandas.DataFrame:
+        of_network = readings["source"] == "network"
+        times_ns = readings["t_ns"].where(~of_network, readings["t_ns"] + round(later_s * 1e9))
+        sent = (times_ns.clip(start_ns, stop_ns) - start_ns) * 1e-9 * wire_bytes_per_s(SCENARIO)
+        return readings.assign(t_ns=times_ns, value=readings["value"].where(~of_network, sent)).sort_values("t_ns")
+
+    summary = edit(path, from_run_start)
+    figure, steps = summary.nodes[1]["figures"]["sent_bytes_per_step"], sum(epoch.steps for epoch in summary.epochs)
+    sent = wire_bytes_per_s(SCENARIO) * seconds(path) / steps
+    assert figure["value"] < sent * 0.999
+    assert figure["low"] < sent <= figure["high"] * (1 + 1e-12)
+    whole = summary.figures["wire_bytes_per_step"]
+    assert whole.low is not None and whole.high is not None and whole.low < 2 * sent <= whole.high * (1 + 1e-12)
 
 
 def test_a_run_of_a_few_readings_has_no_bytes_per_step(tmp_path: Path) -> None:
@@ -248,3 +269,12 @@ def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured
     said = capsys.readouterr().out
     assert "slowest rank       0 on node0: busy 1.000 times as long as the mean of 2" in said
     assert "NOT MEASURED: node1: the node has no readings" in said
+
+
+def test_the_command_shows_the_wires_limit_beside_the_exchange(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    summary = derive(Bundle(path)).to_dict()
+    for name, value in (("exchange_span_s", 0.025), ("wire_limit_s", 0.02), ("wire_limit_share", 0.8)):
+        summary["figures"][name]["value"] = value
+    write_json(path / SUMMARY, summary)
+    show_result(RunResult(path, "finished", None), False)
+    assert "exchange           0.025 s an update; the nodes' links allow 0.02 s, 80% of it" in capsys.readouterr().out

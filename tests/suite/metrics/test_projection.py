@@ -16,6 +16,7 @@ from suite.errors import SuiteError
 from suite.metrics.costs import TrainingCost
 from suite.metrics.expected_epochs import ExpectedEpochs
 from suite.metrics.projection import EpochTimes, project, projection
+from tests.reference_losses import learn_as_the_reference
 
 SCORING = load_scoring()
 REFERENCE = ExpectedEpochs(20.0, (18.0, 20.0, 22.0), (16,), math.log(1.1))
@@ -53,12 +54,15 @@ def test_a_board_that_throttles_is_not_steady() -> None:
 
 
 def test_a_finished_run_is_projected_to_the_epochs_of_its_rounds_reference_point(good_bundle: Path) -> None:
-    edited = EditableBundle(good_bundle)
-    set_everywhere("optimizer.base_learning_rate", 0.04)(edited)
-    edited.save(recomputed=True)
-    found = project(Bundle(good_bundle), SCORING)
+    found = project(Bundle(learn_as_the_reference(good_bundle)), SCORING)
     assert found.workload == "lenet" and found.runs == 18
     assert found.time_s.low is not None and found.time_s.low < found.time_s.value
+
+
+def test_a_run_that_learns_otherwise_than_the_reference_is_not_projected(good_bundle: Path) -> None:
+    """Losses of the first epoch are within 30 % of one another in the reference's runs at this batch size."""
+    with pytest.raises(SuiteError, match=r"may need other epochs than the reference: the mean loss of epoch 1 is \S+, outside \S+ to \S+ of 9"):
+        project(Bundle(learn_as_the_reference(good_bundle, factor=1.5)), SCORING)
 
 
 def test_a_setting_without_a_reference_point_is_named_with_those_that_there_are(good_bundle: Path) -> None:

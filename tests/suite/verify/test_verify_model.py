@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from suite.catalog.frameworks import load_framework
-from suite.catalog.workloads import load_workload, load_workloads
+from suite.catalog.workloads import Workload, load_workload, load_workloads
 from suite.experiments.conformance.examples import Language, example
 from suite.files.paths import home, repository_root
 from suite.verify.compare import Arrays
 from suite.verify.probing import ProbedImplementation
-from suite.verify.verdict import judge, probe_both, verify
+from suite.verify.verdict import EquivalenceVerdict, judge, probe_both, verify
 from tests.conftest import FRAMEWORKS, Run, environment_of
 
 pytestmark = pytest.mark.agreement
@@ -31,8 +31,35 @@ MISTAKES = {
 }
 """Each mistake and the quantity that must miss its tolerance."""
 
+QUANTITIES = {
+    *(("float64", name) for name in ("parameter count", "logits", "loss", "gradient", "losses", "statistic", "parameter")),
+    *(("float32", name) for name in ("logits", "loss", "statistic")),
+}
+"""Of a model, by precision."""
 
-@pytest.mark.parametrize("workload", [workload.name for workload in load_workloads()])
+
+def verify_model(workload: Workload) -> EquivalenceVerdict:
+    """The verdict on the models of every framework; no step of the program that is timed is trained."""
+    probes = {name: ProbedImplementation(name, environment_of(name).interpreter, f"{load_framework(name).module}.probe") for name in FRAMEWORKS}
+    return verify(workload, probes["pytorch"], list(probes.values()), lambda words: None)
+
+
+TIMED_HERE = ("lenet", "vgg11")
+"""Workloads whose timed steps are trained here, in seconds; `make verify-full` trains those of the others, in minutes."""
+
+
+@pytest.mark.parametrize(
+    "workload", [workload for workload in load_workloads() if workload.name not in TIMED_HERE], ids=lambda workload: workload.name
+)
+def test_every_framework_computes_the_same_model(workload: Workload) -> None:
+    verdict = verify_model(workload)
+    others = [subject for subject in verdict.subjects if subject.name != verdict.reference]
+    assert {subject.name for subject in verdict.subjects} == set(FRAMEWORKS)
+    assert [(each.name, one) for each in verdict.subjects for _, one in each.differences if not one.passed] == []
+    assert all({(precision, one.quantity) for precision, one in each.differences} >= QUANTITIES for each in others)
+
+
+@pytest.mark.parametrize("workload", TIMED_HERE)
 def test_every_framework_computes_the_same(workload: str, suite: Run, tmp_path: Path) -> None:
     for framework in FRAMEWORKS:
         environment_of(framework)
@@ -43,13 +70,13 @@ def test_every_framework_computes_the_same(workload: str, suite: Run, tmp_path: 
     assert verdict == {"format": "verify-model/1", **json.loads((tmp_path / "probe.json").read_text())}
     others = [subject for subject in verdict["subjects"] if subject["name"] != verdict["reference"]]
     quantities = {(one["precision"], one["quantity"]) for subject in others for one in subject["differences"]}
-    assert {name for _, name in quantities} >= {"parameter count", "logits", "loss", "gradient", "losses", "statistic", "parameter"}
-    assert quantities >= {("float32", "logits"), ("float32", "loss"), ("float32", "statistic")}
+    assert quantities >= QUANTITIES
     steps = load_workload(workload).verification.timed
-    timed = set() if steps is None else set(steps.tolerances.by_quantity())
+    assert steps is not None
     for subject in verdict["subjects"]:
-        assert {one["quantity"] for one in subject["differences"]} >= timed, "the reference's own steps are compared with the referee's, too"
-    assert (verdict["accelerator"], verdict["timed_batch_size"]) == ("cpu", None if steps is None else steps.batch_size)
+        timed = {one["quantity"] for one in subject["differences"]}
+        assert timed >= set(steps.tolerances.by_quantity()), "the reference's own steps are compared with the referee's, too"
+    assert (verdict["accelerator"], verdict["timed_batch_size"]) == ("cpu", steps.batch_size)
 
 
 def test_a_step_that_is_wrong_in_float32_only_is_noticed_in_every_framework(tmp_path: Path) -> None:
@@ -79,9 +106,7 @@ def test_resnet50_for_large_images_is_the_same_too() -> None:
     """The network that folders of pictures are trained on, which no workload has by default: another stem, and max-pooling at stride 2."""
     workload = load_workload("resnet50")
     settings = replace(workload.verification, image_shape=(3, 64, 64))
-    large = replace(workload, model="resnet50_imagenet", parameters=23_528_522, verification=settings)
-    probed = {name: ProbedImplementation(name, environment_of(name).interpreter, f"{load_framework(name).module}.probe") for name in FRAMEWORKS}
-    verdict = verify(large, probed["pytorch"], list(probed.values()), lambda words: None)
+    verdict = verify_model(replace(workload, model="resnet50_imagenet", parameters=23_528_522, verification=settings))
     assert [(each.name, one) for each in verdict.subjects for _, one in each.differences if not one.passed] == []
 
 

@@ -49,11 +49,25 @@ def test_a_folder_that_exists_is_not_written_into(options: Options) -> None:
 
 
 def test_tracks_that_leave_no_picture_to_test_are_refused() -> None:
-    with pytest.raises(SuiteError, match="has 359 pictures, and some must be in no track; use at most --tracks 179"):
+    with pytest.raises(SuiteError, match="s 359 pictures some must be in no track; --tracks 179 leaves 180 to test"):
         refuse_few_pictures(359, 359)
+    with pytest.raises(SuiteError, match="--tracks 9000 leaves 1000 to test"):
+        refuse_few_pictures(10_000, 10_000)
+
+
+def test_records_that_cannot_be_written_are_one_sentence(options: Options, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SuiteError, match=r"file/out cannot be created: Not a directory; choose another --output\."):
+        learning.write_task(replace(options, output=tmp_path / "file" / "out"), None)  # type: ignore[arg-type]
+
+
+def test_a_teacher_that_is_not_there_is_said(options: Options) -> None:
+    with pytest.raises(SuiteError, match=r"teacher does not exist; name a teacher's bundle, or train one with `suite run"):
+        open_teacher(options)
 
 
 def test_a_folder_without_a_bundle_is_no_teacher(options: Options) -> None:
+    options.run.mkdir()
     with pytest.raises(SuiteError, match="is no sealed bundle, and a teacher is a model that the suite trained; train one with `suite run"):
         open_teacher(options)
 

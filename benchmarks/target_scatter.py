@@ -1,0 +1,100 @@
+"""How widely the epochs to a target scatter over seeds, by target and by how often a run evaluates.
+
+    python -m benchmarks.target_scatter train DATA CURVES.json SEED… [--workload lenet --parts 4]
+    python -m benchmarks.target_scatter table CURVES.json… [--targets 0.98,0.99 --every 4,2,1]
+
+``train`` trains every seed to the workload's target in PyTorch, with the workload's settings, and keeps the accuracy after each of
+``parts`` parts of every epoch. ``table`` prints when the seeds first reached the target, and lower ones, by the number of parts between
+evaluations. No time is measured.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from benchmarks.runner.child import output_of
+from reference_impls import contract
+from suite import api
+from suite.api import Division, RunOptions
+from suite.catalog.frameworks import REFERENCE, load_framework
+from suite.files.json_file import read_json, write_json
+from suite.launch.child_environment import child_environment
+from suite.launch.environments import find
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Accuracies of every seed after each of ``parts`` parts of its epochs."""
+
+    workload: str
+    parts: int
+    by_seed: Mapping[str, Sequence[float]]
+
+
+def train(data: str, output: Path, seeds: Sequence[int], workload: str, parts: int) -> None:
+    """One training after another; each is kept when it has ended, and seeds that are kept are not trained again."""
+    curves = Curves(**read_json(output)) if output.exists() else Curves(workload, parts, {})
+    for seed in (seed for seed in seeds if str(seed) not in curves.by_seed):
+        options = RunOptions(Division.OPEN, "auto", workload, REFERENCE, data=data, seed=seed)
+        request = api.resolve(options, to_show=True).training
+        with tempfile.TemporaryDirectory(prefix="curves-") as folder:
+            path = Path(folder) / contract.REQUEST_NAME
+            path.write_text(json.dumps(contract.request_to_dict(request._replace(output_directory=folder))))
+            command = [find(load_framework(REFERENCE)).interpreter, "-m", "benchmarks.workers.accuracy_curve", "--request", path, "--parts", parts]
+            correct = json.loads(output_of(command, child_environment(request.threads)).splitlines()[-1])
+        accuracies = [count / request.data.eval_samples for count in correct]
+        curves = replace(curves, by_seed={**curves.by_seed, str(seed): accuracies})
+        write_json(output, asdict(curves))
+        print(f"seed {seed}: {accuracies[parts - 1 :: parts]}", flush=True)
+
+
+def crossed(curves: Curves, target: float, every: int) -> list[float | None]:
+    """The epochs after which each seed first reached the target, evaluated after every ``every`` parts; None where it did not."""
+    found: list[float | None] = []
+    for accuracies in curves.by_seed.values():
+        seen = enumerate(accuracies[every - 1 :: every], 1)
+        found.append(next((number * every / curves.parts for number, accuracy in seen if accuracy >= target), None))
+    return found
+
+
+def table(several: Sequence[Curves], targets: Sequence[float], every: Sequence[int]) -> None:
+    """A row for each target and distance of evaluations."""
+    print("| target | evaluations an epoch | seeds that reached it | epochs: mean | least | most | coefficient of variation |")
+    print("|---|---|---|---|---|---|---|")
+    for target in targets:
+        for parts in every:
+            found = [one for curves in several for one in crossed(curves, target, parts)]
+            epochs = [one for one in found if one is not None]
+            spread = f"{statistics.stdev(epochs) / statistics.fmean(epochs):.0%}" if len(epochs) == len(found) else "—"
+            ends = f"{statistics.fmean(epochs):.2f} | {min(epochs):g} | {max(epochs):g}" if epochs else "— | — | —"
+            print(f"| {target:.2%} | {several[0].parts / parts:g} | {len(epochs)} of {len(found)} | {ends} | {spread} |")
+
+
+def main() -> None:
+    """Train, or print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, dest="command")
+    training, printing = commands.add_parser("train"), commands.add_parser("table")
+    training.add_argument("data")
+    training.add_argument("output", type=Path)
+    training.add_argument("seeds", type=int, nargs="+")
+    training.add_argument("--workload", default="lenet")
+    training.add_argument("--parts", type=int, default=4)
+    printing.add_argument("curves", type=Path, nargs="+")
+    printing.add_argument("--targets", default="0.98,0.985,0.99")
+    printing.add_argument("--every", default="4,2,1")
+    one = parser.parse_args()
+    if one.command == "train":
+        train(one.data, one.output, one.seeds, one.workload, one.parts)
+    else:
+        table(
+            [Curves(**read_json(path)) for path in one.curves], [float(word) for word in one.targets.split(",")], list(map(int, one.every.split(",")))
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""`make host-situations`: runs on namespace hosts in other situations than a fault at a moment; writes the second table of docs/host-faults.md.
+
+``python -m tests.host_situations [NAME …]``: only situations whose names begin with a NAME; the others' rows stay. The fake framework trains, so that
+a row takes seconds.
+"""
+
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from suite.catalog.frameworks import load_framework
+from suite.compliance.checker import check_bundle
+from suite.datasets.locate import find as find_data
+from suite.errors import SuiteError
+from suite.launch.environments import adopt, find
+from tests.host_faults.__main__ import DOCUMENT, END, GONE_S, PLACES, await_epoch, cells, counted, kept, left_after
+from tests.host_faults.faults import Scene
+from tests.host_situations.situations import SITUATIONS, Situation
+from tests.hosts.training import Trainer
+from tests.namespaces import OVER_THE_WIRE, joined_hosts
+
+BEGIN = "<!-- measured: host situations -->\n"
+LIMIT_S = 150.0
+EXPECTED = frozenset(("nodes-machines", "foreign-load"))
+"""Warnings that every run on hosts of one busy machine has."""
+SPOKEN = ("error: ", "warning: ")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the command said and left, and what the checker says of it (None: there is no run to judge)."""
+
+    situation: Situation
+    seconds: float
+    exit_code: int
+    sentence: str
+    verdict: str | None
+    complies: bool
+    epochs: int
+    left: int
+    has_traceback: bool
+
+    @property
+    def is_bad(self) -> bool:
+        """A wrong result was taken or an honest one refused, something stayed, or Python's own words were shown."""
+        is_taken = self.exit_code == 0 and self.complies
+        return is_taken is self.situation.is_wrong or bool(self.left) or self.has_traceback
+
+
+def main(names: Sequence[str]) -> int:
+    """Exit code 0 if no situation ended badly."""
+    chosen = [situation for situation in SITUATIONS if situation.name.startswith(tuple(names) or ("",))]
+    bad = 0
+    for situation in chosen:
+        outcome = tried(situation)
+        bad += outcome.is_bad
+        print(row(outcome), flush=True)
+        write_document(outcome)
+    print(f"{len(chosen)} situations, {bad} that ended badly")
+    return 1 if bad else 0
+
+
+def tried(situation: Situation) -> Outcome:
+    """Make the hosts and the situation, and run."""
+    interpreter = find(load_framework("pytorch")).interpreter  # it has mpi4py
+    with tempfile.TemporaryDirectory(dir=Path("/var/tmp")) as name, joined_hosts(situation.hosts, Path(name)) as cluster:  # one fills /tmp
+        folder = Path(name)
+        adopt(load_framework("fake"), interpreter, folder / "home")
+        data = Path(shutil.copytree(find_data("digits").directory, folder / "digits"))
+        trainer = Trainer(cluster, data, cluster.hostfile(folder / "hosts.txt"), {**OVER_THE_WIRE, "SUITE_HOME": str(folder / "home")})
+        scene = Scene(trainer, interpreter, folder)
+        situation.before(scene)
+        words = [str(word).replace("FOLDER", name) for word in ("--baseload", 0, *situation.options)]
+        began_s = time.monotonic()
+        process = trainer.start("fake", folder / "run", *words)
+        try:
+            return ended(situation, replace(scene, harness=process), process, began_s)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def ended(situation: Situation, scene: Scene, process: "subprocess.Popen[str]", began_s: float) -> Outcome:
+    """Do what is done during the run, wait for its end, and look at what remains."""
+    path, output = Path(f"/proc/{scene.cluster.hosts[0].pid}/root{scene.folder}/run"), ""  # as node1 sees it
+    if situation.during is not None:
+        await_epoch(path, process, 1)
+        began_s = time.monotonic()
+        situation.during(scene)
+    try:
+        output = "".join(process.communicate(timeout=LIMIT_S))
+    except subprocess.TimeoutExpired:
+        output = f"error: still running after {LIMIT_S:.0f} s\n"
+    seconds, left = time.monotonic() - began_s, left_after(scene.cluster, GONE_S)
+    verdict, complies = judged(path)
+    sentence = " ".join(line.removeprefix("error: ") for line in output.splitlines() if line.startswith(SPOKEN))
+    has_traceback = "Traceback" in output or "Unexpected error" in output
+    return Outcome(situation, seconds, process.returncode, sentence, verdict, complies, kept(path), left, has_traceback)
+
+
+def judged(path: Path) -> tuple[str | None, bool]:
+    """What `suite check` says of a run directory."""
+    if not (path / "run.json").exists():
+        return None, False
+    try:
+        found = check_bundle(path)
+    except SuiteError as error:
+        return str(error), False
+    rules = sorted({finding.rule for finding in found.findings} - EXPECTED)
+    return ("complies" if found.complies else "refused") + (f" ({', '.join(rules)})" if rules else ""), found.complies
+
+
+def row(outcome: Outcome) -> str:
+    """One line of the table."""
+    sentence = re.sub("|".join((r"/var/tmp/\w+", *PLACES)), "…", outcome.sentence.replace("|", "/"))
+    remained = counted(outcome.epochs, "epoch", "epochs") + (f", {counted(outcome.left, 'process', 'processes')}" if outcome.left else "")
+    bad = " **bad**" if outcome.is_bad else ""
+    name, code = outcome.situation.name, outcome.exit_code
+    said = sentence or ("(nothing)" if code else "(trains)")
+    return f"| {name} | {outcome.seconds:.1f} | {code}{bad} | {said} | {outcome.verdict or '-'} | {remained} |"
+
+
+def write_document(outcome: Outcome) -> None:
+    """Put the row into the document's table."""
+    before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
+    old, _, after = rest.partition(END)
+    rows = {cells(line)[0]: line for line in old.splitlines()[4:]}
+    rows[outcome.situation.name] = row(outcome)
+    ordered = [rows[situation.name] for situation in SITUATIONS if situation.name in rows]
+    date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    lines = [
+        f"{len(ordered)} situations, each tried once; the last one on {date} on a virtual machine of {os.cpu_count()} cores ({platform.machine()}) "
+        f"at a load of {os.getloadavg()[0]:.0f}.",
+        "",
+        "| situation | s | exit code | what it says | `suite check` | remained |",
+        "|---|---|---|---|---|---|",
+        *ordered,
+    ]
+    DOCUMENT.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

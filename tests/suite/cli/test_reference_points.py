@@ -1,0 +1,14 @@
+"""`suite reference-points show`: what a reference point says, and how sure it is."""
+
+import json
+
+from tests.conftest import Run
+
+
+def test_expected_epochs_have_an_interval(suite: Run) -> None:
+    answer = suite("reference-points", "show", "lenet")
+    assert answer.returncode == 0, answer.stderr
+    assert "  expected: 4.92 epochs, 95% interval 4.15 to 5.77 (bootstrap over 13 runs)\n" in answer.stdout
+    first = json.loads(suite("reference-points", "show", "lenet", "--json").stdout)["rows"][0]
+    low, high = first["expected_interval"]
+    assert low < first["expected_epochs"] < high
