@@ -22,7 +22,7 @@ from benchmarks.runner.command_line import run_alone
 from benchmarks.runner.needs import framework_environment, mpirun
 from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
-from suite.execution.request import BUCKET_BYTES
+from suite.execution.request import bucket_bytes
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import find
@@ -65,7 +65,7 @@ class Settings:
     steps: Annotated[int | None, "steps of a turn (default: the model's)"] = None
     turns: Annotated[int, "turns of each way"] = 12
     megabits: Annotated[float | None, "Mbit/s of every host's link, by tc tbf (default: unshaped)"] = None
-    bucket_bytes: Annotated[int, "bytes of a bucket of our exchange"] = BUCKET_BYTES
+    bucket_bytes: Annotated[int | None, "bytes of a bucket of our exchange (default: as in a run)"] = None
 
 
 def measure(settings: Settings) -> Iterator[Ratio | Skipped]:
@@ -101,7 +101,7 @@ def rank_options(settings: Settings, name: str, model: Model) -> list[str]:
         "batch-size": settings.batch_size or model.batch_size,
         "steps": settings.steps or model.steps,
         "turns": settings.turns,
-        "bucket-bytes": settings.bucket_bytes,
+        "bucket-bytes": settings.bucket_bytes or bucket_bytes(model.gradient_bytes),
     }
     return [word for option_name, value in chosen.items() for word in (f"--{option_name}", str(value))]
 

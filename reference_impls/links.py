@@ -22,7 +22,7 @@ WARM_UP, ROUND_TRIPS, TRIES = 10, 100, 3
 POLL_S = 1e-3
 FIRST_BYTES, MAX_BYTES, MIN_TIME_S = 2**16, 2**24, 0.1
 QUICK_BYTES = 2**18
-"""The largest message before a run: three quarters of a megabyte on each link, in all."""
+"""The largest message before a run: a megabyte on each link, in all."""
 RUN_BYTES = 2**20
 """The largest message within a run, 84 ms at 100 Mbit/s. A much larger one could be the peak of a small model's memory."""
 

@@ -93,8 +93,8 @@ class Tuned:
 
     @property
     def samples_per_s(self) -> float:
-        """The mean training rate of the final trials."""
-        return statistics.fmean(trial.samples_per_s for trial in self.finals)
+        """The median training rate of the final trials."""
+        return statistics.median(trial.samples_per_s for trial in self.finals)
 
 
 def least_p99_s(batch: int, rate_per_s: float, execution_s: float) -> float:
@@ -160,10 +160,10 @@ def _near_the_best(trials: Sequence[Trial], limits: Limits) -> list[Candidate]:
 
 
 def _best(finals: Sequence[Trial], limits: Limits) -> Candidate | None:
-    """The fastest of those that kept the limits in every turn."""
+    """The fastest of those that kept the limits in every turn, by the median: another program that disturbs one turn does not decide."""
     by_candidate = _by_candidate(finals)
     within = [each for each, trials in by_candidate.items() if all(limits.keep(trial) for trial in trials)]
-    return max(within, key=lambda each: statistics.fmean(trial.samples_per_s for trial in by_candidate[each]), default=None)
+    return max(within, key=lambda each: statistics.median(trial.samples_per_s for trial in by_candidate[each]), default=None)
 
 
 def _by_candidate(trials: Sequence[Trial]) -> dict[Candidate, list[Trial]]:

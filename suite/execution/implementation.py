@@ -8,7 +8,7 @@ from types import MappingProxyType
 from reference_impls import contract
 from suite.catalog.commands import train_command, working_folder
 from suite.execution.kept_states import states_folder
-from suite.execution.request import RunRequest
+from suite.execution.request import FLOAT_BYTES, RunRequest
 from suite.launch.child_environment import child_environment
 from suite.launch.containers import Shared, contained, shared
 from suite.launch.environments import Environment
@@ -17,7 +17,6 @@ from suite.launch.mpirun import all_reduce_variables, allow_root, find_mpirun, m
 from suite.launch.process import start
 
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
-FLOAT_BYTES = 4
 
 
 def implementation_command(request: RunRequest, environment: Environment, variables: Mapping[str, str]) -> list[str]:

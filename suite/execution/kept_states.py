@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 from suite.errors import SuiteError
-from suite.execution.request import RunRequest
+from suite.execution.request import FLOAT_BYTES, RunRequest
 
-FLOAT_BYTES, ARRAYS_PER_PARAMETER = 4, 2  # parameters and velocities
+ARRAYS_PER_PARAMETER = 2  # parameters and velocities
 STATISTICS_SHARE, HEADERS_BYTES = 0.02, 2**16  # of every rank: 1 % at most in the suite's models
 
 

@@ -26,7 +26,8 @@ from suite.machine.identify import resolve_device
 from suite.machine.limits import Limit
 
 GPU_WORKERS = 4
-BUCKET_BYTES = 4 * 2**20
+BUCKET_BYTES, SMALL_MODELS_SHARE = 4 * 2**20, 0.25
+FLOAT_BYTES = 4  # of a weight, and of its gradient
 ALONE = Placement()
 MAX_WORKERS, MAX_PREFETCH = 64, 64
 
@@ -231,7 +232,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
             list(workload.preprocessing.mean), list(workload.preprocessing.std), workload.preprocessing.augmentation
         ),
         loading=contract.Loading(_workers(options, accelerator), PREFETCH if options.prefetch is None else options.prefetch),
-        parallel=_parallel(options, data_set, batch_size),
+        parallel=_parallel(options, workload, data_set, batch_size),
         batches="read",
         drop_cache_every_epoch=False,
         accelerator=accelerator,
@@ -250,7 +251,12 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
     return RunRequest(*named, placement=options.placement, nonce=used, with_identity=options.with_identity)
 
 
-def _parallel(options: RunOptions, data_set: contract.DataSet, batch_size: int) -> contract.Parallel:
+def bucket_bytes(gradient_bytes: int) -> int:
+    """Size of a bucket of gradients; a small model has several, so that exchanges begin during its backward pass (docs/multi-node.md)."""
+    return min(BUCKET_BYTES, int(SMALL_MODELS_SHARE * gradient_bytes))
+
+
+def _parallel(options: RunOptions, workload: Workload, data_set: contract.DataSet, batch_size: int) -> contract.Parallel:
     placement = options.placement
     if placement.ranks == 1:
         return contract.Parallel(1, 1, "none", 0, False)
@@ -260,8 +266,8 @@ def _parallel(options: RunOptions, data_set: contract.DataSet, batch_size: int) 
             f"An epoch's smallest mini-batch has {smallest} sample{'s' * (smallest > 1)}, fewer than the {placement.ranks} ranks; "
             f"choose another --batch-size, or fewer ranks."
         )
-    chosen = options.normalisation.value, options.wire.value
-    return contract.Parallel(placement.ranks, placement.nodes, options.collective.value, BUCKET_BYTES, True, *chosen)
+    buckets, chosen = bucket_bytes(workload.parameters * FLOAT_BYTES), (options.normalisation.value, options.wire.value)
+    return contract.Parallel(placement.ranks, placement.nodes, options.collective.value, buckets, True, *chosen)
 
 
 def _accelerator(option: Accelerator, device: Device) -> str:

@@ -1,6 +1,5 @@
 """Figures of the exchange of gradients between nodes: what it takes, and the least that the nodes' links allow."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,8 @@ from suite.metrics.rank_figures import IN_COMPUTE
 
 LOG = log_name(0)
 EXACT_BYTES, ROUNDED_BYTES = 4, 2  # of a gradient on the wire
+LEAST, MOST = 1e-9, 2**63
+"""Between these are all times and rates of a real run; logs are hostile input."""
 NOT_MEASURED = "the ranks did not measure what the nodes' links carry"
 NO_EXCHANGE = "no epoch was finished in which every rank timed its exchanges"
 
@@ -30,7 +31,7 @@ def wire_figures(logs: Sequence[Log], wire: object) -> dict[str, Figure]:
 def _limit(log: Log, wire: object) -> Figure:
     """The time in which each of n nodes sends the least that a sum needs, 2 (n - 1) / n of the gradients, through the slowest of their links."""
     carried, parameters = _numbers(log.value("goodput_bytes_per_s")), log.value("parameters")
-    if len(carried) < 2 or type(parameters) is not int:
+    if len(carried) < 2 or type(parameters) is not int or not 0 < parameters < MOST:
         return unknown("s", LOG, NOT_MEASURED)
     size_bytes = parameters * (ROUNDED_BYTES if wire in (FLOAT16, BFLOAT16) else EXACT_BYTES)
     limit_s = 2 * (len(carried) - 1) / len(carried) * size_bytes / min(carried)
@@ -52,6 +53,6 @@ def _exchange_s(buckets: Any) -> float | None:
 
 
 def _numbers(values: Any) -> list[float]:
-    """Positive numbers; none unless all are."""
-    numbers = [value for value in values if type(value) in (int, float) and 0 < value < math.inf] if isinstance(values, list) else []
-    return [float(value) for value in numbers] if isinstance(values, list) and len(numbers) == len(values) else []
+    """The values as positive numbers; none unless all are."""
+    given = values if isinstance(values, list) else []
+    return [float(value) for value in given] if all(type(value) in (int, float) and LEAST < value < MOST for value in given) else []

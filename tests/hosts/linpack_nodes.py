@@ -20,7 +20,7 @@ def make(*options: str) -> int:
     """Run the study with more of its options; returns its exit code."""
     with tempfile.TemporaryDirectory() as name, joined_hosts(4, Path(name)) as cluster:
         words = ["sweep", "--study", "linpack", "--hostfile", cluster.hostfile(Path(name) / "hosts.txt"), "--ranks-per-node", 1]
-        words += ["--launch-agent", _entering(cluster, Path(name) / "enter"), "--output", OUTPUT, *options]
+        words += ["--launch-agent", _entering(cluster, Path(name) / "enter"), "--output", repository_root() / OUTPUT, *options]
         answer = cluster.run(cluster.hosts[0], SUITE, *words, cwd=repository_root(), timeout_s=TIMEOUT_S)
     print(answer.stdout, answer.stderr, sep="\n")
     return answer.returncode

@@ -73,6 +73,18 @@ def test_the_finalists_are_measured_in_turns() -> None:
     assert [trial.candidate for trial in found.finals] == [found.best] * 3
 
 
+def test_a_program_that_disturbs_one_turn_does_not_decide() -> None:
+    """The fastest setting has a third of its rate in one of three final trials, by chance."""
+    machine = Machine(3)
+    fastest, seen = machine.best(0.5), itertools.count()
+
+    def measure(each: Candidate, duration_s: float) -> Trial:
+        is_disturbed = each == fastest and duration_s == 60.0 and next(seen) == 1
+        return Trial(each, duration_s, machine.rates[each] / (3 if is_disturbed else 1), machine.p99_s(each), None)
+
+    assert tuned(machine, 0.5, measure).best == fastest
+
+
 def test_a_setting_that_breaks_the_limit_in_one_turn_is_not_chosen() -> None:
     machine = Machine(3)
     fastest = machine.best(0.5)

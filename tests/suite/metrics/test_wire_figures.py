@@ -1,6 +1,7 @@
 """What an exchange of gradients takes, and the least that the nodes' links allow, from the ranks' logs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +62,23 @@ def test_a_frameworks_own_all_reduce_has_a_limit_and_no_time() -> None:
         assert figures[name].value is None and "within the backward pass" in str(figures[name].reason)
 
 
-@pytest.mark.parametrize("goodputs", [None, [], [1e6], [1e6, 0.0], [1e6, "fast"], [1e6, True], [1e6, float("nan")], "fast"])
+@pytest.mark.parametrize(
+    "goodputs", [None, [], [1e6], [1e6, 0.0], [1e6, "fast"], [1e6, True], [1e6, float("nan")], [1e6, 10**400], [1e6, 1e-300], "fast"]
+)
 def test_links_that_were_not_measured_leave_no_limit(goodputs: Any) -> None:
     figures = wire_figures([log_of([0.02], goodputs), log_of([0.02])], EXACT)
     for name in ("wire_limit_s", "wire_limit_share"):
         assert (figures[name].value, figures[name].reason) == (None, "the ranks did not measure what the nodes' links carry")
 
 
-@pytest.mark.parametrize("exchange_s", [None, -1.0, 0.0, "long", float("inf"), True])
+@pytest.mark.parametrize("parameters", [None, 0, -1, 10**400, "many", True])
+def test_a_number_of_parameters_that_is_none_leaves_no_limit(parameters: Any) -> None:
+    log = log_of([0.02], [MBIT_S] * 2)
+    changed = replace(log, events=tuple(replace(event, value=parameters) if event.key == "parameters" else event for event in log.events))
+    assert wire_figures([changed], EXACT)["wire_limit_s"].value is None
+
+
+@pytest.mark.parametrize("exchange_s", [None, -1.0, 0.0, "long", float("inf"), 10**400, 1e-300, True])
 def test_times_that_are_none_leave_no_exchange(exchange_s: Any) -> None:
     figures = wire_figures([log_of([exchange_s], [MBIT_S] * 2)], EXACT)
     assert (figures["exchange_span_s"].value, figures["wire_limit_share"].value) == (None, None)
