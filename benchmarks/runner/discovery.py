@@ -13,6 +13,7 @@ HELPERS = {
     "benchmarks.loss_curves": "draws the losses of given runs; it measures nothing",
     "benchmarks.predict_family": "draws laws of simulated boards, which benchmarks.predict_modes judges by",
     "benchmarks.predict_modes": "judges predictions of modes; its figures are no ratios of times",
+    "benchmarks.predict_widths": "learns how wide intervals of predictions must be; it measures no time",
     "benchmarks.target_scatter": "trains many seeds, and says when they reached a target; it measures no time",
     "benchmarks.wire_table": "writes the table of exchanges over shaped links, by what benchmarks.allreduce measures",
     "benchmarks.speed.__init__": "the package",

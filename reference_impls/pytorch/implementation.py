@@ -164,8 +164,10 @@ class PyTorchImplementation(Implementation):
         """One copy of all of them."""
         return torch.stack(values).tolist() if values else []
 
-    def _number(self, value: torch.Tensor) -> Any:
-        """The loss, which waits for the device; deferred, the tensor that has it, without its graph."""
+    def _number(self, value: Any) -> Any:
+        """The loss, which waits for the device; deferred, the tensor that has it, without its graph. A schedule has read it already."""
+        if isinstance(value, float):
+            return value
         return value.detach() if self._is_deferred else value.item()
 
     def accumulate(self, device_batch: DeviceBatch, share: float) -> float:

@@ -56,7 +56,7 @@ COMMANDS = {
     "submit": Command("submission", "submit", "Check a submission as a reviewer will. Exit code: 0 complies, 1 does not, 2 could not judge."),
     "submissions": Command("submissions", "app", "List submissions with what a reviewer still has to decide."),
     "linpack": Command("linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."),
-    "cachegrind": Command("cachegrind", "cachegrind", "Count a training step with valgrind: instructions, data accesses, branches."),
+    "cachegrind": Command("cachegrind", "cachegrind", "Count a training step with valgrind (instructions, data, branches) and time it without."),
     "predict": Command("predict", "predict", "Predict time, power and energy of modes that were never profiled, and the best mode within limits."),
     "memory": Command("memory", "app", "Plan the memory of training: does it fit, with which schedule, at which price."),
     "concurrent": Command("concurrent", "app", "Measure training beside inference: latency, queue, throughput, and what each side loses."),

@@ -30,7 +30,7 @@ def cachegrind(
     output: Annotated[Path, typer.Option(help="Folder of the record.")] = Path("runs/counted-steps"),
     json: Json = False,
 ) -> None:
-    """Count a training step with valgrind: instructions, data accesses, branches; and time it without, for instructions per second and cycle."""
+    """Count a training step with valgrind (instructions, data, branches) and time it without."""
     names = tuple(dict.fromkeys(name.strip() for name in framework.split(",") if name.strip()))
     if not names:
         raise SuiteError("--framework names no framework", "give one, such as pytorch")

@@ -12,7 +12,7 @@ from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.submission.entries import split_key
 
-ORDER = 105  # after the entries
+ORDER = 113  # after the entries
 
 EPOCHS = 2
 """Of a run that shows how a step divides: the first epoch's caches are cold."""

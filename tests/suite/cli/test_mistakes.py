@@ -19,4 +19,4 @@ def test_a_mistake_is_answered_with_a_sentence(command: str, words: str, code: i
     said, found = type_in(command)
     assert (found, words in said) == (code, True), said
     assert "Traceback" not in said and "Unexpected error" not in said
-    assert {path.name for path in place.iterdir()} == {"empty", "twice.txt"}
+    assert {path.name for path in place.iterdir()} == {"empty", "twice.txt", "words.txt"}
