@@ -42,7 +42,7 @@ def _chart(caption: Caption, draw_it: Callable[[Context], Drawing | NotDrawn], p
 
 def draw(matrix: Matrix, context: Context) -> Drawing | NotDrawn:
     """A bar per point, samples per second, in the plan's order; of many points, the fastest."""
-    found = _fastest([(point, rate, rate.value) for point in matrix.points if (rate := point.figures.samples_per_s).value is not None])
+    found = _fastest(matrix)
     if not found:
         return NotDrawn("no run has a known throughput")
     scale = linear([value + (rate.spread or 0.0) for _, rate, value in found], LEFT, WIDTH - RIGHT)
@@ -61,7 +61,7 @@ def draw(matrix: Matrix, context: Context) -> Drawing | NotDrawn:
 
 def draw_step(matrix: Matrix, context: Context) -> Drawing | NotDrawn:
     """A stacked bar per point, in the plan's order; of many points, the fastest."""
-    found = _fastest([(point, rate, rate.value) for point in matrix.points if (rate := point.figures.samples_per_s).value is not None])
+    found = _fastest(matrix)
     parts = {point.name: _parts(point) for point, _, _ in found}
     if not found:
         return NotDrawn("no run has a known throughput")
@@ -81,8 +81,9 @@ def draw_step(matrix: Matrix, context: Context) -> Drawing | NotDrawn:
     return Drawing(chart.canvas, (_heading(matrix), *(f"{name}, s" for name in PARTS), "step, s"), tuple(rows))
 
 
-def _fastest(found: list[tuple[MatrixPoint, Figure, float]]) -> list[tuple[MatrixPoint, Figure, float]]:
-    """All points, in their order; of more than MAX_POINTS, the fastest."""
+def _fastest(matrix: Matrix) -> list[tuple[MatrixPoint, Figure, float]]:
+    """All points whose throughput is known, with it, in their order; of more than MAX_POINTS, the fastest."""
+    found = [(point, rate, rate.value) for point in matrix.points if (rate := point.figures.samples_per_s).value is not None]
     if len(found) <= MAX_POINTS:
         return found
     slowest = sorted((value for _, _, value in found), reverse=True)[MAX_POINTS - 1]

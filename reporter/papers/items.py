@@ -17,7 +17,7 @@ from reporter.papers.render import render
 from reporter.papers.style import Look
 from suite.catalog.papers import Item, Registry, RunKind, RunSet, State
 from suite.concurrent import layout
-from suite.errors import SuiteError
+from suite.files.durable import output_errors
 from suite.metrics.counted_steps import COUNTED, read_counted_steps
 from suite.metrics.memory_study import STUDY, read_memory_study
 
@@ -137,10 +137,8 @@ def write_item(drawn: DrawnItem, folder: Path) -> tuple[Path, ...]:
             "utf-8"
         ),
     }
-    try:
+    with output_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for suffix, content in files.items():
             (folder / f"{item.id}.{suffix}").write_bytes(content)
-    except OSError as error:
-        raise SuiteError(f"{folder} could not be written: {error.strerror or error}. Choose another --output.") from error
     return tuple(folder / f"{item.id}.{suffix}" for suffix in files)

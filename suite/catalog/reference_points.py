@@ -7,12 +7,12 @@ another one of the same batch size and learning rate.
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from reference_impls.contract import SYNCHRONISED
+from reference_impls.contract import LOCAL, SYNCHRONISED
 from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import load_workload
 from suite.errors import FileError
@@ -88,6 +88,13 @@ def local_batch_size(workload: str, batch_size: int, ranks: int, normalisation: 
     if not load_workload(workload).normalisation_statistics:
         return None
     return batch_size if normalisation == SYNCHRONISED else -(-batch_size // ranks)
+
+
+def setting_of(request: Mapping[str, Any]) -> tuple[int, float, int]:
+    """The setting of a run, by its request, as that of a point."""
+    batch_size, parallel = int(request["global_batch_size"]), request["parallel"]
+    local = local_batch_size(str(request["workload"]), batch_size, int(parallel["ranks"]), str(parallel.get("normalisation", LOCAL)))
+    return batch_size, float(request["optimizer"]["base_learning_rate"]), local or 0
 
 
 def folder(root: Path | None = None) -> Path:

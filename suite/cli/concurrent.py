@@ -29,6 +29,7 @@ from suite.errors import SuiteError
 from suite.execution.request import Accelerator, RunOptions
 from suite.execution.resolve import resolve_options
 from suite.experiments.trial_power import TrialPower, refuse_without_meter
+from suite.files.durable import output_errors
 from suite.files.json_file import write_json
 from suite.launch.environments import find
 from suite.machine.system import Software, describe
@@ -215,15 +216,13 @@ def figures(
     if output.resolve().is_relative_to(folder.resolve()):
         raise SuiteError(f"{output} is in the experiment's folder, which is sealed; choose another --output.")
     drawn = {number: (title, draw(folder)) for number, (title, draw) in FIGURES.items()}
-    try:
+    with output_errors(output):
         output.mkdir(parents=True, exist_ok=True)
         for number, (title, figure) in drawn.items():
             place = output / f"concurrent-{number}.{format_}"
             place.write_bytes(render(figure, title, Look(), format_))
             place.with_suffix(".txt").write_text(f"{title}. {figure.about} Error bars: {figure.error_bars}.\n", encoding="utf-8")
             print(place)
-    except OSError as error:
-        raise SuiteError(f"{output} could not be written: {error.strerror or error}; choose another --output.") from error
 
 
 def seconds(text: str, option: str) -> float:

@@ -10,6 +10,7 @@ from suite.cli.json_output import print_json
 from suite.cli.listing import show_figures
 from suite.cli.options import Json
 from suite.errors import SuiteError
+from suite.files.durable import output_errors
 
 
 def figure(
@@ -43,8 +44,6 @@ def figure(
 
 
 def _write(path: Path, content: bytes) -> None:
-    try:
+    with output_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    except OSError as error:
-        raise SuiteError(f"{path} could not be written: {error.strerror or error}. Choose another --output.") from error

@@ -15,7 +15,7 @@ from suite.catalog.papers import Item, Registry, RunSet, State, load_papers
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
-from suite.files.durable import refuse_no_folder
+from suite.files.durable import output_errors, refuse_no_folder
 from suite.files.paths import repository_root
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def make(
 
     registry = load_papers()
     item = registry.item(name)
-    _refuse_place(output)
+    with output_errors(output):  # before the runs that the files are drawn from
+        refuse_no_folder(output)
     refuse_without_matplotlib()
     named = dict(map(_named, given or []))
     runs = registry.runs_of(item)
@@ -188,14 +189,6 @@ def _make_runs(runs: RunSet, commands: list[list[str]]) -> None:
     for command in commands:
         _run(command)
     mark.unlink()
-
-
-def _refuse_place(output: Path) -> None:
-    """Raise SuiteError where the files cannot be written: before the runs that they are drawn from."""
-    try:
-        refuse_no_folder(output)
-    except OSError as error:
-        raise SuiteError(f"{output} could not be written: {error.strerror or error}. Choose another --output.") from error
 
 
 def _run(command: list[str]) -> None:

@@ -85,6 +85,11 @@ class BundleContext:
         for rank in range(1, self.request.parallel.ranks):
             yield rank, self.bundle.log(rank)
 
+    @cached_property
+    def boots(self) -> dict[int, Any]:
+        """The boot id in the first event of every rank's log, by rank; None where it names none. Ranks without events are left out."""
+        return {rank: log.events[0].metadata.get("boot") for rank, log in self.logs() if log.events}
+
     @property
     def epochs_before(self) -> int:
         """Epochs of the run that this one resumes, before its first; 0 for every other run."""

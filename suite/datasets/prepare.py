@@ -19,6 +19,7 @@ from suite.datasets.locate import PreparedDataSet, find, how_to_prepare, place, 
 from suite.datasets.provenance import Provenance
 from suite.errors import SuiteError
 from suite.files.digest import sha256
+from suite.files.paths import nearest_existing
 
 MAKERS: dict[str, Callable[[Path], None]] = {"digits": digits.write}
 
@@ -213,5 +214,5 @@ def _disk_errors(target: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise SuiteError(f"The data set cannot be written to {target}: {error.strerror}.") from error
-        free = shutil.disk_usage(next(parent for parent in target.parents if parent.exists())).free
+        free = shutil.disk_usage(nearest_existing(target.parent)).free
         raise SuiteError(f"The disk is full: {target} could not be written ({free // 2**20} MiB free). Free some space and try again.") from error

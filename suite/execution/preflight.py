@@ -7,6 +7,7 @@ from suite.errors import SuiteError
 from suite.execution.kept_states import refuse_full_disk
 from suite.execution.request import Accelerator, RunRequest
 from suite.execution.spill_folder import refuse_spill_folder
+from suite.files.paths import nearest_existing
 from suite.launch.placement import is_this_machine
 
 GPU_FILES = ("proc/driver/nvidia/version", "dev/nvidiactl", "dev/nvhost-gpu", "dev/nvgpu", "dev/nvmap", "dev/dxg")
@@ -26,7 +27,7 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
             f"The workload {request.workload.name!r} needs {needed // 2**20} MiB of memory and {available // 2**20} MiB are available; "
             "end other programs or choose a smaller workload."
         )
-    place = _existing(Path(request.training.output_directory))
+    place = nearest_existing(Path(request.training.output_directory))
     free = shutil.disk_usage(place).free
     if free < BUNDLE_SIZE_BYTES:
         raise SuiteError(
@@ -45,10 +46,6 @@ def _refuse_foreign_first_host(hosts: tuple[str, ...]) -> None:
             f"The hostfile's first host, {hosts[0]}, is not this machine, where the run directory is kept; "
             f"write this machine's name first, or start the run on {hosts[0]}."
         )
-
-
-def _existing(path: Path) -> Path:
-    return next(parent for parent in (path, *path.parents) if parent.exists())
 
 
 def _available_memory_bytes(system_root: Path) -> int | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from suite.errors import SuiteError
 from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight
 from suite.execution.request import RunRequest
+from suite.files.paths import nearest_existing
 from suite.launch.environments import find
 from suite.metrics.matrix import MATRIX, read_matrix
 from suite.metrics.study import STUDY, read_study
@@ -50,7 +51,7 @@ def refuse_folder(directory: Path, kind: str, varied: Sequence[str]) -> None:
 
     That is a file, a folder that may not be written, one with other things than a sweep in it, or another sweep's.
     """
-    place = next(parent for parent in (directory, *directory.parents) if parent.exists())
+    place = nearest_existing(directory)
     if not place.is_dir():
         raise SuiteError(f"{place} is not a folder; choose another --output.")
     if not os.access(place, os.W_OK | os.X_OK):
@@ -94,7 +95,7 @@ def held(directory: Path) -> Iterator[None]:
 
 
 def _refuse_full_disk(requests: Sequence[RunRequest], directory: Path) -> None:
-    place = next(parent for parent in (directory, *directory.parents) if parent.exists())
+    place = nearest_existing(directory)
     missing = sum(not Path(request.training.output_directory).exists() for request in requests)
     free, needed = shutil.disk_usage(place).free, missing * RUN_BYTES
     if free < needed > BUNDLE_SIZE_BYTES:  # of less, the preflight of one run has said it

@@ -3,7 +3,6 @@
 It is the training of `suite concurrent` alone, which pauses between two steps when the harness says so: a window is whole steps.
 """
 
-import os
 import statistics
 import tempfile
 import time
@@ -14,7 +13,7 @@ from reference_impls.beside.turns import CONTINUE, PAUSE, PAUSED, STEP_TIMES
 from suite.concurrent.child import Child
 from suite.concurrent.experiment import Side, start_training
 from suite.errors import SuiteError
-from suite.machine.core_clock import CoreClock, can_measure, on_core
+from suite.machine.core_clock import CoreClock, can_measure, clocks_hz
 from suite.machine.process_tree import cpu_s, process_tree
 from suite.metrics.counted_steps import TimedSteps
 
@@ -47,12 +46,8 @@ def _clocks_hz(duration_s: float) -> Iterator[float]:
     """Clocks of the cores, in turns, until the time has passed; none where they cannot be measured."""
     until_s, clock = time.monotonic() + duration_s, CoreClock() if can_measure() else None
     while time.monotonic() < until_s:
-        for core in sorted(os.sched_getaffinity(0)):
-            if clock is not None:
-                with on_core(core):
-                    measured_hz = clock.measure_hz()
-                if measured_hz is not None:
-                    yield measured_hz
+        if clock is not None:
+            yield from (clock_hz for _, clock_hz in clocks_hz(clock))
         time.sleep(CLOCK_PERIOD_S)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from suite.errors import SuiteError
+
 
 @contextmanager
 def publish(path: Path) -> Iterator[Path]:
@@ -32,6 +34,15 @@ def refuse_no_place(path: Path) -> None:
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     refuse_special(path)
+
+
+@contextmanager
+def output_errors(path: Path) -> Iterator[None]:
+    """Turn a failed write of the command's ``--output`` into a SuiteError that says so."""
+    try:
+        yield
+    except OSError as error:
+        raise SuiteError(f"{path} could not be written: {error.strerror or error}. Choose another --output.") from error
 
 
 def refuse_no_folder(path: Path) -> None:

@@ -33,6 +33,11 @@ def rules_folder(root: Path | None = None) -> Path:
     return folder
 
 
+def nearest_existing(path: Path) -> Path:
+    """The path itself, or the nearest folder above it that exists."""
+    return next(place for place in (path, *path.parents) if place.exists())
+
+
 def home(environment: Mapping[str, str] = os.environ) -> Path:
     """The folder of framework environments and prepared data, shared by all checkouts of a user.
 

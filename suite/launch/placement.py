@@ -2,6 +2,7 @@
 
 import re
 import socket
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,24 +50,30 @@ def read_hosts(path: Path) -> tuple[str, ...]:
     hosts: list[str] = []
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].split()
-        further = next((word for word in words[1:] if "=" not in word), None)
-        if further is not None:
-            raise SuiteError(f"{path}:{number}: {further[:80]!r} stands after the host name; write one host per line, as in `pi1 slots=4`.")
-        if words and _IPV6.fullmatch(words[0]):
-            raise SuiteError(f"{path}:{number}: {words[0]} is an address of IPv6; write the host's name, or its address of IPv4.")
-        if words and (user := words[0].rpartition("@")[0]):
-            host = words[0].rpartition("@")[2]
-            raise SuiteError(f"{path}:{number}: {words[0][:80]!r} names a user; write {host[:80]}, and `User {user[:80]}` for it in ~/.ssh/config.")
-        if words and not _HOST.fullmatch(words[0]):
-            raise SuiteError(f"{path}:{number}: {words[0][:80]!r} is not a host name; write one host per line, as in `pi1 slots=4`.")
-        if words:
-            host = words[0].partition(":")[0]
-            if host in hosts:
-                raise SuiteError(f"{path}:{number}: {host} is named twice; name each host once, and give --ranks-per-node for several ranks on each.")
-            hosts.append(host)
+        if not words:
+            continue
+        host = _host(words, f"{path}:{number}")
+        if host in hosts:
+            raise SuiteError(f"{path}:{number}: {host} is named twice; name each host once, and give --ranks-per-node for several ranks on each.")
+        hosts.append(host)
     if not hosts:
         raise SuiteError(f"The hostfile {path} names no host; write one host per line.")
     return tuple(hosts)
+
+
+def _host(words: Sequence[str], where: str) -> str:
+    """The host that a line names; raises SuiteError for one that names none, or in a way that MPI and ssh do not share."""
+    name, further = words[0], next((word for word in words[1:] if "=" not in word), None)
+    if further is not None:
+        raise SuiteError(f"{where}: {further[:80]!r} stands after the host name; write one host per line, as in `pi1 slots=4`.")
+    if _IPV6.fullmatch(name):
+        raise SuiteError(f"{where}: {name} is an address of IPv6; write the host's name, or its address of IPv4.")
+    user, _, host = name.rpartition("@")
+    if user:
+        raise SuiteError(f"{where}: {name[:80]!r} names a user; write {host[:80]}, and `User {user[:80]}` for it in ~/.ssh/config.")
+    if not _HOST.fullmatch(name):
+        raise SuiteError(f"{where}: {name[:80]!r} is not a host name; write one host per line, as in `pi1 slots=4`.")
+    return name.partition(":")[0]
 
 
 def place(nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: str | None) -> Placement:

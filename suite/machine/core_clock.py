@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-NS_PER_S = 1e9
+from reference_impls.contract import NS_PER_S
+
 MACHINES = ("x86_64", "AMD64")
 ADDITIONS = 64
 """Additions of one turn of the loop; its count and jump run beside them."""
@@ -60,6 +61,15 @@ def _times_ns(chain: Chain, turns: int, now_ns: Callable[[], int]) -> Iterator[i
 def can_measure() -> bool:
     """Whether this processor's machine code is known here."""
     return platform.machine() in MACHINES
+
+
+def clocks_hz(clock: CoreClock) -> Iterator[tuple[int, float]]:
+    """Each core that this process may use, with its clock; without those that could not be measured. The calling thread goes from core to core."""
+    for core in sorted(os.sched_getaffinity(os.getpid())):
+        with on_core(core):
+            measured_hz = clock.measure_hz()
+        if measured_hz is not None:
+            yield core, measured_hz
 
 
 @contextmanager

@@ -4,6 +4,7 @@ The band of an epoch is a prediction interval for one more run (Student's t on t
 an honest run are inside their bands together with a probability of 99 %. Epochs that fewer than MIN_RUNS reference runs trained have no band.
 """
 
+import functools
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +52,7 @@ def why_other(losses: Mapping[int, float], workload: str, setting: tuple[int, fl
     """
     batch_size, rate, local = setting
     try:
-        known = load_reference_losses(workload)
+        known = _losses(workload)
     except SuiteError as error:
         return str(error)
     for reference in known:
@@ -60,6 +61,11 @@ def why_other(losses: Mapping[int, float], workload: str, setting: tuple[int, fl
             held = [band for band in bands(reference, max(losses, default=0)) if band.epoch in losses]
             return next(_outside(losses, held), None) if held else "no mean loss of an epoch can be held against the reference's"
     return f"no losses of reference runs are known at batch size {batch_size}, rate {rate:g}"
+
+
+@functools.cache  # asked for every run of a report
+def _losses(workload: str) -> tuple[ReferenceLosses, ...]:
+    return load_reference_losses(workload)
 
 
 def _outside(losses: Mapping[int, float], of_epochs: Sequence[Band]) -> Iterator[str]:

@@ -13,11 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reference_impls.contract import LOCAL
 from suite.bundle.layout import SUMMARY
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
-from suite.catalog.reference_points import frozen_points, local_batch_size
+from suite.catalog.reference_points import frozen_points, setting_of
 from suite.catalog.rounds import current_round
 from suite.catalog.scoring import Scoring
 from suite.errors import SuiteError
@@ -65,7 +64,7 @@ def project(bundle: Bundle, scoring: Scoring) -> Projection:
         raise SuiteError(f"{bundle.path} has {len(times.epochs_s)} whole epochs; a projection needs {MIN_LATER_EPOCHS + 1} or more: train longer.")
     expected, workload = expected_at(bundle, scoring), str(bundle.run().request["workload"])
     losses = {int(epoch["epoch"]): float(epoch["mean_loss"]) for epoch in _whole_epochs(bundle)}
-    other = why_other(losses, workload, _setting(bundle), scoring.rate_tolerance)
+    other = why_other(losses, workload, setting_of(bundle.run().request), scoring.rate_tolerance)
     if other is not None:
         raise SuiteError(f"The run may need other epochs than the reference: {other}.")
     return projection(workload, times, expected, scoring)
@@ -84,21 +83,13 @@ def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
     request = bundle.run().request
     if request.get("accumulation", 1) != 1:
         raise SuiteError(f"Reference points are of an update after every mini-batch; the run updated after every {request['accumulation']}.")
-    workload, (batch, rate, local) = str(request["workload"]), _setting(bundle)
+    workload, (batch, rate, local) = str(request["workload"]), setting_of(request)
     points = frozen_points(current_round(), workload)
     expected = expected_epochs(points, batch, rate, local or None, scoring.rate_tolerance)
     if expected is None:
         known = ", ".join(f"batch size {point.batch_size} at rate {point.base_learning_rate:g}" for point in points) or "none"
         raise SuiteError(f"No reference point of {workload} is at batch size {batch} and rate {rate:g}; round {current_round().name} has: {known}.")
     return expected
-
-
-def _setting(bundle: Bundle) -> tuple[int, float, int]:
-    """As ReferencePoint.setting."""
-    request = bundle.run().request
-    batch, parallel = int(request["global_batch_size"]), request["parallel"]
-    local = local_batch_size(str(request["workload"]), batch, int(parallel["ranks"]), str(parallel.get("normalisation", LOCAL)))
-    return batch, float(request["optimizer"]["base_learning_rate"]), local or 0
 
 
 def _whole_epochs(bundle: Bundle) -> list[Mapping[str, Any]]:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reference_impls.contract import LOCAL
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
-from suite.catalog.reference_points import ReferencePoint, ReferenceRun, local_batch_size, newest_points
+from suite.catalog.reference_points import ReferencePoint, ReferenceRun, newest_points, setting_of
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.metrics.convergence import Comparison, compare
@@ -41,9 +40,8 @@ def _reference_run(path: Path) -> tuple[tuple[str, int, float, int, int], Refere
             f"{path} is not a sealed closed run that reached its target or trained all its epochs; "
             "make a reference point from all runs, each of this kind."
         )
-    ranks, normalisation = request["parallel"]["ranks"], request["parallel"].get("normalisation", LOCAL)
-    local = local_batch_size(request["workload"], request["global_batch_size"], ranks, normalisation) or 0
-    key = (request["workload"], request["global_batch_size"], request["optimizer"]["base_learning_rate"], request["eval_every_epochs"], local)
+    batch_size, rate, local = setting_of(request)
+    key = (request["workload"], batch_size, rate, request["eval_every_epochs"], local)
     epochs = trained if to_target is None else int(to_target)
     return key, ReferenceRun(run.run_id, request["framework"], request["seed"], epochs, to_target is not None, sha256(bundle.file(MANIFEST)))
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from reference_impls.contract import WAITING
 from suite.files.json_file import flat
 
 OF_ONE_RUN = ("seed", "output_directory", "cache_cleared")
@@ -20,6 +21,11 @@ def entry_settings(request: Mapping[str, Any]) -> dict[str, Any]:
 def entry_key(request: Mapping[str, Any]) -> str:
     """Equal for the requests of one entry."""
     return repr(sorted(entry_settings(request).items()))
+
+
+def timing_of(request: Mapping[str, Any]) -> Any:
+    """The timing of a request; older ones do not name it, and waited in every step."""
+    return request.get("timing", WAITING)
 
 
 def split_key(request: Mapping[str, Any]) -> str:

@@ -288,9 +288,9 @@ def table(rows: Sequence[str], seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def rows_of(text: str) -> dict[str, str]:
-    """The table's lines in the document by fault."""
-    return {cells(line)[0]: line for line in text.partition(BEGIN)[2].partition(END)[0].splitlines()[4:]}
+def rows_of(text: str, begin: str = BEGIN) -> dict[str, str]:
+    """The lines of a table in the document by their first cell."""
+    return {cells(line)[0]: line for line in text.partition(begin)[2].partition(END)[0].splitlines()[4:]}
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from suite.compliance.checker import check_bundle
 from suite.datasets.locate import find as find_data
 from suite.errors import SuiteError
 from suite.launch.environments import adopt, find
-from tests.host_faults.__main__ import DOCUMENT, END, GONE_S, PLACES, await_epoch, cells, counted, kept, left_after
+from tests.host_faults.__main__ import DOCUMENT, END, GONE_S, OF_ONE_MACHINE, PLACES, await_epoch, counted, kept, left_after, rows_of
 from tests.host_faults.faults import Scene
 from tests.host_situations.situations import SITUATIONS, Situation
 from tests.hosts.training import Trainer
@@ -32,8 +32,6 @@ from tests.namespaces import OVER_THE_WIRE, joined_hosts
 
 BEGIN = "<!-- measured: host situations -->\n"
 LIMIT_S = 150.0
-EXPECTED = frozenset(("nodes-machines", "foreign-load"))
-"""Warnings that every run on hosts of one busy machine has."""
 SPOKEN = ("error: ", "warning: ")
 
 
@@ -118,7 +116,7 @@ def judged(path: Path) -> tuple[str | None, bool]:
         found = check_bundle(path)
     except SuiteError as error:
         return str(error), False
-    rules = sorted({finding.rule for finding in found.findings} - EXPECTED)
+    rules = sorted({finding.rule for finding in found.findings} - OF_ONE_MACHINE)
     return ("complies" if found.complies else "refused") + (f" ({', '.join(rules)})" if rules else ""), found.complies
 
 
@@ -134,9 +132,9 @@ def row(outcome: Outcome) -> str:
 
 def write_document(outcome: Outcome) -> None:
     """Put the row into the document's table."""
-    before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
-    old, _, after = rest.partition(END)
-    rows = {cells(line)[0]: line for line in old.splitlines()[4:]}
+    text = DOCUMENT.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    rows = rows_of(text, BEGIN)
     rows[outcome.situation.name] = row(outcome)
     ordered = [rows[situation.name] for situation in SITUATIONS if situation.name in rows]
     date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
@@ -148,7 +146,7 @@ def write_document(outcome: Outcome) -> None:
         "|---|---|---|---|---|---|",
         *ordered,
     ]
-    DOCUMENT.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after, encoding="utf-8")
+    DOCUMENT.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + rest.partition(END)[2], encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,15 +2,15 @@
 
 import pytest
 
-from tests.host_faults.__main__ import DOCUMENT, END, cells
+from tests.host_faults.__main__ import DOCUMENT, rows_of
 from tests.host_situations.__main__ import BEGIN, Outcome
 from tests.host_situations.situations import SITUATIONS, Situation, nothing
 
 
 def test_every_situation_has_its_row_and_none_ended_badly() -> None:
-    table = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].splitlines()[4:]
-    assert [cells(line)[0] for line in table] == [situation.name for situation in SITUATIONS]
-    assert not [line for line in table if "**bad**" in line]
+    rows = rows_of(DOCUMENT.read_text(encoding="utf-8"), BEGIN)
+    assert list(rows) == [situation.name for situation in SITUATIONS]
+    assert not [line for line in rows.values() if "**bad**" in line]
 
 
 @pytest.mark.parametrize(

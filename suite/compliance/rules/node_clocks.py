@@ -45,7 +45,7 @@ def _placed(context: BundleContext) -> Iterator[Violation]:
 
 def _of_one_boot(context: BundleContext) -> Iterator[Violation]:
     """Check that all ranks of a node logged the boot id of the machine that the node's recorder described."""
-    boots = {rank: log.events[0].metadata.get("boot") for rank, log in context.logs() if log.events}
+    boots = context.boots
     for node in read_nodes(context.bundle):
         known = [boots[rank] for rank in node.ranks if boots.get(rank) is not None]
         described = (node.system or {}).get("boot") or next(iter(known), None)

@@ -76,8 +76,7 @@ def _uncertainty_s(context: BundleContext) -> float:
 
 def _one_kernel(context: BundleContext) -> bool:
     """Whether ranks of different nodes logged one boot id: nodes-machines reports it."""
-    boots = {rank: log.events[0].metadata.get("boot") for rank, log in context.logs() if log.events}
-    of_nodes = [{boots.get(rank) for rank in node.ranks} for node in read_nodes(context.bundle)]
+    of_nodes = [{context.boots.get(rank) for rank in node.ranks} for node in read_nodes(context.bundle)]
     return any(one & other for one, other in combinations(of_nodes, 2))
 
 

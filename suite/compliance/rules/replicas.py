@@ -87,8 +87,7 @@ def _machines(context: BundleContext) -> Iterator[Violation]:
     offsets = context.log.value("clock_offsets_ns")
     node_of = {rank: node for node in read_nodes(context.bundle) for rank in node.ranks}
     hosts: dict[str, str] = {}
-    for rank, log in context.logs():
-        boot = log.events[0].metadata.get("boot") if log.events else None
+    for rank, boot in context.boots.items():
         if boot is None or rank not in node_of:
             continue
         host = node_of[rank].host

@@ -16,7 +16,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 from suite.submission.declaration import NAME
-from suite.submission.entries import entry_settings, split_key
+from suite.submission.entries import entry_settings, split_key, timing_of
 from suite.submission.launches import FINISHED
 
 ORDER = 104  # after the layout
@@ -26,9 +26,9 @@ RUN_ID = re.compile(r"(?P<name>.+)-\d{8}T\d{6}Z-.+", re.ASCII)
 
 def _runs(context: SubmissionContext) -> Iterator[Violation]:
     needed, entries = load_scoring().min_runs, context.entries()
-    scored = {split_key(runs[0].request) for runs in entries.values() if runs[0].request.get("timing") == ASYNCHRONOUS}
+    scored = {split_key(runs[0].request) for runs in entries.values() if timing_of(runs[0].request) == ASYNCHRONOUS}
     for (workload, framework, _), runs in entries.items():
-        shows_split = runs[0].request.get("timing", WAITING) == WAITING and split_key(runs[0].request) in scored
+        shows_split = timing_of(runs[0].request) == WAITING and split_key(runs[0].request) in scored
         if len(runs) < needed and not shows_split:
             yield Violation(
                 f"{workload}/{framework}", f"{needed} runs, to be ranked", f"{len(runs)}", "make further runs (--run-number, or other seeds)"

@@ -10,7 +10,7 @@ from suite.compliance.faults.log_edits import request_also, set_everywhere
 from suite.compliance.faults.step_edits import without_split
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
-from suite.submission.entries import split_key
+from suite.submission.entries import split_key, timing_of
 
 ORDER = 113  # after the entries
 
@@ -24,11 +24,11 @@ def _split(context: SubmissionContext) -> Iterator[Violation]:
         (workload, framework, split_key(run.request))
         for (workload, framework, _), runs in entries.items()
         for run in runs
-        if run.request.get("timing", WAITING) == WAITING and _is_long_enough(run.request)
+        if timing_of(run.request) == WAITING and _is_long_enough(run.request)
     }
     for (workload, framework, _), runs in entries.items():
         request = runs[0].request
-        if request.get("timing") != ASYNCHRONOUS or framework not in known_frameworks():
+        if timing_of(request) != ASYNCHRONOUS or framework not in known_frameworks():
             continue
         if (workload, framework, split_key(request)) not in shown:
             expected = f"a run like this one in {WAITING} timing, of {EPOCHS} epochs or more, to show how a step divides"

@@ -1,11 +1,10 @@
 """Clock of every core where the kernel offers none, as in virtual machines: measured with a chain of additions."""
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.machine.core_clock import CoreClock, can_measure, on_core
+from suite.machine.core_clock import CoreClock, can_measure, clocks_hz
 from suite.meters.background import Background, BackgroundMeter
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 
@@ -46,14 +45,8 @@ class CpuClockMeter(BackgroundMeter):
 
     def _measure(self) -> Sequence[Reading]:
         """One reading for each core that this process may use."""
-        readings = []
-        for core in sorted(os.sched_getaffinity(os.getpid())):
-            assert self._clock is not None
-            with on_core(core):
-                clock_hz = self._clock.measure_hz()
-            if clock_hz is not None:
-                readings.append(Reading(time.monotonic_ns(), self.name, f"frequency.core{core}", clock_hz, "Hz"))
-        return readings
+        assert self._clock is not None
+        return [Reading(time.monotonic_ns(), self.name, f"frequency.core{core}", clock_hz, "Hz") for core, clock_hz in clocks_hz(self._clock)]
 
 
 METER = CpuClockMeter
