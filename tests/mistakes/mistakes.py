@@ -3,57 +3,8 @@
 A mistake of ``FLOAT32`` is made in the precision that is trained in only: what compares float64 alone cannot notice it.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-
-GOLDEN = "golden values"
-"""The proof is in tests/reference_impls/test_golden_values.py, which needs no framework."""
-
-PROBE = "probe"
-"""The proof is `suite verify-model`: the mistake's framework misses a tolerance of the mistake's workload."""
-
-TESTS = ("tests/reference_impls/test_golden_values.py", "tests/reference_impls/data/test_pipelines.py", "tests/reference_impls/test_loop.py")
-"""Tests of the shared code; the first file has the golden values, the others were there before it."""
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """One edit: in the file ``path`` the text ``old``, which is there exactly once, becomes ``new``.
-
-    ``kind`` is the class of the mistake in the tables, ``proof`` what must notice it; ``workload`` and ``framework`` are those of a probe.
-    """
-
-    name: str
-    kind: str
-    path: str
-    old: str
-    new: str
-    proof: str
-    workload: str = "lenet"
-
-    @property
-    def framework(self) -> str | None:
-        """The framework whose implementation is edited; None for shared code."""
-        parts = Path(self.path).parts
-        return parts[1] if len(parts) == 3 and parts[1] != "data" else None
-
-    def apply(self, root: Path) -> None:
-        """Edit the copy of the sources in ``root``; raises ValueError where the text is not there exactly once."""
-        path = root / self.path
-        text = path.read_text(encoding="utf-8")
-        if text.count(self.old) != 1:
-            raise ValueError(f"{self.name}: {self.path} has the text {text.count(self.old)} times: {self.old!r}")
-        path.write_text(text.replace(self.old, self.new), encoding="utf-8")
-
-
-def _of(kind: str, path: str, proof: str, *edits: tuple[str, str, str], workload: str = "lenet") -> tuple[Mistake, ...]:
-    return tuple(Mistake(name, kind, path, old, new, proof, workload) for name, old, new in edits)
-
-
-STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE = "step", "weights", "evaluation", "pipeline", "schedule"
-PYTORCH, TENSORFLOW, CHAINER = (f"reference_impls/{name}/implementation.py" for name in ("pytorch", "tensorflow", "chainer"))
+from tests.mistakes.every_network import in_every_network
+from tests.mistakes.mistake import CHAINER, EVALUATION, GOLDEN, PIPELINE, PROBE, PYTORCH, SCHEDULE, STEP, TENSORFLOW, WEIGHTS, Mistake, of
 
 _PYTORCH_LOSS = "return nn.functional.cross_entropy(self._logits(images), labels)"
 _PYTORCH_UPDATE = "        self._optimizer.step()\n"
@@ -62,21 +13,11 @@ _PYTORCH_EVALUATES = "        self._model.eval()\n        size = "
 _PYTORCH_CORRECT = "(self._logits(some).argmax(dim=1) == expected).sum()"
 
 IN_PYTORCH = (
-    *_of(
+    *of(
         STEP, PYTORCH, PROBE,
-        (
-            "pytorch: bfloat16 autocast in the step", "            logits = self._model(images)\n",
-            "            with torch.autocast(images.device.type, torch.bfloat16):\n                logits = self._model(images).to(images.dtype)\n",
-        ),
         ("pytorch: images through bfloat16 in float32", "images.to(self._device, non_blocking=True), labels.to(self._device, non_blocking=True)",
          "(images.bfloat16().float() if images.dtype == torch.float32 else images).to(self._device), labels.to(self._device)"),
-        ("pytorch: half the rate in float32", _PYTORCH_RATE,
-         'group["lr"] = learning_rate * (0.5 if device_batch[0].dtype == torch.float32 else 1.0)'),
         ("pytorch: the rate of the first step for all", _PYTORCH_RATE, 'group["lr"] = self._first = getattr(self, "_first", learning_rate)'),
-        ("pytorch: no weight decay in float32", "weight_decay=settings.weight_decay\n",
-         "weight_decay=settings.weight_decay * (next(model.parameters()).dtype != torch.float32)\n"),
-        ("pytorch: every eighth update skipped", _PYTORCH_UPDATE,
-         '        self._done = getattr(self, "_done", 0) + 1\n        if self._done % 8:\n            self._optimizer.step()\n'),
         ("pytorch: a gradient from 8 samples of the mini-batch", _PYTORCH_LOSS,
          "return nn.functional.cross_entropy(self._logits(images[:8]), labels[:8])"),
         ("pytorch: the sum over a smaller last mini-batch divided by the size of the others", _PYTORCH_LOSS,
@@ -92,14 +33,14 @@ IN_PYTORCH = (
         ("pytorch: gradients of two mini-batches accumulate", "        self._optimizer.zero_grad(set_to_none=True)\n",
          '        self._done = getattr(self, "_done", 0) + 1\n        if self._done % 6:\n            self._optimizer.zero_grad(set_to_none=True)\n'),
     ),
-    *_of(
+    *of(
         WEIGHTS, PYTORCH, PROBE,
         ("pytorch: weights without the seed", "initial_weights.make(distribution, shapes, seed)", "initial_weights.make(distribution, shapes, 1)"),
         ("pytorch: its own initial weights", "            parameter.copy_(torch.from_numpy(weights[name]))", "            weights[name]"),
         ("pytorch: biases left at its own", "            parameter.copy_(torch.from_numpy(weights[name]))",
          "            if parameter.dim() > 1:\n                parameter.copy_(torch.from_numpy(weights[name]))"),
     ),
-    *_of(
+    *of(
         EVALUATION, PYTORCH, PROBE,
         ("pytorch: one of the top two is correct", _PYTORCH_CORRECT,
          "(self._logits(some).topk(2, dim=1).indices == expected[:, None]).sum()"),
@@ -108,25 +49,17 @@ IN_PYTORCH = (
         ("pytorch: an evaluation trains", _PYTORCH_EVALUATES,
          "        with torch.enable_grad():\n            self.step(device_batch, 0.001, 1.0)\n" + _PYTORCH_EVALUATES),
     ),
-    *_of(
+    *of(
         EVALUATION, PYTORCH, PROBE,
         ("pytorch: evaluated in training mode", _PYTORCH_EVALUATES, _PYTORCH_EVALUATES.replace("eval()", "train()")),
         workload="resnet18",
     ),
-    *_of(
+    *of(
         STEP, PYTORCH, PROBE,
         ("pytorch: trained in inference mode", "        self._model.train()\n", "        self._model.eval()\n"),
         workload="resnet18",
     ),
-    *_of(
-        STEP, PYTORCH, PROBE,
-        ("pytorch: bfloat16 autocast in VGG-11's step", "            logits = self._model(images)\n",
-         "            with torch.autocast(images.device.type, torch.bfloat16):\n                logits = self._model(images).to(images.dtype)\n"),
-        ("pytorch: no weight decay in VGG-11 in float32", "weight_decay=settings.weight_decay\n",
-         "weight_decay=settings.weight_decay * (next(model.parameters()).dtype != torch.float32)\n"),
-        workload="vgg11",
-    ),
-    *_of(
+    *of(
         STEP, "reference_impls/pytorch/models.py", PROBE,
         ("pytorch: MobileNetV3's dropout stays at a fifth", "            module.p = 0.0", "            module.p = 0.2"),
         workload="mobilenetv3",
@@ -134,21 +67,13 @@ IN_PYTORCH = (
 )  # fmt: skip
 
 _TENSORFLOW_FORWARD = "            loss = self._loss(labels, self._model(images, training=True))"
-_TENSORFLOW_RATE = "        self._optimizer.learning_rate = learning_rate\n"
 _TENSORFLOW_CORRECT = "        predicted = tf.argmax(self._model(images, training=False), axis=1)\n"
 
 IN_TENSORFLOW = (
-    *_of(
+    *of(
         STEP, TENSORFLOW, PROBE,
         ("tensorflow: images through bfloat16 in float32", _TENSORFLOW_FORWARD,
          "            images = images if images.dtype == tf.float64 else tf.cast(tf.cast(images, tf.bfloat16), tf.float32)\n" + _TENSORFLOW_FORWARD),
-        ("tensorflow: half the rate in float32", _TENSORFLOW_RATE,
-         "        self._optimizer.learning_rate = learning_rate * (0.5 if learning_rate.dtype == tf.float32 else 1.0)\n"),
-        ("tensorflow: no weight decay in float32", "        if self._weight_decay:\n",
-         '        if self._weight_decay and self._model.dtype != "float32":\n'),
-        ("tensorflow: every eighth update skipped", _TENSORFLOW_RATE,
-         "        keeps = tf.cast(tf.math.floormod(self._optimizer.iterations.value + 1, 8) > 0, learning_rate.dtype)\n"
-         "        self._optimizer.learning_rate = learning_rate * keeps\n"),
         ("tensorflow: a gradient from 8 samples of the mini-batch", _TENSORFLOW_FORWARD,
          "            loss = self._loss(labels[:8], self._model(images[:8], training=True))"),
         ("tensorflow: gradients clipped in float32", "        self._optimizer.apply_gradients(zip(gradients, variables))\n",
@@ -161,19 +86,19 @@ IN_TENSORFLOW = (
          '        ahead = self.momentum * velocity + gradient if variable.dtype == "float32" else velocity\n'
          "        self.assign_sub(variable, learning_rate * ahead)\n"),
     ),
-    *_of(
+    *of(
         WEIGHTS, TENSORFLOW, PROBE,
         ("tensorflow: weights without the seed", "initial_weights.make(distribution, shapes, seed)", "initial_weights.make(distribution, shapes, 1)"),
         ("tensorflow: its own initial weights", "        named[name].write(value)\n", "        named[name], value\n"),
         ("tensorflow: kernels drawn in Keras's layout", "        named[name].write(value)\n",
          "        named[name].variable.assign(value.reshape(named[name].variable.shape))\n"),
     ),
-    *_of(
+    *of(
         EVALUATION, TENSORFLOW, PROBE,
         ("tensorflow: one of the top two is correct", _TENSORFLOW_CORRECT,
          "        return tf.reduce_sum(tf.cast(tf.math.in_top_k(labels, self._model(images, training=False), 2), tf.int32))\n" + _TENSORFLOW_CORRECT),
     ),
-    *_of(
+    *of(
         EVALUATION, TENSORFLOW, PROBE,
         ("tensorflow: evaluated in training mode", _TENSORFLOW_CORRECT, _TENSORFLOW_CORRECT.replace("training=False", "training=True")),
         workload="resnet18",
@@ -181,21 +106,11 @@ IN_TENSORFLOW = (
 )  # fmt: skip
 
 _CHAINER_LOSS = "        return F.softmax_cross_entropy(self._model(images), labels)\n"
-_CHAINER_UPDATE = "        self._optimizer.update()\n"
-_CHAINER_RATE = "        self._optimizer.lr = learning_rate\n"
 _CHAINER_CORRECT = "self._number((self._model(images).array.argmax(axis=1) == labels).sum())"
 
 IN_CHAINER = (
-    *_of(
+    *of(
         STEP, CHAINER, PROBE,
-        ("chainer: images through float16 in float32", _CHAINER_LOSS,
-         "        images = images if images.dtype == np.float64 else images.astype(np.float16).astype(np.float32)\n" + _CHAINER_LOSS),
-        ("chainer: half the rate in float32", _CHAINER_RATE,
-         "        self._optimizer.lr = learning_rate * (0.5 if device_batch[0].dtype == np.float32 else 1.0)\n"),
-        ("chainer: no weight decay in float32", "        if settings.weight_decay:\n",
-         "        if settings.weight_decay and chainer.config.dtype != np.float32:\n"),
-        ("chainer: every eighth update skipped", _CHAINER_UPDATE,
-         '        self._done = getattr(self, "_done", 0) + 1\n        if self._done % 8:\n            self._optimizer.update()\n'),
         ("chainer: a gradient from 8 samples of the mini-batch", _CHAINER_LOSS,
          "        return F.softmax_cross_entropy(self._model(images[:8]), labels[:8])\n"),
         ("chainer: the sum over a smaller last mini-batch divided by the size of the others", _CHAINER_LOSS,
@@ -207,17 +122,17 @@ IN_CHAINER = (
          "        param.array -= self.hyperparam.lr * velocity\n        if param.dtype == np.float32:\n"
          "            param.array[...] = param.array.astype(np.float16)\n"),
     ),
-    *_of(
+    *of(
         WEIGHTS, CHAINER, PROBE,
         ("chainer: weights without the seed", "initial_weights.make(distribution, shapes, seed)", "initial_weights.make(distribution, shapes, 1)"),
         ("chainer: its own initial weights", "        named[name].array[...] = value\n", "        named[name].array[...] = named[name].array\n"),
     ),
-    *_of(
+    *of(
         EVALUATION, CHAINER, PROBE,
         ("chainer: one of the top two is correct", _CHAINER_CORRECT,
          "self._number((self._model(images).array.argsort(axis=1)[:, -2:] == labels[:, None]).sum())"),
     ),
-    *_of(
+    *of(
         EVALUATION, CHAINER, PROBE,
         ("chainer: evaluated in training mode", 'chainer.using_config("train", False), ', ""),
         workload="resnet18",
@@ -234,7 +149,7 @@ _ASPECT = "aspect = math.exp(math.log(3 / 4) + draw[1] * (math.log(4 / 3) - math
 _ORDER = "np.random.RandomState([seed, epoch]).permutation(samples)"
 
 IN_PIPELINES = (
-    *_of(
+    *of(
         PIPELINE, ORDER_OF_SAMPLES, GOLDEN,
         ("order: the same in every epoch", _ORDER, "np.random.RandomState([seed, 1]).permutation(samples)"),
         ("order: without the seed", _ORDER, "np.random.RandomState([1, epoch]).permutation(samples)"),
@@ -242,14 +157,14 @@ IN_PIPELINES = (
         ("order: drawn with replacement", _ORDER, "np.random.RandomState([seed, epoch]).randint(0, samples, samples)"),
         ("order: NumPy's newer generator", _ORDER, "np.random.default_rng([seed, epoch]).permutation(samples)"),
     ),
-    *_of(
+    *of(
         PIPELINE, MNIST, GOLDEN,
         ("mnist: transposed digits", "        return split.images[chosen][:, np.newaxis]\n",
          "        return split.images[chosen].transpose(0, 2, 1)[:, np.newaxis]\n"),
         ("mnist: mirrored digits", "        return split.images[chosen][:, np.newaxis]\n",
          "        return split.images[chosen][:, np.newaxis, :, ::-1]\n"),
     ),
-    *_of(
+    *of(
         PIPELINE, CIFAR10, GOLDEN,
         ("cifar10: planes read as interleaved channels", _PLANES,
          "            images[rows] = records[:, 1:].reshape(-1, SIDE, SIDE, 3).transpose(0, 3, 1, 2)\n"),
@@ -260,7 +175,7 @@ IN_PIPELINES = (
         ("cifar10: grey around the image", "    padded = np.zeros((samples, channels, side + 2 * PADDING, side + 2 * PADDING), np.uint8)\n",
          "    padded = np.full((samples, channels, side + 2 * PADDING, side + 2 * PADDING), 128, np.uint8)\n"),
     ),
-    *_of(
+    *of(
         PIPELINE, PHOTOGRAPHS, GOLDEN,
         ("photographs: crops from a quarter of the area", _AREA, "area = width * height * (0.25 + 0.75 * draw[0])"),
         ("photographs: aspect ratios from 1:2 to 2:1", _ASPECT, _ASPECT.replace("3 / 4", "1 / 2").replace("4 / 3", "2 / 1")),
@@ -276,7 +191,7 @@ IN_PIPELINES = (
         ("photographs: the middle at full size", "SHORT_SIDE = 256", "SHORT_SIDE = 224"),
         ("photographs: mirrored top to bottom", "    return pixels[:, ::-1] if mirrored", "    return pixels[::-1] if mirrored"),
     ),
-    *_of(
+    *of(
         PIPELINE, PIPELINES, GOLDEN,
         ("normalisation: pixels divided by 256", "(1.0 / (255.0 * std))", "(1.0 / (256.0 * std))"),
         ("normalisation: deviations of the channels reversed", "self._scale = (1.0 / (255.0 * std))", "self._scale = (1.0 / (255.0 * std[::-1]))"),
@@ -292,7 +207,7 @@ SCHEDULES, LOOP, UPDATES = (f"reference_impls/{name}.py" for name in ("schedules
 _COSINE = "    return base * 0.5 * (1.0 + math.cos(math.pi * (step - warm_up) / (steps - warm_up)))\n"
 
 IN_SCHEDULES = (
-    *_of(
+    *of(
         SCHEDULE, SCHEDULES, GOLDEN,
         ("one_cycle: warm-up over a tenth", "    warm_up = 0.3 * steps\n", "    warm_up = 0.1 * steps\n"),
         ("one_cycle: linear for the cosine", _COSINE, "    return base * (1.0 - (step - warm_up) / (steps - warm_up))\n"),
@@ -305,7 +220,7 @@ IN_SCHEDULES = (
         ("linear: to a tenth", "(1.0 - step / float(steps))", "(1.0 - 0.9 * step / float(steps))"),
         ("constant: decays", "    return base\n", "    return base * 0.999**step\n"),
     ),
-    *_of(
+    *of(
         SCHEDULE, LOOP, GOLDEN,
         ("loop: the rate of the next step", "step(on_device, learning_rate(request, index), samples / update.samples)",
          "step(on_device, learning_rate(request, index + 1), samples / update.samples)"),
@@ -314,11 +229,11 @@ IN_SCHEDULES = (
         ("loop: the schedule starts again in every epoch", "step(on_device, learning_rate(request, index), samples / update.samples)",
          "step(on_device, learning_rate(request, index - done), samples / update.samples)"),
     ),
-    *_of(
+    *of(
         SCHEDULE, UPDATES, GOLDEN,
         ("updates: the horizon is one epoch longer", "request.epochs * whole)\n", "(request.epochs + 1) * whole)\n"),
     ),
-    *_of(
+    *of(
         EVALUATION, LOOP, GOLDEN,
         ("loop: the accuracy over the training samples", "accuracy = correct / self._request.data.eval_samples",
          "accuracy = correct / self._request.data.train_samples"),
@@ -326,7 +241,7 @@ IN_SCHEDULES = (
         ("loop: the first evaluation mini-batch alone", "[count(to_device(batch)) for batch in self._pipeline.evaluation()]",
          "[count(to_device(next(iter(self._pipeline.evaluation()))))]"),
     ),
-    *_of(
+    *of(
         PIPELINE, LOOP, GOLDEN,
         ("loop: every epoch is the first", "batches = iter(self._pipeline.training(epoch))", "batches = iter(self._pipeline.training(1))"),
     ),
@@ -335,7 +250,7 @@ IN_SCHEDULES = (
 INITIAL_WEIGHTS = "reference_impls/initial_weights.py"
 _STREAM = 'np.random.RandomState([seed, zlib.crc32(name.encode("ascii"))])'
 
-IN_WEIGHTS = _of(
+IN_WEIGHTS = of(
     WEIGHTS, INITIAL_WEIGHTS, GOLDEN,
     ("weights: fan_in for fan_out", "np.sqrt(2.0 / (shape[0] * np.prod(shape[2:])))", "np.sqrt(2.0 / np.prod(shape[1:]))"),
     ("weights: no gain for ReLUs", "np.sqrt(2.0 / (shape[0] * np.prod(shape[2:])))", "np.sqrt(1.0 / (shape[0] * np.prod(shape[2:])))"),
@@ -354,19 +269,7 @@ IN_WEIGHTS = _of(
      "draw(_stream(seed, name), name, shapes).astype(np.float16).astype(np.float32)"),
 )  # fmt: skip
 
-MISTAKES = (*IN_PYTORCH, *IN_TENSORFLOW, *IN_CHAINER, *IN_PIPELINES, *IN_SCHEDULES, *IN_WEIGHTS)
+MISTAKES = (*in_every_network(), *IN_PYTORCH, *IN_TENSORFLOW, *IN_CHAINER, *IN_PIPELINES, *IN_SCHEDULES, *IN_WEIGHTS)
 
 NONE = Mistake("no mistake", "none", SCHEDULES, "    return base\n", "    return base\n", GOLDEN)
 """An edit that changes nothing, which nothing may notice."""
-
-
-@contextmanager
-def made(mistake: Mistake, root: Path) -> Iterator[None]:
-    """The copy with the mistake."""
-    path = root / mistake.path
-    text = path.read_text(encoding="utf-8")
-    mistake.apply(root)
-    try:
-        yield
-    finally:
-        path.write_text(text, encoding="utf-8")

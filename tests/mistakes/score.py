@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from suite.files.paths import repository_root
-from tests.mistakes.mistakes import GOLDEN, MISTAKES, PROBE, Mistake, made
+from tests.mistakes.mistake import GOLDEN, PROBE, Mistake, made
+from tests.mistakes.mistakes import MISTAKES
 
 COPIED = ("suite", "reference_impls", "reporter", "rules", "tests", "pyproject.toml")
 IN_THE_COPY = "MISTAKES_IN"

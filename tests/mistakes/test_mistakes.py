@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from suite.files.paths import repository_root
-from tests.mistakes.mistakes import GOLDEN, MISTAKES, NONE, Mistake
+from tests.mistakes.mistake import GOLDEN, Mistake
+from tests.mistakes.mistakes import MISTAKES, NONE
 from tests.mistakes.score import copy_sources, failed_tests
 
-MIN_MISTAKES = 107
+MIN_MISTAKES = 142
 """The number may only grow."""
 
 A_FEW = (

@@ -1,0 +1,62 @@
+"""What a mistake is: a small edit of the sources, with the proof that must notice it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+GOLDEN = "golden values"
+"""The proof is in tests/reference_impls/test_golden_values.py, which needs no framework."""
+
+PROBE = "probe"
+"""The proof is `suite verify-model`: the mistake's framework misses a tolerance of the mistake's workload."""
+
+STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE = "step", "weights", "evaluation", "pipeline", "schedule"
+PYTORCH, TENSORFLOW, CHAINER = (f"reference_impls/{name}/implementation.py" for name in ("pytorch", "tensorflow", "chainer"))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One edit: in the file ``path`` the text ``old``, which is there exactly once, becomes ``new``.
+
+    ``kind`` is the class of the mistake in the tables, ``proof`` what must notice it; ``workload`` and ``framework`` are those of a probe.
+    """
+
+    name: str
+    kind: str
+    path: str
+    old: str
+    new: str
+    proof: str
+    workload: str = "lenet"
+
+    @property
+    def framework(self) -> str | None:
+        """The framework whose implementation is edited; None for shared code."""
+        parts = Path(self.path).parts
+        return parts[1] if len(parts) == 3 and parts[1] != "data" else None
+
+    def apply(self, root: Path) -> None:
+        """Edit the copy of the sources in ``root``; raises ValueError where the text is not there exactly once."""
+        path = root / self.path
+        text = path.read_text(encoding="utf-8")
+        if text.count(self.old) != 1:
+            raise ValueError(f"{self.name}: {self.path} has the text {text.count(self.old)} times: {self.old!r}")
+        path.write_text(text.replace(self.old, self.new), encoding="utf-8")
+
+
+def of(kind: str, path: str, proof: str, *edits: tuple[str, str, str], workload: str = "lenet") -> tuple[Mistake, ...]:
+    """Mistakes of one kind in one file; each edit is a name, the text that is there, and the mistaken one."""
+    return tuple(Mistake(name, kind, path, old, new, proof, workload) for name, old, new in edits)
+
+
+@contextmanager
+def made(mistake: Mistake, root: Path) -> Iterator[None]:
+    """The copy with the mistake."""
+    path = root / mistake.path
+    text = path.read_text(encoding="utf-8")
+    mistake.apply(root)
+    try:
+        yield
+    finally:
+        path.write_text(text, encoding="utf-8")
