@@ -20,6 +20,7 @@ class Status(str, enum.Enum):
     CONFIRMED = "confirmed"
     PROVISIONAL = "provisional"
     PROJECTED = "projected"
+    CHARACTERISATION = "characterisation"
     UNRANKED = "unranked"
 
 

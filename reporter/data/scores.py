@@ -34,6 +34,7 @@ Z_95 = 1.959964
 Epochs = Mapping[str, Sequence[Row]]
 """The rows of each run's epochs, by its name."""
 
+NO_TARGET = "no target is established for this workload, whose entries are a characterisation"
 SEVERAL_INSTRUMENTS = "the energies of its runs are of several instruments"
 
 
@@ -48,7 +49,8 @@ def score_entry(
     missing: dict[str, str] = {MEASURED_J: spent} if isinstance(spent, str) else {}
     if expected is None:
         missing |= {name: str(why_not) for name in PARTS}
-        return EntryScores(Status.UNRANKED, why_not, None, None, None, None, missing, instrument, measured_energy)
+        status = Status.CHARACTERISATION if why_not == NO_TARGET else Status.UNRANKED
+        return EntryScores(status, why_not, None, None, None, None, missing, instrument, measured_energy)
     status, reason = _status(entry, runs, epochs_of, scoring)
     own = () if status is Status.PROJECTED else tuple(RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs)
     epochs = scored_epochs(expected, own, scoring.epochs_level)
@@ -136,13 +138,13 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpoch
     """The expected epochs at the entry's setting, or why there are none."""
     workload, batch_size, rate = str(entry["workload"]), int(entry["batch_size"]), float(entry["learning_rate"])
     try:
-        has_target = load_workload(workload).target_accuracy is not None
+        is_characterisation = load_workload(workload).is_characterisation
         points = _points(str(entry["round"]), workload) if entry["own_data"] and known(entry["round"]) else ()
         local = _local(entry)
     except SuiteError:
         return None, "this version of the suite does not know the workload or the round"
-    if not has_target:
-        return None, "no target is established for this workload"
+    if is_characterisation:
+        return None, NO_TARGET
     if not entry["own_data"]:
         return None, "reference points are of the workload's own data set"
     if entry["accumulation"] != 1:

@@ -82,7 +82,7 @@ def entry_table(board: Board, rows: tuple[BoardRow, ...]) -> EntryTable:
 
 
 SCORES = (SCORE_S, SCORE_J)
-MARKED = (Status.PROVISIONAL, Status.PROJECTED)
+MARKED = (Status.PROVISIONAL, Status.PROJECTED, Status.CHARACTERISATION)
 NAMED = ("device", "framework")
 """Facets that stand in cells of their own."""
 

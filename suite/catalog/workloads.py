@@ -138,7 +138,7 @@ class Verification:
 class Workload:
     """One workload. ``forward_macs`` are the multiply-adds of a forward pass per sample; a training step has about three times that.
 
-    ``target_accuracy`` is None where no target has been established: a run then trains all epochs.
+    ``target_accuracy`` is None where no target has been established: a run then trains all epochs, and its results are a *characterisation*.
     ``threads`` is the default number of threads; None: one per usable core. ``normalisation_statistics``: the model keeps running means and
     variances, which are a part of its training state; its convergence depends on the mini-batch of a rank and not on the global one alone.
     """
@@ -162,6 +162,20 @@ class Workload:
     other_data: tuple[OtherData, ...] = ()
     threads: int | None = None
     normalisation_statistics: bool = True
+
+    @property
+    def is_characterisation(self) -> bool:
+        """Whether results show what a system does in an epoch and nothing else: no rank, and no batch size but the workload's in the closed division.
+
+        Without a target nothing shows that a larger mini-batch, which makes an epoch shorter, needs no more epochs.
+        """
+        return self.target_accuracy is None
+
+    @property
+    def closed_batch_sizes(self) -> tuple[int, int]:
+        """The smallest and the largest batch size of a closed run."""
+        lowest, highest = self.tunable.batch_size
+        return (self.batch_size, self.batch_size) if self.is_characterisation else (lowest, highest)
 
 
 def folder(root: Path | None = None) -> Path:

@@ -29,9 +29,10 @@ app = typer.Typer(no_args_is_help=True, help="List workloads, devices, framework
 
 @app.command()
 def workloads(json: Json = False) -> None:
-    """List workloads: model, data set and target."""
-    columns = ("name", "title", "model", "data", "target_accuracy", "epochs", "batch_size", "parameters")
-    _show("workloads", columns, [tuple(getattr(workload, name) for name in columns) for workload in load_workloads()], json)
+    """List workloads: model, data set and target; one without a target is a characterisation, whose results have no rank."""
+    fields = ("name", "title", "model", "data", "target_accuracy", "is_characterisation", "epochs", "batch_size", "parameters")
+    columns = tuple(name.removeprefix("is_") for name in fields)
+    _show("workloads", columns, [tuple(getattr(workload, name) for name in fields) for workload in load_workloads()], json)
 
 
 @app.command()

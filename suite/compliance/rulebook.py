@@ -36,7 +36,7 @@ def _workloads() -> str:
 
 
 def _target(workload: Workload) -> str:
-    return "none established yet" if workload.target_accuracy is None else f"{100 * workload.target_accuracy:g} %"
+    return "none: characterisation" if workload.target_accuracy is None else f"{100 * workload.target_accuracy:g} %"
 
 
 def _optimizer(workload: Workload) -> str:
@@ -46,10 +46,14 @@ def _optimizer(workload: Workload) -> str:
 
 def _tunable() -> str:
     rows = [
-        (f"`{each.name}`", *(f"{low:g} to {high:g}" for low, high in (each.tunable.batch_size, each.tunable.base_learning_rate)))
+        (f"`{each.name}`", *(_range(low, high) for low, high in (each.closed_batch_sizes, each.tunable.base_learning_rate)))
         for each in load_workloads()
     ]
     return table(("workload", "batch size", "base learning rate"), rows)
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:g}, fixed" if low == high else f"{low:g} to {high:g}"
 
 
 def _data_sets() -> str:

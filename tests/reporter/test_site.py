@@ -22,6 +22,7 @@ from suite.errors import SuiteError
 from suite.files.paths import HOME_VARIABLE, repository_root
 from tests.builders import Scenario, make_bundle, run_id
 from tests.reporter.conftest import SCENARIOS
+from tests.reporter.gallery import make_template, many_entries, render
 from tests.reporter.test_hostile import Outline
 
 
@@ -133,6 +134,14 @@ def test_ranks_are_shown_or_have_a_reason(runs: Path, site: Path, tmp_path: Path
     assert rows.loc["chainer", ["rank_best", "rank_worst", "tier", "status"]].tolist() == [3, 3, rows["tier"].max(), "confirmed"]
     page = build([runs / "lenet-pytorch-1"], tmp_path / "site").parent / "boards" / "lenet-closed-mnist-v0-2.html"
     assert 'title="1 of the 3 runs needed for a rank"><small>provisional</small>' in page.read_text()
+
+
+def test_entries_of_a_workload_without_a_target_are_marked_as_characterisation_and_have_no_rank(tmp_path: Path) -> None:
+    site = render(many_entries(make_template(tmp_path / "run"), 3, ("mobilenetv3",)), tmp_path / "site")
+    text = (site / "boards" / "mobilenetv3-closed-gld23k-v0-2.html").read_text()
+    reason = "no target is established for this workload, whose entries are a characterisation"
+    assert f"No ranks: {reason}." in text
+    assert text.count(f'title="{reason}"><small>characterisation</small>') == 3
 
 
 def test_the_data_files_hold_the_rows_of_the_page(site: Path) -> None:

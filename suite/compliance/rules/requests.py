@@ -5,7 +5,7 @@ from typing import Any
 
 from reference_impls.contract import EXACT
 from suite.catalog.frameworks import known_frameworks
-from suite.compliance.faults.fault import Fault, both
+from suite.compliance.faults.fault import Fault, both, in_turn
 from suite.compliance.faults.log_edits import request_also, set_everywhere
 from suite.compliance.rule import CLOSED, RequestContext, Rule, Violation
 
@@ -96,6 +96,13 @@ def _tuned_in_range(context: RequestContext) -> Iterator[Violation]:
         if not lowest <= value <= highest:
             flag = {"batch_size": "--batch-size", "base_learning_rate": "--learning-rate"}[name]
             yield Violation(context.file, f"{name} from {lowest} to {highest}", f"{value}", f"choose {flag} within the range {OPEN_INSTEAD}")
+
+
+def _fixed_batch_size(context: RequestContext) -> Iterator[Violation]:
+    workload, requested = context.workload, context.request.global_batch_size
+    if workload.is_characterisation and requested != workload.batch_size:
+        expected = f"global_batch_size = {workload.batch_size}, because no target is established for {workload.name}"
+        yield Violation(context.file, expected, f"{requested}", f"leave --batch-size out {OPEN_INSTEAD}")
 
 
 def _equal(context: RequestContext, name: str, expected: Any, found: Any, fix: str) -> Iterator[Violation]:
@@ -212,5 +219,13 @@ RULES = (
         divisions=CLOSED,
         request_check=_tuned_in_range,
         faults=_refused("closed-tuning-range"),
+    ),
+    Rule(
+        id="closed-characterisation",
+        sentence="A closed run of a workload without an established target has the workload's batch size.",
+        rationale="Its results are a characterisation: a larger mini-batch makes an epoch shorter, and nothing shows how many more epochs it needs.",
+        divisions=CLOSED,
+        request_check=_fixed_batch_size,
+        faults=both("another batch size without a target", in_turn(set_everywhere("workload", "mobilenetv3"), set_everywhere("global_batch_size", 32))),
     ),
 )

@@ -74,7 +74,6 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
     [
         ({"batch_size": 64}, "no reference point at batch size 64, rate 0.04; round v0.2 has batch size 16, rate 0.005; batch size 128, rate 0.04"),
         ({"workload": "resnet18"}, "round v0.2 has no reference point of this workload"),
-        ({"workload": "mobilenetv3"}, "no target is established for this workload"),
         ({"own_data": False}, "reference points are of the workload's own data set"),
         ({"round": None}, "the run names no round"),
         ({"round": "v9"}, "this version of the suite does not know the workload or the round"),
@@ -83,6 +82,12 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
 def test_without_a_reference_point_there_is_no_score_and_the_reason(changes: dict[str, Any], reason: str) -> None:
     found = scored([10.0] * 3, {**ENTRY, **changes})
     assert (found.status, found.reason, found.time, found.missing[SCORE_S]) == (Status.UNRANKED, reason, None, reason)
+
+
+def test_a_workload_without_a_target_is_a_characterisation_without_score_or_rank() -> None:
+    found = scored([10.0] * 3, {**ENTRY, "workload": "mobilenetv3"})
+    reason = "no target is established for this workload, whose entries are a characterisation"
+    assert (found.status, found.reason, found.time, found.missing[SCORE_S]) == (Status.CHARACTERISATION, reason, None, reason)
 
 
 def test_a_vendors_implementation_that_waits_for_its_accelerator_has_a_score() -> None:
