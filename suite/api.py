@@ -59,8 +59,8 @@ __all__ = [
     "Frames", "Interrupted", "Matrix", "MatrixDefinition", "Normalisation", "PaperFile", "Placement", "Precision", "Progress", "ProgressEvent",
     "ReferenceComparison", "Replication", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study", "SuiteError", "Timing", "TraceOptions",
     "Wire", "WrittenBringUp", "WrittenTrace", "attach_power", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch",
-    "energy_figure", "figure", "findings_of", "finish", "load", "place", "plan_matrix", "plan_sweep", "predict", "report", "reproduce", "resolve",
-    "run", "run_matrix", "run_on_boards", "run_stall_analysis", "run_sweep", "trace",
+    "energy_figure", "figure", "findings_of", "finish", "load", "make_reference_points", "place", "plan_matrix", "plan_sweep", "predict", "report",
+    "reproduce", "resolve", "run", "run_matrix", "run_on_boards", "run_stall_analysis", "run_sweep", "trace",
 ]  # fmt: skip
 
 DEFAULT_BASELOAD_S = 10.0
@@ -479,6 +479,26 @@ class ReferenceComparison:
     epochs: tuple[float, ...]
     point: "ReferencePoint"
     test: "Comparison"
+
+
+def make_reference_points(paths: Paths) -> "tuple[ReferencePoint, ...]":
+    """Reference points from all sealed closed runs at or below the paths, whoever made them; nothing is written.
+
+    Raises SuiteError for a run that its round's rules refuse, with the first finding.
+    """
+    from suite.compliance.checker import check_bundle, find_bundles  # start-up: rules
+    from suite.compliance.finding import Severity  # start-up: rules
+    from suite.metrics.reference_points import make_points, refuse_other_precisions  # start-up: numpy
+
+    bundles = [bundle for path in _paths(paths) for bundle in find_bundles(path)]
+    for verdict in map(check_bundle, bundles):
+        refused = next((finding for finding in verdict.findings if finding.severity is Severity.INVALID), None)
+        if refused is not None:
+            raise SuiteError(
+                f"{verdict.path} does not comply ({refused.rule}: expected {refused.expected}, observed {refused.observed}); see `suite check`."
+            )
+    refuse_other_precisions(bundles)
+    return make_points(bundles)
 
 
 def compare_with_reference(paths: Paths) -> ReferenceComparison:

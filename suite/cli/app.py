@@ -76,6 +76,10 @@ COMMANDS = {
 }  # fmt: skip
 
 
+ALSO_CALLED = {"reference": "reference-points"}
+"""Further names of commands, which work and are not listed."""
+
+
 class LazyGroup(typer.core.TyperGroup):
     """Imports a command's module when the command runs. Ctrl-C ends a command with one sentence, like every other failure."""
 
@@ -86,7 +90,7 @@ class LazyGroup(typer.core.TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that was typed, loaded, in place of the stub that `suite --help` lists."""
-        name, command, rest = super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, [ALSO_CALLED.get(args[0], args[0]), *args[1:]] if args else args)
         return name, command and load_command(str(name)), rest
 
     def invoke(self, ctx: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`suite reference-points make|show`."""
+"""`suite reference-points make|show|compare`."""
 
 import math
 from dataclasses import asdict
@@ -13,24 +13,25 @@ from suite.catalog.workloads import load_workload
 from suite.cli.completion import workload_names
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
-from suite.compliance.checker import find_bundles
 from suite.metrics.convergence import INTERVAL_LEVEL, LEVEL, WANTED_POWER, detectable, expected_interval, show_epochs
-from suite.metrics.reference_points import make_points
 
 app = typer.Typer(no_args_is_help=True, help="Make, show and compare reference points (epochs that the reference runs need).")
 
 
 @app.command()
 def make(
-    runs: Annotated[list[Path], typer.Argument(help="All closed runs of the reference implementations, or folders with them.")],
+    runs: Annotated[list[Path], typer.Argument(help="All closed runs, of any machine and anybody, or folders with them (`suite sweep` makes them).")],
     json: Json = False,
 ) -> None:
-    """Write the runs' epochs to target into rules/reference_points."""
-    written = write_points(make_points([bundle for path in runs for bundle in find_bundles(path)]))
+    """Check the runs and write their epochs to target into rules/reference_points. The next round freezes them."""
+    points = api.make_reference_points(runs)
+    written = write_points(points)
     if json:
         print_rows("reference-points-make", [{"path": str(path)} for path in written])
-    else:
-        print("\n".join(map(str, written)))
+        return
+    for point in points:
+        print(f"{point.workload}, batch size {point.batch_size}, learning rate {point.base_learning_rate:g}: {_expectation(point)}")
+    print(f"Written to {', '.join(map(str, written))}; `python -m tools.pin_round ROUND` freezes them for a round.")
 
 
 @app.command()

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from reference_impls.contract import FLOAT32
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.catalog.reference_points import ReferencePoint, ReferenceRun, newest_points, setting_of
@@ -17,16 +19,28 @@ def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
     """Reference points from sealed closed runs, by workload, batch size, learning rate, evaluation interval and local batch size.
 
     Runs that trained all their epochs and missed the target are kept: leaving them out would bias the point. Raises SuiteError for any other
-    run.
+    run, and for two of one setting, framework and seed: they are not two samples of the epochs.
     """
     found: dict[tuple[str, int, float, int, int], list[ReferenceRun]] = {}
+    paths: dict[tuple[Any, ...], Path] = {}
     for path in bundles:
         key, reference = _reference_run(path)
+        first = paths.setdefault((*key, reference.framework, reference.seed), path)
+        if first is not path:
+            raise SuiteError(f"{first} and {path} are both of seed {reference.seed} in {reference.framework} at one setting; leave one of them out.")
         found.setdefault(key, []).append(reference)
     return tuple(
         ReferencePoint(*key[:4], tuple(sorted(runs, key=lambda run: (run.framework, run.seed))), key[4] or None)
         for key, runs in sorted(found.items())
     )
+
+
+def refuse_other_precisions(bundles: Sequence[Path]) -> None:
+    """Raise SuiteError for a run that did not compute in float32: a point has no precision, so that its runs must share one."""
+    for path in bundles:
+        precision = Bundle(path).run().request.get("precision", FLOAT32)
+        if precision != FLOAT32:
+            raise SuiteError(f"{path} computed in {precision}; reference runs compute in {FLOAT32}, as every framework does. Leave it out.")
 
 
 def _reference_run(path: Path) -> tuple[tuple[str, int, float, int, int], ReferenceRun]:

@@ -14,7 +14,8 @@ _CHAINER_LOSS = "        return F.softmax_cross_entropy(self._model(images), lab
 _EDITS = {
     "products of 16 bits in float32": {
         PYTORCH: ("            logits = self._model(images)\n",
-                  "            with torch.autocast(images.device.type, torch.bfloat16):\n                logits = self._model(images).to(images.dtype)\n"),
+                  "            with torch.autocast(images.device.type, torch.bfloat16):\n"
+                  "                logits = self._model(images).to(images.dtype)\n"),
         TENSORFLOW: ("    with tf.device(device):\n        model = MODELS",
                      '    keras.config.set_dtype_policy("mixed_bfloat16")\n    with tf.device(device):\n        model = MODELS'),
         CHAINER: (_CHAINER_LOSS,  # Chainer has no bfloat16, and no products of 16 bits on a CPU

@@ -226,6 +226,8 @@ RULES = (
         rationale="Its results are a characterisation: a larger mini-batch makes an epoch shorter, and nothing shows how many more epochs it needs.",
         divisions=CLOSED,
         request_check=_fixed_batch_size,
-        faults=both("another batch size without a target", in_turn(set_everywhere("workload", "mobilenetv3"), set_everywhere("global_batch_size", 32))),
+        faults=both(
+            "another batch size without a target", in_turn(set_everywhere("workload", "mobilenetv3"), set_everywhere("global_batch_size", 32))
+        ),
     ),
 )

@@ -1,4 +1,4 @@
-"""`suite reference-points show`: what a reference point says, and how sure it is."""
+"""`suite reference-points`: what a reference point says, and how sure it is; also called `suite reference`."""
 
 import json
 
@@ -12,3 +12,9 @@ def test_expected_epochs_have_an_interval(suite: Run) -> None:
     first = json.loads(suite("reference-points", "show", "lenet", "--json").stdout)["rows"][0]
     low, high = first["expected_interval"]
     assert low < first["expected_epochs"] < high
+
+
+def test_the_shorter_name_works(suite: Run) -> None:
+    assert suite("reference", "show", "lenet").stdout == suite("reference-points", "show", "lenet").stdout
+    answer = suite("reference", "make", "nowhere")
+    assert (answer.returncode, answer.stderr) == (2, "error: nowhere does not exist; give the path of a run directory.\n")

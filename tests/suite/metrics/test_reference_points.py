@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from reference_impls.contract import LOCAL, SYNCHRONISED
+from suite import api
 from suite.catalog.reference_points import ReferenceRun, frozen_points, load_points, local_batch_size, newest_points, write_points
 from suite.catalog.rounds import load_rounds
 from suite.catalog.workloads import Workload, load_workloads
 from suite.errors import SuiteError
-from suite.metrics.reference_points import compare_runs, make_points
-from tests.builders import Scenario, make_bundle
+from suite.metrics.reference_points import compare_runs, make_points, refuse_other_precisions
+from tests.builders import RICH, Scenario, make_bundle
 
 
 def bundles(folder: Path, batch_size: int = 128, division: str = "closed") -> list[Path]:
@@ -77,6 +78,31 @@ def test_a_run_that_ended_before_its_last_epoch_makes_no_point(tmp_path: Path) -
 def test_open_runs_make_no_point(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="closed run"):
         make_points(bundles(tmp_path, division="open"))
+
+
+def test_two_runs_of_one_seed_are_no_two_samples(tmp_path: Path) -> None:
+    first, again = bundles(tmp_path / "mine"), bundles(tmp_path / "theirs")
+    with pytest.raises(SuiteError, match=r"mine/1 and .*theirs/1 are both of seed 1 in pytorch"):
+        make_points([*first, *again])
+
+
+def test_runs_of_anybody_make_a_point_if_they_comply(tmp_path: Path) -> None:
+    made = [make_bundle(tmp_path / "runs" / str(seed), replace(RICH, seed=seed, name=f"r{seed}")) for seed in (1, 2)]
+    (point,) = api.make_reference_points(tmp_path / "runs")
+    assert [run.seed for run in point.runs] == [1, 2]
+    with (made[1] / "log.txt").open("a", encoding="utf-8") as log:
+        log.write("edited\n")
+    with pytest.raises(SuiteError, match=r"runs/2 does not comply \("):
+        api.make_reference_points(tmp_path / "runs")
+
+
+def test_reference_runs_are_of_float32(tmp_path: Path) -> None:
+    run = make_bundle(tmp_path / "run", RICH)
+    refuse_other_precisions([run])
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**record, "request": {**record["request"], "precision": "bf16-mixed"}}))
+    with pytest.raises(SuiteError, match="computed in bf16-mixed; reference runs compute in float32"):
+        refuse_other_precisions([run])
 
 
 def test_runs_are_compared_with_the_point_of_their_kind(tmp_path: Path) -> None:
