@@ -1,11 +1,11 @@
 """How widely the epochs to a target scatter over seeds, by target and by how often a run evaluates.
 
-    python -m benchmarks.target_scatter train DATA CURVES.json SEED… [--workload lenet --parts 4]
+    python -m benchmarks.target_scatter train DATA CURVES.json SEED… [--workload lenet --parts 4 --epochs 10 --batch-size 16 --learning-rate 0.005]
     python -m benchmarks.target_scatter table CURVES.json… [--targets 0.98,0.99 --every 4,2,1]
 
-``train`` trains every seed to the workload's target in PyTorch, with the workload's settings, and keeps the accuracy after each of
-``parts`` parts of every epoch. ``table`` prints when the seeds first reached the target, and lower ones, by the number of parts between
-evaluations. No time is measured.
+``train`` trains every seed through all epochs in PyTorch, with the workload's settings unless others are named, and keeps the accuracy after each
+of ``parts`` parts of every epoch. ``table`` prints when the seeds first reached each target, by the number of parts between evaluations. No time is
+measured.
 """
 
 import argparse
@@ -35,12 +35,11 @@ class Curves:
     by_seed: Mapping[str, Sequence[float]]
 
 
-def train(data: str, output: Path, seeds: Sequence[int], workload: str, parts: int) -> None:
+def train(options: RunOptions, output: Path, seeds: Sequence[int], parts: int) -> None:
     """One training after another; each is kept when it has ended, and seeds that are kept are not trained again."""
-    curves = Curves(**read_json(output)) if output.exists() else Curves(workload, parts, {})
+    curves = Curves(**read_json(output)) if output.exists() else Curves(options.workload, parts, {})
     for seed in (seed for seed in seeds if str(seed) not in curves.by_seed):
-        options = RunOptions(Division.OPEN, "auto", workload, REFERENCE, data=data, seed=seed)
-        request = api.resolve(options, to_show=True).training
+        request = api.resolve(replace(options, seed=seed), to_show=True).training
         with tempfile.TemporaryDirectory(prefix="curves-") as folder:
             path = Path(folder) / contract.REQUEST_NAME
             path.write_text(json.dumps(contract.request_to_dict(request._replace(output_directory=folder))))
@@ -84,12 +83,16 @@ def main() -> None:
     training.add_argument("seeds", type=int, nargs="+")
     training.add_argument("--workload", default="lenet")
     training.add_argument("--parts", type=int, default=4)
+    training.add_argument("--epochs", type=int)
+    training.add_argument("--batch-size", type=int)
+    training.add_argument("--learning-rate", type=float)
     printing.add_argument("curves", type=Path, nargs="+")
     printing.add_argument("--targets", default="0.98,0.985,0.99")
     printing.add_argument("--every", default="4,2,1")
     one = parser.parse_args()
     if one.command == "train":
-        train(one.data, one.output, one.seeds, one.workload, one.parts)
+        settings = {"epochs": one.epochs, "batch_size": one.batch_size, "learning_rate": one.learning_rate}
+        train(RunOptions(Division.OPEN, "auto", one.workload, REFERENCE, data=one.data, **settings), one.output, one.seeds, one.parts)
     else:
         table(
             [Curves(**read_json(path)) for path in one.curves], [float(word) for word in one.targets.split(",")], list(map(int, one.every.split(",")))
