@@ -4,7 +4,6 @@
 """
 
 import importlib
-import signal
 import sys
 import time
 import traceback
@@ -18,6 +17,7 @@ from suite import __version__
 from suite.cli.streams import tolerant_streams
 from suite.compliance.finding import escaped
 from suite.errors import InterruptedAfterEnd, Reported, SuiteError
+from suite.execution.interrupts import interrupt_at_signals
 from suite.files.paths import home
 from suite.machine.modes.places import has_records
 
@@ -123,8 +123,8 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 
 
 def main() -> None:
-    """Entry point of the `suite` command. SIGTERM is handled as Ctrl-C, so that every process that it started ends, too."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Run the command that was typed; SIGTERM and SIGHUP are handled as Ctrl-C, so that every process that it started ends, too."""
+    interrupt_at_signals()
     with tolerant_streams() as output:
         try:
             _run_command()
@@ -149,7 +149,7 @@ def _run_command() -> None:
         _end(f"{_sentence(error)} See `{_command_of(error)} --help`.")
     except PermissionError as error:
         _end(f"This user may not open {error.filename}: {error.strerror}. Choose another path, or have its owner permit it.")
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         _end("Interrupted.")
     except ModuleNotFoundError as error:
         extra = EXTRAS.get((error.name or "").partition(".")[0])
@@ -160,9 +160,6 @@ def _run_command() -> None:
         )
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the traceback goes to a file
         _end(f"Unexpected error ({type(error).__name__}: {error}). {_keep_traceback()}")
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):  # while Python exits, a signal ends it without a traceback
-            signal.signal(number, signal.SIG_DFL)
 
 
 def _put_back_power_settings() -> None:
