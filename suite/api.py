@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from suite.bundle.manifest import refuse_inside_run
 from suite.catalog.divisions import Division
 from suite.catalog.precisions import Precision
 from suite.catalog.timings import Timing
@@ -236,7 +237,9 @@ def trace(run: str | Path, output: str | Path | None = None) -> "WrittenTrace":
     """Write a run as a trace in Chrome's Trace Event Format, which Perfetto and chrome://tracing draw; default: beside the run."""
     from suite.metrics.trace_file import default_path, write_trace  # start-up: NumPy
 
-    return write_trace(Path(run), Path(output) if output is not None else default_path(Path(run)))
+    target = Path(output) if output is not None else default_path(Path(run))
+    refuse_inside_run(target)
+    return write_trace(Path(run), target)
 
 
 def _choice(kind: "type[Choice]", name: str, what: str) -> "Choice":
@@ -452,6 +455,7 @@ def report(paths: Paths, output: str | Path, *, force: bool = False, address: st
 
     if address is not None and not address.startswith(("https://", "http://")):
         raise SuiteError(f"--address is {address!r}; it needs the whole address, such as https://example.org/edge.")
+    refuse_inside_run(Path(output))
     return build(_paths(paths), Path(output), force, SiteOptions(address, beside_reference))
 
 

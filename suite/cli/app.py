@@ -7,6 +7,7 @@ import importlib
 import sys
 import time
 import traceback
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
@@ -159,6 +160,8 @@ def _run_command() -> None:
             else f"The module {error.name} is missing. {_keep_traceback()}"
         )
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the traceback goes to a file
+        if isinstance(error, FileNotFoundError) and not _is_in_a_folder():
+            _end("The folder that this command was typed in was removed; change into one that exists.")
         _end(f"Unexpected error ({type(error).__name__}: {error}). {_keep_traceback()}")
 
 
@@ -193,6 +196,13 @@ def _sentence(error: Any) -> str:
 
 def _command_of(error: Any) -> str:
     return error.ctx.command_path if getattr(error, "ctx", None) is not None else "suite"
+
+
+def _is_in_a_folder() -> bool:
+    try:
+        return bool(Path.cwd())
+    except FileNotFoundError:
+        return False
 
 
 def _keep_traceback() -> str:

@@ -5,6 +5,7 @@ import inspect
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -100,3 +101,23 @@ def test_a_dataclass_becomes_options() -> None:
     assert CliRunner().invoke(command, ["--name", "red", "--size", "5"]).exit_code == 0
     paint(name="blue", bright=True)
     assert seen == [(Colour(name="red"), 5), (Colour(name="blue", bright=True), 3)]
+
+
+@pytest.mark.parametrize("place", ["log.txt", "site", "pictures/one.svg"])
+@pytest.mark.parametrize("command", [["trace"], ["report"], ["figure", "pi-2e"]])
+def test_nothing_is_written_into_a_run_directory(
+    command: list[str], place: str, good_bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would replace a record of the run, or add what breaks its seal."""
+    before = sorted(good_bundle.rglob("*")), (good_bundle / "log.txt").read_bytes()
+    monkeypatch.setattr("sys.argv", ["suite", *command, str(good_bundle), "--output", str(good_bundle / place)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2 and f"is in the run directory {good_bundle}, which holds the run's records alone" in capsys.readouterr().err
+    assert (sorted(good_bundle.rglob("*")), (good_bundle / "log.txt").read_bytes()) == before
+
+
+def test_a_folder_that_was_removed_meanwhile_is_a_sentence(tmp_path: Path) -> None:
+    script = f'mkdir gone && cd gone && rmdir ../gone && exec "{Path(sys.executable).with_name("suite")}" doctor'
+    answer = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert (answer.returncode, answer.stderr) == (2, "error: The folder that this command was typed in was removed; change into one that exists.\n")
