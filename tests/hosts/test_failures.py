@@ -135,12 +135,12 @@ def test_a_harness_that_is_stopped_for_longer_than_its_ranks_wait(training: Trai
     assert "the harness itself was stopped for" in expect_end(training, suite, None)
 
 
-def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on_until_a_person_interrupts(training: Training) -> None:
+def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on_until_its_terminal_is_closed(training: Training) -> None:
     pid = training.find(1, "suite.execution.node_recorder")
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: [1 for words in training.cluster.processes(training.cluster.hosts[1]).values() if '"goes_on": true' in words], TIMEOUT_S)
     assert training.process.poll() is None
-    training.process.send_signal(signal.SIGINT)
+    training.process.send_signal(signal.SIGHUP)
     _, said = training.process.communicate(timeout=TIMEOUT_S)
     assert "The recorder on node2 was lost" in said and "it was started again" in said
     assert "Interrupted; every finished epoch is kept" in said
