@@ -4,15 +4,17 @@ import errno
 import inspect
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from suite.cli.app import COMMANDS, app, load_command, main
+from suite.cli.examples import EXAMPLES
 from suite.cli.options import with_options
 from suite.files.paths import repository_root
 
@@ -31,6 +33,32 @@ def test_help_of_a_command_is_that_of_the_real_one(name: str) -> None:
     for parameter in load_command(name).params:
         if parameter.param_type_name == "option":
             assert parameter.opts[0] in shown
+
+
+def leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """The command, or its subcommands; one that does something by itself is among them."""
+    below = getattr(command, "commands", {})
+    if not below or command.invoke_without_command:
+        yield path, command
+    for name, child in below.items():
+        yield from leaves(f"{path} {name}", child)
+
+
+LEAVES = dict(leaf for name in COMMANDS for leaf in leaves(name, load_command(name)))
+
+
+def test_the_examples_are_of_the_commands_that_there_are() -> None:
+    assert set(EXAMPLES) == set(LEAVES)
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_the_help_of_a_command_ends_with_an_example_that_can_be_typed_and_its_exit_codes(path: str) -> None:
+    command, (program, *words) = LEAVES[path], EXAMPLES[path].split()
+    said = " ".join(f"{command.help} {command.epilog}".split())
+    assert EXAMPLES[path] in said and said.count("Exit code: 0 ") == 1
+    names = [name for name, word in zip(path.split(), words, strict=False) if name == word]  # `suite audit RUN` is `suite audit bundle RUN`
+    assert program == "suite" and names and names[0] in COMMANDS
+    command.make_context(path, words[len(names) :])  # an unknown option, a missing one and a word too many raise
 
 
 def test_every_command_is_listed() -> None:
