@@ -25,7 +25,7 @@ def seal_files(directory: Path, files: Iterable[Path]) -> None:
 
 def refuse_inside_run(output: Path) -> None:
     """Raise SuiteError for a place in a run directory: what a command writes there would replace a record, or break the seal."""
-    run = next((folder for folder in output.absolute().parents if (folder / RUN).is_file()), None)
+    run = next((folder for folder in output.resolve().parents if (folder / RUN).is_file()), None)
     if run is not None:
         raise SuiteError(f"{output} is in the run directory {run}, which holds the run's records alone; choose another --output.")
 

@@ -17,6 +17,7 @@ from suite.cli.app import COMMANDS, app, load_command, main
 from suite.cli.examples import EXAMPLES
 from suite.cli.options import with_options
 from suite.files.paths import repository_root
+from tests.conftest import Run
 
 HEAVY = ("pandas", "pyarrow", "scipy", "jinja2", "sklearn")
 
@@ -149,3 +150,13 @@ def test_a_folder_that_was_removed_meanwhile_is_a_sentence(tmp_path: Path) -> No
     script = f'mkdir gone && cd gone && rmdir ../gone && exec "{Path(sys.executable).with_name("suite")}" doctor'
     answer = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert (answer.returncode, answer.stderr) == (2, "error: The folder that this command was typed in was removed; change into one that exists.\n")
+
+
+def test_a_hostfile_is_read_before_an_environment_is_looked_for(suite: Run, tmp_path: Path) -> None:
+    answer = suite("cluster", "doctor", "--hostfile", tmp_path, SUITE_HOME=str(tmp_path))
+    assert answer.returncode == 2 and answer.stderr.startswith(f"error: The hostfile {tmp_path} cannot be read: Is a directory; ")
+
+
+def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bundle: Path) -> None:
+    answer = suite("power", "attach", good_bundle, "/nowhere.csv", "--covers", "board")
+    assert (answer.returncode, answer.stderr) == (2, "error: /nowhere.csv cannot be read: No such file or directory.\n")
