@@ -13,7 +13,8 @@ from typing import Any
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C; what `kill`, systemd and job schedulers send; a terminal that was closed, or a lost SSH connection."""
-ENDING_S = 10.0
+ENDING_S = 20.0
+"""Longer than a run takes to end its processes, stop its meters and write its record."""
 
 
 class Interrupting:
