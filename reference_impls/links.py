@@ -17,6 +17,8 @@ from reference_impls.contract import SECONDS_PER_NS, monotonic_ns
 
 TIMEOUT_S, TIMEOUT_PER_LINK_S = 45, 3
 """A rank that receives nothing for this long is killed by SIGALRM: no other process may be left to do it."""
+FIRST_MESSAGES_S = 10
+"""The same for the first messages between ranks that have all started: what a firewall drops or refuses never arrives."""
 
 WARM_UP, ROUND_TRIPS, TRIES = 10, 100, 3
 POLL_S = 1e-3
@@ -35,7 +37,11 @@ def main() -> None:
     arguments = parser.parse_args()
     ranks, max_bytes = arguments.ranks, QUICK_BYTES if arguments.quick else MAX_BYTES
     signal.alarm(TIMEOUT_S + TIMEOUT_PER_LINK_S * ranks)
+    import mpi4py.MPI  # noqa: F401 - its import waits until every rank has started
+
+    signal.alarm(FIRST_MESSAGES_S + ranks)
     world = MpiWorld(ranks)
+    signal.alarm(TIMEOUT_S + TIMEOUT_PER_LINK_S * ranks)
     nodes = world.allgather(world.node)
     wall_less_monotonic_ns = world.allgather(int(time.time() * 1e9) - monotonic_ns())
     offsets = world.clock_offsets()

@@ -1,9 +1,12 @@
 """A node's facts: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST, "port": PORT}'`` prints them as one line of JSON.
 
+With ``"listens": true``, a line ``{"port": PORT}`` comes first: whoever asks connects to it, as MPI would.
+
 Standard library only, Python 3.6 grammar: it runs on every node of a cluster, in a framework's environment. Unknown values are None,
 with the reason.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -212,6 +215,31 @@ def _address_of(interface: str) -> Optional[str]:
     return socket.inet_ntoa(answer[20:24])
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print what is asked for."""
     settings = json.loads(sys.argv[1])
-    sys.stdout.write(json.dumps(facts(settings["data"], settings["peer"], settings.get("port"))) + "\n")
+    with socket.socket() as server:
+        if settings.get("listens"):
+            server.bind(("", 0))
+            server.listen(1)
+            _print({"port": server.getsockname()[1]})
+        found = facts(settings["data"], settings["peer"], settings.get("port"))
+        if settings.get("listens"):
+            _await_connection(server)
+        _print(found)
+
+
+def _await_connection(server: socket.socket) -> None:
+    """Return when somebody has connected, or has had the time to: an earlier end would look like a refusal."""
+    server.settimeout(CONNECT_TIMEOUT_S + 1)
+    with contextlib.suppress(socket.timeout):
+        server.accept()[0].close()
+
+
+def _print(values: Dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(values) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

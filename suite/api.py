@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from suite.bundle.manifest import refuse_inside_run
 from suite.catalog.divisions import Division
 from suite.catalog.precisions import Precision
 from suite.catalog.timings import Timing
@@ -452,6 +453,7 @@ def report(paths: Paths, output: str | Path, *, force: bool = False, address: st
 
     if address is not None and not address.startswith(("https://", "http://")):
         raise SuiteError(f"--address is {address!r}; it needs the whole address, such as https://example.org/edge.")
+    refuse_inside_run(Path(output))
     return build(_paths(paths), Path(output), force, SiteOptions(address, beside_reference))
 
 

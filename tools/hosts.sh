@@ -6,6 +6,7 @@ missing=""
 command -v ip >/dev/null && command -v tc >/dev/null || missing="$missing iproute2"
 command -v ssh >/dev/null || missing="$missing openssh-client"
 [ -x /usr/sbin/sshd ] || missing="$missing openssh-server"
+command -v iptables >/dev/null || missing="$missing iptables"
 command -v mpirun >/dev/null || missing="$missing openmpi-bin"
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

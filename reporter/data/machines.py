@@ -13,11 +13,10 @@ from suite.bundle.layout import SYSTEM
 from suite.bundle.log import run_window
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
+from suite.metrics.core_clocks import core_clocks
 
 HZ_PER_MHZ = 1e6
 CPU, GPU, MEMORY = "cpu", "gpu", "memory"
-CLOCKS = ("cpu", "cpu-clock")
-"""Meters of the cores' clocks: as the kernel states them, and measured where it does not."""
 BOARD_DIGITS = 6
 SOFTWARE = ("kernel", "operating_system", "python")
 MAX_MEMORY_BYTES = 2**60
@@ -73,8 +72,7 @@ def cpu_clock_shares(path: Path) -> dict[int, float]:
     try:
         bundle = Bundle(path)
         window = run_window(bundle.log())
-        every = bundle.channels()
-        channels = [channel.in_time for source in CLOCKS for channel in every.of(source) if channel.name.startswith("frequency.core")]
+        channels = [channel.in_time for channel in core_clocks(bundle.channels())]
     except (SuiteError, OSError):
         return {}
     if window is None:

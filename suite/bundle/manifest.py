@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from suite.bundle.attached import BEFORE, CHANGED, KEPT
-from suite.bundle.layout import MANIFEST, WITHDRAWN, WITNESS
+from suite.bundle.layout import MANIFEST, RUN, WITHDRAWN, WITNESS
+from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.durable import publish
 from suite.files.tree import below
@@ -20,6 +21,13 @@ def seal_files(directory: Path, files: Iterable[Path]) -> None:
     """Write a manifest of these files alone, as of a folder with a record about several sealed bundles."""
     lines = "".join(f"{sha256(file)}  {file.relative_to(directory).as_posix()}\n" for file in files)
     (directory / MANIFEST).write_text(lines, encoding="utf-8")
+
+
+def refuse_inside_run(output: Path) -> None:
+    """Raise SuiteError for a place in a run directory: what a command writes there would replace a record, or break the seal."""
+    run = next((folder for folder in output.resolve().parents if (folder / RUN).is_file()), None)
+    if run is not None:
+        raise SuiteError(f"{output} is in the run directory {run}, which holds the run's records alone; choose another --output.")
 
 
 def digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, str]:

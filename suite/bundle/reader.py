@@ -97,10 +97,14 @@ class Bundle:
         """A manifest exists: the run ended and its bundle was closed."""
         return (self.path / MANIFEST).is_file()
 
-    def expect_sealed(self, purpose: str) -> None:
-        """Raise SuiteError unless the bundle was closed; ``purpose`` says which run is needed: "audit a run that `suite run` finished"."""
+    def expect_there(self) -> None:
+        """Raise SuiteError unless there is something at this path."""
         if not self.path.exists():
             raise SuiteError(f"{self.path} does not exist; give the path of a run directory.")
+
+    def expect_sealed(self, purpose: str) -> None:
+        """Raise SuiteError unless the bundle was closed; ``purpose`` says which run is needed: "audit a run that `suite run` finished"."""
+        self.expect_there()
         if not self.is_sealed:
             raise SuiteError(f"{self.path} is not sealed; {purpose}.")
 
@@ -285,8 +289,9 @@ def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
     names = {each.name for each in fields(RunRecord)}
     later = dict.fromkeys(OBJECTS)  # absent in bundles of earlier versions
     values = {"round": FIRST_ROUND if values.get("schema") == 1 else None, **later, **values}
-    if set(values) != names:
-        raise FileError(path, f"has unknown keys {sorted(set(values) - names)} or misses keys {sorted(names - set(values))}")
+    problems = (("has unknown keys", set(values) - names), ("misses the keys", names - set(values)))
+    if any(keys for _, keys in problems):
+        raise FileError(path, " and ".join(f"{problem} {', '.join(sorted(keys))}" for problem, keys in problems if keys))
     schema = values["schema"]
     if isinstance(schema, bool) or schema not in READABLE_SCHEMAS:
         raise FileError(path, f"has schema {schema!r}; this version of the suite reads the schemas {', '.join(map(str, READABLE_SCHEMAS))}")

@@ -1,5 +1,6 @@
 """Parquet tables of a finished run, read by pyarrow and NumPy alone, batch by batch. Tables are hostile input: rows and bytes are bounded."""
 
+import os
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -142,9 +143,9 @@ def _opened(path: Path, coded: Sequence[str]) -> pyarrow.parquet.ParquetFile:
     try:
         _refuse_large_footer(path)
         try:
-            file = pyarrow.parquet.ParquetFile(path, read_dictionary=list(coded), pre_buffer=False, buffer_size=BATCH_ROWS)
+            file = pyarrow.parquet.ParquetFile(_named(path), read_dictionary=list(coded), pre_buffer=False, buffer_size=BATCH_ROWS)
         except KeyError:  # one of these columns is missing or nested; the caller reports what is there
-            file = pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=BATCH_ROWS)
+            file = pyarrow.parquet.ParquetFile(_named(path), pre_buffer=False, buffer_size=BATCH_ROWS)
         metadata = file.metadata
         largest = max((metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups)), default=0)
         if metadata.num_rows > MAX_ROWS or largest > MAX_GROUP_BYTES:
@@ -155,6 +156,11 @@ def _opened(path: Path, coded: Sequence[str]) -> pyarrow.parquet.ParquetFile:
         return file
     except UNREADABLE as error:
         raise unreadable_table(path, error) from error
+
+
+def _named(path: Path, mode: str = "rb") -> pyarrow.OSFile:
+    """The file, opened by its name's bytes: pyarrow takes every name for UTF-8, which it is not in every folder and under every locale."""
+    return pyarrow.OSFile(os.fsencode(path), mode)
 
 
 def _refuse_large_footer(path: Path) -> None:
@@ -193,7 +199,8 @@ class TableWriter:
     def __init__(self, path: Path, types: dict[str, str]) -> None:
         kinds = {"int64": pyarrow.int64(), "float64": pyarrow.float64(), "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string())}
         self._schema = pyarrow.schema([(name, kinds[kind]) for name, kind in types.items()])
-        self._writer = pyarrow.parquet.ParquetWriter(path, self._schema, compression="zstd", store_schema=False)
+        self._file = _named(path, "wb")
+        self._writer = pyarrow.parquet.ParquetWriter(self._file, self._schema, compression="zstd", store_schema=False)
         self._waiting: list[pyarrow.RecordBatch] = []
         self._rows = 0
 
@@ -213,3 +220,4 @@ class TableWriter:
             table = pyarrow.Table.from_batches(self._waiting).unify_dictionaries()
             self._writer.write_table(table.combine_chunks(), row_group_size=GROUP_ROWS)
         self._writer.close()
+        self._file.close()

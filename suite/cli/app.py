@@ -4,10 +4,10 @@
 """
 
 import importlib
-import signal
 import sys
 import time
 import traceback
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
@@ -15,9 +15,11 @@ import typer.core
 import typer.main
 
 from suite import __version__
+from suite.cli.examples import with_examples
 from suite.cli.streams import tolerant_streams
 from suite.compliance.finding import escaped
 from suite.errors import InterruptedAfterEnd, Reported, SuiteError
+from suite.execution.interrupts import interrupt_at_signals
 from suite.files.paths import home
 from suite.machine.modes.places import has_records
 
@@ -109,13 +111,19 @@ def load_command(name: str) -> Any:
     command = COMMANDS[name]
     found = getattr(importlib.import_module(f"suite.cli.{command.module}"), command.attribute)
     if isinstance(found, typer.Typer):
-        return typer.main.get_group(found)
+        return with_examples(name, typer.main.get_group(found))
     single = typer.Typer(add_completion=False)
     single.command(name)(found)
-    return typer.main.get_command(single)
+    return with_examples(name, typer.main.get_command(single))
 
 
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False, help="Benchmark DNN training on edge devices.")
+app = typer.Typer(
+    cls=LazyGroup,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Benchmark DNN training on edge devices.",
+    epilog="Each command's --help ends with an example. Exit code: 0 done, 1 judged not compliant, 2 could not.",
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -127,8 +135,8 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 
 
 def main() -> None:
-    """Entry point of the `suite` command. SIGTERM is handled as Ctrl-C, so that every process that it started ends, too."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Run the command that was typed; SIGTERM and SIGHUP are handled as Ctrl-C, so that every process that it started ends, too."""
+    interrupt_at_signals()
     with tolerant_streams() as output:
         try:
             _run_command()
@@ -153,7 +161,7 @@ def _run_command() -> None:
         _end(f"{_sentence(error)} See `{_command_of(error)} --help`.")
     except PermissionError as error:
         _end(f"This user may not open {error.filename}: {error.strerror}. Choose another path, or have its owner permit it.")
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         _end("Interrupted.")
     except ModuleNotFoundError as error:
         extra = EXTRAS.get((error.name or "").partition(".")[0])
@@ -163,10 +171,9 @@ def _run_command() -> None:
             else f"The module {error.name} is missing. {_keep_traceback()}"
         )
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the traceback goes to a file
+        if isinstance(error, FileNotFoundError) and not _is_in_a_folder():
+            _end("The folder that this command was typed in was removed; change into one that exists.")
         _end(f"Unexpected error ({type(error).__name__}: {error}). {_keep_traceback()}")
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):  # while Python exits, a signal ends it without a traceback
-            signal.signal(number, signal.SIG_DFL)
 
 
 def _put_back_power_settings() -> None:
@@ -200,6 +207,13 @@ def _sentence(error: Any) -> str:
 
 def _command_of(error: Any) -> str:
     return error.ctx.command_path if getattr(error, "ctx", None) is not None else "suite"
+
+
+def _is_in_a_folder() -> bool:
+    try:
+        return bool(Path.cwd())
+    except FileNotFoundError:
+        return False
 
 
 def _keep_traceback() -> str:

@@ -43,8 +43,8 @@ def doctor(
     """Check whether hosts can train together: reachability, suite, packages, data, clocks, MPI and links."""
     if hostfile is None and launch_agent != SRUN:
         raise SuiteError("The hosts to check are missing; name them with --hostfile FILE, or use --launch-agent srun within a Slurm allocation.")
-    environment = find(load_framework(framework))
-    found = examine(place(nodes, hostfile, 1, launch_agent), environment, _folders(data))
+    placement = place(nodes, hostfile, 1, launch_agent)
+    found = examine(placement, find(load_framework(framework)), _folders(data))
     if json:
         print_json("cluster-doctor", asdict(found))
     else:

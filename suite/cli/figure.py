@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from suite import api
+from suite.bundle.manifest import refuse_inside_run
 from suite.cli.json_output import print_json
 from suite.cli.listing import show_figures
 from suite.cli.options import Json
@@ -33,8 +34,10 @@ def figure(
         raise SuiteError("`suite figure` needs the NAME of a figure and PATHS of runs; `suite figure --list` lists the figures.")
     file_format = format_ or (output.suffix.removeprefix(".").lower() if output and output.suffix else "pdf")
     target = output or Path(f"{name}.{file_format}")
-    made = api.figure(name, paths, file_format=file_format, width=width, height=height, font=font)
     beside = caption or target.with_suffix(".txt")
+    for path in (target, beside):
+        refuse_inside_run(path)
+    made = api.figure(name, paths, file_format=file_format, width=width, height=height, font=font)
     _write(target, made.content)
     _write(beside, made.caption.encode("utf-8"))
     if json:

@@ -135,7 +135,7 @@ def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[Cl
             yield ClusterProblem(answer.host, "suite" if answer.reached else "reach", str(answer.problem), str(answer.remedy))
         else:
             yield from _about_suite(answer.host, answer.facts, expected)
-            yield from _about_connection(answer.host, answers[0].host, answer.facts)
+            yield from _about_connection(answer.host, answers[0].host, answer.facts, answer.closed)
             if _minor(answer.facts.python) != _minor(python):  # its packages are others, too
                 sentence = f"{answer.host} has Python {answer.facts.python} in the environment, and {answers[0].host} Python {python}"
                 yield ClusterProblem(answer.host, "python", sentence, f"install the same Python there, and {expected.again}")
@@ -157,12 +157,16 @@ def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[Cl
         )
 
 
-def _about_connection(host: str, first: str, facts: NodeFacts) -> Iterator[ClusterProblem]:
+def _about_connection(host: str, first: str, facts: NodeFacts, closed: str | None) -> Iterator[ClusterProblem]:
     if facts.unreached is not None:
         sentence = f"{host} cannot connect to {first} ({facts.unreached}), on ports that MPI and the ranks choose"
         yield ClusterProblem(
             host, "connect", sentence, f"let the firewall of {first} pass connections from {host}, and see that it has {first}'s address"
         )
+    if closed is not None:
+        sentence = f"{first} cannot connect to {host} {closed}, as MPI would on ports that it chooses"
+        remedy = f"let the firewall of {host} pass connections from {first} to every port, and see that {first} has {host}'s address"
+        yield ClusterProblem(host, "connect", sentence, remedy)
 
 
 def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
@@ -215,20 +219,16 @@ def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Ite
         )
     best = max((measure.bandwidth_mbit_s for measure in links.measures), default=0.0)
     for measure in links.measures:
-        yield from _about_clock(fit[measure.rank], measure)
+        yield from _about_clock(fit[measure.rank], fit[0], measure)
         yield from _about_bandwidth(fit[measure.rank], measure, facts[fit[measure.rank]], facts[fit[0]], best)
 
 
-def _about_clock(host: str, measure: LinkMeasure) -> Iterator[ClusterProblem]:
+def _about_clock(host: str, first: str, measure: LinkMeasure) -> Iterator[ClusterProblem]:
     offset_s = measure.wall_offset_ns * SECONDS_PER_NS
-    apart = f"{offset_s:+.0f}" if abs(offset_s) >= 10 else f"{offset_s:+.3g}"
     if abs(offset_s) > MAX_CLOCK_OFFSET_S:
-        yield ClusterProblem(
-            host,
-            "clock",
-            f"The clock of {host} is {apart} s off the first node's",
-            "synchronise the clocks: sudo timedatectl set-ntp true, on all nodes",
-        )
+        apart, course = f"{abs(offset_s):.0f}" if abs(offset_s) >= 10 else f"{abs(offset_s):.3g}", "ahead of" if offset_s > 0 else "behind"
+        sentence = f"The clock of {host} is {apart} s {course} {first}'s: logs disagree about the time of day (durations and energy use other clocks)"
+        yield ClusterProblem(host, "clock", sentence, "synchronise the clocks: sudo timedatectl set-ntp true, on all nodes")
 
 
 def _about_bandwidth(host: str, measure: LinkMeasure, node: NodeFacts, first: NodeFacts, best_mbit_s: float) -> Iterator[ClusterProblem]:

@@ -4,12 +4,15 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from reference_impls.node import connection_problem
 from suite import __version__
 from suite.files.paths import checkout, repository_root
 from suite.launch.placement import is_this_machine
@@ -54,18 +57,19 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class Answer:
-    """A host's reply: its facts, or the problem and the remedy."""
+    """A host's reply: its facts, or the problem and the remedy; ``closed`` is why the first host cannot connect to it, with the port."""
 
     host: str
     reached: bool
     facts: NodeFacts | None
     problem: str | None = None
     remedy: str | None = None
+    closed: str | None = None
 
     @property
     def is_fit(self) -> bool:
-        """Whether MPI can start a rank there, which connects to the first host."""
-        return self.facts is not None and self.facts.unreached is None
+        """Whether MPI can start a rank there: it and the first host connect to each other."""
+        return self.facts is not None and self.facts.unreached is None and self.closed is None
 
 
 @dataclass(frozen=True)
@@ -97,14 +101,57 @@ def _ask(host: str, peer: str | None, port: int | None, question: Question) -> A
     here = is_this_machine(host)
     if not here and (unreached := _unreached(host, question.agent)) is not None:
         return unreached
-    settings = json.dumps({"data": [str(folder) for folder in question.data], "peer": peer, "port": None if here else port})
-    script = module_script((question.interpreter,), "reference_impls.node", settings)
-    command = ["sh", "-c", script] if here else remote_command(host, question.agent, script)
+    listens = not here and port is not None and _has_address(host)
+    settings = {"data": [str(folder) for folder in question.data], "peer": peer, "port": None if here else port, "listens": listens}
+    script = module_script((question.interpreter,), "reference_impls.node", json.dumps(settings))
+    closed: list[str] = []
     try:
-        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=FACTS_TIMEOUT_S, stdin=subprocess.DEVNULL)
+        ran = _run(["sh", "-c", script] if here else remote_command(host, question.agent, script), lambda line: closed.extend(_closed(host, line)))
     except subprocess.TimeoutExpired:
         return Answer(host, True, None, f"{host} sent no facts within {FACTS_TIMEOUT_S:g} s", "check its disk, from which the data are read")
-    return _parse(host, ran, question)
+    return replace(_parse(host, ran, question), closed=closed[0] if closed else None)
+
+
+def _has_address(host: str) -> bool:
+    """Whether this machine has an address for the name; some are ssh's only."""
+    try:
+        return bool(socket.gethostbyname(host))
+    except OSError:
+        return False
+
+
+def _closed(host: str, line: str) -> Iterator[str]:
+    """Why this machine cannot connect to the port on which a node says that it listens; nothing where it can, and for other lines."""
+    try:
+        port = int(json.loads(line)["port"])
+    except (ValueError, KeyError, TypeError):
+        return
+    problem = connection_problem(host, port)
+    if problem is not None:
+        yield f"at port {port} ({problem})"
+
+
+def _run(command: list[str], hear: Callable[[str], None]) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end; ``hear`` gets every line as it is printed."""
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace")
+        timer = threading.Timer(FACTS_TIMEOUT_S, process.kill)
+        timer.start()
+        lines = []
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                lines.append(line)
+                hear(line)
+            process.wait()
+        finally:
+            late = timer.finished.is_set()
+            timer.cancel()
+            process.kill()
+        if late:
+            raise subprocess.TimeoutExpired(command, FACTS_TIMEOUT_S)
+        errors.seek(0)
+        return subprocess.CompletedProcess(command, process.returncode, "".join(lines), errors.read())
 
 
 def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Question) -> Answer:

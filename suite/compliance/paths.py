@@ -121,6 +121,7 @@ def _roots(paths: Sequence[Path], unpacked: dict[Path, Path], stack: ExitStack) 
     roots, unread = [], []
     for path in paths:
         try:
+            _refuse_file_of_run(path)
             roots.append(_unpacked(path, stack) if path.is_file() else path)
             if roots[-1] != path:
                 unpacked[roots[-1]] = path
@@ -129,6 +130,11 @@ def _roots(paths: Sequence[Path], unpacked: dict[Path, Path], stack: ExitStack) 
                 raise
             unread.append(str(error))
     return roots, unread
+
+
+def _refuse_file_of_run(path: Path) -> None:
+    if path.is_file() and (path.parent / RUN).is_file():
+        raise SuiteError(f"{path} is a file of the run {path.parent}; give that folder.")
 
 
 def _as_part(verdict: BundleVerdict) -> BundleVerdict:

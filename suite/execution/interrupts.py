@@ -1,12 +1,48 @@
-"""Ctrl-C and SIGTERM at the two ends of a run: none is lost while its process starts, and the first is held back while it is closed."""
+"""Signals that interrupt a command, and those at the two ends of a run: none is lost while its process starts, and the first is held back while it
+is closed.
+"""
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
+
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C; what `kill`, systemd and job schedulers send; a terminal that was closed, or a lost SSH connection."""
+ENDING_S = 20.0
+"""Longer than a run takes to end its processes, stop its meters and write its record."""
+
+
+class Interrupting:
+    """A handler that raises KeyboardInterrupt, but not again within ``ENDING_S``: the command is ending, and would leave its records unwritten."""
+
+    def __init__(self) -> None:
+        self._raised_s = -ENDING_S
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Raise, or ignore the signal."""
+        now_s = time.monotonic()
+        if now_s - self._raised_s >= ENDING_S:
+            self._raised_s = now_s
+            raise KeyboardInterrupt
+
+
+def interrupt_at_signals() -> None:
+    """Let every one of INTERRUPTS raise KeyboardInterrupt; one that the process was started to ignore stays ignored (`nohup`)."""
+    handler = Interrupting()
+    for number, before in _handlers().items():
+        if before != signal.SIG_IGN and not isinstance(before, Interrupting):
+            signal.signal(number, handler)
+
+
+def ignore_interrupts() -> None:
+    """Ignore INTERRUPTS: the command has said how it ended, and Python exits."""
+    for number in INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @dataclass
@@ -19,21 +55,24 @@ class HeldBack:
 
 @contextmanager
 def hold_back(is_wanted: Callable[[], bool], notice: Callable[[], None]) -> Iterator[HeldBack]:
-    """Inside, the first SIGINT or SIGTERM that comes while ``is_wanted`` calls ``notice`` instead of raising KeyboardInterrupt.
+    """Inside, the first of INTERRUPTS that comes while ``is_wanted`` calls ``notice`` instead of raising KeyboardInterrupt.
 
-    Every other one raises it. Signals that the process handles otherwise, and those of another thread than the main one, are left alone.
+    Every other one is handled as before. Signals that the process handles otherwise, and those of another thread than the main one, are left alone.
     """
     held = HeldBack()
+    changed = {
+        number: handler for number, handler in _handlers().items() if handler is signal.default_int_handler or isinstance(handler, Interrupting)
+    }
 
     def handle(number: int, frame: FrameType | None) -> None:
         held.repeated = held.happened
         if held.repeated or not is_wanted():
-            raise KeyboardInterrupt
+            changed[number](number, frame)
+            return
         held.happened = True
         with suppress(RuntimeError):  # the signal came while the notice's stream was being written
             notice()
 
-    changed = {number: handler for number, handler in _handlers().items() if handler is signal.default_int_handler}
     for number in changed:
         signal.signal(number, handle)
     try:
@@ -45,7 +84,7 @@ def hold_back(is_wanted: Callable[[], bool], notice: Callable[[], None]) -> Iter
 
 @contextmanager
 def deferred() -> Iterator[Callable[[], None]]:
-    """Inside, SIGINT and SIGTERM wait until the function that is given is called, or until the end.
+    """Inside, INTERRUPTS wait until the function that is given is called, or until the end.
 
     For the start of processes and threads: Python prints and forgets what a signal handler raises during a fork (os.register_at_fork).
     """
@@ -67,7 +106,7 @@ def deferred() -> Iterator[Callable[[], None]]:
 
 
 def _handlers() -> dict[int, Any]:
-    """What handles SIGINT and SIGTERM; nothing outside the main thread, which alone may change it."""
+    """What handles INTERRUPTS; nothing outside the main thread, which alone may change it."""
     if threading.current_thread() is not threading.main_thread():
         return {}
-    return {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    return {number: signal.getsignal(number) for number in INTERRUPTS}

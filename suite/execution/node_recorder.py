@@ -6,7 +6,7 @@ is measured; 0: not at all), ``silence_s`` (for how long the harness may be sile
 prepares nothing, and reads no counter that begins at nought).
 It needs no package that a framework's environment lacks. It writes to standard output, line by line:
 
-1. the node's description: ``{"node", "wall_ns", "link", "system"}``, with its time of day,
+1. the node's description: ``{"node", "link", "system"}``,
 2. where power can be read, the readings of ``baseload_s``, as in baseload.csv,
 3. ``{"page_cache"}``, once it is emptied or filled,
 4. after it received ``record PID``, ``{"attached": true}``, once the meters are attached to the ranks, which wait for it; then readings as in
@@ -56,7 +56,7 @@ def main() -> int:
     try:
         if not settings["goes_on"]:
             described = {"link": link_towards(settings["peer"]), "system": _machine(settings, data)}
-            _send({"node": os.uname().nodename, "wall_ns": time.time_ns(), **described})
+            _send({"node": os.uname().nodename, **described})
         with tempfile.TemporaryDirectory() as folder:
             if settings["goes_on"]:
                 meters = chosen_meters(settings["left_out"])

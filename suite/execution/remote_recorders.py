@@ -18,7 +18,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from reference_impls.contract import SECONDS_PER_NS
 from reference_impls.node import link_towards
 from reference_impls.rank import HEARTBEAT_PERIOD_S
 from suite.bundle.layout import node_baseloads, node_tables
@@ -38,8 +37,6 @@ from suite.machine.page_cache import CacheState
 START_TIMEOUT_S, PAGE_CACHE_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 900.0, 5.0
 POLL_S = 0.2
 MAX_RESTARTS, ROUND_TRIPS = 3, 5
-MAX_WALL_OFFSET_S = 60.0
-"""Between two nodes' times of day; more is reported."""
 _ROW = re.compile(rb"\d{1,19},.+,-?\d[\d.]*(e[-+]?\d+)?,[^,]*")
 _HEADER = ",".join(COLUMNS).encode()
 
@@ -85,7 +82,6 @@ class RemoteRecorders:
                 self._recorders[place].fail("it is the first host's machine under another name")
         self._await("node", START_TIMEOUT_S, f"its recorder did not answer within {START_TIMEOUT_S:g} s")
         self._await("page_cache", self._baseload_s + PAGE_CACHE_TIMEOUT_S, f"its page cache was not ready within {PAGE_CACHE_TIMEOUT_S:g} s")
-        self._notices += filter(None, (self._about_clock(place, recorder) for place, recorder in self._recorders.items()))
         return [(recorder.facts.get("page_cache") or {}).get("is_cold") for recorder in self._recorders.values()]
 
     def tick(self, pids: Mapping[int, int]) -> None:
@@ -100,7 +96,7 @@ class RemoteRecorders:
                 self._notices.append(f"The recorder on {self._placement.hosts[place]} was lost ({recorder.lost}); it was started again")
 
     def take_notices(self) -> list[str]:
-        """Sentences for the person at the terminal, each returned once: recorders that were lost, clocks that are wrong."""
+        """Sentences for the person at the terminal, each returned once: recorders that were lost."""
         notices, self._notices = self._notices, []
         return notices
 
@@ -182,18 +178,6 @@ class RemoteRecorders:
         described = redacted_system(system, redactor) if system else system
         return NodeRecord(*named, link, facts.get("page_cache"), described, redacted_meters(facts.get("meters") or (), redactor))
 
-    def _about_clock(self, place: int, recorder: "RemoteRecorder") -> str | None:
-        """The sentence about a node whose time of day is not this one's; None where it is."""
-        offset_s = recorder.wall_offset_s
-        if offset_s is None or abs(offset_s) <= MAX_WALL_OFFSET_S:
-            return None
-        here, there = self._placement.hosts[0], self._placement.hosts[place]
-        course = "ahead of" if offset_s > 0 else "behind"
-        return (
-            f"warning: the clock of {there} is {abs(offset_s):.0f} s {course} {here}'s, so the times of day in the logs disagree (durations and "
-            f"energy use other clocks); `sudo timedatectl set-ntp true` on both sets them"
-        )
-
     def _of_rank(self, rank: int) -> "RemoteRecorder | None":
         return self._recorders.get(rank // self._placement.ranks_per_node)
 
@@ -213,13 +197,12 @@ class RemoteRecorders:
 class RemoteRecorder:
     """The connection to one node's recorder. ``facts`` are the JSON values it has sent; ``problem`` is why no more will come, or None.
 
-    ``lost`` is why an earlier recorder of the node was lost; None when none was. ``wall_offset_s`` is the node's time of day after this one's.
+    ``lost`` is why an earlier recorder of the node was lost; None when none was.
     """
 
     def __init__(self, command: Sequence[str], to_go_on: Sequence[str], baseload: Path, readings: Path) -> None:
         self.facts: dict[str, Any] = {}
         self.lost: str | None = None
-        self.wall_offset_s: float | None = None
         self._to_go_on, self._restarts = to_go_on, 0
         self._baseload, self._readings = baseload, readings
         self._connect(command)
@@ -272,7 +255,7 @@ class RemoteRecorder:
         for line in lines:
             if line.startswith(b"{"):
                 with suppress(ValueError):  # half a line of a node that was disconnected
-                    self._learn(json.loads(line))
+                    self.facts.update(json.loads(line))
             elif (line == _HEADER and self._restarts == 0) or _ROW.fullmatch(line):
                 rows[self._readings if "page_cache" in self.facts else self._baseload].append(line)
         for table, of_table in rows.items():
@@ -282,12 +265,6 @@ class RemoteRecorder:
                 self.fail(f"{table} cannot be written ({error.strerror}): the readings after this moment are lost")
         if is_closed and "meters" not in self.facts:
             self.fail(self._exit_reason())
-
-    def _learn(self, facts: dict[str, Any]) -> None:
-        """Keep what the recorder said; its time of day is compared with this node's at once."""
-        self.facts.update(facts)
-        if isinstance(facts.get("wall_ns"), int):
-            self.wall_offset_s = (facts["wall_ns"] - time.time_ns()) * SECONDS_PER_NS
 
     def clock_offset_ns(self, wait_s: float = POLL_S) -> int | None:
         """How far the node's monotonic clock is ahead of this one's, by the shortest of five round trips (RFC 5905); None without a reply."""

@@ -18,6 +18,7 @@ from suite.bundle import layout
 from suite.bundle.data_record import DATA, write_data_record
 from suite.bundle.lifetime import Lifetime
 from suite.bundle.log import LogEvent
+from suite.bundle.manifest import refuse_inside_run
 from suite.bundle.nodes import write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.rounds import current_round
@@ -302,6 +303,7 @@ def make_output(path: Path, force: bool) -> None:
     """Create the run directory; one that is not empty is an error, unless ``force`` is set and it is a run's, which is then deleted."""
     if is_held(path):
         raise SuiteError(f"{path} holds a run that still runs; choose another --output.")
+    refuse_inside_run(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         if not force:
             raise SuiteError(f"{path} exists and is not empty; choose another --output, or type --force to replace it.")

@@ -28,25 +28,26 @@ OF_SUMMARY = {
 """Figures of each run's summary whose means a matrix has, with their units."""
 
 
-WORDS = {
-    READ_MB_S: ("emulated reads", " MB/s"),
-    "memory_mb": ("memory limit", " MB"),
-    "cpu_quota": ("CPU quota", " cores"),
-    "cpu_mhz": ("CPU clock", " MHz"),
-    "gpu_mhz": ("GPU clock", " MHz"),
-    "emc_mhz": ("memory clock", " MHz"),
-}
-"""Settings whose names are not their words: these, and the unit of their values."""
+UNITS = {"_mb_s": "MB/s", "_mhz": "MHz", "_mb": "MB"}
+"""Ends of settings' names, which have the unit of their values."""
+WORDS = {READ_MB_S: "emulated reads", "memory_mb": "memory limit", "emc_mhz": "memory clock", "cpu_quota": "CPU quota"}
+"""Settings whose words do not follow from their names."""
 
 
 def words_of(setting: str) -> str:
-    """A setting's name for a reader."""
-    return WORDS[setting][0] if setting in WORDS else setting.replace("_", " ")
+    """A setting's name for a reader, without its unit: ``batch size``, ``GPU clock``."""
+    end = _end(setting)
+    stem = setting.removesuffix(end)
+    return WORDS.get(setting) or (f"{stem.upper()} clock" if UNITS.get(end) == "MHz" else stem.replace("_", " "))
 
 
 def unit_of(setting: str) -> str:
     """The unit of its values, with a space before it, where the setting's words have none."""
-    return WORDS[setting][1] if setting in WORDS else ""
+    return " cores" if setting == "cpu_quota" else f" {UNITS[end]}" if (end := _end(setting)) else ""
+
+
+def _end(setting: str) -> str:
+    return next((end for end in UNITS if setting.endswith(end)), "")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import IO
 
+from suite.bundle.manifest import refuse_inside_run
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.files.durable import publish
@@ -33,9 +34,10 @@ def default_path(run: Path) -> Path:
 
 def write_trace(run: Path, path: Path) -> WrittenTrace:
     """Write the trace of a run to ``path``; raises SuiteError where the run cannot be read or the file not be written."""
-    if path.resolve().is_relative_to(run.resolve()):
-        raise SuiteError(f"{path} is within the run directory, whose files are sealed; choose another --output.")
-    trace, count = RunTrace(Bundle(run)), 0
+    refuse_inside_run(path)
+    bundle = Bundle(run)
+    bundle.expect_there()
+    trace, count = RunTrace(bundle), 0
     try:
         with publish(path) as temporary, _opened(temporary, compressed=path.suffix == ".gz") as stream:
             stream.write('{"displayTimeUnit":"ms","traceEvents":[')

@@ -1,6 +1,8 @@
 """`suite cluster doctor` on hosts that are well, down, of another version, with other data, and on a slow link."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -88,6 +90,18 @@ def test_a_host_without_the_checkout_is_told_how_to_get_it(doctor: Doctor, three
     answer = doctor()
     assert answer.returncode == 1
     assert "put the same checkout" in answer.stdout
+
+
+def test_a_firewall_on_another_host_is_named_with_the_port(doctor: Doctor, three_hosts: Cluster) -> None:
+    """MPI, which would wait for an answer, is not asked to connect to it."""
+    words = ["iptables", "-A", "INPUT", "-i", "eth0", "-p", "tcp", "--syn", "--dport", "1024:65535", "-j", "REJECT", "--reject-with", "tcp-reset"]
+    if shutil.which(words[0]) is None or three_hosts.run(three_hosts.hosts[1], *words).returncode != 0:
+        pytest.skip("needs a firewall in a network namespace: sudo apt-get install iptables")
+    answer = doctor("--json")
+    assert problems(answer) == [("node2", "connect")]
+    found = json.loads(answer.stdout)
+    assert re.match(r"node1 cannot connect to node2 at port \d+ \(Connection refused\)", found["problems"][0]["sentence"])
+    assert [measure["node"] for measure in found["links"]["measures"]] == ["node3"]
 
 
 @pytest.mark.alone

@@ -7,12 +7,15 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from suite.bundle.reader import Bundle
+from suite.catalog.frameworks import load_framework
+from suite.launch.environments import adopt
 from tests.conftest import Run, environment_of
 from tests.hosts.training import OVER_BOTH, Trainer
 from tests.namespaces import Cluster
@@ -23,16 +26,17 @@ TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Training:
-    """A run of two nodes that has finished its first epoch."""
+    """A run of two nodes that has finished its first epoch; ``framework`` trains."""
 
     cluster: Cluster
     process: "subprocess.Popen[str]"
     bundle: Path
+    framework: str
 
     def rank(self, number: int) -> int:
         """The process that trains on a host."""
         found = self.cluster.processes(self.cluster.hosts[number])
-        (pid,) = [pid for pid, words in found.items() if words.split()[1:3] == ["-m", "reference_impls.pytorch"]]
+        (pid,) = [pid for pid, words in found.items() if words.split()[1:3] == ["-m", f"reference_impls.{self.framework}"]]
         return pid
 
     def find(self, number: int, words: str) -> int:
@@ -43,19 +47,34 @@ class Training:
 
     def ranks_run(self) -> bool:
         """Whether a rank trains on any host."""
-        return any("-m reference_impls.pytorch" in words for host in self.cluster.hosts for words in self.cluster.processes(host).values())
+        return any(f"-m reference_impls.{self.framework}" in words for host in self.cluster.hosts for words in self.cluster.processes(host).values())
+
+
+@pytest.fixture
+def pytorch_training(trainer: Trainer, tmp_path: Path) -> Iterator[Training]:
+    """LeNet on both hosts, for longer than any test lasts."""
+    environment_of("pytorch")
+    with started(trainer, "pytorch", tmp_path / "run") as training:
+        yield training
 
 
 @pytest.fixture
 def training(trainer: Trainer, tmp_path: Path) -> Iterator[Training]:
-    """LeNet on both hosts, for longer than any test lasts."""
-    environment_of("pytorch")
-    output = tmp_path / "run"
-    process = trainer.start("pytorch", output, "--epochs", 100000, "--learning-rate", 1e-9)
+    """The same by the framework of the standard library, whose ranks begin sooner: for faults of which the framework takes no part."""
+    home = tmp_path / "home"
+    adopt(load_framework("fake"), environment_of("pytorch").interpreter, home)  # it has mpi4py
+    at_home = replace(trainer, variables={**trainer.variables, "SUITE_HOME": str(home)})
+    with started(at_home, "fake", tmp_path / "run") as training:
+        yield training
+
+
+@contextmanager
+def started(trainer: Trainer, framework: str, output: Path) -> Iterator[Training]:
+    process = trainer.start(framework, output, "--epochs", 100000, "--learning-rate", 1e-9)
     try:
         wait_for(lambda: process.poll() is not None or finished_epochs(output), 180)
         assert process.poll() is None, process.communicate()
-        yield Training(trainer.cluster, process, output)
+        yield Training(trainer.cluster, process, output, framework)
     finally:
         process.kill()
         process.communicate()
@@ -101,9 +120,9 @@ def expect_sentence(training: Training, suite: Run, rank: int | None) -> str:
 
 @OVER_BOTH
 @pytest.mark.parametrize(("rank", "number"), [(0, signal.SIGBUS), (1, signal.SIGKILL)])  # more: make host-faults
-def test_a_rank_that_is_ended_by_a_signal(training: Training, suite: Run, rank: int, number: signal.Signals) -> None:
-    os.kill(training.rank(rank), number)
-    assert f"was ended by signal {number.value} ({number.name})" in expect_end(training, suite, rank)
+def test_a_rank_that_is_ended_by_a_signal(pytorch_training: Training, suite: Run, rank: int, number: signal.Signals) -> None:
+    os.kill(pytorch_training.rank(rank), number)
+    assert f"was ended by signal {number.value} ({number.name})" in expect_end(pytorch_training, suite, rank)
 
 
 def test_an_mpirun_that_is_killed(training: Training, suite: Run) -> None:
@@ -135,12 +154,12 @@ def test_a_harness_that_is_stopped_for_longer_than_its_ranks_wait(training: Trai
     assert "the harness itself was stopped for" in expect_end(training, suite, None)
 
 
-def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on_until_a_person_interrupts(training: Training) -> None:
+def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on_until_its_terminal_is_closed(training: Training) -> None:
     pid = training.find(1, "suite.execution.node_recorder")
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: [1 for words in training.cluster.processes(training.cluster.hosts[1]).values() if '"goes_on": true' in words], TIMEOUT_S)
     assert training.process.poll() is None
-    training.process.send_signal(signal.SIGINT)
+    training.process.send_signal(signal.SIGHUP)
     _, said = training.process.communicate(timeout=TIMEOUT_S)
     assert "The recorder on node2 was lost" in said and "it was started again" in said
     assert "Interrupted; every finished epoch is kept" in said
@@ -165,9 +184,9 @@ def test_a_node_that_hangs_whole(training: Training, suite: Run) -> None:
 
 
 @OVER_BOTH
-def test_a_network_that_is_cut(training: Training, suite: Run) -> None:
-    training.cluster.cut(training.cluster.hosts[1])
-    assert "no heartbeat" in expect_end(training, suite, 1)
+def test_a_network_that_is_cut(pytorch_training: Training, suite: Run) -> None:
+    pytorch_training.cluster.cut(pytorch_training.cluster.hosts[1])
+    assert "no heartbeat" in expect_end(pytorch_training, suite, 1)
 
 
 def test_a_harness_that_is_killed(training: Training) -> None:

@@ -115,6 +115,7 @@ def test_no_serious_violation(size: tuple[int, int], dark: bool, frames: Frames,
         tab.run("document.querySelectorAll('#filters, #board details').forEach((details, place) => { details.open = place < 2; })")
         assert violations(tab) == []
         assert tab.run("document.documentElement.scrollWidth") <= size[0]
+        assert tab.run("((menu) => menu.scrollWidth <= menu.clientWidth)(document.querySelector('.bar nav'))"), "the menu scrolls sideways"
 
 
 def test_a_keyboard_reaches_few_elements_and_skips_the_table(frames: Frames, site: Path, tab: Tab) -> None:

@@ -27,6 +27,7 @@ def _section(path: str, command: Any) -> Iterator[str]:
     arguments = [each for each in parameters if each.param_type_name == "argument"]
     words = " ".join(_names(each) + ("…" if each.nargs == -1 else "") for each in arguments)
     yield f"```sh\nsuite {path}{' ' + words if words else ''} [OPTIONS]\n```\n"
+    yield f"{_plain(command.epilog)}\n"
     rows = [(f"`{_names(each)}`", _plain(getattr(each, "help", "") or ""), _default(each)) for each in parameters]
     yield f"{table(('argument or option', 'meaning', 'default'), rows)}\n"
 

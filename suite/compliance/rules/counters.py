@@ -22,6 +22,7 @@ from suite.compliance.faults.reading_edits import (
 )
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.metrics.core_clocks import core_clocks
 
 if TYPE_CHECKING:
     from suite.bundle.channels import Channel
@@ -75,7 +76,7 @@ def _arithmetic(context: BundleContext) -> Iterator[Violation]:
 def _clock(node: "NodeContext", window: tuple[int, int]) -> tuple[int, float]:
     """Cores that were read, and the mean clock of the fastest one in the run; the fastest that any has where no clock was read."""
     cores = node.cores_read
-    clocks_hz = [channel.during(window).mean for channel in node.channels.of("cpu") if channel.name.startswith("frequency.core")]
+    clocks_hz = [channel.during(window).mean for channel in core_clocks(node.channels)]
     known_hz = [clock_hz for clock_hz in clocks_hz if clock_hz > 0]
     return cores, max(known_hz, default=MAX_FREQUENCY_HZ)
 
@@ -131,7 +132,7 @@ def _clock_follows(context: BundleContext) -> Iterator[Violation]:
         return
     epochs = {epoch: steps for epoch, steps in context.steps.first_rank.by_epoch()}
     for node in list(context.nodes)[:1]:
-        channels = [channel for channel in node.channels if channel.unit == "Hz" and channel.source in ("cpu", "throttling")]
+        channels = [*core_clocks(node.channels), *(channel for channel in node.channels.of("throttling") if channel.unit == "Hz")]
         means = {epoch: _fastest_hz(channels, (int(steps.start_ns.min()), int(steps.start_ns.max()))) for epoch, steps in epochs.items()}
         known = {epoch: clock_hz for epoch, clock_hz in means.items() if clock_hz > 0}
         if len(known) < 2:

@@ -18,6 +18,7 @@ from suite.compliance.faults.table_edits import add_channel, rename_source, scal
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.values import is_number
+from suite.metrics.core_clocks import core_clocks
 
 ORDER = 75  # before the readings
 
@@ -162,7 +163,7 @@ def _clocks(context: BundleContext) -> Iterator[Violation]:
     limit_hz = FASTEST_CORE_HZ if nominal_hz is None else nominal_hz * CLOCK_TOLERANCE
     whose = "any processor" if nominal_hz is None or device is None else device.title
     for node in context.nodes:
-        for channel in (channel for channel in node.channels.of("cpu") if channel.name.startswith("frequency.") and len(channel.known)):
+        for channel in (channel for channel in core_clocks(node.channels) if len(channel.known)):
             if channel.maximum > limit_hz:
                 observed = f"{channel.maximum / 1e6:.0f} MHz in {channel.name}"
                 yield Violation(
@@ -189,7 +190,7 @@ def _governed(node: NodeContext, nominal_hz: float | None) -> Iterator[Violation
     """The governor powersave holds the lowest clock; only Intel's and AMD's own drivers give that name another meaning."""
     if nominal_hz is None or node.system.get("cpu_governor") != SLOWEST_GOVERNOR or node.system.get("architecture") in X86:
         return
-    cores = [channel for channel in node.channels.of("cpu") if channel.name.startswith("frequency.") and len(channel.known)]
+    cores = [channel for channel in core_clocks(node.channels) if len(channel.known)]
     fastest = max(cores, key=lambda channel: channel.mean, default=None)
     if fastest is not None and fastest.mean > FAST_SHARE * nominal_hz:
         observed = f"{fastest.mean / 1e6:.0f} MHz on average in {fastest.name}"
@@ -351,6 +352,7 @@ RULES = (
         faults=(
             *both("a Raspberry Pi 5 at 3.1 GHz", set_frequency("raspberry-pi-5", 3.1e9)),
             recomputed("a core of any machine at 9 GHz", add_constant_channel("cpu", "frequency.core0", "Hz", 9e9)),
+            recomputed("a core's measured clock at 9 GHz", add_constant_channel("cpu-clock", "frequency.core0", "Hz", 9e9)),
             *both("eight times the cycles", scale_counter("cycles", 8)),
             *both(
                 "a Raspberry Pi 5 at its highest clock with the governor powersave",

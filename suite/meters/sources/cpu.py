@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from suite.catalog.core_clocks import CORE_CLOCK
 from suite.machine.process_tree import cpu_s, process_tree
 from suite.machine.procfs import in_order, integer
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
@@ -37,7 +38,7 @@ class CpuMeter:
         self._before = {}
         cores = in_order(list((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*")))
         scaled = [(core.name.removeprefix("cpu"), core / "cpufreq/scaling_cur_freq") for core in cores]
-        self._frequencies = [(f"frequency.core{core}", path) for core, path in scaled if path.is_file()]
+        self._frequencies = [(f"{CORE_CLOCK}{core}", path) for core, path in scaled if path.is_file()]
 
     def read(self) -> list[Reading]:
         """One reading per channel; utilisation from the second call on."""

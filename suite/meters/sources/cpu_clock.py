@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from suite.catalog.core_clocks import CORE_CLOCK
 from suite.machine.core_clock import CoreClock, can_measure, clocks_hz
 from suite.meters.background import Background, BackgroundMeter
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
@@ -46,7 +47,7 @@ class CpuClockMeter(BackgroundMeter):
     def _measure(self) -> Sequence[Reading]:
         """One reading for each core that this process may use."""
         assert self._clock is not None
-        return [Reading(time.monotonic_ns(), self.name, f"frequency.core{core}", clock_hz, "Hz") for core, clock_hz in clocks_hz(self._clock)]
+        return [Reading(time.monotonic_ns(), self.name, f"{CORE_CLOCK}{core}", clock_hz, "Hz") for core, clock_hz in clocks_hz(self._clock)]
 
 
 METER = CpuClockMeter

@@ -35,7 +35,7 @@ def read_head(path: Path) -> Head:
             data = stream.read(HEAD_BYTES)
             is_cut = bool(stream.read(1))
     except (OSError, EOFError) as error:
-        raise SuiteError(f"{path} cannot be read: {error}.") from error
+        raise SuiteError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     encoding = "utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8"
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data:
         raise SuiteError(f"{path} is not text in UTF-8 or a one-byte encoding (it is a binary file, or UTF-16); export it as CSV in UTF-8.")

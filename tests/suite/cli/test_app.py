@@ -4,16 +4,20 @@ import errno
 import inspect
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from suite.cli.app import COMMANDS, app, load_command, main
+from suite.cli.examples import EXAMPLES
 from suite.cli.options import with_options
 from suite.files.paths import repository_root
+from tests.conftest import Run
 
 HEAVY = ("pandas", "pyarrow", "scipy", "jinja2", "sklearn")
 
@@ -30,6 +34,32 @@ def test_help_of_a_command_is_that_of_the_real_one(name: str) -> None:
     for parameter in load_command(name).params:
         if parameter.param_type_name == "option":
             assert parameter.opts[0] in shown
+
+
+def leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """The command, or its subcommands; one that does something by itself is among them."""
+    below = getattr(command, "commands", {})
+    if not below or command.invoke_without_command:
+        yield path, command
+    for name, child in below.items():
+        yield from leaves(f"{path} {name}", child)
+
+
+LEAVES = dict(leaf for name in COMMANDS for leaf in leaves(name, load_command(name)))
+
+
+def test_the_examples_are_of_the_commands_that_there_are() -> None:
+    assert set(EXAMPLES) == set(LEAVES)
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_the_help_of_a_command_ends_with_an_example_that_can_be_typed_and_its_exit_codes(path: str) -> None:
+    command, (program, *words) = LEAVES[path], EXAMPLES[path].split()
+    said = " ".join(f"{command.help} {command.epilog}".split())
+    assert EXAMPLES[path] in said and said.count("Exit code: 0 ") == 1
+    names = [name for name, word in zip(path.split(), words, strict=False) if name == word]  # `suite audit RUN` is `suite audit bundle RUN`
+    assert program == "suite" and names and names[0] in COMMANDS
+    command.make_context(path, words[len(names) :])  # an unknown option, a missing one and a word too many raise
 
 
 def test_every_command_is_listed() -> None:
@@ -100,3 +130,33 @@ def test_a_dataclass_becomes_options() -> None:
     assert CliRunner().invoke(command, ["--name", "red", "--size", "5"]).exit_code == 0
     paint(name="blue", bright=True)
     assert seen == [(Colour(name="red"), 5), (Colour(name="blue", bright=True), 3)]
+
+
+@pytest.mark.parametrize("place", ["log.txt", "site", "pictures/one.svg"])
+@pytest.mark.parametrize("command", [["trace"], ["report"], ["figure", "pi-2e"]])
+def test_nothing_is_written_into_a_run_directory(
+    command: list[str], place: str, good_bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would replace a record of the run, or add what breaks its seal."""
+    before = sorted(good_bundle.rglob("*")), (good_bundle / "log.txt").read_bytes()
+    monkeypatch.setattr("sys.argv", ["suite", *command, str(good_bundle), "--output", str(good_bundle / place)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2 and f"is in the run directory {good_bundle}, which holds the run's records alone" in capsys.readouterr().err
+    assert (sorted(good_bundle.rglob("*")), (good_bundle / "log.txt").read_bytes()) == before
+
+
+def test_a_folder_that_was_removed_meanwhile_is_a_sentence(tmp_path: Path) -> None:
+    script = f'mkdir gone && cd gone && rmdir ../gone && exec "{Path(sys.executable).with_name("suite")}" doctor'
+    answer = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert (answer.returncode, answer.stderr) == (2, "error: The folder that this command was typed in was removed; change into one that exists.\n")
+
+
+def test_a_hostfile_is_read_before_an_environment_is_looked_for(suite: Run, tmp_path: Path) -> None:
+    answer = suite("cluster", "doctor", "--hostfile", tmp_path, SUITE_HOME=str(tmp_path))
+    assert answer.returncode == 2 and answer.stderr.startswith(f"error: The hostfile {tmp_path} cannot be read: Is a directory; ")
+
+
+def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bundle: Path) -> None:
+    answer = suite("power", "attach", good_bundle, "/nowhere.csv", "--covers", "board")
+    assert (answer.returncode, answer.stderr) == (2, "error: /nowhere.csv cannot be read: No such file or directory.\n")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite.cluster.doctor import ClusterProblem, Expected, judge
+from suite.cluster.doctor import WITHOUT_TRAINING, ClusterProblem, Expected, judge
 from suite.cluster.links import LinkMeasure, LinkMeasures
 from suite.cluster.nodes import Answer, Link, NodeFacts
 
@@ -64,14 +64,22 @@ def test_a_node_that_cannot_connect_to_the_first_is_named_and_its_link_is_not_me
     assert "pi2 cannot connect to pi1 (no answer within 5 s)" in found.sentence and "firewall of pi1" in found.remedy
 
 
+def test_a_node_to_which_the_first_cannot_connect_is_named_with_the_port_and_its_link_is_not_measured() -> None:
+    first, second, third = answers(FACTS, FACTS, FACTS)
+    found = problem((first, replace(second, closed="at port 40123 (Connection refused)"), third), links(MEASURE))
+    assert (found.node, found.point) == ("pi2", "connect")
+    assert "pi1 cannot connect to pi2 at port 40123 (Connection refused)" in found.sentence and "firewall of pi2" in found.remedy
+
+
 def test_packages_that_an_old_python_cannot_list_are_no_problem() -> None:
     assert judge(answers(FACTS, replace(FACTS, packages=None)), links(MEASURE), EXPECTED) == ()
 
 
-def test_a_clock_a_minute_ahead_is_a_problem() -> None:
-    found = problem(answers(FACTS, FACTS), links(replace(MEASURE, wall_offset_ns=60 * 10**9)))
+@pytest.mark.parametrize(("offset_s", "course"), [(60, "60 s ahead of"), (-3600, "3600 s behind")])
+def test_a_wrong_clock_is_one_problem_that_refuses_no_run(offset_s: int, course: str) -> None:
+    found = problem(answers(FACTS, FACTS), links(replace(MEASURE, wall_offset_ns=offset_s * 10**9)))
     assert (found.node, found.point) == ("pi2", "clock")
-    assert "+60 s" in found.sentence
+    assert f"The clock of pi2 is {course} pi1's" in found.sentence and found.point not in WITHOUT_TRAINING
 
 
 def test_a_monotonic_clock_counts_from_boot_and_may_differ() -> None:

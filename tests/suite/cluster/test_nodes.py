@@ -53,3 +53,16 @@ def test_a_node_tells_why_it_cannot_connect_to_a_port_of_another() -> None:
         port = server.getsockname()[1]
         assert connection_problem("127.0.0.1", port) is None
     assert connection_problem("127.0.0.1", port) == "Connection refused"
+
+
+def test_the_first_host_connects_to_the_port_on_which_a_node_says_that_it_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As MPI will; a firewall there would make it wait."""
+    here, there = "node1", "127.0.0.2"
+    monkeypatch.setattr("suite.cluster.nodes.is_this_machine", lambda host: host == here)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        shut = server.getsockname()[1]
+    question = Question(Path("/usr/bin/python3"), (), str(agent(tmp_path, 'shift; exec sh -c "$*"')), "pytorch")
+    assert [answer.closed for answer in ask_nodes((here, there), question)] == [None, None]
+    lying = agent(tmp_path, f'test "$2" = true || echo \'{{"port": {shut}}}\'; shift; exec sh -c "$*"')
+    (_, answer) = ask_nodes((here, there), Question(question.interpreter, (), str(lying), "pytorch"))
+    assert answer.closed == f"at port {shut} (Connection refused)" and not answer.is_fit

@@ -1,7 +1,10 @@
 """Folders that are given to the checker: leftovers of bundles, withdrawn runs, stall analyses."""
 
+import os
 from pathlib import Path
+from typing import Any
 
+import pyarrow
 import pytest
 
 from suite.bundle.layout import WITHDRAWN
@@ -44,3 +47,23 @@ def test_what_can_be_checked_is_checked_beside_what_cannot(good_bundle: Path, tm
     result = check_paths([good_bundle, text, empty])
     assert [verdict.complies for verdict in result.bundles] == [True] and not result.complies
     assert len(result.broken) == 2 and "notes.txt" in result.broken[0] and "empty holds no run directory" in result.broken[1]
+
+
+def test_a_file_of_a_run_leads_to_its_folder(good_bundle: Path) -> None:
+    with pytest.raises(SuiteError, match=f"log.txt is a file of the run {good_bundle}; give that folder"):
+        check_paths([good_bundle / "log.txt"])
+
+
+@pytest.mark.parametrize("name", ["run of M\u00fcller", os.fsdecode(b"of M\xfcller"), 'a "b"\n$(c)'])
+def test_a_run_complies_in_a_folder_of_any_name(name: str, good_bundle: Path) -> None:
+    """The second name is one of Latin-1, which is no UTF-8."""
+    assert check_paths([good_bundle.rename(good_bundle.with_name(name))]).complies
+
+
+def test_a_checker_without_memory_could_not_judge(monkeypatch: pytest.MonkeyPatch, good_bundle: Path) -> None:
+    def short(*_: Any, **__: Any) -> None:
+        raise pyarrow.ArrowMemoryError("malloc of size 210048 failed")
+
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile", short)
+    (sentence,) = check_paths([good_bundle]).broken
+    assert "cannot be read for lack of memory (malloc of size 210048 failed); end other programs" in sentence

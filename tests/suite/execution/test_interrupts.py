@@ -1,13 +1,15 @@
-"""Signals that come while a process is started reach their handler."""
+"""Signals interrupt a command once, and those that come while a process is started reach their handler."""
 
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from suite.execution.interrupts import deferred
+from suite.execution.interrupts import ENDING_S, INTERRUPTS, Interrupting, deferred, hold_back
+from tests.conftest import interruptible
 from tests.launchers import with_ctrl_c
 
 signals_itself_as_it_forks = False
@@ -49,3 +51,51 @@ def test_afterwards_signals_are_handled_as_before() -> None:
             deliver()
             assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
         assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_signal_that_follows_an_interrupt_is_ignored_while_the_command_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    handler, now_s = Interrupting(), [100.0]
+    monkeypatch.setattr("suite.execution.interrupts.time.monotonic", lambda: now_s[0])
+    with pytest.raises(KeyboardInterrupt):
+        handler(signal.SIGINT, None)
+    now_s[0] += ENDING_S / 2
+    handler(signal.SIGINT, None)
+    now_s[0] += ENDING_S / 2  # what ends it hangs
+    with pytest.raises(KeyboardInterrupt):
+        handler(signal.SIGTERM, None)
+
+
+@pytest.mark.parametrize("number", INTERRUPTS)
+def test_the_first_interrupt_is_held_back_where_that_is_wanted_and_the_second_is_not(number: signal.Signals) -> None:
+    before, notices = signal.signal(number, Interrupting()), []
+    try:
+        with pytest.raises(KeyboardInterrupt), hold_back(lambda: True, lambda: notices.append(number)) as held:
+            signal.raise_signal(number)
+            assert held.happened and not held.repeated
+            signal.raise_signal(number)
+        assert held.repeated and notices == [number]
+    finally:
+        signal.signal(number, before)
+
+
+SHOWS = """
+import signal
+from suite.execution.interrupts import interrupt_at_signals
+interrupt_at_signals()
+print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)
+"""
+
+
+def test_a_command_that_was_started_by_nohup_outlives_its_terminal() -> None:
+    command = [sys.executable, "-c", SHOWS]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "False\n"
+    ignored = subprocess.run(command, capture_output=True, text=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    assert ignored.stdout == "True\n"
+
+
+def test_ctrl_c_while_the_command_line_is_imported_is_one_sentence(tmp_path: Path) -> None:
+    """On a board that takes seconds."""
+    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from suite.cli.start import main; main()"
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, preexec_fn=interruptible)
+    assert (answer.returncode, answer.stderr) == (2, "error: Interrupted.\n")

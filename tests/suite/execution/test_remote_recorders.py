@@ -186,19 +186,6 @@ def test_a_recorder_that_is_lost_while_it_records_is_started_again(nodes: Remote
     assert table.read_text().count("t_ns") == 1
 
 
-def test_a_node_whose_time_of_day_is_another_is_said_so(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
-    wall_ns = time.time_ns() - 3600 * 10**9
-    output = f"""
-echo '{{"node": "pi2", "wall_ns": {wall_ns}, "link": null, "system": {{}}}}'
-echo '{{"page_cache": {{"is_cold": true}}}}'
-exec sleep 9
-"""
-    with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
-        recorders.prepare()
-        (notice,) = recorders.take_notices()
-    assert "the clock of 192.0.2.7 is 3600 s behind 127.0.0.1's" in notice
-
-
 def test_a_recorder_whose_harness_is_gone_exits_and_leaves_no_file(tmp_path: Path) -> None:
     settings = (
         f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "with_identity": false, "left_out": [], "peer": null, '

@@ -16,6 +16,7 @@ from suite.bundle.data_record import DATA
 from suite.bundle.layout import LOCK, RUN
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
+from suite.execution.interrupts import INTERRUPTS
 from suite.execution.run import make_output
 from suite.files.paths import repository_root
 from tests.conftest import Run, interruptible
@@ -175,9 +176,9 @@ def test_truncated_data_are_named(suite: Run, digits: Path, tmp_path: Path) -> N
 class Live:
     """A run that goes on until somebody ends it."""
 
-    def __init__(self, path: Path, home: Path) -> None:
+    def __init__(self, path: Path, home: Path, *more: str) -> None:
         self.path = path
-        command = [str(Path(sys.executable).with_name("suite")), *FAKE, "--epochs", "100000", "--output", str(path)]
+        command = [str(Path(sys.executable).with_name("suite")), *FAKE, "--epochs", "100000", "--output", str(path), *more]
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -253,11 +254,23 @@ def test_a_run_whose_directory_is_removed_ends_and_says_so(live: Live) -> None:
     live.assert_nothing_runs()
 
 
-@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("asked", INTERRUPTS)
 @pytest.mark.slow
-def test_sigint_and_sigterm_end_it_with_one_sentence_and_lose_nothing(live: Live, suite: Run, asked: signal.Signals) -> None:
-    """Ctrl-C, and what `kill`, systemd and job schedulers send."""
+def test_every_interrupt_ends_it_with_one_sentence_and_loses_nothing(live: Live, suite: Run, asked: signal.Signals) -> None:
     live.process.send_signal(asked)
+    assert_interrupted(live, suite)
+
+
+@pytest.mark.slow
+def test_an_interrupt_that_is_repeated_until_the_process_ends_is_one(live: Live, suite: Run) -> None:
+    """Somebody keeps Ctrl-C pressed."""
+    while live.process.poll() is None:
+        live.process.send_signal(signal.SIGINT)
+        time.sleep(0.001)
+    assert_interrupted(live, suite)
+
+
+def assert_interrupted(live: Live, suite: Run) -> None:
     _, errors = live.process.communicate(timeout=60)
     assert live.process.returncode == 2
     assert errors.splitlines()[-1].startswith("error: Interrupted;") and "Traceback" not in errors

@@ -39,7 +39,7 @@ from suite.files.paths import repository_root
 from suite.launch.isolation import Isolation
 from suite.machine.limits import read_limit
 from suite.machine.modes.wanted import WantedMode
-from suite.metrics.matrix import read_matrix
+from suite.metrics.matrix import MatrixPointPlan, Setting, read_matrix
 from tests.conftest import Run
 from tests.disks import simulated_disk
 from tests.interruptions.sweep_kills import Killed, kill_when, problems
@@ -335,3 +335,13 @@ def test_what_is_left_is_estimated_from_finished_runs(
 def test_nothing_to_vary_is_refused_with_what_to_type(suite: Run) -> None:
     assert "--vary batch_size=16,32" in suite("sweep", "--workload", "lenet").stderr
     assert "belong to a --study" in suite("sweep", "--vary", "threads=1", "--values", "2", "--workload", "lenet").stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [("cpu_mhz", "CPU clock 1190 MHz"), ("npu_mhz", "NPU clock 1190 MHz"), ("swap_mb", "swap 1190 MB"), ("read_mb_s", "emulated reads 1190 MB/s"),
+     ("batch_size", "batch size 1190")],
+)  # fmt: skip
+def test_a_settings_words_and_unit_follow_from_its_name(setting: str, words: str) -> None:
+    """Two of them are not there: one that is added needs no second place."""
+    assert MatrixPointPlan("point", (Setting(setting, "1190"),)).words == words

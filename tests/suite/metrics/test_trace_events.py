@@ -119,7 +119,12 @@ def test_the_same_run_gives_the_same_bytes_and_none_within_its_directory(two_nod
     write_trace(two_nodes, tmp_path / "b.json.gz")
     assert (tmp_path / "a.json.gz").read_bytes() == (tmp_path / "b.json.gz").read_bytes()
     assert default_path(two_nodes).parent == two_nodes.parent
-    with pytest.raises(SuiteError, match="within the run directory"):
+    with pytest.raises(SuiteError, match="is in the run directory"):
         write_trace(two_nodes, two_nodes / "trace.json")
     with pytest.raises(SuiteError, match="cannot be written"):
         write_trace(two_nodes, tmp_path / "missing" / "trace.json")
+
+
+def test_a_run_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="run does not exist; give the path of a run directory"):
+        write_trace(tmp_path / "run", tmp_path / "out.json")
