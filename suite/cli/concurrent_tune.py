@@ -4,7 +4,6 @@ import math
 import os
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -31,12 +30,16 @@ class TuningOptions:
     """What tuning aims at, and what it chooses from."""
 
     p99: Annotated[str, typer.Option("--p99", help="Limit of the 99th percentile of latency: 300ms.")]
-    minimise: Annotated[Goal, typer.Option(help="What a trained sample should take least of: time, or energy of the machine (needs a power meter).")] = Goal.TIME
+    minimise: Annotated[
+        Goal, typer.Option(help="What a trained sample should take least of: time, or energy of the machine (needs a power meter).")
+    ] = Goal.TIME
     max_watts: Annotated[float | None, typer.Option(help="Limit of the machine's mean power; needs a power meter (`suite doctor`).")] = None
     infer_batch: Annotated[str, typer.Option(help="Batch sizes to choose from.")] = "1,4,16,64"
     duration: Annotated[str, typer.Option(help="Length of the final measurements; the first ones take a quarter of it.")] = "60s"
     threads: Annotated[str | None, typer.Option(help="Numbers of threads to choose from (default: 1 and every usable core).")] = None
-    power_modes: Annotated[str | None, typer.Option(help="Power modes to choose from, by name or id (`suite power list`; default: what is set).")] = None
+    power_modes: Annotated[str | None, typer.Option(help="Power modes to choose from, by name or id (`suite power list`; default: what is set).")] = (
+        None
+    )
 
     def aim(self) -> Aim:
         """Limits and goal; raises SuiteError for limits that nothing keeps, and for a power that nothing measures."""

@@ -94,9 +94,7 @@ def tune_here(plan: Plan, choices: Choices, aim: Aim, report: Report, instrument
     return tune(possible, bound_s, aim, plan.arrivals.duration_s, measure, report)
 
 
-def measure_trial(
-    plan: Plan, each: Candidate, duration_s: float, aim: Aim, folder: Path, instruments: Instruments = NO_INSTRUMENTS
-) -> Trial:
+def measure_trial(plan: Plan, each: Candidate, duration_s: float, aim: Aim, folder: Path, instruments: Instruments = NO_INSTRUMENTS) -> Trial:
     """One measurement of a candidate, recorded in ``folder``."""
     instruments.enter(each.power_mode)
     threads = _with_threads(plan, each.train_threads, each.infer_threads)

@@ -96,6 +96,11 @@ class Aim:
         """Whether a longer trial may be within the limits."""
         return trial.p99_s <= SLACK * self.p99_s and self._power_kept(trial, SLACK)
 
+    def excess(self, trial: Trial) -> float:
+        """The largest factor by which a limit is exceeded; below 1 where all are kept."""
+        watts = math.inf if trial.power_w is None else trial.power_w
+        return max(trial.p99_s / self.p99_s, 0.0 if self.power_w is None else watts / self.power_w)
+
     def worth(self, trial: Trial) -> float:
         """The more, the better: samples/s, or samples/J."""
         if self.goal is Goal.TIME:
@@ -187,10 +192,10 @@ def _measured(measure: Measure, candidate: Candidate, duration_s: float, report:
 
 
 def _near_the_best(trials: Sequence[Trial], aim: Aim) -> list[Candidate]:
-    """Those that may be the best, the best first; without any within the limits, those with the lowest latency."""
+    """Those that may be the best, the best first; without any within the limits, those that exceed them least."""
     within = [trial for trial in trials if aim.nearly_kept(trial)]
     if not within:
-        return [trial.candidate for trial in sorted(trials, key=lambda trial: trial.p99_s)[:FINALISTS]]
+        return [trial.candidate for trial in sorted(trials, key=aim.excess)[:FINALISTS]]
     ordered = sorted(within, key=aim.worth, reverse=True)
     return [trial.candidate for trial in ordered if aim.worth(trial) >= (1 - NEAR) * aim.worth(ordered[0])]
 
