@@ -52,11 +52,11 @@ def concurrent(
     slice_ns = round(seconds(sharing.slice, "--slice") * 1e9)
     make(sharing.schedule, 1, slice_ns, sharing.share)
     sides = scenario.sides(sharing)
-    place = scenario.place("concurrent")
-    plan = Plan(*sides, coming, batches, deadline_ns, sharing.schedule, slice_ns, sharing.share, place)
-    measure(plan, scenario.report)
-    _describe(plan, scenario.framework)
-    _print(close(place), place, scenario.json)
+    with scenario.place("concurrent") as place:
+        plan = Plan(*sides, coming, batches, deadline_ns, sharing.schedule, slice_ns, sharing.share, place)
+        measure(plan, scenario.report)
+        _describe(plan, scenario.framework)
+        _print(close(place), place, scenario.json)
 
 
 @app.command()

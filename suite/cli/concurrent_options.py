@@ -2,6 +2,8 @@
 
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +20,7 @@ from suite.concurrent.schedules import ScheduleKind
 from suite.errors import SuiteError
 from suite.execution.request import Accelerator, RunOptions
 from suite.execution.resolve import resolve_options
+from suite.experiments.before_runs import held
 from suite.launch.child_environment import refuse_threads
 from suite.launch.environments import find
 
@@ -68,11 +71,23 @@ class ScenarioOptions:
         )
         return Side(resolve_options(options).training, f"{found.module}.implementation", find(found).interpreter, nice, usable(cpus))
 
-    def place(self, name: str) -> Path:
-        """The folder of the records; raises SuiteError for one with files, and where it cannot be made."""
+    @contextmanager
+    def place(self, name: str) -> Iterator[Path]:
+        """The folder of the records, of this command alone; it is removed if nothing was written.
+
+        Raises SuiteError for one with files or of another command, and where it cannot be made.
+        """
         place = self.output or RUNS / time.strftime(f"{name}-%Y%m%dT%H%M%S")
         refuse_folder(place)
-        return place
+        new = [folder for folder in (place, place.parent) if not folder.exists()]
+        try:
+            with held(place):
+                refuse_folder(place)  # another command may have filled it meanwhile
+                yield place
+        finally:
+            with suppress(OSError):
+                for folder in new:
+                    folder.rmdir()
 
     def report(self, line: str) -> None:
         """Print progress; with --json, standard output is the object alone."""

@@ -71,13 +71,13 @@ def tune_command(scenario: ScenarioOptions, tuning: TuningOptions) -> None:
         BatchRule(size)
     choices, default = tuning.choices(), SharingOptions()
     sides = scenario.sides(default)
-    place = scenario.place("concurrent-tune")
-    plan = Plan(*sides, coming, batches, None, default.schedule, round(seconds(default.slice, "--slice") * 1e9), default.share, place)
-    with ExitStack() as stack:
+    slice_ns = round(seconds(default.slice, "--slice") * 1e9)
+    with scenario.place("concurrent-tune") as place, ExitStack() as stack:
+        plan = Plan(*sides, coming, batches, None, default.schedule, slice_ns, default.share, place)
         set_mode = None if choices.modes == (Mode(),) else stack.enter_context(held_for_trials())
         found = tune_here(plan, choices, aim, scenario.report, Instruments(TrialPower if aim.needs_power else None, set_mode))
-    record = _plain(found, aim.goal)
-    write_json(place / TUNING, {"schema": SCHEMA, **record})
+        record = _plain(found, aim.goal)
+        write_json(place / TUNING, {"schema": SCHEMA, **record})
     if scenario.json:
         print_json("concurrent-tune", {**record, "folder": os.fspath(place)})
     else:

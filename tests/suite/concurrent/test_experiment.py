@@ -27,6 +27,7 @@ from suite.concurrent.records import read_recording
 from suite.concurrent.results import as_dict, read_results
 from suite.concurrent.schedules import ScheduleKind
 from suite.errors import SuiteError
+from suite.experiments.before_runs import held
 from suite.files.paths import repository_root
 from tests.builders import Scenario, make_request
 from tests.conftest import Run, environment_of
@@ -195,6 +196,19 @@ def test_tuning_names_a_setting_that_keeps_the_limit(suite: Run, digits: Path, t
     values = json.loads(ran.stdout)
     assert values["best"]["batch"] == 4
     assert np.isfinite(values["samples_per_s"]) and len(values["trials"]) >= 9
+
+
+def test_a_folder_is_one_commands_and_nothing_is_left_of_a_refused_one(suite: Run, digits: Path, tmp_path: Path) -> None:
+    command = ("--train", "lenet", "--infer", "lenet", "--framework", "fake", "--data", "digits", "--infer-data", "digits", "--infer-batch", 4000)
+    folder = tmp_path / "runs" / "x"
+    with held(folder):
+        ran = suite("concurrent", *command, "--output", folder)
+    assert ran.returncode == 2 and "Another command writes into" in ran.stderr, ran.stderr
+    folder.rmdir()
+    folder.parent.rmdir()
+    ran = suite("concurrent", *command, "--output", folder)
+    assert ran.returncode == 2 and "fewer than a batch of 4000" in ran.stderr
+    assert not folder.parent.exists()
 
 
 @pytest.mark.parametrize(

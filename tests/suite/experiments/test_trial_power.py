@@ -12,4 +12,6 @@ def test_without_a_power_meter_the_option_is_refused(option: str, monkeypatch: p
     monkeypatch.setattr(trial_power, "open_meters", lambda: ())
     with pytest.raises(SuiteError) as refused:
         refuse_without_meter(option)
-    assert str(refused.value) == f"{option} needs a power meter and there is none here; `suite doctor` says how to connect one, or leave {option} out."
+    assert (
+        str(refused.value) == f"{option} needs a power meter and there is none here; `suite doctor` says how to connect one, or leave {option} out."
+    )
