@@ -36,7 +36,7 @@ class Arrivals:
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.rate_per_s):
-            raise SuiteError(f"--rate {self.rate_per_s:g} is no number of images per second; give one above 0, such as 100.")
+            raise SuiteError(f"--rate {self.rate_per_s:g} is not finite; give images per second above 0, such as 100.")
         if self.rate_per_s <= 0:
             raise SuiteError(f"A rate of {self.rate_per_s:g} images/s sends no image; give --rate a number above 0, such as 100.")
         if not (math.isfinite(self.duration_s) and self.duration_s > 0):
