@@ -232,7 +232,8 @@ def _too_much_power(finals: Sequence[Trial], limit_w: float | None) -> str:
 def _impossible(nearest: Candidate, p99_s: float, limit_s: float, where: str) -> str:
     if math.isinf(p99_s):
         return f"No setting serves this rate {where}; use a lower --rate, or larger batches in --infer-batch."
+    took_ms = f"{p99_s * 1e3:.0f}" if p99_s >= 0.01 else f"{p99_s * 1e3:.2g}"
     return (
-        f"No setting keeps {limit_s * 1e3:g} ms for 99 % of the images: the nearest ({nearest}) takes {p99_s * 1e3:.0f} ms {where}; "
+        f"No setting keeps {limit_s * 1e3:g} ms for 99 % of the images: the nearest ({nearest}) takes {took_ms} ms {where}; "
         f"use --p99 {math.ceil(SLACK * p99_s * 1e3)}ms, or a lower --rate."
     )
