@@ -20,11 +20,11 @@ from suite.catalog.frameworks import load_framework
 from suite.concurrent.arrivals import ArrivalKind, Arrivals
 from suite.concurrent.experiment import Plan, Side
 from suite.concurrent.schedules import ScheduleKind
-from suite.concurrent.trials import candidates, measure_trial, tune_here
-from suite.concurrent.tuning import Candidate, Limits, Trial
+from suite.concurrent.trials import Choices, candidates, measure_trial, tune_here
+from suite.concurrent.tuning import Aim, Candidate, Trial
 from suite.launch.environments import find
 
-THREADS = (1,)
+CHOICES = Choices(threads=(1,))
 
 
 @dataclass(frozen=True)
@@ -42,23 +42,23 @@ class Settings:
 
 def measure(settings: Settings) -> Iterator[Ratio]:
     """One ratio: below 1, the tuning gave that much away."""
-    limits = Limits(settings.limit_ms / 1e3)
+    aim = Aim(settings.limit_ms / 1e3)
     with tempfile.TemporaryDirectory() as name:
         plan = _plan(settings, Path(name))
-        chosen = tune_here(plan, THREADS, limits, _silent).best
-        best = _exhaustive(plan, limits, settings.duration_s)
-        turns = [_turn(plan, alternating(pair, chosen, best), limits, settings.duration_s, f"pair-{pair}") for pair in range(settings.pairs)]
+        chosen = tune_here(plan, CHOICES, aim, _silent).best
+        best = _exhaustive(plan, aim, settings.duration_s)
+        turns = [_turn(plan, alternating(pair, chosen, best), aim, settings.duration_s, f"pair-{pair}") for pair in range(settings.pairs)]
     pairs = [(turn[chosen].samples_per_s, turn[best].samples_per_s) for turn in turns]
     yield ratio_of(
         f"{chosen}, {_kept([turn[chosen] for turn in turns], settings)}; the best: {best}", "tuned", "exhaustive search's best", pairs, "samples/s"
     )
 
 
-def _exhaustive(plan: Plan, limits: Limits, duration_s: float) -> Candidate:
+def _exhaustive(plan: Plan, aim: Aim, duration_s: float) -> Candidate:
     found = [
-        measure_trial(plan, each, duration_s, limits, plan.output / f"exhaustive-{number}") for number, each in enumerate(candidates(plan, THREADS))
+        measure_trial(plan, each, duration_s, aim, plan.output / f"exhaustive-{number}") for number, each in enumerate(candidates(plan, CHOICES))
     ]
-    return max((trial for trial in found if limits.keep(trial)), key=lambda trial: trial.samples_per_s).candidate
+    return max((trial for trial in found if aim.kept(trial)), key=lambda trial: trial.samples_per_s).candidate
 
 
 def _kept(trials: Sequence[Trial], settings: Settings) -> str:
@@ -68,8 +68,8 @@ def _kept(trials: Sequence[Trial], settings: Settings) -> str:
     return f"{statistics.fmean(shares):.0%} of its windows of 1,000 images within {settings.limit_ms:g} ms"
 
 
-def _turn(plan: Plan, each: Sequence[Candidate], limits: Limits, duration_s: float, name: str) -> dict[Candidate, Trial]:
-    return {one: measure_trial(plan, one, duration_s, limits, plan.output / f"{name}-{place}") for place, one in enumerate(each)}
+def _turn(plan: Plan, each: Sequence[Candidate], aim: Aim, duration_s: float, name: str) -> dict[Candidate, Trial]:
+    return {one: measure_trial(plan, one, duration_s, aim, plan.output / f"{name}-{place}") for place, one in enumerate(each)}
 
 
 def _plan(settings: Settings, folder: Path) -> Plan:

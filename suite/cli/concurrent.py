@@ -2,33 +2,24 @@
 
 import math
 import os
-import re
-import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from suite.bundle import layout
-from suite.catalog.divisions import Division
 from suite.catalog.frameworks import load_framework
+from suite.cli.concurrent_options import ScenarioOptions, SharingOptions, numbers, seconds
+from suite.cli.concurrent_tune import tune_command
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
-from suite.concurrent.arrivals import ArrivalKind, Arrivals, of_trace
 from suite.concurrent.batching import BatchRule
-from suite.concurrent.child import usable
-from suite.concurrent.experiment import Plan, Side, measure, refuse_folder
+from suite.concurrent.experiment import Plan, measure
 from suite.concurrent.figures import InferenceFigures
 from suite.concurrent.results import BatchResult, Results, as_dict, close, read_results
-from suite.concurrent.schedules import ScheduleKind, make
-from suite.concurrent.trials import tune_here
-from suite.concurrent.tuning import Limits, Tuned
+from suite.concurrent.schedules import make
 from suite.errors import SuiteError
-from suite.execution.request import Accelerator, RunOptions
-from suite.execution.resolve import resolve_options
-from suite.experiments.trial_power import TrialPower, refuse_without_meter
 from suite.files.durable import output_errors
 from suite.files.json_file import write_json
 from suite.launch.environments import find
@@ -36,76 +27,7 @@ from suite.machine.system import Software, describe
 from suite.metrics.linear_fit import Interval
 
 app = typer.Typer(no_args_is_help=True, help="Measure training beside inference: latency, queue, throughput, and what each side loses.")
-
-UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-RUNS = Path("runs")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScenarioOptions:
-    """What measuring and tuning have in common."""
-
-    train: Annotated[str | None, typer.Option(help="Workload that trains (`suite list workloads`).")] = None
-    infer: Annotated[str | None, typer.Option(help="Workload whose model infers.")] = None
-    rate: Annotated[float, typer.Option(help="Images per second that arrive, whether or not inference keeps up.")] = 100.0
-    arrivals: Annotated[str, typer.Option(help="uniform, poisson, or a CSV file with the column arrival_s.")] = "uniform"
-    framework: Annotated[str, typer.Option(help="Framework of both (`suite list frameworks`).")] = "pytorch"
-    accelerator: Annotated[Accelerator, typer.Option(help="Where both run.")] = Accelerator.AUTO
-    data: Annotated[str | None, typer.Option(help="Data set of the training, as in `suite run`.")] = None
-    infer_data: Annotated[str | None, typer.Option(help="Data set whose pictures are inferred.")] = None
-    seed: Annotated[int, typer.Option(help="Seed of weights, sample order and Poisson arrivals.")] = 1
-    output: Annotated[Path | None, typer.Option(help="Folder of the records (default: in runs/, named after the time).")] = None
-    json: Json = False
-
-    def coming(self, duration_s: float) -> Arrivals:
-        """The arrivals within ``duration_s``; raises SuiteError for impossible ones."""
-        if self.arrivals in (ArrivalKind.UNIFORM.value, ArrivalKind.POISSON.value):
-            return Arrivals(ArrivalKind(self.arrivals), self.rate, duration_s, self.seed)
-        if not Path(self.arrivals).is_file():
-            raise SuiteError(f"--arrivals {self.arrivals!r} is neither uniform nor poisson nor a file that exists.")
-        return of_trace(Path(self.arrivals), duration_s)
-
-    def sides(self, sharing: "SharingOptions") -> tuple[Side, Side]:
-        """Training and inference; raises SuiteError for unknown names and missing data."""
-        if self.train is None or self.infer is None:
-            raise SuiteError("Two workloads are needed: give --train and --infer, such as `suite concurrent --train lenet --infer resnet18`.")
-        training = self._side(self.train, self.data, sharing.threads, sharing.nice, _numbers(sharing.cpus, "--cpus"))
-        infer_cpus = _numbers(sharing.infer_cpus, "--infer-cpus")
-        return training, self._side(self.infer, self.infer_data, sharing.infer_threads or sharing.threads, sharing.infer_nice, infer_cpus)
-
-    def _side(self, workload: str, data: str | None, threads: int | None, nice: int, cpus: tuple[int, ...]) -> Side:
-        found = load_framework(self.framework)
-        options = RunOptions(
-            Division.OPEN, "auto", workload, self.framework, data=data, seed=self.seed, threads=threads, accelerator=self.accelerator
-        )
-        return Side(resolve_options(options).training, f"{found.module}.implementation", find(found).interpreter, nice, usable(cpus))
-
-    def place(self, name: str) -> Path:
-        """The folder of the records; raises SuiteError for one with files, and where it cannot be made."""
-        place = self.output or RUNS / time.strftime(f"{name}-%Y%m%dT%H%M%S")
-        refuse_folder(place)
-        return place
-
-    def report(self, line: str) -> None:
-        """Print progress; with --json, standard output is the object alone."""
-        if not self.json:
-            typer.echo(line)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SharingOptions:
-    """How both sides share the machine."""
-
-    schedule: Annotated[ScheduleKind, typer.Option(help="Who may run when.")] = ScheduleKind.CONCURRENT
-    slice: Annotated[str, typer.Option("--slice", help="Period of --schedule sliced.")] = "100ms"
-    share: Annotated[float, typer.Option(help="The training's share of it.")] = 0.5
-    threads: Annotated[int | None, typer.Option(help="Threads of the training (default: the workload's, else every usable core).")] = None
-    infer_threads: Annotated[int | None, typer.Option(help="Threads of the inference (default: as the training's).")] = None
-    nice: Annotated[int, typer.Option(min=-20, max=19, help="Priority of the training, 19 is the lowest.")] = 0
-    infer_nice: Annotated[int, typer.Option(min=-20, max=19, help="Priority of the inference; below 0 needs root.")] = 0
-    cpus: Annotated[str | None, typer.Option(help="CPUs of the training: 0,1 (default: all).")] = None
-    infer_cpus: Annotated[str | None, typer.Option(help="CPUs of the inference.")] = None
+app.command(name="tune")(tune_command)
 
 
 @app.callback(invoke_without_command=True)
@@ -123,54 +45,18 @@ def concurrent(
         if scenario != ScenarioOptions() or sharing != SharingOptions():
             raise SuiteError(f"Options come after the subcommand: `suite concurrent {context.invoked_subcommand} --train …`.")
         return
-    batches, coming = _numbers(infer_batch, "--infer-batch"), scenario.coming(seconds(duration, "--duration"))
+    batches, coming = numbers(infer_batch, "--infer-batch"), scenario.coming(seconds(duration, "--duration"))
     deadline_ns = None if deadline is None else round(seconds(deadline, "--deadline") * 1e9)
     for size in batches:
         BatchRule(size, deadline_ns)
     slice_ns = round(seconds(sharing.slice, "--slice") * 1e9)
     make(sharing.schedule, 1, slice_ns, sharing.share)
     sides = scenario.sides(sharing)
-    place = scenario.place("concurrent")
-    plan = Plan(*sides, coming, batches, deadline_ns, sharing.schedule, slice_ns, sharing.share, place)
-    measure(plan, scenario.report)
-    _describe(plan, scenario.framework)
-    _print(close(place), place, scenario.json)
-
-
-@app.command(name="tune")
-@with_options
-def tune_command(
-    scenario: ScenarioOptions,
-    p99: Annotated[str, typer.Option("--p99", help="Limit of the 99th percentile of latency: 300ms.")],
-    max_watts: Annotated[float | None, typer.Option(help="Limit of the machine's mean power; needs a power meter (`suite doctor`).")] = None,
-    infer_batch: Annotated[str, typer.Option(help="Batch sizes to choose from.")] = "1,4,16,64",
-    duration: Annotated[str, typer.Option(help="Length of the final measurements; the first ones take a quarter of it.")] = "60s",
-    threads: Annotated[str | None, typer.Option(help="Numbers of threads to choose from (default: 1 and every usable core).")] = None,
-) -> None:
-    """Choose inference batch, schedule and threads for the highest training rate within limits of latency and power."""
-    batches, coming, limit_s = _numbers(infer_batch, "--infer-batch"), scenario.coming(seconds(duration, "--duration")), seconds(p99, "--p99")
-    for size in batches:
-        BatchRule(size)
-    if limit_s <= 0:
-        raise SuiteError(f"--p99 {p99} leaves no time for any image; give a limit above 0, such as 300ms.")
-    if max_watts is not None:
-        if not max_watts > 0:
-            raise SuiteError(f"--max-watts {max_watts:g} is no limit of a machine that runs; give a power above 0, such as 20.")
-        refuse_without_meter()
-    counts = _numbers(threads, "--threads") or tuple(sorted({1, len(os.sched_getaffinity(0))}))
-    if 0 in counts:
-        raise SuiteError("--threads 0 computes nothing; the smallest number is 1.")
-    default = SharingOptions()
-    slice_ns = round(seconds(default.slice, "--slice") * 1e9)
-    sides = scenario.sides(default)
-    place = scenario.place("concurrent-tune")
-    plan = Plan(*sides, coming, batches, None, default.schedule, slice_ns, default.share, place)
-    found = tune_here(plan, counts, Limits(limit_s, max_watts), scenario.report, None if max_watts is None else TrialPower)
-    if scenario.json:
-        print_json("concurrent-tune", {**_tuned_dict(found), "folder": os.fspath(place)})
-    else:
-        worst_s = max(trial.p99_s for trial in found.finals)
-        print(f"chosen: {found.best}\n{found.samples_per_s:.1f} samples/s, 99th percentile at most {worst_s * 1e3:.0f} ms\nrecords: {place}")
+    with scenario.place("concurrent") as place:
+        plan = Plan(*sides, coming, batches, deadline_ns, sharing.schedule, slice_ns, sharing.share, place)
+        measure(plan, scenario.report)
+        _describe(plan, scenario.framework)
+        _print(close(place), place, scenario.json)
 
 
 @app.command()
@@ -187,17 +73,6 @@ def _describe(plan: Plan, framework: str) -> None:
     packages, data = find(load_framework(framework)).packages, Path(plan.train.request.data.directory)
     version = next((packages[name] for name in load_framework(framework).packages if name in packages), None)
     write_json(plan.output / layout.SYSTEM, describe(plan.train.request.platform, Software(framework, version, packages), data))
-
-
-def _tuned_dict(found: Tuned) -> dict[str, object]:
-    return {"best": _plain(asdict(found.best)), "samples_per_s": found.samples_per_s, "trials": [_plain(asdict(trial)) for trial in found.trials]}
-
-
-def _plain(value: Any) -> Any:
-    """JSON values: an infinite latency, of a queue that was left, is null."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @app.command()
@@ -223,23 +98,6 @@ def figures(
             place.write_bytes(render(figure, title, Look(), format_))
             place.with_suffix(".txt").write_text(f"{title}. {figure.about} Error bars: {figure.error_bars}.\n", encoding="utf-8")
             print(place)
-
-
-def seconds(text: str, option: str) -> float:
-    """A duration such as 250ms, 30s, 10m or 1h in seconds; raises SuiteError, naming the option."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        raise SuiteError(f"{option} {text!r} is not a duration; write a number and its unit, such as 250ms, 30s or 10m.")
-    return float(found[1]) * UNITS[found[2]]
-
-
-def _numbers(text: str | None, option: str) -> tuple[int, ...]:
-    if text is None:
-        return ()
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isdecimal() and len(word) < 10 for word in words):
-        raise SuiteError(f"{option} {text!r} is not a list of whole numbers; write them with commas, such as 1,4,16.")
-    return tuple(dict.fromkeys(map(int, words)))
 
 
 def _print(found: Results, place: Path, json: bool) -> None:

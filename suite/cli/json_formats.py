@@ -129,9 +129,11 @@ FORMATS: Mapping[str, JsonFormat] = {
             "suite concurrent tune",
             {
                 "folder": "where the records are",
-                "best": "batch, schedule, train_threads, infer_threads",
-                "samples_per_s": "mean training rate of its final trials",
-                "trials": "list: candidate, duration_s, samples_per_s, p99_s (null: unfinished images), windows_within",
+                "best": "batch, schedule, train_threads, infer_threads, power_mode (null: left as it was)",
+                "minimised": "time or energy",
+                "samples_per_s": "median training rate of its final trials",
+                "energy_j": "median energy of the machine per trained sample, or null",
+                "trials": "list: candidate, duration_s, samples_per_s, p99_s (null: unfinished images), windows_within, power_w, energy_j",
             },
         ),
         JsonFormat(

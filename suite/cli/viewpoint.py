@@ -14,6 +14,7 @@ from suite.cli.options import Json, with_options
 from suite.errors import SuiteError
 from suite.experiments.viewpoint.learning import teach_and_learn
 from suite.experiments.viewpoint.options import Options
+from suite.launch.child_environment import refuse_threads, usable_cores
 from suite.memory.sizes import parse_size
 from suite.metrics.proportion import Proportion
 from suite.metrics.viewpoint import Results, as_dict
@@ -34,7 +35,7 @@ class ViewpointOptions:
     views: Annotated[str, typer.Option(help="Angles at which accuracies are measured, degrees.")] = "0,30,60"
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of the student.")] = 5
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of tracks, tested pictures, student's weights and order of frames.")] = 1
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads of both (default: every usable core).")] = None
+    threads: Annotated[int | None, typer.Option(help="Threads of both (default: every usable core).")] = None
     output: Annotated[Path | None, typer.Option(help="Folder of the records (default: in runs/, named after the time).")] = None
     json: Json = False
 
@@ -42,6 +43,8 @@ class ViewpointOptions:
 @with_options
 def viewpoint(run: Annotated[Path, typer.Argument(help="The teacher: a bundle of a run with --keep-states.")], options: ViewpointOptions) -> None:
     """Train a student on frames from the side, with labels of a teacher that knows the front."""
+    threads = usable_cores() if options.threads is None else options.threads
+    refuse_threads(threads)
     chosen = Options(
         run=run,
         output=options.output or RUNS / time.strftime("viewpoint-%Y%m%dT%H%M%S"),
@@ -54,7 +57,7 @@ def viewpoint(run: Annotated[Path, typer.Argument(help="The teacher: a bundle of
         views_deg=_views(options.views),
         epochs=options.epochs,
         seed=options.seed,
-        threads=options.threads or len(os.sched_getaffinity(0)),
+        threads=threads,
     )
     found = teach_and_learn(chosen, lambda line: None if options.json else typer.echo(line))
     if options.json:

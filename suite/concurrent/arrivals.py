@@ -35,15 +35,16 @@ class Arrivals:
     trace_s: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.rate_per_s) and self.rate_per_s > 0):
+        if not math.isfinite(self.rate_per_s):
+            raise SuiteError(f"--rate {self.rate_per_s:g} is not finite; give images per second above 0, such as 100.")
+        if self.rate_per_s <= 0:
             raise SuiteError(f"A rate of {self.rate_per_s:g} images/s sends no image; give --rate a number above 0, such as 100.")
         if not (math.isfinite(self.duration_s) and self.duration_s > 0):
             raise SuiteError(f"A duration of {self.duration_s:g} s measures nothing; give --duration a time above 0, such as 10m.")
         if self.rate_per_s * self.duration_s > MAX_IMAGES:
-            raise SuiteError(
-                f"{self.rate_per_s:g} images/s for {self.duration_s:g} s are more than {MAX_IMAGES:,} images; the longest --duration at this rate "
-                f"is {MAX_IMAGES / self.rate_per_s:.0f}s."
-            )
+            longest_s = math.floor(MAX_IMAGES / self.rate_per_s)
+            remedy = f"the longest --duration at this rate is {longest_s}s" if longest_s else "use a lower --rate"
+            raise SuiteError(f"{self.rate_per_s:g} images/s for {self.duration_s:g} s are more than {MAX_IMAGES:,} images; {remedy}.")
         if self.rate_per_s * self.duration_s < 1:
             raise SuiteError(
                 f"No image arrives within {self.duration_s:g} s at {self.rate_per_s:g} images/s; use --duration {1 / self.rate_per_s:g}s."

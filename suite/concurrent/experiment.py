@@ -243,7 +243,7 @@ def _write(plan: Plan, batch: int | None, folder: Path, found: Measured, nice: i
 def refuse_folder(folder: Path) -> None:
     """Raise SuiteError for a folder with files, and where none can be made: before anything is measured."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SuiteError(f"{folder} exists and is not empty; choose another --output, or remove it.")
+        raise SuiteError(f"{folder} exists and is not empty; choose another --output.")
     try:
         refuse_no_folder(folder)
     except OSError as error:

@@ -81,14 +81,14 @@ def _sweeps_in(directory: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 @contextmanager
 def held(directory: Path) -> Iterator[None]:
-    """Create the folder, and hold it: raises SuiteError where another command makes runs of it. The kernel lets go when this one ends."""
+    """Create the folder, and hold it: raises SuiteError where another command writes into it. The kernel lets go when this one ends."""
     directory.mkdir(parents=True, exist_ok=True)
     handle = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise SuiteError(f"Another command makes runs of {directory}; wait for its end, or choose another --output.") from None
+            raise SuiteError(f"Another command writes into {directory}; wait for its end, or choose another --output.") from None
         yield
     finally:
         os.close(handle)

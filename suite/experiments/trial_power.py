@@ -12,10 +12,10 @@ from suite.launch.placement import Placement
 from suite.meters.registry import open_meters
 
 
-def refuse_without_meter() -> None:
-    """Raise SuiteError where nothing measures power."""
+def refuse_without_meter(option: str) -> None:
+    """Raise SuiteError where nothing measures power, which ``option`` needs."""
     if not baseload_meters(open_meters()):
-        raise SuiteError("--max-watts needs a power meter and there is none here; `suite doctor` says how to connect one, or leave the limit out.")
+        raise SuiteError(f"{option} needs a power meter and there is none here; `suite doctor` says how to connect one, or leave {option} out.")
 
 
 class TrialPower:

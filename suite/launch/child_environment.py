@@ -4,6 +4,8 @@ import os
 import sys
 from collections.abc import Mapping
 
+from suite.errors import SuiteError
+
 KEEP_FREED_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(sys.maxsize)}
 """glibc keeps the memory that a step frees for the next step. By default it returns large arrays to the kernel, which clears every page again
 for the next step: a sixth of a step of MobileNetV3 in Chainer, more with larger mini-batches (docs/models.md)."""
@@ -33,3 +35,15 @@ def child_environment(threads: int, base: Mapping[str, str] = os.environ, in_bud
 
 SUITE_VARIABLES = frozenset(child_environment(1, {}))
 """Names of the variables that every implementation gets, on every host."""
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def refuse_threads(threads: int, option: str = "--threads", cores: int | None = None) -> None:
+    """Raise SuiteError for a number of threads that is not 1 to ``cores`` (None: the usable ones), naming the option."""
+    most = usable_cores() if cores is None else cores
+    if not 1 <= threads <= most:
+        raise SuiteError(f"{option} {threads} is not possible on {most} core{'s' * (most > 1)}; use a number from 1 to {most}.")

@@ -15,7 +15,7 @@ def parse_size(text: str) -> int:
         raise SuiteError(f"{text!r} is no size of memory", "write a number and a unit: 2GB, 1.5GB or 800MB (GB is 10^9 bytes; GiB is 2^30)")
     size = round(float(found[1]) * unit)
     if size < 1:
-        raise SuiteError(f"A budget of {text} holds nothing", "give the board's memory, for example 2GB")
+        raise SuiteError(f"{text} holds nothing", "give a size above 0, such as 64MB or 2GB")
     return size
 
 

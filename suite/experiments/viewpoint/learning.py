@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from suite.experiments.linpack_power import PowerRecording
 from suite.experiments.machine_load import LoadWatch
 from suite.experiments.viewpoint.options import Options, refuse_few_pictures, refuse_options
 from suite.experiments.viewpoint.teacher import Teacher, open_teacher
+from suite.experiments.viewpoint.waiting import WaitReporter, cpu_time_s
 from suite.files.json_file import read_json, write_json
 from suite.files.redaction import DATA, OUTPUT, machine_redactor
 from suite.launch.child_environment import child_environment
@@ -34,6 +35,7 @@ from suite.metrics.viewpoint import Results, close
 from suite.metrics.viewpoint_records import SCHEMA, SETTING, Energy, Setting
 
 TASK = "task.json"
+POLL_S = 0.5
 Report = Callable[[str], None]
 
 
@@ -60,7 +62,7 @@ def teach_and_learn(options: Options, report: Report) -> Results:
     report(f"the teacher, {teacher.request.model} after epoch {teacher.epoch} of {teacher.run_id}, judges {options.tracks} tracks")
     processes.teach()
     report(f"the student, {options.student}, learns while the machine is idle; the frames are in {options.frames_folder}")
-    idling = processes.learn()
+    idling = processes.learn(report)
     _write_records(options, teacher, framework, environment, idling)
     return close(options.output)
 
@@ -100,10 +102,11 @@ class Processes:
         """Run the teacher to its end."""
         with ExitStack() as stack:
             process = self._start("teacher", stack)
+            release(process)
             self._finish("teacher", process)
 
-    def learn(self) -> Idling:
-        """Run the student to its end, on the idle machine."""
+    def learn(self, report: Report) -> Idling:
+        """Run the student to its end, on the idle machine; says so while it waits for that."""
         recording = PowerRecording(self._output, Placement())
         with ExitStack() as stack:
             idle, limit_process = stack.enter_context(when_idle())
@@ -111,6 +114,8 @@ class Processes:
             limit_process(process.pid)
             watch = LoadWatch()
             with recording.recording(process.pid):
+                release(process)
+                _wait_patiently(process, WaitReporter("the student", lambda: cpu_time_s(process.pid), report))
                 self._finish("student", process)
             foreign_cores, waiting = watch.foreign_cores(), watch.waiting()
         facts = read_json(self._output / STUDENT)
@@ -132,7 +137,6 @@ class Processes:
         return process
 
     def _finish(self, name: str, process: "subprocess.Popen[bytes]") -> None:
-        release(process)
         found = wait(process, self._output / f"{name}.txt")
         if not found.exit_code:
             return
@@ -142,6 +146,14 @@ class Processes:
         for folder in (self._output, self._options.frames_folder):  # what was asked for cannot be done: nothing in them is of use
             shutil.rmtree(folder)
         raise SuiteError(said[:1].upper() + said[1:])
+
+
+def _wait_patiently(process: "subprocess.Popen[bytes]", reporter: WaitReporter) -> None:
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(POLL_S)
+            return
+        reporter.tick()
 
 
 def _write_records(options: Options, teacher: Teacher, framework: Framework, environment: Environment, idling: Idling) -> None:

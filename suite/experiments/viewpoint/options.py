@@ -46,7 +46,7 @@ def refuse_options(options: Options) -> None:
         raise SuiteError(f"--sure {options.sure:g} is no probability between 0 and 1; 0.95 is one.")
     for folder in (options.output, options.frames_folder):
         if folder.exists():
-            raise SuiteError(f"{folder} exists; choose another --output, or remove the folder.")
+            raise SuiteError(f"{folder} exists; choose another --output.")
 
 
 def refuse_few_pictures(tracks: int, pictures: int) -> None:

@@ -27,6 +27,7 @@ from suite.concurrent.records import read_recording
 from suite.concurrent.results import as_dict, read_results
 from suite.concurrent.schedules import ScheduleKind
 from suite.errors import SuiteError
+from suite.experiments.before_runs import held
 from suite.files.paths import repository_root
 from tests.builders import Scenario, make_request
 from tests.conftest import Run, environment_of
@@ -197,6 +198,19 @@ def test_tuning_names_a_setting_that_keeps_the_limit(suite: Run, digits: Path, t
     assert np.isfinite(values["samples_per_s"]) and len(values["trials"]) >= 9
 
 
+def test_a_folder_is_one_commands_and_nothing_is_left_of_a_refused_one(suite: Run, digits: Path, tmp_path: Path) -> None:
+    command = ("--train", "lenet", "--infer", "lenet", "--framework", "fake", "--data", "digits", "--infer-data", "digits", "--infer-batch", 4000)
+    folder = tmp_path / "runs" / "x"
+    with held(folder):
+        ran = suite("concurrent", *command, "--output", folder)
+    assert ran.returncode == 2 and "Another command writes into" in ran.stderr, ran.stderr
+    folder.rmdir()
+    folder.parent.rmdir()
+    ran = suite("concurrent", *command, "--output", folder)
+    assert ran.returncode == 2 and "fewer than a batch of 4000" in ran.stderr
+    assert not folder.parent.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -212,7 +226,12 @@ def test_tuning_names_a_setting_that_keeps_the_limit(suite: Run, digits: Path, t
         (("--train", "lenet", "--infer", "lenet", "--output", __file__), "exists and is not empty"),
         (("--train", "lenet", "--infer", "lenet", "--output", "/proc/records"), "/proc/records cannot be made"),
         (("tune", "--p99", "0ms", "--train", "lenet", "--infer", "lenet"), "--p99 0ms leaves no time for any image"),
-        (("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--threads", "0"), "--threads 0 computes nothing"),
+        (("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--threads", "0"), "--threads 0 is not possible on"),
+        (("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--threads", "1,5000"), "--threads 5000 is not possible on"),
+        (("--train", "lenet", "--infer", "lenet", "--threads", "5000"), "--threads 5000 is not possible on"),
+        (("--train", "lenet", "--infer", "lenet", "--infer-threads", "0"), "--infer-threads 0 is not possible on"),
+        (("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--minimise", "joules"), "is not one of 'time', 'energy'"),
+        (("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--power-modes", "MAXM"), "There is no power mode 'MAXM'"),
         (("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--max-watts", "-1"), "--max-watts -1 is no limit"),
         (("figures", str(EXAMPLE), "--output", __file__), "could not be written: File exists"),
         (("show", "nowhere"), "nowhere holds no measurement of training beside inference"),

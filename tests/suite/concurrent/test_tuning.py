@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from suite.concurrent.schedules import ScheduleKind
-from suite.concurrent.tuning import Candidate, Limits, Measure, Trial, Tuned, least_p99_s, tune
+from suite.concurrent.tuning import Aim, Candidate, Measure, Trial, Tuned, least_p99_s, tune
 from suite.errors import SuiteError
 
 RATE = 50.0
@@ -43,7 +43,7 @@ class Machine:
 
 
 def tuned(machine: Machine, limit_s: float, measure: Measure | None = None, power_w: float | None = None) -> Tuned:
-    return tune(CANDIDATES, machine.bound_s, Limits(limit_s, power_w), 60.0, measure or machine.measure, lambda line: None)
+    return tune(CANDIDATES, machine.bound_s, Aim(limit_s, power_w), 60.0, measure or machine.measure, lambda line: None)
 
 
 @pytest.mark.parametrize("limit_s", [0.15, 0.5, 2.0])
@@ -129,7 +129,7 @@ def test_a_limit_of_power_is_kept() -> None:
 
 
 def test_an_unknown_power_keeps_no_limit() -> None:
-    with pytest.raises(SuiteError, match="The power meter gave no readings"):
+    with pytest.raises(SuiteError, match="The power meter gave too few readings"):
         tuned(Machine(6), 2.0, power_w=20.0)
 
 

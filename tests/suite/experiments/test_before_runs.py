@@ -60,7 +60,7 @@ def test_a_new_folder_and_one_that_a_killed_sweep_left_are_taken(tmp_path: Path)
 
 
 def test_one_command_at_a_time_works_in_a_folder(tmp_path: Path) -> None:
-    with held(tmp_path / "out"), pytest.raises(SuiteError, match=r"Another command makes runs of .*out; wait for its end"), held(tmp_path / "out"):
+    with held(tmp_path / "out"), pytest.raises(SuiteError, match=r"Another command writes into .*out; wait for its end"), held(tmp_path / "out"):
         pass
     with held(tmp_path / "out"):
         assert (tmp_path / "out").is_dir()

@@ -105,7 +105,7 @@ def test_both_processes_work_in_every_framework(
     learning.write_task(chosen, Teacher(request, "untrained", "0" * 64, 1, _seed_s_state(request, tmp_path / "epoch_1.npz")))
     processes = learning.Processes(chosen, load_framework(framework), environment)
     processes.teach()
-    found = processes.learn()
+    found = processes.learn(lambda line: None)
     assert found.energy.energy_j is not None or found.energy.reason
     first = (options.output / "tracks.csv").read_text().splitlines()[1].split(",")
     assert first[:3] == ["0", "7", "6"] and float(first[3]) == pytest.approx(0.126758, abs=1e-4)
