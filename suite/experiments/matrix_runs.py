@@ -15,6 +15,7 @@ from suite.execution.resolve import resolve_options
 from suite.experiments.before_runs import Check, checks_of_runs, held, left_over, refuse_at_once, refuse_folder
 from suite.experiments.cooling import cool_down, refuse_without_sensor
 from suite.experiments.events import CoolingDown, Notice, Progress, silent
+from suite.experiments.little_memory import checks_of_memory
 from suite.experiments.matrix import LIMITS, MatrixRun, PlannedMatrix
 from suite.experiments.matrix_cost import estimate
 from suite.experiments.sweep_runs import are_done, run_all
@@ -112,6 +113,8 @@ def validate(matrix: PlannedMatrix, requests: Sequence[RunRequest], directory: P
     checks += [lambda limit=limit: refuse_limit(limit, system_root) for limit in limits]  # type: ignore[misc]
     quotas = dict.fromkeys(run.values.cpu_quota for run in matrix.runs if run.values.cpu_quota is not None)
     checks += [lambda cores=cores: refuse_quota(cores, system_root) for cores in quotas]  # type: ignore[misc]
+    sizes = ((request.framework, run.values.memory_mb) for request, run in zip(requests, matrix.runs, strict=True))
+    checks += checks_of_memory(sizes, system_root)
     meters = dict.fromkeys(run.values.meters for run in matrix.runs if run.values.meters is not None)
     checks += [lambda choice=choice: refuse_absent_meters(choice, system_root) for choice in meters]  # type: ignore[misc]
     isolations = {(request.isolation, request.training.parallel.ranks) for request in requests}

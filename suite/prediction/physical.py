@@ -7,7 +7,8 @@ Two stages, loading and computing, take (Sections 5.1.5 and 5.6.4 to 5.6.7 of Pr
     time    = fixed + (load  (+)_p  compute)
 
 ``a (+)_p b`` is (a^p + b^p)^(1/p): the sum for p = 1 (sequential), the maximum for large p (overlap, roofline). The speed-up of n cores is Amdahl's
-law with at most ``workers`` of them. Power is
+law with at most ``workers`` of them. Where n threads may use only u < n processors, they wait for one another in turns: each meeting of all threads
+adds a time slice for each turn that the others have, ``turns x (n / u - 1)`` in all. One thread alone waits for none. Power is
 
     static + static of a core x cores + sum over CPU, GPU, memory of  C V(f)^2 f x (idle share + (1 - idle share) x utilisation)
 
@@ -76,13 +77,16 @@ POWER_PRIORS: Mapping[str, Prior] = {
     "limit": Prior(0.35, 0.35),  # above it the GPU's clock is lowered
 }
 PRIORS: Mapping[str, Prior] = {**TIME_PRIORS, **POWER_PRIORS}
+CROWD_PRIORS: Mapping[str, Prior] = {"turns": Prior(0.0, 2.0)}
+"""Of boards whose modes can have more threads than processors, besides the others."""
 
 
 @dataclass(frozen=True)
 class Inputs:
     """Resources of each mode: cores that can work, processors that they may use, clocks relative to the highest one.
 
-    ``max_width`` is the highest number of cores of any mode.
+    ``max_width`` is the highest number of cores of any mode. ``crowding`` is by how much threads that wait for one another are more than the
+    processors that they may use, relatively; None where the modes set nothing that makes them so.
     """
 
     width: Array
@@ -91,10 +95,17 @@ class Inputs:
     gpu: Array
     memory: Array
     max_width: float
+    crowding: Array | None = None
+
+    @property
+    def priors(self) -> Mapping[str, Prior]:
+        """The model's parameters on this board."""
+        return PRIORS if self.crowding is None else {**PRIORS, **CROWD_PRIORS}
 
     def take(self, index: Array) -> "Inputs":
         """The inputs of some modes."""
-        return Inputs(self.width[index], self.quota[index], self.cpu[index], self.gpu[index], self.memory[index], self.max_width)
+        crowding = None if self.crowding is None else self.crowding[index]
+        return Inputs(self.width[index], self.quota[index], self.cpu[index], self.gpu[index], self.memory[index], self.max_width, crowding)
 
 
 @dataclass(frozen=True)
@@ -113,12 +124,16 @@ class Board:
         width = np.minimum.reduce([columns[role] for role in widths]) if widths else ones
         max_width = min((highest[role] for role in widths), default=1.0)
         quota = columns.get(Role.CPU_QUOTA, ones * max_width)
+        crowding = None
+        if Role.CPU_QUOTA in columns or {Role.CORES, Role.THREADS} <= set(columns):
+            threads = columns.get(Role.THREADS, width)
+            crowding = np.where(threads > 1, np.maximum(threads / np.minimum(width, quota) - 1, 0), 0).astype(dtype)
 
         def clock(role: Role) -> Array:
             return (columns[role] / highest[role] if role in columns else ones).astype(dtype)
 
         clocks = clock(Role.CPU_CLOCK), clock(Role.GPU_CLOCK), clock(Role.MEMORY_CLOCK)
-        return Inputs(width.astype(dtype), quota.astype(dtype), *clocks, max_width)
+        return Inputs(width.astype(dtype), quota.astype(dtype), *clocks, max_width, crowding)
 
 
 def board_of(modes: Modes) -> Board:
@@ -138,7 +153,8 @@ def log_time_and_power(standard: Array, given: Inputs, scales: tuple[float, floa
     ``standard`` has shape (parameter sets, parameters), standard normal under the prior; ``scales`` are a time and a power of the size expected in
     the mode with the highest clocks.
     """
-    values = {name: prior.value(column).astype(given.cpu.dtype)[:, None] for (name, prior), column in zip(PRIORS.items(), standard.T, strict=True)}
+    columns = zip(given.priors.items(), standard.T, strict=True)
+    values = {name: prior.value(column).astype(given.cpu.dtype)[:, None] for (name, prior), column in columns}
     inverse_clock = (1 / given.gpu)[None]
     total, watts, gpu_watts = _run(values, given, inverse_clock)
     limit = values["limit"]
@@ -164,6 +180,9 @@ def _run(value: Mapping[str, Array], given: Inputs, gpu: Array) -> tuple[Array, 
     traffic = value["traffic"] * memory
     kernels = _join(value["arithmetic"] * gpu, traffic, value["roofline"])
     total = value["fixed"] + _join(load, launch + kernels, value["overlap"])
+    if given.crowding is not None:
+        turns = value["turns"] * given.crowding
+        total, load = total + turns, load + turns
     waiting, working = load / total * used, (work + launch) / total
     busy = np.minimum(given.width, working + value["cpu_waiting"] * (waiting - working))
     cores = (busy + value["cpu_idle"] * (given.width - busy)) / given.max_width

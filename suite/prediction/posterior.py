@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from suite.prediction.modes import Modes
-from suite.prediction.physical import PRIORS, Board, Inputs, board_of, log_time_and_power
+from suite.prediction.physical import Board, Inputs, board_of, log_time_and_power
 from suite.prediction.samples import Samples
 from suite.prediction.table import Profile
 
@@ -31,8 +31,8 @@ MEMBERS = 128
 ROUNDS = 14
 MAX_STEP = 1.5
 DIFFERENCE = 1e-4
-TIME_WIDTH, POWER_WIDTH = 1.22, 1.21
-"""Further factors of the intervals' widths, learnt over 90 random laws of many shapes (`benchmarks/predict_family.py`, docs/predicting.md)."""
+TIME_WIDTH, POWER_WIDTH = 1.12, 1.03
+"""Further factors of the intervals' widths, learnt over the random laws 101 to 200 in all modes of a board (`benchmarks/predict_widths.py`)."""
 SCALE_WEIGHT = 30
 """Weight of the prior scale of the intervals, 1, as a number of leave-one-out errors."""
 NOT_CONTRADICTED = 0.9
@@ -179,13 +179,14 @@ def _kernel(first: Inputs, second: Inputs) -> Array:
 
 def _places(given: Inputs) -> Array:
     usable = np.minimum(given.width, given.quota)
-    return np.log(np.stack([given.cpu, given.gpu, given.memory, usable], axis=1).astype(float))
+    crowding = [] if given.crowding is None else [1 + given.crowding]
+    return np.log(np.stack([given.cpu, given.gpu, given.memory, usable, *crowding], axis=1).astype(float))
 
 
 def _optimised(problem: _Problem, random: np.random.Generator) -> tuple[Array, Array]:
     """Parameters of each member after the optimisation, and its objective (distance to its own data and prior draw)."""
-    members = len(problem.time_sizes)
-    start = random.standard_normal((members, len(PRIORS)))
+    members, count = len(problem.time_sizes), len(problem.profiled.priors)
+    start = random.standard_normal((members, count))
     every = np.broadcast_to(problem.observed, (members, len(problem.observed)))
     target = problem.whitened(every) + random.standard_normal(every.shape)
     standard, damping = start.copy(), np.ones(members)
@@ -194,7 +195,7 @@ def _optimised(problem: _Problem, random: np.random.Generator) -> tuple[Array, A
     objective = np.sum(left**2, axis=1) + np.sum((standard - start) ** 2, axis=1)
     for _ in range(ROUNDS):
         slopes = problem.jacobian(standard, law)
-        curvature = slopes @ slopes.transpose(0, 2, 1) + np.eye(len(PRIORS)) * (1 + damping)[:, None, None]
+        curvature = slopes @ slopes.transpose(0, 2, 1) + np.eye(count) * (1 + damping)[:, None, None]
         gradient = (slopes @ left[:, :, None])[:, :, 0] - (standard - start)
         step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
         moved = standard + np.clip(step, -MAX_STEP, MAX_STEP)
