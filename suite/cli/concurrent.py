@@ -18,7 +18,7 @@ from suite.concurrent.batching import BatchRule
 from suite.concurrent.experiment import Plan, measure
 from suite.concurrent.figures import InferenceFigures
 from suite.concurrent.results import BatchResult, Results, as_dict, close, read_results
-from suite.concurrent.schedules import make
+from suite.concurrent.schedules import ScheduleKind, make
 from suite.errors import SuiteError
 from suite.files.durable import output_errors
 from suite.files.json_file import write_json
@@ -51,6 +51,8 @@ def concurrent(
         BatchRule(size, deadline_ns)
     slice_ns = round(seconds(sharing.slice, "--slice") * 1e9)
     make(sharing.schedule, 1, slice_ns, sharing.share)
+    if sharing.schedule is ScheduleKind.SLICED and slice_ns > seconds(duration, "--duration") * 1e9:
+        raise SuiteError(f"--slice {sharing.slice} is longer than a measurement of {duration}; use a part of it, such as 100ms.")
     sides = scenario.sides(sharing)
     with scenario.place("concurrent") as place:
         plan = Plan(*sides, coming, batches, deadline_ns, sharing.schedule, slice_ns, sharing.share, place)

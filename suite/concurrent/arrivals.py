@@ -47,7 +47,17 @@ class Arrivals:
             raise SuiteError(f"{self.rate_per_s:g} images/s for {self.duration_s:g} s are more than {MAX_IMAGES:,} images; {remedy}.")
         if self.rate_per_s * self.duration_s < 1:
             raise SuiteError(
-                f"No image arrives within {self.duration_s:g} s at {self.rate_per_s:g} images/s; use --duration {1 / self.rate_per_s:g}s."
+                f"No image arrives within {self.duration_s:g} s at {self.rate_per_s:g} images/s; use --duration {_in_ms(1 / self.rate_per_s):g}s."
+            )
+
+    def refuse_short(self, share: float) -> None:
+        """Raise SuiteError where no image arrives within this share of the duration, which the shortest measurements take."""
+        if self.kind is ArrivalKind.TRACE:
+            self.lasting(share * self.duration_s)
+        elif self.rate_per_s * share * self.duration_s < 1:
+            raise SuiteError(
+                f"The shortest measurements take {share * self.duration_s:g} s, in which no image arrives at {self.rate_per_s:g} images/s; use "
+                f"--duration {_in_ms(1 / self.rate_per_s / share):g}s."
             )
 
     def lasting(self, duration_s: float) -> "Arrivals":
@@ -57,6 +67,11 @@ class Arrivals:
             raise SuiteError(f"The trace has no arrival within its first {duration_s:g} s, a short measurement's; use a longer --duration.")
         rate_per_s = self.rate_per_s if self.kind is not ArrivalKind.TRACE else len(times) / duration_s
         return replace(self, duration_s=duration_s, trace_s=times, rate_per_s=rate_per_s)
+
+
+def _in_ms(time_s: float) -> float:
+    """Rounded up to milliseconds, as one types it."""
+    return math.ceil(round(time_s * 1e3, 6)) / 1e3
 
 
 def of_trace(path: Path, duration_s: float) -> Arrivals:

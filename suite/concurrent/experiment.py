@@ -74,6 +74,7 @@ class Plan:
 
 def measure(plan: Plan, report: Report) -> None:
     """Take all measurements of the plan. Raises SuiteError for a batch that does not fit into memory, and for a rate that no batch size serves."""
+    plan.arrivals.refuse_short(BASELINE_SHARE)
     refuse_slow_inference(plan, capacities(plan, report))
     short = replace(plan, arrivals=plan.arrivals.lasting(BASELINE_SHARE * plan.arrivals.duration_s))
     report(f"training alone, {short.arrivals.duration_s:g} s")

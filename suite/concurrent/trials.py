@@ -14,7 +14,7 @@ from suite.concurrent.experiment import Plan, Side, measure_both, warm_up_ns
 from suite.concurrent.figures import latencies_s, share_of_windows, training_figures
 from suite.concurrent.records import read_recording
 from suite.concurrent.schedules import ScheduleKind
-from suite.concurrent.tuning import Aim, Candidate, Report, Trial, Tuned, least_p99_s, tune
+from suite.concurrent.tuning import FIRST_SHARE, Aim, Candidate, Report, Trial, Tuned, least_p99_s, tune
 from suite.errors import SuiteError
 
 SCHEDULES = (ScheduleKind.CONCURRENT, ScheduleKind.SLICED, ScheduleKind.MANAGED)
@@ -78,6 +78,7 @@ NO_INSTRUMENTS = Instruments()
 
 def tune_here(plan: Plan, choices: Choices, aim: Aim, report: Report, instruments: Instruments = NO_INSTRUMENTS) -> Tuned:
     """Tune on this machine; measurements are as long as the plan's arrivals. Raises SuiteError where nothing keeps the limits."""
+    plan.arrivals.refuse_short(FIRST_SHARE)
     possible = candidates(plan, choices)
     executions_s: dict[tuple[str | None, int, int], float] = {}
     for mode, batch, threads in dict.fromkeys((each.power_mode, each.batch, each.infer_threads) for each in possible):

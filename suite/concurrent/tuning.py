@@ -225,7 +225,7 @@ def _none_within(finals: Sequence[Trial], aim: Aim) -> str:
 def _too_much_power(finals: Sequence[Trial], limit_w: float | None) -> str:
     known = [trial.power_w for trial in finals if trial.power_w is not None]
     if not known or limit_w is None:
-        return "The power meter gave too few readings during the trials; `suite doctor` tries it, or tune for time and without a limit of power."
+        return "The power meter gave too few readings during the trials; use a longer --duration, or tune for time and without a limit of power."
     return f"No setting within the limit of latency keeps {limit_w:g} W: the lowest mean power was {min(known):.1f} W; use a higher --max-watts."
 
 

@@ -68,6 +68,17 @@ def test_a_trace_that_is_none_is_refused_with_its_line(content: str, says: str, 
         of_trace(path, 5.0)
 
 
+def test_an_image_must_arrive_in_the_shortest_measurement_too(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=r"take 0.5 s, in which no image arrives at 0.5 images/s; use --duration 8s\."):
+        Arrivals(ArrivalKind.UNIFORM, 0.5, 2).refuse_short(0.25)
+    with pytest.raises(SuiteError, match=r"use --duration 1\.334s\."):
+        Arrivals(ArrivalKind.UNIFORM, 3, 1).refuse_short(0.25)
+    Arrivals(ArrivalKind.UNIFORM, 3, 1.334).refuse_short(0.25)
+    (tmp_path / "trace.csv").write_text("arrival_s\n3\n")
+    with pytest.raises(SuiteError, match="no arrival within its first 1 s, a short measurement's; use a longer --duration"):
+        of_trace(tmp_path / "trace.csv", 4.0).refuse_short(0.25)
+
+
 @pytest.mark.parametrize(
     ("rate", "duration_s", "says"),
     [
@@ -79,6 +90,7 @@ def test_a_trace_that_is_none_is_refused_with_its_line(content: str, says: str, 
         (10, 0, "A duration of 0 s"),
         (1e6, 3600, "the longest --duration at this rate is 1s"),
         (0.01, 10, "No image arrives within 10 s at 0.01 images/s; use --duration 100s"),
+        (3, 0.1, "use --duration 0.334s"),
     ],
 )
 def test_what_sends_no_image_or_too_many_is_refused(rate: float, duration_s: float, says: str) -> None:

@@ -222,6 +222,7 @@ def test_a_folder_is_one_commands_and_nothing_is_left_of_a_refused_one(suite: Ru
         (("--train", "lenet", "--infer", "lenet", "--duration", "10"), "--duration '10' is not a duration"),
         (("--train", "lenet", "--infer", "lenet", "--arrivals", "bursty"), "--arrivals 'bursty' is neither uniform nor poisson"),
         (("--train", "lenet", "--infer", "lenet", "--schedule", "sliced", "--share", "1"), "--share 1 leaves one side no time"),
+        (("--train", "lenet", "--infer", "lenet", "--schedule", "sliced", "--slice", "1h", "--duration", "2s"), "--slice 1h is longer than a"),
         (("--train", "lenet", "--infer", "lenet", "--nice", "-30"), "greater than or equal to -20"),
         (("--train", "lenet", "--infer", "lenet", "--output", __file__), "exists and is not empty"),
         (("--train", "lenet", "--infer", "lenet", "--output", "/proc/records"), "/proc/records cannot be made"),
