@@ -16,6 +16,7 @@ import typer.main
 
 from suite import __version__
 from suite.cli.examples import with_examples
+from suite.cli.start import COULD_NOT
 from suite.cli.streams import tolerant_streams
 from suite.compliance.finding import escaped
 from suite.errors import InterruptedAfterEnd, Reported, SuiteError
@@ -23,7 +24,6 @@ from suite.execution.interrupts import interrupt_at_signals
 from suite.files.paths import home
 from suite.machine.modes.places import has_records
 
-COULD_NOT = 2
 USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """What Typer raises for a command line that it cannot read; some of its versions bring Click with them, others depend on it."""
 EXTRAS = {"matplotlib": "figures", "pandas": "report", "jinja2": "report", "markdown_it": "report", "sklearn": "digits"}

@@ -2,7 +2,9 @@
 
 import sys
 
-from suite.execution.interrupts import ignore_interrupts, interrupt_at_signals
+from suite.execution.interrupts import exit_at_signals, interrupt_at_signals
+
+COULD_NOT = 2
 
 
 def main() -> None:
@@ -12,8 +14,10 @@ def main() -> None:
         from suite.cli.app import main as run_command  # the import that is guarded
 
         run_command()
+    except SystemExit as end:
+        exit_at_signals(end.code if isinstance(end.code, int) else 0)
+        raise
     except KeyboardInterrupt:
         print("error: Interrupted.", file=sys.stderr)
-        sys.exit(2)
-    finally:
-        ignore_interrupts()
+        exit_at_signals(COULD_NOT)
+        sys.exit(COULD_NOT)

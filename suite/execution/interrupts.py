@@ -2,6 +2,8 @@
 is closed.
 """
 
+import atexit
+import os
 import signal
 import threading
 import time
@@ -39,8 +41,14 @@ def interrupt_at_signals() -> None:
             signal.signal(number, handler)
 
 
-def ignore_interrupts() -> None:
-    """Ignore INTERRUPTS: the command has said how it ended, and Python exits."""
+def exit_at_signals(code: int) -> None:
+    """Let each of INTERRUPTS end the process with ``code`` at once: the command has said how it ended, and Python waits for threads as it exits."""
+    for number in INTERRUPTS:
+        signal.signal(number, lambda number, frame: os._exit(code))
+    atexit.register(_ignore_interrupts)  # after the threads; soon Python itself lets signals end the process, with their own exit codes
+
+
+def _ignore_interrupts() -> None:
     for number in INTERRUPTS:
         signal.signal(number, signal.SIG_IGN)
 

@@ -99,3 +99,14 @@ def test_ctrl_c_while_the_command_line_is_imported_is_one_sentence(tmp_path: Pat
     script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from suite.cli.start import main; main()"
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, preexec_fn=interruptible)
     assert (answer.returncode, answer.stderr) == (2, "error: Interrupted.\n")
+
+
+def test_signals_while_python_exits_change_nothing_and_end_a_wait_for_threads() -> None:
+    script = """
+import os, signal, threading
+from suite.execution.interrupts import exit_at_signals
+exit_at_signals(0)
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()  # Python waits for it as it exits
+threading.Thread(target=threading.Event().wait).start()  # and for this one for ever
+"""
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, preexec_fn=interruptible, timeout=60).returncode == 0
