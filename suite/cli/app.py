@@ -24,6 +24,8 @@ from suite.execution.interrupts import interrupt_at_signals
 from suite.files.paths import home
 from suite.machine.modes.places import has_records
 
+INTERRUPTED = 130
+"""What newer versions of Typer return for Ctrl-C before the command begins; others raise Abort."""
 USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """What Typer raises for a command line that it cannot read; some of its versions bring Click with them, others depend on it."""
 EXTRAS = {"matplotlib": "figures", "pandas": "report", "jinja2": "report", "markdown_it": "report", "sklearn": "digits"}
@@ -150,7 +152,10 @@ def _run_command() -> None:
     """Run what was typed; ends with SystemExit."""
     try:
         _put_back_power_settings()
-        sys.exit(app(standalone_mode=False, prog_name="suite"))
+        code = app(standalone_mode=False, prog_name="suite")
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
+        sys.exit(code)
     except Reported as error:
         _end(str(error), with_json=False)
     except SuiteError as error:
