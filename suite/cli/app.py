@@ -22,6 +22,7 @@ from suite.compliance.finding import escaped
 from suite.errors import InterruptedAfterEnd, Reported, SuiteError
 from suite.execution.interrupts import interrupt_at_signals
 from suite.files.paths import home
+from suite.files.typed import typed
 from suite.machine.modes.places import has_records
 
 INTERRUPTED = 130
@@ -104,7 +105,7 @@ class LazyGroup(typer.core.TyperGroup):
         except KeyboardInterrupt as interrupt:
             kept = str(interrupt)  # of a run: where its finished epochs are
             is_complete = isinstance(interrupt, InterruptedAfterEnd) and sys.argv[1:2] == ["run"]
-            again = "" if is_complete else f" To run again: {' '.join(['suite', *sys.argv[1:]])}"
+            again = "" if is_complete else f" To run again: {typed('suite', *sys.argv[1:])}"
             raise SuiteError(f"Interrupted; {kept}.{again}" if kept else "Interrupted.") from None
 
 
