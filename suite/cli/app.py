@@ -16,10 +16,9 @@ import typer.main
 
 from suite import __version__
 from suite.cli.examples import with_examples
-from suite.cli.start import COULD_NOT
 from suite.cli.streams import tolerant_streams
 from suite.compliance.finding import escaped
-from suite.errors import InterruptedAfterEnd, Reported, SuiteError
+from suite.errors import COULD_NOT, InterruptedAfterEnd, Reported, SuiteError
 from suite.execution.interrupts import interrupt_at_signals
 from suite.files.paths import home
 from suite.files.typed import typed

@@ -5,7 +5,7 @@ import signal
 from types import FrameType
 from typing import NoReturn
 
-COULD_NOT = 2
+from suite.errors import COULD_NOT
 
 
 def main() -> None:
@@ -13,7 +13,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end_at_once)
     from suite.cli.app import main as run_command  # not before: it takes a while
-    from suite.execution.interrupts import exit_at_signals
+    from suite.execution.interrupts import exit_at_signals  # likewise
 
     try:
         run_command()
