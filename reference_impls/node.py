@@ -1,6 +1,6 @@
 """A node's facts: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST, "port": PORT}'`` prints them as one line of JSON.
 
-With ``"listens": true``, a line ``{"port": PORT}`` comes first: whoever asks connects to it, as MPI would.
+With ``"listens": true``, a line ``{"port": PORT}`` comes first: the harness connects to it, as MPI would.
 
 Standard library only, Python 3.6 grammar: it runs on every node of a cluster, in a framework's environment. Unknown values are None,
 with the reason.

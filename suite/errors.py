@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+COULD_NOT = 2
+"""The exit code of a command that could not do what was asked."""
+
 
 class SuiteError(Exception):
     """Something could not be done (exit code 2).

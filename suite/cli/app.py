@@ -16,14 +16,16 @@ import typer.main
 
 from suite import __version__
 from suite.cli.examples import with_examples
-from suite.cli.start import COULD_NOT
 from suite.cli.streams import tolerant_streams
 from suite.compliance.finding import escaped
-from suite.errors import InterruptedAfterEnd, Reported, SuiteError
+from suite.errors import COULD_NOT, InterruptedAfterEnd, Reported, SuiteError
 from suite.execution.interrupts import interrupt_at_signals
 from suite.files.paths import home
+from suite.files.typed import typed
 from suite.machine.modes.places import has_records
 
+INTERRUPTED = 130
+"""What newer versions of Typer return for Ctrl-C before the command begins; others raise Abort."""
 USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """What Typer raises for a command line that it cannot read; some of its versions bring Click with them, others depend on it."""
 EXTRAS = {"matplotlib": "figures", "pandas": "report", "jinja2": "report", "markdown_it": "report", "sklearn": "digits"}
@@ -102,7 +104,7 @@ class LazyGroup(typer.core.TyperGroup):
         except KeyboardInterrupt as interrupt:
             kept = str(interrupt)  # of a run: where its finished epochs are
             is_complete = isinstance(interrupt, InterruptedAfterEnd) and sys.argv[1:2] == ["run"]
-            again = "" if is_complete else f" To run again: {' '.join(['suite', *sys.argv[1:]])}"
+            again = "" if is_complete else f" To run again: {typed('suite', *sys.argv[1:])}"
             raise SuiteError(f"Interrupted; {kept}.{again}" if kept else "Interrupted.") from None
 
 
@@ -150,7 +152,10 @@ def _run_command() -> None:
     """Run what was typed; ends with SystemExit."""
     try:
         _put_back_power_settings()
-        sys.exit(app(standalone_mode=False, prog_name="suite"))
+        code = app(standalone_mode=False, prog_name="suite")
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
+        sys.exit(code)
     except Reported as error:
         _end(str(error), with_json=False)
     except SuiteError as error:

@@ -15,6 +15,7 @@ from suite.errors import SuiteError
 from suite.execution.request import Accelerator, RunOptions
 from suite.execution.resolve import resolve_options
 from suite.experiments.counted_steps import Asked, count
+from suite.files.typed import typed
 from suite.metrics.counted_steps import CountedSteps, figures, rates
 
 
@@ -56,7 +57,7 @@ def cachegrind(
         print_json("cachegrind", {"path": str(output), **asdict(record), "figures": figures(record)})
         return
     print("\n".join(_lines(record)))
-    print(f"The record is in {output}\nDraw it:   suite paper make pi-2a {output}")
+    print(f"The record is in {output}\nDraw it:   {typed('suite paper make pi-2a', output)}")
 
 
 def _lines(record: CountedSteps) -> Iterator[str]:

@@ -10,6 +10,7 @@ from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.errors import Reported, SuiteError
 from suite.execution.finish import FinishedRun
+from suite.files.typed import typed
 
 
 def finish(
@@ -40,4 +41,4 @@ def _sentence(run: FinishedRun) -> str:
     if run.was_closed:
         return f"{run.path}: was closed before ({run.status}, {run.epochs} epochs)" + (f"; {run.reason}" if run.reason else "")
     ending = "Check it:" if run.status == "finished" else "It is no result; every finished epoch can be read:"
-    return f"{run.path}: closed as {run.status}, {run.epochs} finished epochs ({run.reason}). {ending} suite check {run.path}"
+    return f"{run.path}: closed as {run.status}, {run.epochs} finished epochs ({run.reason}). {ending} {typed('suite check', run.path)}"

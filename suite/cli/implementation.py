@@ -10,6 +10,7 @@ from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.experiments.conformance.examples import Language, begin
+from suite.files.typed import typed
 
 NOT_CONFORMANT = 1
 MARKS = {True: "pass", False: "FAIL", None: "not tested"}
@@ -31,7 +32,7 @@ def new(
 ) -> None:
     """Copy a working LeNet-5 in C or NumPy into a folder of its own, to be changed into your implementation."""
     files = begin(name, language, output)
-    steps = [f"suite implementation test {output / name}", f"suite verify-model lenet --implementation {output / name}"]
+    steps = [typed("suite implementation test", output / name), typed("suite verify-model lenet --implementation", output / name)]
     if json:
         print_json("implementation-new", {"files": [str(path) for path in files], "next": steps})
         return

@@ -17,6 +17,7 @@ from suite.errors import SuiteError
 from suite.execution.request import RunRequest
 from suite.experiments.matrix import MatrixDefinition, Order, PlannedMatrix, parse_vary, plan_matrix, read_matrix_file, with_varied
 from suite.experiments.matrix_runs import resolve_matrix, validate
+from suite.files.typed import typed
 from suite.launch.placement import Placement, read_hosts
 from suite.metrics.figure import Figure
 from suite.metrics.matrix import MATRIX, Matrix
@@ -123,7 +124,7 @@ def _show(computed: Matrix, directory: Path, training: TrainingOptions) -> None:
         print_json("matrix", {"path": str(directory / MATRIX), **computed.to_dict()})
         return
     print("\n".join(table(computed)))
-    print(f"\nThe matrix is {directory / MATRIX}; its runs are in the same folder.\nDraw it:   suite report {directory} --output site")
+    print(f"\nThe matrix is {directory / MATRIX}; its runs are in the same folder.\nDraw it:   {typed('suite report', directory)} --output site")
 
 
 def _with_typed(definition: MatrixDefinition, training: TrainingOptions) -> MatrixDefinition:

@@ -12,6 +12,7 @@ from suite.catalog.devices import load_devices
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
+from suite.files.typed import typed
 from suite.machine.system import cpu_model
 from suite.memory.chain import updated_at_once
 from suite.memory.halved import peak_in_bfloat16
@@ -132,7 +133,7 @@ def study(
     write(made, output)
     if names:
         print("\n".join(_study_lines(made)))
-    print(f"The study is in {output}\nDraw it:   suite report {output} --output site")
+    print(f"The study is in {output}\nDraw it:   {typed('suite report', output)} --output site")
 
 
 def _study_lines(made: MemoryStudy) -> Iterator[str]:

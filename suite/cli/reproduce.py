@@ -14,6 +14,7 @@ from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
 from suite.cli.watching import watcher
 from suite.compliance.finding import escaped
+from suite.files.typed import typed
 from suite.metrics.replication_record import AccuraciesCompared, Replication, ReplicationVerdict, TimesCompared
 
 EXIT_CODES = {ReplicationVerdict.CONFIRMED: 0, ReplicationVerdict.REFUTED: 1, ReplicationVerdict.UNDECIDED: 2}
@@ -69,7 +70,7 @@ def _show(record: Replication, folder: Path) -> None:
     _line("times", found.times.verdict, _times(found.times), found.times.reason)
     loads = [run.foreign_cpu_share for run in record.runs if run.foreign_cpu_share is not None]
     print(f"  load of other programs: {f'{min(loads):.1%} to {max(loads):.1%} of the machine' if loads else 'not measured'}")
-    print(f"The record is {folder / RECORD}; its runs are in the same folder.\nCheck it:  suite check {folder}")
+    print(f"The record is {folder / RECORD}; its runs are in the same folder.\nCheck it:  {typed('suite check', folder)}")
 
 
 def _line(what: str, verdict: ReplicationVerdict, measured: str | None, reason: str | None) -> None:

@@ -8,6 +8,7 @@ from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD
 from suite.cli.json_output import print_json
+from suite.files.typed import typed
 from suite.metrics.figure import Figure
 from suite.metrics.stall_analysis import StallAnalysis
 
@@ -36,7 +37,8 @@ def show_result(result: "RunResult", json: bool) -> None:
     _show_cross_checks(summary.get("energies", []))
     _show_disturbances(summary["disturbances"], "")
     _show_ranks_and_nodes(summary)
-    print(f"\nThe run is in {result.path}\nCheck it:  suite check {result.path}\nDraw it:   suite report {result.path} --output site")
+    check, report = typed("suite check", result.path), typed("suite report", result.path)
+    print(f"\nThe run is in {result.path}\nCheck it:  {check}\nDraw it:   {report} --output site")
 
 
 def _interval(figure: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from suite.errors import SuiteError
 from suite.experiments.matrix import matrix_of_study
 from suite.experiments.sweep import choose, plan, scaling_of
 from suite.experiments.sweep_runs import resolve_sweep
+from suite.files.typed import typed
 from suite.metrics.figure import Figure
 from suite.metrics.scaling_model import AllreduceModel
 from suite.metrics.study import STUDY, Study
@@ -112,7 +113,7 @@ def _show(study: Study, directory: Path, json: bool) -> None:
         print_json("sweep", {"path": str(directory / STUDY), **study.to_dict()})
         return
     print("\n".join(table(study)))
-    print(f"\nThe study is {directory / STUDY}; its runs are in the same folder.\nDraw it:   suite report {directory} --output site")
+    print(f"\nThe study is {directory / STUDY}; its runs are in the same folder.\nDraw it:   {typed('suite report', directory)} --output site")
 
 
 def table(study: Study) -> Iterator[str]:

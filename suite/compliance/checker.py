@@ -32,6 +32,7 @@ from suite.compliance.rules.witness import witnessed_by
 from suite.compliance.values import is_number
 from suite.errors import FileError, SuiteError
 from suite.files.tree import files_below, refuse_large
+from suite.files.typed import typed
 
 REQUEST_FILE = "the request"
 MAX_RANKS, MAX_NAME_LENGTH, MAX_ACTIONS = 4096, 200, 20_000
@@ -229,7 +230,8 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
     except FileError:
         epochs = 0
     observed = f"status {run.status!r}" + (f": {run.message}" if run.message else "") + f"; {epochs} finished epochs can be read"
-    fix = "run again; the other rules cannot be checked" if bundle.is_sealed else f"type `suite finish {bundle.path}`, which closes a run that ended"
+    finish = typed("suite finish", bundle.path)
+    fix = "run again; the other rules cannot be checked" if bundle.is_sealed else f"type `{finish}`, which closes a run that ended"
     return _finding(RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix))
 
 

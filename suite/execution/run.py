@@ -50,6 +50,7 @@ from suite.execution.run_lock import RunLock, is_held
 from suite.execution.witnessing import ask_receipt, ask_stamp
 from suite.files.json_file import write_json
 from suite.files.redaction import Redactor
+from suite.files.typed import typed
 from suite.launch.environments import Environment
 from suite.launch.gate import release
 from suite.launch.isolation import describe_isolation
@@ -66,7 +67,7 @@ from suite.witness.record import WitnessRecord
 
 POLL_S = 0.2
 RECORDED_LIBRARIES = 200
-NOT_CLOSED = "the run was finished, its bundle is not closed; `suite finish {path}` closes it"
+NOT_CLOSED = "the run was finished, its bundle is not closed; `{command}` closes it"
 EPOCH_ENDS = ("epoch_start", "epoch_stop")
 BEFORE_RECORD = frozenset((layout.BASELOAD_RAW, DATA, layout.LOCK, layout.PRIVATE, layout.WITNESS, layout.RUN))
 """Files that a run writes before its record is there; a leading dot is that of a file that is being written."""
@@ -169,7 +170,7 @@ def run(
             if record.status == "interrupted":
                 raise KeyboardInterrupt
             if record.status == "finished" and interrupt.repeated:
-                raise InterruptedAfterEnd(NOT_CLOSED.format(path=path))
+                raise InterruptedAfterEnd(NOT_CLOSED.format(command=typed("suite finish", path)))
             if record.status == "finished":
                 _close(path)
             if interrupt.happened:
@@ -193,10 +194,10 @@ def _ask_receipt(request: RunRequest, redactor: Redactor, path: Path) -> Witness
 
 def _close(path: Path) -> None:
     try:
-        with disk_errors(path, f"Free some space, then close the run: suite finish {path}"):
+        with disk_errors(path, f"Free some space, then close the run: {typed('suite finish', path)}"):
             close_bundle(path)
     except KeyboardInterrupt:
-        raise InterruptedAfterEnd(NOT_CLOSED.format(path=path)) from None
+        raise InterruptedAfterEnd(NOT_CLOSED.format(command=typed("suite finish", path))) from None
 
 
 def _train(request: RunRequest, environment: Environment, record: RunRecord, recorders: "Recorders", observer: RunObserver, lock: int) -> RunRecord:

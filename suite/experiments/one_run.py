@@ -35,6 +35,7 @@ from suite.experiments.events import (
     silent,
 )
 from suite.experiments.memory import largest_batch, ran_out_of_memory
+from suite.files.typed import typed
 from suite.launch.building import build
 from suite.launch.environments import Environment, find
 from suite.machine.memory_kills import kills_for_memory
@@ -102,7 +103,7 @@ def run_one(
     except InterruptedAfterEnd:
         raise
     except KeyboardInterrupt as interrupt:
-        raise Interrupted(str(interrupt) or f"every finished epoch is kept in {path}; `suite finish {path}` closes it") from None
+        raise Interrupted(str(interrupt) or f"every finished epoch is kept in {path}; `{typed('suite finish', path)}` closes it") from None
     if result.status != FINISHED:
         if ran_out_of_memory(path, kills):
             raise SuiteError(_out_of_memory(request, environment, progress))

@@ -160,3 +160,16 @@ def test_a_hostfile_is_read_before_an_environment_is_looked_for(suite: Run, tmp_
 def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bundle: Path) -> None:
     answer = suite("power", "attach", good_bundle, "/nowhere.csv", "--covers", "board")
     assert (answer.returncode, answer.stderr) == (2, "error: /nowhere.csv cannot be read: No such file or directory.\n")
+
+
+def test_ctrl_c_before_a_command_begins_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """While its options are read, where Typer itself would end it."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suite.cli.app.LazyGroup.make_context", interrupted)
+    monkeypatch.setattr("sys.argv", ["suite", "list", "rounds"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert (capsys.readouterr().err.strip(), end.value.code) == ("error: Interrupted.", 2)

@@ -254,7 +254,7 @@ def test_a_run_whose_directory_is_removed_ends_and_says_so(live: Live) -> None:
     live.assert_nothing_runs()
 
 
-@pytest.mark.parametrize("asked", INTERRUPTS)
+@pytest.mark.parametrize("asked", INTERRUPTS, ids=lambda asked: asked.name)
 @pytest.mark.slow
 def test_every_interrupt_ends_it_with_one_sentence_and_loses_nothing(live: Live, suite: Run, asked: signal.Signals) -> None:
     live.process.send_signal(asked)
