@@ -1,19 +1,24 @@
-"""Learns the widths of the intervals of `suite predict` (suite.prediction.posterior: TIME_WIDTH, POWER_WIDTH) over random laws.
+"""Learns the widths of the intervals of `suite predict` (suite.prediction.posterior: TIME_WIDTH, POWER_WIDTH).
 
-    python -m benchmarks.predict_widths --first 101 --laws 300
+    python -m benchmarks.predict_widths                   over every law of benchmarks/predict_laws, six draws each
+    python -m benchmarks.predict_widths --laws a.py b.py  over these laws
+    python -m benchmarks.predict_widths --family 100      over random laws of benchmarks/predict_family.py, the first of which is 101, one draw each
 
-Split conformal prediction over laws: each random law of `benchmarks/predict_family.py` is profiled and predicted as `benchmarks.predict_modes`
-judges, in all modes of the board. Of every mode that was not profiled the factor is taken by which its interval had to be wider to reach the true
-value; the widths are the 90 % quantile of these. The interval of a mode of a further law of this family then holds with 90 %, on average over laws
-and modes. Prints the widths, and how far those of single laws differ.
+Split conformal prediction over laws: each law is profiled and predicted as `benchmarks.predict_modes` judges, in all modes of the board. Of every
+mode that was not profiled the factor is taken by which its interval had to be wider to reach the true value; the widths are the 90 % quantile of
+these, each law counting the same. A mode of a further law is then covered with 90 %, on average over laws that are drawn as these were. Prints the
+widths, and how the modes of each law are covered by the width of all the others: what a law gets that nobody has seen.
 """
 
 import argparse
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.predict_family import random_law
+from benchmarks.predict_laws import FOLDER, Law, load_law
 from benchmarks.predict_modes import Judge, drawn
 from suite.files.paths import rules_folder
 from suite.prediction.modes import read_grid
@@ -22,36 +27,60 @@ from suite.prediction.samples import CONFIDENCE, Intervals, Samples
 
 Array = Any  # of float64
 
+FIRST_RANDOM = 101
+"""`benchmarks.predict_modes --family` judges the ones before."""
+QUANTILES = np.linspace(0, 1, 1001)
+"""What is kept of a draw's factors."""
+
 
 def main() -> None:
     """Print the widths that the laws ask for."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.predict_widths", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--first", type=int, default=101, help="number of the first law; others judge (--family of predict_modes begins at 1)")
-    parser.add_argument("--laws", type=int, default=300)
+    parser.add_argument("--laws", type=Path, nargs="+", help="law files (default: all of benchmarks/predict_laws)")
+    parser.add_argument("--draws", type=int, default=6, help="draws of each law file")
+    parser.add_argument("--family", type=int, metavar="N", help="N random laws instead")
     arguments = parser.parse_args()
     judge = Judge(read_grid(rules_folder() / "mode_grids" / "agx-xavier.toml"), budget=10, noise=0.02, model="physical", at_random=False)
-    pairs = [_needed(judge, number) for number in range(arguments.first, arguments.first + arguments.laws)]
-    for name, width, needed in zip(("time", "power"), (TIME_WIDTH, POWER_WIDTH), zip(*pairs, strict=True), strict=True):
-        factors = np.stack([np.quantile(law, np.linspace(0, 1, 1001)) for law in needed])  # each law counts the same
-        own = np.quantile(factors, CONFIDENCE, axis=1)
-        covered = 100 * np.mean(factors <= 1)
-        print(
-            f"{name}: width {width * np.quantile(factors, CONFIDENCE):.3f} (now {width}, which covers {covered:.1f} %); "
-            f"of single laws {width * np.quantile(own, 0.1):.2f} to {width * np.quantile(own, 0.9):.2f} (10 and 90 % of the laws)"
-        )
+    pairs = {law.name: [_needed(judge, law, number) for number in numbers] for law, numbers in _laws(judge, arguments)}
+    for place, (name, now) in enumerate((("time", TIME_WIDTH), ("power", POWER_WIDTH))):
+        needed = {law: now * np.stack([draw[place] for draw in draws]) for law, draws in pairs.items()}
+        print(f"{name}: width {width_of(needed.values()):.3f} (now {now})")
+        covered = left_out(needed)
+        print(f"  a law that is left out is covered with {np.mean(list(covered.values())):.1f} % on average by the width of the others:")
+        print("  " + ", ".join(f"{law} {share:.1f}" for law, share in sorted(covered.items(), key=lambda pair: pair[1])))
 
 
-def _needed(judge: Judge, number: int) -> tuple[Array, Array]:
-    """The factors of each mode not profiled, for time and power."""
-    law = random_law(number, judge.modes)
+def _laws(judge: Judge, arguments: argparse.Namespace) -> Iterator[tuple[Law, range]]:
+    """Each law with the numbers of its draws."""
+    if arguments.family is not None:
+        for number in range(FIRST_RANDOM, FIRST_RANDOM + arguments.family):
+            yield random_law(number, judge.modes), range(number, number + 1)
+        return
+    for path in arguments.laws or sorted(path for path in FOLDER.glob("*.py") if path.name != "__init__.py"):
+        yield load_law(path, judge.modes), range(1, arguments.draws + 1)
+
+
+def width_of(needed: Iterable[Array]) -> float:
+    """The factor that covers 90 % of the modes of these laws, of which each is an array of equally many factors."""
+    return float(np.quantile(np.concatenate([factors.ravel() for factors in needed]), CONFIDENCE))
+
+
+def left_out(needed: dict[str, Array]) -> dict[str, float]:
+    """Which share (%) of each law's modes the width covers that all the others ask for."""
+    return {
+        law: 100 * float(np.mean(factors <= width_of(other for name, other in needed.items() if name != law))) for law, factors in needed.items()
+    }
+
+
+def _needed(judge: Judge, law: Law, number: int) -> tuple[Array, Array]:
+    """The factors of the modes that one draw did not profile, for time and power, as QUANTILES."""
     one = drawn(judge, law, number)
     kept = Samples(one.samples.log_time[:, one.left], one.samples.log_power[:, one.left])
-    return (
-        needed_factors(kept.log_time, kept.time_s(), law.time_s[one.left]),
-        needed_factors(kept.log_power, kept.power_w(), law.power_w[one.left]),
-    )
+    time = needed_factors(kept.log_time, kept.time_s(), law.time_s[one.left])
+    power = needed_factors(kept.log_power, kept.power_w(), law.power_w[one.left])
+    return np.quantile(time, QUANTILES), np.quantile(power, QUANTILES)
 
 
 def needed_factors(logarithms: Array, given: Intervals, true: Array) -> Array:

@@ -31,8 +31,8 @@ MEMBERS = 128
 ROUNDS = 14
 MAX_STEP = 1.5
 DIFFERENCE = 1e-4
-TIME_WIDTH, POWER_WIDTH = 1.12, 1.03
-"""Further factors of the intervals' widths, learnt over the random laws 101 to 200 in all modes of a board (`benchmarks/predict_widths.py`)."""
+TIME_WIDTH, POWER_WIDTH = 1.13, 1.24
+"""Further factors of the intervals' widths, learnt over 18 laws that people wrote, in all modes of a board (`benchmarks/predict_widths.py`)."""
 SCALE_WEIGHT = 30
 """Weight of the prior scale of the intervals, 1, as a number of leave-one-out errors."""
 NOT_CONTRADICTED = 0.9

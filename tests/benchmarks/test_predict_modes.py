@@ -9,7 +9,7 @@ import pytest
 from benchmarks.predict_family import random_law
 from benchmarks.predict_laws import FOLDER, load_law
 from benchmarks.predict_modes import Judge, draw, judge_table
-from benchmarks.predict_widths import needed_factors
+from benchmarks.predict_widths import left_out, needed_factors, width_of
 from suite.prediction.modes import Axis, grid
 from suite.prediction.samples import intervals
 
@@ -61,6 +61,12 @@ def test_an_interval_that_is_widened_by_the_factor_it_needs_just_reaches_the_tru
     centre = np.mean(logarithms, axis=0)
     widened = intervals(centre + (logarithms - centre) * factors)
     assert np.allclose(np.where(true > np.exp(centre), widened.high, widened.low), true)
+
+
+def test_a_law_is_left_out_of_the_width_that_judges_it() -> None:
+    needed = {"narrow": np.full(1000, 0.5), "middle": np.full(1000, 1.0), "wide": np.full(1000, 2.0)}
+    assert width_of(needed.values()) == 2.0
+    assert left_out(needed) == {"narrow": 100.0, "middle": 100.0, "wide": 0.0}
 
 
 def test_less_noise_is_a_smaller_error() -> None:
