@@ -69,9 +69,7 @@ def width_of(needed: Iterable[Array]) -> float:
 
 def left_out(needed: dict[str, Array]) -> dict[str, float]:
     """Which share (%) of each law's modes the width covers that all the others ask for."""
-    return {
-        law: 100 * float(np.mean(factors <= width_of(other for name, other in needed.items() if name != law))) for law, factors in needed.items()
-    }
+    return {law: 100 * float(np.mean(factors <= width_of(other for name, other in needed.items() if name != law))) for law, factors in needed.items()}
 
 
 def _needed(judge: Judge, law: Law, number: int) -> tuple[Array, Array]:

@@ -32,9 +32,9 @@ def test_a_law_is_faster_and_takes_more_power_at_the_highest_clocks(path: Path) 
 
 
 def test_laws_of_an_outsider_of_published_shapes_and_of_measured_boards_are_there() -> None:
-    assert len(LAWS) >= 18
+    assert len(LAWS) >= 20
     assert sum(path.stem.startswith("held_out_") for path in LAWS) == 2
-    assert [sum(path.stem.startswith(kind) for path in LAWS) for kind in ("outsider_", "published_", "measured_")] == [4, 2, 2]
+    assert [sum(path.stem.startswith(kind) for path in LAWS) for kind in ("outsider_", "published_", "measured_", "fresh_")] == [4, 2, 2, 2]
 
 
 def test_random_laws_are_positive_differ_and_are_the_same_again() -> None:
