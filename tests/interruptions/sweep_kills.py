@@ -112,8 +112,9 @@ def main() -> int:
 
 
 def _groups() -> Iterator[str]:
-    """Groups of CPU quotas that nobody removed."""
-    yield from (f"{path} is left" for place in ("cpu", ".") for path in Path("/sys/fs/cgroup", place).glob("edge-training-suite-*"))
+    """Groups of CPU quotas that nobody removed: no process is in them, as in those of another command that runs meanwhile."""
+    groups = (path for place in ("cpu", ".") for path in Path("/sys/fs/cgroup", place).glob("edge-training-suite-*"))
+    yield from (f"{path} is left" for path in groups if not (path / "cgroup.procs").read_text().split())
 
 
 if __name__ == "__main__":
