@@ -124,9 +124,9 @@ class Board:
         width = np.minimum.reduce([columns[role] for role in widths]) if widths else ones
         max_width = min((highest[role] for role in widths), default=1.0)
         quota = columns.get(Role.CPU_QUOTA, ones * max_width)
-        crowding = None
+        crowding: Array | None = None
         if Role.CPU_QUOTA in columns or {Role.CORES, Role.THREADS} <= set(columns):
-            threads = columns.get(Role.THREADS, width)
+            threads = columns[Role.THREADS] if Role.THREADS in columns else width
             crowding = np.where(threads > 1, np.maximum(threads / np.minimum(width, quota) - 1, 0), 0).astype(dtype)
 
         def clock(role: Role) -> Array:

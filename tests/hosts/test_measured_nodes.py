@@ -27,7 +27,10 @@ pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
 GRADIENT_BYTES = 4 * load_workload("lenet").parameters
 SHAPED_BYTES_PER_S = 100e6 / 8
 SLOWED = ("--epochs", 5, "--learning-rate", 1e-9)
-"""450 steps, 9 s at the least over a link of 100 Mbit/s, however fast the machine: time for a recorder to begin, and to be killed. No target is reached."""
+"""450 steps, 9 s at the least over a link of 100 Mbit/s, however fast the machine: time for a recorder to begin, and to be killed.
+
+No target is reached.
+"""
 
 LONG = ("--epochs", 10, "--learning-rate", 1e-9)
 """As slowly, 18 s: bytes per step need ten periods of the meter."""
