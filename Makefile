@@ -26,7 +26,7 @@ help:
 	@echo "make simulate-ranks  how often scores differ significantly, and ranks and their intervals are right, on boards of known truth"
 	@echo "make simulate-replications  how often suite reproduce confirms and refutes times of known truth; RUNS=FOLDER… divides real runs, too"
 	@echo "make audit   audit the reference runs in every framework, and forty forgeries of them; needs MNIST (suite data prepare mnist)"
-	@echo "make mistakes  which of 142 mistakes in implementations, pipelines, schedules and weights are noticed, and by what; an hour or more"
+	@echo "make mistakes  which of 142 mistakes in implementations, pipelines, schedules and weights are noticed, and by what; slow: more than half an hour"
 	@echo "make verify-full  verify every model at the workloads' own batch sizes, and the first mini-batches of real MNIST, and several ranks; an hour"
 	@echo "make fuzz    100,000 broken inputs for the checker, in minutes; FUZZ_INPUTS and FUZZ_SEED choose others"
 	@echo "make interruptions  end 200 runs at random moments: is anything that was trained lost? in half an hour"
