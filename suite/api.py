@@ -482,7 +482,7 @@ class ReferenceComparison:
 
 
 def make_reference_points(paths: Paths) -> "tuple[ReferencePoint, ...]":
-    """Reference points from all sealed closed runs at or below the paths, whoever made them; nothing is written.
+    """Reference points from all sealed closed runs at or below the paths, of any machine and anybody; nothing is written.
 
     Raises SuiteError for a run that its round's rules refuse, with the first finding.
     """
