@@ -126,7 +126,7 @@ class Board:
         quota = columns.get(Role.CPU_QUOTA, ones * max_width)
         crowding: Array | None = None
         if Role.CPU_QUOTA in columns or {Role.CORES, Role.THREADS} <= set(columns):
-            threads = columns[Role.THREADS] if Role.THREADS in columns else width
+            threads: Array = columns.get(Role.THREADS, width)
             crowding = np.where(threads > 1, np.maximum(threads / np.minimum(width, quota) - 1, 0), 0).astype(dtype)
 
         def clock(role: Role) -> Array:
