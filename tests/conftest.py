@@ -109,8 +109,9 @@ def mnist() -> Path:
 
 
 def interruptible() -> None:
-    """In a process that a test starts and interrupts: tests that run in the background have Ctrl-C ignored, and so would it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """In a process that a test starts and interrupts: tests that run in the background, or by nohup, have signals ignored, and so would it."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def environment_of(framework: str) -> Environment:

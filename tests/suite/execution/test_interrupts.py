@@ -88,7 +88,7 @@ print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)
 
 def test_a_command_that_was_started_by_nohup_outlives_its_terminal() -> None:
     command = [sys.executable, "-c", SHOWS]
-    assert subprocess.run(command, capture_output=True, text=True).stdout == "False\n"
+    assert subprocess.run(command, capture_output=True, text=True, preexec_fn=interruptible).stdout == "False\n"
     ignored = subprocess.run(command, capture_output=True, text=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     assert ignored.stdout == "True\n"
 
