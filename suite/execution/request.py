@@ -1,7 +1,6 @@
 """A run's request: the user's options, resolved once against workload, device and framework, then immutable."""
 
 import enum
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from suite.catalog.workloads import Workload, load_workload
 from suite.datasets.locate import SYNTHETIC, synthetic_place
 from suite.errors import SuiteError
 from suite.files.names import plain_name
+from suite.launch.child_environment import usable_cores
 from suite.launch.isolation import Isolation
 from suite.launch.placement import Placement
 from suite.machine.identify import resolve_device
@@ -236,7 +236,7 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         batches="read",
         drop_cache_every_epoch=False,
         accelerator=accelerator,
-        threads=options.threads or workload.threads or max(1, len(os.sched_getaffinity(0)) // options.placement.ranks_per_node),
+        threads=options.threads or workload.threads or max(1, usable_cores() // options.placement.ranks_per_node),
         cache_cleared=None,  # set by the run, once the page cache was emptied
         output_directory=str(output_directory),
         precision=_precision(options, framework, accelerator),
@@ -306,7 +306,7 @@ def _workers(options: RunOptions, accelerator: str) -> int:
     """``--workers``; by default four with a GPU (Prashanthi et al., section 5.1), and none on a CPU, where they would take the model's cores."""
     if options.workers is not None:
         return options.workers
-    return min(GPU_WORKERS, len(os.sched_getaffinity(0))) if accelerator == Accelerator.CUDA.value else CPU_WORKERS
+    return min(GPU_WORKERS, usable_cores()) if accelerator == Accelerator.CUDA.value else CPU_WORKERS
 
 
 def validate(options: RunOptions) -> None:

@@ -1,6 +1,5 @@
 """Plans the runs of a study from its definition."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -9,6 +8,7 @@ from suite.catalog.studies import StudyDefinition, Variable, load_study
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions, choose_data, chosen_framework
+from suite.launch.child_environment import usable_cores
 from suite.launch.placement import Placement
 from suite.metrics.scaling_model import Scaling
 from suite.metrics.study import StudyPlan, folder_name
@@ -134,7 +134,7 @@ def _threads(options: RunOptions, definition: StudyDefinition, hosts: tuple[str,
     if hosts:
         return None
     max_ranks = max(_whole(value, 1) for value in definition.values)
-    return load_workload(options.workload).threads or max(1, len(os.sched_getaffinity(0)) // max_ranks)
+    return load_workload(options.workload).threads or max(1, usable_cores() // max_ranks)
 
 
 def _whole(value: str, minimum: int) -> int:

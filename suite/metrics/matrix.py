@@ -28,7 +28,7 @@ OF_SUMMARY = {
 """Figures of each run's summary whose means a matrix has, with their units."""
 
 
-UNITS = {"_mb_s": "MB/s", "_mhz": "MHz", "_mb": "MB"}
+UNITS = {"_mb_s": "MB/s", "_mhz": "MHz", "_mb": "MB", "_quota": "cores"}
 """Ends of settings' names, which have the unit of their values."""
 WORDS = {READ_MB_S: "emulated reads", "memory_mb": "memory limit", "emc_mhz": "memory clock", "cpu_quota": "CPU quota"}
 """Settings whose words do not follow from their names."""
@@ -43,7 +43,8 @@ def words_of(setting: str) -> str:
 
 def unit_of(setting: str) -> str:
     """The unit of its values, with a space before it, where the setting's words have none."""
-    return " cores" if setting == "cpu_quota" else f" {UNITS[end]}" if (end := _end(setting)) else ""
+    end = _end(setting)
+    return f" {UNITS[end]}" if end else ""
 
 
 def _end(setting: str) -> str:

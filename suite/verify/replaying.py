@@ -3,7 +3,6 @@
 import csv
 import json
 import math
-import os
 import subprocess
 import tempfile
 import zipfile
@@ -18,7 +17,7 @@ from suite.bundle.log import read_log
 from suite.catalog.frameworks import Framework
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-from suite.launch.child_environment import child_environment
+from suite.launch.child_environment import child_environment, usable_cores
 from suite.launch.environments import find
 
 TIMEOUT_S = 3600
@@ -99,4 +98,4 @@ def _losses(path: Path) -> tuple[float, ...]:
 
 def usable_threads(default: int | None) -> int:
     """The workload's number of threads, else one per usable core."""
-    return default or len(os.sched_getaffinity(0))
+    return default or usable_cores()

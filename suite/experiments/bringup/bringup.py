@@ -1,6 +1,5 @@
 """`suite bringup`: gathers what one board reports into one file, shows it before it is kept, and leaves it whatever happens later."""
 
-import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,7 @@ from suite.experiments.bringup.record import COMPLETE, FAILED, INTERRUPTED, RUNN
 from suite.experiments.bringup.sanitising import Sanitiser
 from suite.files.json_file import write_json
 from suite.files.toml_file import from_plain
+from suite.launch.child_environment import usable_cores
 from suite.machine.board_digest import board_digest
 from suite.machine.identify import identify
 from suite.machine.system import board_name, compatible
@@ -78,7 +78,7 @@ def refuse_existing(path: Path) -> None:
 
 def _plan(options: BringUpOptions) -> staircase.Plan:
     """The staircase on the cores that this process may use; raises SuiteError where it takes too long."""
-    plan = staircase.plan(len(os.sched_getaffinity(0)), options.step_s)
+    plan = staircase.plan(usable_cores(), options.step_s)
     longest_s = staircase.MAX_STAIRCASE_S / len(plan.levels)
     if not staircase.MIN_STEP_S <= options.step_s <= longest_s:
         raise SuiteError(f"A step lasts {staircase.MIN_STEP_S:g} to {longest_s:g} s with {len(plan.levels)} steps; choose that with --seconds.")

@@ -4,7 +4,6 @@ First the teacher with the camera (reference_impls.viewpoint.teacher), then the 
 only while nothing else wants it.
 """
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from suite.experiments.viewpoint.teacher import Teacher, open_teacher
 from suite.experiments.viewpoint.waiting import WaitReporter, cpu_time_s
 from suite.files.json_file import read_json, write_json
 from suite.files.redaction import DATA, OUTPUT, machine_redactor
-from suite.launch.child_environment import child_environment
+from suite.launch.child_environment import child_environment, usable_cores
 from suite.launch.environments import Environment, find
 from suite.launch.gate import release
 from suite.launch.placement import Placement
@@ -177,7 +176,7 @@ def _write_records(options: Options, teacher: Teacher, framework: Framework, env
         views_deg=options.views_deg,
         epochs=options.epochs,
         threads=options.threads,
-        cores=len(os.sched_getaffinity(0)),
+        cores=usable_cores(),
         idle=idling.idle,
         foreign_cores=idling.foreign_cores,
         waiting=idling.waiting,
