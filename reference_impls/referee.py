@@ -6,6 +6,8 @@
     of every step, before its update, and of the evaluation after every epoch
 ``initial/<name>``, ``update/<name>`` and ``statistic/<name>``
     each parameter before the first step, what that step did to it, and batch normalisation's statistics after it
+``path/<name>``
+    what all steps together did to each parameter
 
 Mini-batches, rates and initial weights are those of the request, which golden values pin (tests/reference_impls/test_golden_values.py). The forward
 pass and the gradients are those of the probe's model; SGD is NumPy's. Nothing is taken from the framework's build, load_weights, to_device, step and
@@ -47,6 +49,7 @@ def referee(request: Request, open_model: Callable[[ProbeRequest], ProbedModel])
                 found.update(("update/" + name, value - initial[name]) for name, value in model.parameters().items())
                 found.update(("statistic/" + name, value) for name, value in model.statistics().items())
         correct.append(sum(_correct(model, batch) for batch in pipeline.evaluation()))
+    found.update(("path/" + name, value - initial[name]) for name, value in model.parameters().items())
     return dict(found, losses=np.asarray(losses), correct=np.asarray(correct, np.float64))
 
 

@@ -10,7 +10,7 @@ WIDE, NARROW = "float64", "float32"
 PARAMETER_COUNT = "parameter count"
 """Precisions of `suite verify-model`, and the quantity that is compared with the workload's number."""
 
-OF_STATES = ("timed update", "timed statistic")
+OF_STATES = ("timed update", "timed statistic", "timed rate", "timed decay", "timed path")
 """Quantities that only an implementation with training states shows: those of the checkout."""
 
 
@@ -92,7 +92,8 @@ class TimedTolerances:
     """Tolerances of the steps of the program that is timed, in its own precision, against a referee in float64; relative to a quantity's maximum.
 
     ``update`` is what the first step did to the parameters, ``statistic`` what batch normalisation has seen after it, ``correct`` the numbers of
-    correctly classified samples of every evaluation.
+    correctly classified samples of every evaluation. In deep networks with batch normalisation rounding changes the updates of single layers
+    much; there ``rate``, ``decay`` and ``path``, which are of the whole network (suite.verify.state_changes), are compared, too; else None.
     """
 
     first_loss: float
@@ -100,20 +101,28 @@ class TimedTolerances:
     update: float
     statistic: float
     correct: float
+    rate: float | None = None
+    decay: float | None = None
+    path: float | None = None
 
     def by_quantity(self) -> dict[str, float]:
-        """The tolerance of every quantity, by the name that it has in a verdict."""
-        return {f"timed {name.replace('_', ' ')}": value for name, value in asdict(self).items()}
+        """The tolerance of every quantity that is compared, by the name that it has in a verdict."""
+        return {f"timed {name.replace('_', ' ')}": value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
 class TimedSteps:
-    """Inputs of the steps of the program that is timed: mini-batches of ``batch_size`` samples unless the workload's own size is asked for."""
+    """Inputs of the steps of the program that is timed: mini-batches of ``batch_size`` samples unless the workload's own size is asked for.
+
+    ``first_base_learning_rate`` is of the training that ends after its first step, where it needs another rate than the training of all steps:
+    at a rate that is low enough for rounding not to grow from step to step, the first step may change weights by less than float32 can tell.
+    """
 
     batch_size: int
     base_learning_rate: float
     weight_decay: float
     tolerances: TimedTolerances
+    first_base_learning_rate: float | None = None
 
 
 @dataclass(frozen=True)

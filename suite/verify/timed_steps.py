@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from reference_impls import contract
-from reference_impls.state_file import StateFile, state_name
+from reference_impls.schedules import SCHEDULES
+from reference_impls.state_file import state_name
 from suite.bundle.log import read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import REFERENCE, known_frameworks, load_framework
@@ -30,6 +31,7 @@ from suite.launch.environments import find
 from suite.verify.compare import Arrays, Difference, compare
 from suite.verify.probing import ProbedImplementation
 from suite.verify.replaying import ALONE, train, usable_threads
+from suite.verify.state_changes import DECAY, INITIAL, PATH, RATE, STATISTIC, UPDATE, WAY, along, changes, rate_and_decay
 
 EPOCHS, EVALUATED = 5, 50
 """Of two steps each: ten updates, so that one that is skipped now and then shows in a later loss."""
@@ -39,7 +41,6 @@ SEED = 20
 
 REFEREE_NAME = "referee.npz"
 FIRST_LOSS, LOSSES, CORRECT = "timed first loss", "timed losses", "timed correct"
-UPDATE, STATISTIC = OF_STATES
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,13 @@ class Processor:
 
 @dataclass(frozen=True)
 class TimedReference:
-    """The request that every implementation trains, and the referee's arrays, by the names of a verdict's quantities."""
+    """The request that every implementation trains, and the referee's arrays, by the names of a verdict's quantities.
+
+    ``first`` is the request of the training that ends after its first step.
+    """
 
     request: contract.Request
+    first: contract.Request
     arrays: Arrays
     tolerances: dict[str, float]
 
@@ -67,7 +72,10 @@ def timed_reference(
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
         request = _request(workload, timed, batch_size, processor, Path(folder))
         report(f"training {EPOCHS} epochs in float64, mini-batches of {batch_size} samples (the referee)")
-        yield TimedReference(request, _referee(request, Path(folder)), timed.tolerances.by_quantity())
+        first_rate = timed.first_base_learning_rate or timed.base_learning_rate
+        first = request._replace(steps=1, optimizer=request.optimizer._replace(base_learning_rate=first_rate))
+        arrays = _at_rate(_referee(request, Path(folder)), first_rate / timed.base_learning_rate)
+        yield TimedReference(request, first, arrays, timed.tolerances.by_quantity())
 
 
 def ragged(batch_size: int) -> int:
@@ -78,16 +86,13 @@ def ragged(batch_size: int) -> int:
 def timed_differences(implementation: ProbedImplementation, reference: TimedReference) -> tuple[Difference, ...]:
     """Train with the implementation's own command, and compare; raises SuiteError when it fails."""
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
-        request = reference.request._replace(framework=implementation.name)
-        request = request._replace(timing=_timing(implementation, request.accelerator))
-        found = _trained(implementation, request, Path(folder) / "run")
         tolerances = dict(reference.tolerances)
         if implementation.outside is None:
-            found.update(_first_step(implementation, request, Path(folder) / "first", reference.arrays))
+            found = _of_states(implementation, reference, Path(folder))
         else:
+            found = _trained(implementation, reference.request, Path(folder) / "run")
             tolerances = {name: value for name, value in tolerances.items() if name not in OF_STATES}
-    expected = {name: value for name, value in reference.arrays.items() if not name.startswith("initial/")}
-    return compare(expected, found, tolerances)
+    return compare(reference.arrays, found, tolerances)
 
 
 def _timing(implementation: ProbedImplementation, accelerator: str) -> str:
@@ -114,7 +119,7 @@ def _request(workload: Workload, timed: TimedSteps, batch_size: int, processor: 
     )  # fmt: skip
 
 
-def _referee(request: contract.Request, folder: Path) -> Arrays:
+def _referee(request: contract.Request, folder: Path) -> dict[str, "np.ndarray"]:
     framework = load_framework(REFERENCE)
     module = f"{framework.module}.referee"
     train(
@@ -129,14 +134,14 @@ def _referee(request: contract.Request, folder: Path) -> Arrays:
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise SuiteError(f"The referee wrote no readable archive ({str(error)[:200]}).") from error
     losses, correct = arrays.pop("losses"), arrays.pop("correct")
-    named = {name if name.startswith("initial/") else f"timed {name}": value for name, value in arrays.items()}
-    return {**named, FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: correct}
+    named = {name if name.startswith((f"{INITIAL}/", f"{WAY}/")) else f"timed {name}": value for name, value in arrays.items()}
+    return {**named, FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: correct, **dict.fromkeys((RATE, DECAY, PATH), np.ones(1))}
 
 
 def _trained(implementation: ProbedImplementation, request: contract.Request, folder: Path, *arguments: str) -> dict[str, "np.ndarray"]:
     """The losses of all steps, and the numbers of correct predictions."""
     folder.mkdir()
-    request = request._replace(output_directory=str(folder))
+    request = request._replace(framework=implementation.name, timing=_timing(implementation, request.accelerator), output_directory=str(folder))
     working = repository_root() if implementation.outside is None else Path(str(implementation.outside.outside))
     train(request, [*implementation.train, *arguments], working, f"The training of {implementation.name} (`{' '.join(implementation.train)}`)")
     try:
@@ -151,19 +156,43 @@ def _trained(implementation: ProbedImplementation, request: contract.Request, fo
     return {FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: correct}
 
 
-def _first_step(implementation: ProbedImplementation, request: contract.Request, folder: Path, expected: Arrays) -> dict[str, "np.ndarray"]:
-    """What the first step did to the parameters that the seed gives, and the statistics after it, from a second training that ends there."""
-    states = folder.with_name("states")
-    states.mkdir()
-    _trained(implementation, request._replace(steps=1), folder, "--keep-states", str(states))
-    state = StateFile(str(states / state_name(1))).of_rank(0)
-    found = {}
-    for name in state:
-        kind, _, own = name.partition("/")
-        value = np.asarray(state[name]).astype(np.float64)
-        initial = expected.get(f"initial/{own}")
-        if kind == "parameter":
-            found[f"{UPDATE}/{own}"] = value - initial if initial is not None and initial.shape == value.shape else value
-        elif kind == "statistic":
-            found[f"{STATISTIC}/{own}"] = value
-    return found
+def _of_states(implementation: ProbedImplementation, reference: TimedReference, folder: Path) -> dict[str, "np.ndarray"]:
+    """The losses and evaluations of all steps, and what two states show: after all steps, and after the first one of a training that ends there.
+
+    The state after all steps is kept only where the workload has a tolerance for the path: it may take hundreds of megabytes.
+    """
+    initial, update, way = (_named(reference.arrays, kind) for kind in (INITIAL, UPDATE, WAY))
+    keeping = _keeping(folder / "states") if PATH in reference.tolerances else ()
+    found = _trained(implementation, reference.request, folder / "run", *keeping)
+    if keeping:
+        last = changes(folder / "states" / state_name(EPOCHS), initial)
+        found[PATH] = np.array([along(last["parameter"], way)])
+    _trained(implementation, reference.first, folder / "first", *_keeping(folder / "first-states"))
+    first = changes(folder / "first-states" / state_name(1), initial)
+    found.update((f"{UPDATE}/{name}", value) for name, value in first["parameter"].items())
+    found.update((f"{STATISTIC}/{name}", value) for name, value in first["statistic"].items())
+    multiples = rate_and_decay(first["parameter"], update, _decayed(reference.first, initial))
+    return {**found, **{name: np.array([value]) for name, value in zip((RATE, DECAY), multiples, strict=True)}}
+
+
+def _keeping(folder: Path) -> tuple[str, str]:
+    folder.mkdir()
+    return "--keep-states", str(folder)
+
+
+def _at_rate(arrays: dict[str, "np.ndarray"], multiple: float) -> Arrays:
+    """With the first update that the referee would make at a multiple of the rate: it is proportional to it."""
+    return {name: value * multiple if name.startswith(f"{UPDATE}/") else value for name, value in arrays.items()}
+
+
+def _decayed(request: contract.Request, initial: Arrays) -> Arrays:
+    """The part of the first update that weight decay makes."""
+    optimizer = request.optimizer
+    rate = SCHEDULES[optimizer.schedule](optimizer.base_learning_rate, 0, request.epochs)
+    return {name: -rate * optimizer.weight_decay * value for name, value in initial.items()}
+
+
+def _named(arrays: Arrays, quantity: str) -> Arrays:
+    """A quantity's arrays by their own names."""
+    prefix = f"{quantity}/"
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

@@ -133,3 +133,21 @@ def test_the_small_mini_batch_has_more_than_eight_samples(workload: Workload) ->
     assert timed is not None
     assert timed.batch_size > 8
     assert 0 < timed.tolerances.first_loss <= 1e-3
+
+
+def test_the_training_of_one_step_may_have_a_rate_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ResNet-50's ten steps have a rate at which one step shows no weight decay; the referee's first update is proportional to it."""
+    workload = load_workload("resnet50")
+    settings = workload.verification.timed
+    assert settings is not None
+    assert settings.first_base_learning_rate is not None
+
+    def referee(request: contract.Request, folder: Path) -> Arrays:
+        return {"timed update/w": np.array([request.optimizer.base_learning_rate]), "path/w": np.array([request.optimizer.base_learning_rate])}
+
+    monkeypatch.setattr(timed_steps, "_referee", referee)
+    with timed_reference(workload, settings, settings.batch_size, Processor(), lambda line: None) as made:
+        assert (made.request.steps, made.first.steps) == (None, 1)
+        assert made.first.optimizer.base_learning_rate == settings.first_base_learning_rate
+        assert made.arrays["timed update/w"] == pytest.approx(settings.first_base_learning_rate)
+        assert made.arrays["path/w"] == settings.base_learning_rate

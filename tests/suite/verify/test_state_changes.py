@@ -1,0 +1,64 @@
+"""What a first update and a path of many steps show of the rate, the weight decay and the number of updates."""
+
+import math
+
+import numpy as np
+import pytest
+
+from suite.verify.state_changes import along, rate_and_decay
+
+RATE, DECAY = 0.1, 0.01
+rng = np.random.default_rng(7)
+WEIGHTS = {"conv.weight": rng.normal(size=(8, 3, 3, 3)), "bn.weight": np.ones(8), "fc.weight": rng.normal(size=(10, 8))}
+GRADIENT = {name: rng.normal(size=value.shape) for name, value in WEIGHTS.items()}
+DECAYED = {name: -RATE * DECAY * value for name, value in WEIGHTS.items()}
+
+
+def update(rate: float = RATE, decay: float = DECAY) -> dict[str, np.ndarray]:
+    """SGD's first: of the gradient and of the weights."""
+    return {name: -rate * (GRADIENT[name] + decay * value) for name, value in WEIGHTS.items()}
+
+
+@pytest.mark.parametrize(
+    ("made", "rate", "decay"),
+    [
+        (update(), 1.0, 1.0),
+        (update(RATE / 2), 0.5, 0.5),
+        (update(decay=0.0), 1.0, 0.0),
+        (update(decay=DECAY / 2), 1.0, 0.5),
+        (update(RATE * 2, DECAY / 2), 2.0, 1.0),
+    ],
+    ids=["right", "half the rate", "no weight decay", "half the weight decay", "twice the rate, the same decay"],
+)
+def test_the_multiples_of_an_update(made: dict[str, np.ndarray], rate: float, decay: float) -> None:
+    assert rate_and_decay(made, update(), DECAYED) == pytest.approx((rate, decay), abs=1e-9)
+
+
+def test_an_error_of_single_layers_without_direction_hardly_shows() -> None:
+    """What float32 does: each number of an update off by a third of the layer's typical one, in a million numbers."""
+    many = np.random.default_rng(11)
+    weights, gradient = many.normal(size=10**6), many.normal(size=10**6)
+    decayed = {"w": -RATE * 0.5 * weights}
+    expected = {"w": -RATE * gradient + decayed["w"]}
+    disturbed = {"w": expected["w"] + many.normal(scale=RATE / 3, size=10**6)}
+    rate, decay = rate_and_decay(disturbed, expected, decayed)
+    assert abs(rate - 1) < 5 * (1 / 3) / 1000
+    assert abs(decay - 1) < 5 * (1 / 3) / 1000 / 0.5
+
+
+@pytest.mark.parametrize("made", [{}, {"conv.weight": WEIGHTS["conv.weight"]}, {**update(), "fc.weight": np.zeros((8, 10))}])
+def test_other_parameters_have_no_multiples(made: dict[str, np.ndarray]) -> None:
+    assert all(math.isnan(value) for value in (*rate_and_decay(made, update(), DECAYED), along(made, update())))
+
+
+def test_two_parts_of_one_direction_have_no_multiples() -> None:
+    alone = {"w": np.ones(4)}
+    assert all(math.isnan(value) for value in rate_and_decay(alone, alone, {"w": np.zeros(4)}))
+
+
+def test_the_way_along_the_referees() -> None:
+    """Of eight equal steps seven: an eighth less; a step across the way does not count."""
+    way = {"w": np.array([8.0, 0.0])}
+    assert along({"w": np.array([7.0, 3.0])}, way) == 7 / 8
+    assert along(way, way) == 1
+    assert math.isnan(along({"w": np.zeros(2)}, {"w": np.zeros(2)}))
