@@ -1,5 +1,6 @@
 """Writes the static site. Output is deterministic: it depends on the bundles only. Unchanged files are not written again."""
 
+import filecmp
 import hashlib
 import json
 import os
@@ -104,7 +105,7 @@ def _refuse_foreign(output: Path, force: bool) -> None:
 
 def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> None:
     for file in sorted(STATIC.iterdir()):
-        _place(folder, old, Page(file.name, file.read_bytes()))
+        _place(folder, old, Page(file.name, file))
     keys: Keys = {ENTRIES: {}, RUNS: {}}
     with ThreadPoolExecutor(1) as aside:  # renders pages with many entries while workers render those of one entry or run
         of_many = aside.submit(_write_pages, _pages(contents, templates(contents.address)), folder, old)
@@ -176,9 +177,16 @@ def _write_run(evidence: RunEvidence, colours: Mapping[str, int], address: str |
 def _place(folder: Path, old: Path, page: Page) -> None:
     """Write a file, or link the old site's if it has the same content (same inode, same time)."""
     target, before = folder / page.place, old / page.place
-    content = page.content if isinstance(page.content, bytes) else page.content.encode("utf-8", errors="replace")
     target.parent.mkdir(parents=True, exist_ok=True)
-    if not before.is_symlink() and before.is_file() and before.stat().st_size == len(content) and before.read_bytes() == content:
+    is_there = not before.is_symlink() and before.is_file()
+    if isinstance(page.content, Path):
+        if is_there and filecmp.cmp(page.content, before, shallow=False):
+            os.link(before, target)
+        else:
+            shutil.copyfile(page.content, target)
+        return
+    content = page.content if isinstance(page.content, bytes) else page.content.encode("utf-8", errors="replace")
+    if is_there and before.stat().st_size == len(content) and before.read_bytes() == content:
         os.link(before, target)
     else:
         target.write_bytes(content)

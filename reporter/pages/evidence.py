@@ -27,7 +27,7 @@ from reporter.figures.chart import Caption, Context
 from reporter.pages.shared import Draw, Page, board_title, place_drawings, title_of
 from reporter.pages.standings import Standing, standings_of
 from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
-from suite.bundle.log import Log, LogEvent
+from suite.bundle.log import MAX_LOG_BYTES, Log, LogEvent
 from suite.bundle.nodes import NODES
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.resumption import known_resumption
@@ -124,7 +124,7 @@ def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: ji
     yield Page(f"{place}index.html", page)
     yield from charts.files
     for name in names:
-        yield Page(f"{place}{name}", bundle.file(name).read_bytes())
+        yield Page(f"{place}{name}", bundle.file(name))
 
 
 def _drawers(timeline: Timeline, evidence: RunEvidence) -> list[tuple[Caption, Draw]]:
@@ -208,7 +208,7 @@ def _scores_of_run(scores: EntryScores, run_id: str) -> dict[str, float]:
 def replication_files(evidence: EntryEvidence) -> Iterator[Page]:
     """replications/<id>.json: the records of the entry's replications, byte by byte."""
     for each in evidence.replications:
-        yield Page(f"replications/{each.replication_id}.json", each.file.read_bytes())
+        yield Page(f"replications/{each.replication_id}.json", each.file)
 
 
 def entry_place(name: str) -> str:
@@ -328,7 +328,10 @@ def _window(log: Log) -> tuple[int, int] | None:
 
 def _lines(bundle: Bundle, cited: set[int]) -> Iterator[tuple[int, str]]:
     """The log's first and last lines and all cited lines, as (line number, line); number 0 marks omitted lines."""
-    lines = bundle.file("log.txt").read_text(encoding="utf-8", errors="replace").splitlines()
+    file = bundle.file(log_name(0))
+    if file.stat().st_size > MAX_LOG_BYTES:
+        return  # its events were not read either
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     omitted = 0
     for number, line in enumerate(lines, start=1):
         if TOKEN not in line:

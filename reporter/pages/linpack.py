@@ -11,7 +11,7 @@ from reporter.pages.shared import Page, PageKind, SiteContents
 def linpack_records(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """linpack/<id>.json: each sealed record, unchanged."""
     for record in contents.frames.linpacks.to_dict("records"):
-        yield Page(f"linpack/{record['linpack_id']}.json", Path(record["path"]).read_bytes())
+        yield Page(f"linpack/{record['linpack_id']}.json", Path(record["path"]))
 
 
 PAGE_KIND = PageKind(linpack_records, 50)

@@ -45,10 +45,10 @@ class SiteContents:
 
 @dataclass(frozen=True)
 class Page:
-    """A file of the site: its path from the site's root and its content."""
+    """A file of the site: its path from the site's root and its content, or the file that is copied there, whatever its size."""
 
     place: str
-    content: str | bytes
+    content: str | bytes | Path
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             record=f"{study.name}.json",
         )
         yield Page(f"studies/{study.name}.html", page)
-        yield Page(f"studies/{study.name}.json", study.record.read_bytes())
+        yield Page(f"studies/{study.name}.json", study.record)
         yield from charts.files
 
 

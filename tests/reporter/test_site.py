@@ -17,6 +17,7 @@ from reporter.pages.evidence import EntryEvidence, entry_page
 from reporter.pages.shared import Page
 from reporter.site import MARK, build
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
+from suite.bundle.log import MAX_LOG_BYTES
 from suite.compliance.registry import PRECONDITIONS, RULES
 from suite.errors import SuiteError
 from suite.files.paths import HOME_VARIABLE, repository_root
@@ -212,6 +213,32 @@ def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> No
     assert not {path for path in touched if "/runs/" in path and f"/runs/{run_id('new')}/" not in path}
     assert not {path for path in touched if "closed-mnist" in path}
     assert "site/index.html" in touched and f"site/{MARK}" in touched
+
+
+def test_a_log_that_is_too_large_to_be_read_is_copied_and_not_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of any size: nothing reads the whole file, when it is copied and when it is compared with the old site's."""
+    log = make_bundle(tmp_path / "runs" / "large", Scenario(name="large")) / "log.txt"
+    with log.open("ab") as stream:
+        stream.write(log.read_bytes()[:1000] * (MAX_LOG_BYTES // 1000 + 1))
+    content = log.read_bytes()
+    for name in ("read_bytes", "read_text"):
+        monkeypatch.setattr(Path, name, unless_larger(getattr(Path, name)))
+    for force in (False, True):
+        build([tmp_path / "runs"], tmp_path / "site", force=force)
+    monkeypatch.undo()
+    (page,) = (tmp_path / "site" / "runs").glob("*/index.html")
+    assert (page.parent / "log.txt").read_bytes() == content
+    assert 'id="line-' not in page.read_text(encoding="utf-8")
+
+
+def unless_larger(read: Callable[..., bytes | str]) -> Callable[..., bytes | str]:
+    """Path.read_bytes or read_text, which must not be called for larger files than a log may have."""
+
+    def checked(path: Path, *arguments: object, **options: object) -> bytes | str:
+        assert path.stat().st_size <= MAX_LOG_BYTES, path
+        return read(path, *arguments, **options)
+
+    return checked
 
 
 def test_pages_of_an_unchanged_entry_are_not_made_again(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
