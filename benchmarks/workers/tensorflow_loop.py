@@ -1,4 +1,4 @@
-"""TensorFlow: our loop and Keras's `fit`; our batch normalisation and Keras's. Started by benchmarks/speed/tensorflow.py."""
+"""TensorFlow: our loop and Keras's `fit`; our batch normalisation and Keras's; two precisions. Started by benchmarks/speed/tensorflow.py."""
 
 import itertools
 from collections.abc import Callable
@@ -10,9 +10,10 @@ import tensorflow as tf
 
 from benchmarks.workers import turns
 from benchmarks.workers.turns import Contest, Options
-from reference_impls.contract import Batch
+from reference_impls.contract import BF16_MIXED, FLOAT32, Batch
 from reference_impls.data.pipelines import open_pipeline
 from reference_impls.tensorflow import layers
+from reference_impls.tensorflow.arithmetic import set_arithmetic
 from reference_impls.tensorflow.implementation import TensorFlowImplementation
 from reference_impls.tensorflow.models import MODELS
 
@@ -65,6 +66,18 @@ def stock(name: str, side: int, classes: int, options: Options) -> Contest:
     return Contest(both[0], both[1], options.steps)
 
 
+def bf16(name: str, side: int, classes: int, options: Options) -> Contest:
+    """A training step in bf16-mixed and in float32."""
+    threads(options)
+    batch, settings = Batch(*_channels_last(options, side, classes)), turns.mnist(options).optimizer
+    both = []
+    for precision in (BF16_MIXED, FLOAT32):
+        set_arithmetic(precision, "cpu")
+        built = TensorFlowImplementation(MODELS[name](classes), settings, "cpu")
+        both.append(partial(turns.steps_of, built, itertools.repeat(batch), options.steps))
+    return Contest(both[0], both[1], options.steps)
+
+
 def _channels_last(options: Options, side: int, classes: int) -> "tuple[np.ndarray, np.ndarray]":
     images, labels = turns.pictures(options, side, classes)
     return np.ascontiguousarray(images.transpose(0, 2, 3, 1)), labels
@@ -75,6 +88,9 @@ CASES = {
     **{name: partial(model, *case) for name, case in turns.MODELS.items()},
     "resnet18-stock": partial(stock, *turns.MODELS["resnet18"]),
     "mobilenetv3-stock": partial(stock, *turns.MODELS["mobilenetv3"]),
+    "resnet18-bf16": partial(bf16, *turns.MODELS["resnet18"]),
+    "vgg11-bf16": partial(bf16, *turns.MODELS["vgg11"]),
+    "mobilenetv3-bf16": partial(bf16, *turns.MODELS["mobilenetv3"]),
 }
 
 if __name__ == "__main__":

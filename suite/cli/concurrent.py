@@ -10,8 +10,9 @@ import typer
 
 from suite.bundle import layout
 from suite.catalog.frameworks import load_framework
-from suite.cli.concurrent_options import ScenarioOptions, SharingOptions, numbers, seconds
+from suite.cli.concurrent_options import ScenarioOptions, SharingOptions, numbers
 from suite.cli.concurrent_tune import tune_command
+from suite.cli.durations import seconds
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
 from suite.concurrent.batching import BatchRule

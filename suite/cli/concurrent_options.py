@@ -1,6 +1,5 @@
 """What `suite concurrent` and `suite concurrent tune` have in common: the options of both sides and of the arrivals, and how they are read."""
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,8 +23,6 @@ from suite.experiments.before_runs import held
 from suite.launch.child_environment import refuse_threads
 from suite.launch.environments import find
 
-UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 RUNS = Path("runs")
 
 
@@ -108,14 +105,6 @@ class SharingOptions:
     infer_nice: Annotated[int, typer.Option(min=-20, max=19, help="Priority of the inference; below 0 needs root.")] = 0
     cpus: Annotated[str | None, typer.Option(help="CPUs of the training: 0,1 (default: all).")] = None
     infer_cpus: Annotated[str | None, typer.Option(help="CPUs of the inference.")] = None
-
-
-def seconds(text: str, option: str) -> float:
-    """A duration such as 250ms, 30s, 10m or 1h in seconds; raises SuiteError, naming the option."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        raise SuiteError(f"{option} {text!r} is not a duration; write a number and its unit, such as 250ms, 30s or 10m.")
-    return float(found[1]) * UNITS[found[2]]
 
 
 def numbers(text: str | None, option: str) -> tuple[int, ...]:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from suite.cli.concurrent_options import ScenarioOptions, SharingOptions, numbers, seconds
+from suite.cli.concurrent_options import ScenarioOptions, SharingOptions, numbers
+from suite.cli.durations import seconds
 from suite.cli.json_output import print_json
 from suite.cli.options import with_options
 from suite.concurrent.batching import BatchRule

@@ -10,7 +10,7 @@ CODES = {
 USUAL_CODES = "Exit code: 0 done, 2 could not."
 EXAMPLES = {
     "run": "suite run --division open --device auto --workload lenet --framework fake --data digits --epochs 3 --output runs/first",
-    "quick": "suite quick lenet --framework pytorch",
+    "quick": "suite quick --within 10m",
     "sweep": "suite sweep --vary batch_size=16,64 --seeds 3 --steps 20 --workload lenet --framework fake --data digits",
     "finish": "suite finish runs/first",
     "power list": "suite power list",

@@ -665,6 +665,8 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "reached_s": "measured time to the target, s, of a run that reached it; else null",
                 "projection": "projected time to the target with its interval, the epochs it was made from and those of the reference, or null",
                 "reason": "why there is no projection, or null",
+                "most_epochs": "the workload's own number",
+                "estimate": "time of an epoch with its interval, s, from a number of steps; null where three epochs were trained",
             },
             is_list=True,
         ),

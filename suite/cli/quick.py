@@ -1,5 +1,7 @@
 """`suite quick [WORKLOAD…]`."""
 
+import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -9,15 +11,18 @@ import typer
 from suite import api
 from suite.api import Accelerator, Division, Precision, RunOptions, RunRequest
 from suite.cli.completion import framework_names, workload_names
+from suite.cli.durations import seconds
 from suite.cli.json_output import print_rows
 from suite.cli.options import PRECISION_HELP, Json
 from suite.cli.watching import watcher
 from suite.errors import Reported, SuiteError
-from suite.experiments.quick import QuickLook, look
+from suite.experiments.quick import MIN_EPOCHS, QuickLook, look, look_within
 from suite.machine.identify import resolve_device
-from suite.metrics.projection import MIN_LATER_EPOCHS, Projection
+from suite.metrics.comparisons import Interval
+from suite.metrics.projection import Projection
 
 EPOCHS = 4
+IN_HOURS_S = 7200
 
 
 def quick(
@@ -26,7 +31,13 @@ def quick(
         typer.Argument(metavar="[WORKLOAD]…", autocompletion=workload_names, help="Workloads (default: every closed workload of this device)."),
     ] = None,
     framework: Annotated[str, typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`).")] = "pytorch",
-    epochs: Annotated[int, typer.Option(min=MIN_LATER_EPOCHS + 1, help="Epochs to train of each workload.")] = EPOCHS,
+    epochs: Annotated[int, typer.Option(min=MIN_EPOCHS, help="Epochs to train of each workload.")] = EPOCHS,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Time for all workloads together, such as 10m or 8h: of one that has no time for three epochs, steps are trained."
+        ),
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="Framework threads (default: the workload's, else every usable core).")] = None,
     accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO,
     precision: Annotated[Precision | None, typer.Option(help=PRECISION_HELP)] = None,
@@ -34,15 +45,17 @@ def quick(
     json: Json = False,
 ) -> None:
     """Train a few epochs of workloads and project times to the target. Exit code: 0 done, 2 one could not be."""
-    looks: list[QuickLook] = []
-    problems = []
-    for workload in workloads or resolve_device("auto").device.closed_workloads:
+    limit_s = None if within is None else seconds(within, "--within")
+    ends_s, looks, problems = time.monotonic() + (limit_s or 0.0), list[QuickLook](), []
+    chosen = workloads or list(resolve_device("auto").device.closed_workloads)
+    for place, workload in enumerate(chosen):
         options = RunOptions(
             Division.OPEN, "auto", workload, framework, threads=threads, accelerator=accelerator, precision=precision, timing=None
         )  # fmt: skip
         try:
             request = api.resolve(options, output and output / workload, baseload_s=0.0)
-            looks.append(look(request, epochs, _run))
+            share_s = (ends_s - time.monotonic()) / (len(chosen) - place)
+            looks.append(look(request, epochs, _run) if limit_s is None else look_within(request, epochs, share_s, _run))
         except SuiteError as error:
             problems.append(f"{workload}: {error}")
         else:
@@ -61,8 +74,7 @@ def _run(request: RunRequest) -> Path:
 
 def sentence(found: QuickLook) -> str:
     """What was measured, what is projected, and where the run is."""
-    epoch = f"{found.epoch_s:.3g} s an epoch" if found.epoch_s is not None else "the time of an epoch is not known"
-    lines = [f"{found.workload}: {found.epochs} epochs, {epoch}"]
+    lines = list(_measured(found))
     if found.reached_s is not None:
         lines.append(f"measured:  {found.reached_s:.4g} s to the target, with this seed")
     lines.append(_projected(found.projection) if found.projection is not None else f"no projection: {found.reason}")
@@ -70,10 +82,25 @@ def sentence(found: QuickLook) -> str:
     return "\n  ".join(lines)
 
 
+def _measured(found: QuickLook) -> Iterator[str]:
+    if found.estimate is None:
+        epoch = "the time of an epoch is not known" if found.epoch_s is None else f"{found.epoch_s:.3g} s an epoch"
+        yield f"{found.workload}: {found.epochs} epochs, {epoch}"
+    else:
+        yield f"{found.workload}: {found.estimate.steps} steps; an epoch like them takes {_time(found.estimate.epoch_s, 1)}"
+        yield f"training:  {_time(found.estimate.epoch_s, found.most_epochs)} for all {found.most_epochs} epochs, evaluations left out"
+
+
 def _projected(found: Projection) -> str:
-    time, steady = found.time_s, "" if found.is_steady else "; not steady: the last epoch took another time than the second"
-    ends = f" ({time.low:.4g} to {time.high:.4g} s)" if time.low is not None and time.high is not None else ""
-    return f"projected: {time.value:.4g} s{ends} to the target, at the {found.epochs:.3g} epochs of {found.runs} reference runs{steady}"
+    steady = "" if found.is_steady else "; not steady: the last epoch took another time than the second"
+    return f"projected: {_time(found.time_s, 1)} to the target, at the {found.epochs:.3g} epochs of {found.runs} reference runs{steady}"
+
+
+def _time(found: Interval, times: int) -> str:
+    """A time and its interval, ``times`` as long; in hours where seconds are no longer read at a glance."""
+    unit, size = ("h", times / 3600) if found.value * times > IN_HOURS_S else ("s", float(times))
+    ends = "" if found.low is None or found.high is None else f" ({found.low * size:.4g} to {found.high * size:.4g} {unit})"
+    return f"{found.value * size:.4g} {unit}{ends}"
 
 
 def _plain(found: QuickLook) -> dict[str, object]:

@@ -1,11 +1,20 @@
 """`suite quick`: a few epochs under the workload's own schedule, and what they say."""
 
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from suite import api
+from suite.api import Division, RunOptions
 from suite.catalog.workloads import load_workload
 from suite.cli.quick import sentence
 from suite.execution.request import RunRequest
-from suite.experiments.quick import look, shortened
+from suite.experiments import quick
+from suite.experiments.quick import EVALUATION_OF_STEP, look, look_within, shortened
+from suite.metrics.epoch_from_steps import MIN_STEPS
 from tests.builders import Scenario, make_request
 from tests.conftest import Run
 from tests.reference_losses import learn_as_the_reference
@@ -31,6 +40,55 @@ def test_a_run_is_projected_and_said_in_words(good_bundle: Path, tmp_path: Path)
     assert found.projection is not None and found.reason is None
     said = sentence(found)
     assert "projected: " in said and "of 18 reference runs" in said and str(good_bundle) in said
+
+
+@pytest.fixture
+def trained(digits: Path, suite_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, int | None]]]:
+    """The runs that were made, with their directories and steps. A step takes a second, and starting nothing, whatever the machine needs."""
+    monkeypatch.setenv("SUITE_HOME", str(suite_home))
+    monkeypatch.setattr(quick, "intervals_s", lambda steps: steps.compute_s * 0 + 1.0)
+    yield []
+
+
+def train(within_s: float, folder: Path, made: list[tuple[Path, int | None]]) -> quick.QuickLook:
+    """A quick look at LeNet-5 on the digits in the fake framework; a trial of MIN_STEPS seconds."""
+    request = api.resolve(RunOptions(Division.OPEN, "generic", "lenet", "fake", data="digits"), folder / "run", baseload_s=0.0)
+
+    def run(asked: RunRequest) -> Path:
+        made.append((Path(asked.training.output_directory), asked.training.steps))
+        return api.run(asked).path
+
+    return look_within(request, EPOCHS, within_s, run, clock=itertools.count(0, MIN_STEPS).__next__)
+
+
+@pytest.mark.parametrize("epochs", [3, 9])
+def test_as_many_epochs_as_there_is_time_for(epochs: int, trained: list[tuple[Path, int | None]], tmp_path: Path) -> None:
+    """Three or four; more than --epochs are not asked for. The trial is removed."""
+    within_s = MIN_STEPS + epochs * (90 + EVALUATION_OF_STEP * 23) + 1
+    found = train(within_s, tmp_path, trained)
+    assert trained == [(tmp_path / "run.trial", MIN_STEPS), (tmp_path / "run", min(epochs, EPOCHS) * 90)]
+    assert (found.epochs, found.estimate, found.run) == (min(epochs, EPOCHS), None, tmp_path / "run")
+    assert not (tmp_path / "run.trial").exists()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "steps", "epochs"), [(0, MIN_STEPS, 0), (MIN_STEPS + 40, 40, 0), (MIN_STEPS + 200, 184, 2), (MIN_STEPS + 195, 180, 1)]
+)
+def test_steps_where_there_is_no_time_for_three_epochs(
+    seconds: float, steps: int, epochs: int, trained: list[tuple[Path, int | None]], tmp_path: Path
+) -> None:
+    """At least MIN_STEPS; the evaluations of whole epochs take their time."""
+    found = train(seconds, tmp_path, trained)
+    assert trained[-1] == (tmp_path / "run", steps)
+    assert found.estimate is not None and found.estimate.steps == steps
+    assert found.projection is None and found.reason is not None and f"{steps} steps" in found.reason
+    said = sentence(replace(found, most_epochs=30))
+    assert f"lenet: {steps} steps; an epoch like them takes " in said and "for all 30 epochs, evaluations left out" in said
+
+
+def test_the_time_of_all_workloads_is_a_duration(suite: Run) -> None:
+    answer = suite("quick", "lenet", "--within", "ten minutes")
+    assert answer.returncode == 2 and "--within 'ten minutes' is not a duration" in answer.stderr
 
 
 def test_a_workload_whose_data_are_missing_is_said_and_the_others_are_tried(suite: Run) -> None:
