@@ -19,7 +19,7 @@ CASES = (
     Case("vgg11-bf16", "VGG-11 in our loop", REFERENCE, 32, 5, ours=BF16),
     Case("mobilenetv3-bf16", "MobileNetV3-Large in our loop", REFERENCE, 8, 5, ours=BF16),
 )
-BENCHMARK = loop_benchmark("tensorflow", "How fast is our TensorFlow loop compared with Keras's own?", CASES, full_s=400, quick_s=80)
+BENCHMARK = loop_benchmark("tensorflow", "How fast is our TensorFlow loop compared with Keras's own?", CASES, full_s=360, quick_s=80)
 
 if __name__ == "__main__":
     run_alone(BENCHMARK, __doc__)
