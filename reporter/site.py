@@ -177,19 +177,21 @@ def _write_run(evidence: RunEvidence, colours: Mapping[str, int], address: str |
 def _place(folder: Path, old: Path, page: Page) -> None:
     """Write a file, or link the old site's if it has the same content (same inode, same time)."""
     target, before = folder / page.place, old / page.place
+    content = page.content.encode("utf-8", errors="replace") if isinstance(page.content, str) else page.content
     target.parent.mkdir(parents=True, exist_ok=True)
-    is_there = not before.is_symlink() and before.is_file()
-    if isinstance(page.content, Path):
-        if is_there and filecmp.cmp(page.content, before, shallow=False):
-            os.link(before, target)
-        else:
-            shutil.copyfile(page.content, target)
-        return
-    content = page.content if isinstance(page.content, bytes) else page.content.encode("utf-8", errors="replace")
-    if is_there and before.stat().st_size == len(content) and before.read_bytes() == content:
+    if not before.is_symlink() and before.is_file() and _has(before, content):
         os.link(before, target)
+    elif isinstance(content, Path):
+        shutil.copyfile(content, target)
     else:
         target.write_bytes(content)
+
+
+def _has(file: Path, content: bytes | Path) -> bool:
+    """Whether a file has this content, or that of the other file."""
+    if isinstance(content, Path):
+        return filecmp.cmp(content, file, shallow=False)
+    return file.stat().st_size == len(content) and file.read_bytes() == content
 
 
 def _swap(folder: Path, output: Path) -> None:

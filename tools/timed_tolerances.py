@@ -25,13 +25,13 @@ UNJUDGED = TimedTolerances(*(float("inf") for _ in fields(TimedTolerances)))
 
 def main() -> None:
     """One referee for each batch size and seed, and every framework against it."""
-    workload, (rate, first) = load_workload(sys.argv[1]), (float(word) for word in (sys.argv[2].split(":") * 2)[:2])
+    workload, (rate, _, first) = load_workload(sys.argv[1]), sys.argv[2].partition(":")
     sizes, seeds = ([int(word) for word in words.split(",")] for words in (sys.argv[3], sys.argv[4] if len(sys.argv) > 4 else "20"))
     implementations = [probed(framework, find(framework)) for framework in load_frameworks() if framework.serves_closed]
     _row("batch size", "seed", "framework", *UNJUDGED.by_quantity(), "largest update error in", "s")
     for size in sizes:
         for seed in seeds:
-            settings = TimedSteps(size, rate, WEIGHT_DECAY, UNJUDGED, first)
+            settings = TimedSteps(size, float(rate), WEIGHT_DECAY, UNJUDGED, float(first or rate))
             with (
                 mock.patch.object(timed_steps, "SEED", seed),
                 timed_steps.timed_reference(workload, settings, size, timed_steps.Processor(), lambda line: None) as reference,

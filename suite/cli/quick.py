@@ -45,8 +45,9 @@ def quick(
     json: Json = False,
 ) -> None:
     """Train a few epochs of workloads and project times to the target. Exit code: 0 done, 2 one could not be."""
-    limit_s = None if within is None else seconds(within, "--within")
-    ends_s, looks, problems = time.monotonic() + (limit_s or 0.0), list[QuickLook](), []
+    ends_s = None if within is None else time.monotonic() + seconds(within, "--within")
+    looks: list[QuickLook] = []
+    problems = []
     chosen = workloads or list(resolve_device("auto").device.closed_workloads)
     for place, workload in enumerate(chosen):
         options = RunOptions(
@@ -54,8 +55,10 @@ def quick(
         )  # fmt: skip
         try:
             request = api.resolve(options, output and output / workload, baseload_s=0.0)
-            share_s = (ends_s - time.monotonic()) / (len(chosen) - place)
-            looks.append(look(request, epochs, _run) if limit_s is None else look_within(request, epochs, share_s, _run))
+            if ends_s is None:
+                looks.append(look(request, epochs, _run))
+            else:
+                looks.append(look_within(request, epochs, (ends_s - time.monotonic()) / (len(chosen) - place), _run))
         except SuiteError as error:
             problems.append(f"{workload}: {error}")
         else:

@@ -12,6 +12,7 @@ from pathlib import Path
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
 from suite.catalog.scoring import load_scoring
+from suite.catalog.timings import Timing
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
 from suite.metrics.epoch_from_steps import MIN_STEPS, EpochFromSteps, epoch_from_steps, intervals_s
@@ -84,12 +85,12 @@ def look_within(request: RunRequest, epochs: int, within_s: float, run: Run, clo
     if fitting >= MIN_EPOCHS:
         return look(request, min(epochs, fitting), run)
     steps = fitting * whole + min(whole, int((left_s - fitting * epoch_s) / step_s))
-    return _part(request, run(_ended(request, max(MIN_STEPS, steps))))
+    return _part(request, run(_waiting(_ended(request, max(MIN_STEPS, steps)))))
 
 
 def _trial_step_s(request: RunRequest, run: Run) -> float:
     """The mean time of a step, s, from a run that is removed again."""
-    trial = _ended(request, MIN_STEPS)
+    trial = _waiting(_ended(request, MIN_STEPS))
     path = run(replace(trial, training=trial.training._replace(output_directory=f"{request.training.output_directory}.trial")))
     try:
         return float(intervals_s(Bundle(path).steps()).mean())
@@ -108,3 +109,8 @@ def _part(request: RunRequest, path: Path) -> QuickLook:
 
 def _ended(request: RunRequest, steps: int) -> RunRequest:
     return replace(request, training=request.training._replace(steps=steps))
+
+
+def _waiting(request: RunRequest) -> RunRequest:
+    """In synchronised timing: asynchronous steps begin when they are submitted, and a few of them are all submitted before the first one is done."""
+    return replace(request, training=request.training._replace(timing=str(Timing.SYNCHRONISED.value)))

@@ -96,10 +96,11 @@ def many_entries(template: Template, count: int, workloads: Sequence[str] = ("le
 def render(frames: Frames, folder: Path) -> Path:
     """Write the site without the pages of entries and runs, which takes most of the time."""
     contents = make_contents(frames, tuple(make_boards(frames)))
-    pages = [Page(file.name, file.read_bytes()) for file in STATIC.iterdir()]
+    pages = [Page(file.name, file) for file in STATIC.iterdir()]
     for page in (*pages, *(page for kind in page_kinds() for page in kind.make(contents, templates()))):
         (folder / page.place).parent.mkdir(parents=True, exist_ok=True)
-        (folder / page.place).write_bytes(page.content if isinstance(page.content, bytes) else page.content.encode())
+        content = page.content.read_bytes() if isinstance(page.content, Path) else page.content
+        (folder / page.place).write_bytes(content.encode() if isinstance(content, str) else content)
     return folder
 
 

@@ -1,7 +1,6 @@
 """`suite quick`: a few epochs under the workload's own schedule, and what they say."""
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,11 +42,11 @@ def test_a_run_is_projected_and_said_in_words(good_bundle: Path, tmp_path: Path)
 
 
 @pytest.fixture
-def trained(digits: Path, suite_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, int | None]]]:
+def trained(digits: Path, suite_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, int | None]]:
     """The runs that were made, with their directories and steps. A step takes a second, and starting nothing, whatever the machine needs."""
     monkeypatch.setenv("SUITE_HOME", str(suite_home))
     monkeypatch.setattr(quick, "intervals_s", lambda steps: steps.compute_s * 0 + 1.0)
-    yield []
+    return []
 
 
 def train(within_s: float, folder: Path, made: list[tuple[Path, int | None]]) -> quick.QuickLook:
@@ -72,14 +71,14 @@ def test_as_many_epochs_as_there_is_time_for(epochs: int, trained: list[tuple[Pa
 
 
 @pytest.mark.parametrize(
-    ("seconds", "steps", "epochs"), [(0, MIN_STEPS, 0), (MIN_STEPS + 40, 40, 0), (MIN_STEPS + 200, 184, 2), (MIN_STEPS + 195, 180, 1)]
+    ("seconds", "steps", "epochs"), [(0, MIN_STEPS, 0), (MIN_STEPS + 40, 40, 0), (MIN_STEPS + 200, 184, 2), (MIN_STEPS + 195, 180, 2)]
 )
 def test_steps_where_there_is_no_time_for_three_epochs(
     seconds: float, steps: int, epochs: int, trained: list[tuple[Path, int | None]], tmp_path: Path
 ) -> None:
-    """At least MIN_STEPS; the evaluations of whole epochs take their time."""
+    """At least MIN_STEPS; the evaluations of whole epochs take their time: two epochs of 90 steps with theirs take 195.3 s."""
     found = train(seconds, tmp_path, trained)
-    assert trained[-1] == (tmp_path / "run", steps)
+    assert (trained[-1], found.epochs) == ((tmp_path / "run", steps), epochs)
     assert found.estimate is not None and found.estimate.steps == steps
     assert found.projection is None and found.reason is not None and f"{steps} steps" in found.reason
     said = sentence(replace(found, most_epochs=30))
