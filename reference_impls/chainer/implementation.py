@@ -9,11 +9,12 @@ import numpy as np
 from reference_impls import initial_weights
 from reference_impls.arithmetic import log_value, refuse_other, refuse_unsupported
 from reference_impls.chainer import arithmetic, loading, weights
+from reference_impls.chainer.device import device_of
 from reference_impls.chainer.exchange import Exchange, join
 from reference_impls.chainer.models import MODELS
 from reference_impls.chainer.structure import layers_of
 from reference_impls.communication import BucketTime, MpiWorld, World
-from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult, as_requested
+from reference_impls.contract import Batch, Implementation, Optimizer, Request, StepResult, as_requested
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.structure import layers_as_built
@@ -23,10 +24,9 @@ DeviceBatch = Tuple[Any, Any]
 
 def build(request: Request, world: World) -> Built:
     """The requested model on the requested device, with the seed's weights. The harness sets the threads of OpenMP and BLAS."""
-    if request.accelerator == "cuda" and not chainer.backends.cuda.available:
-        raise ContractError("a CUDA device was requested and Chainer finds none; use `--accelerator cpu` or install CuPy.")
+    device = device_of(request.accelerator)
     refuse_unsupported(request, arithmetic.SUPPORTED)
-    settings, device = arithmetic.set_arithmetic(), chainer.get_device("@cupy:0" if request.accelerator == "cuda" else "@numpy")
+    settings = arithmetic.set_arithmetic()
     observed = arithmetic.observed(device)
     refuse_other(request, observed)
     model = MODELS[request.model](request.data.classes)

@@ -8,11 +8,12 @@ import numpy as np
 
 from reference_impls.chainer import weights
 from reference_impls.chainer.arithmetic import set_arithmetic
+from reference_impls.chainer.device import device_of
 from reference_impls.chainer.exchange import join
 from reference_impls.chainer.implementation import ChainerImplementation
 from reference_impls.chainer.models import MODELS
 from reference_impls.communication import MpiWorld
-from reference_impls.contract import Batch, ContractError, Parallel
+from reference_impls.contract import Batch, Parallel
 from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 from reference_impls.training_state import State
 
@@ -24,10 +25,8 @@ class ProbedChainerModel(ProbedModel):
         chainer.global_config.dtype = np.dtype(request.dtype)
         set_arithmetic()
         self._model = MODELS[request.model](request.classes)
-        if request.accelerator == "cuda" and not chainer.backends.cuda.available:
-            raise ContractError("a CUDA device was requested and Chainer finds none; use `--accelerator cpu` or install CuPy.")
         self._settings = request.optimizer
-        self._device = chainer.get_device("@cupy:0" if request.accelerator == "cuda" else "@numpy")
+        self._device = device_of(request.accelerator)
         self._model.to_device(self._device)
         self._implementation = ChainerImplementation(self._model, self._settings, self._device)
 

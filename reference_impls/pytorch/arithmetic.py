@@ -18,8 +18,9 @@ def set_arithmetic(precision: str) -> Dict[str, Any]:
     is_tf32 = precision == TF32
     backends = torch.backends
     backends.cudnn.benchmark, backends.cudnn.deterministic = False, True
-    if hasattr(backends, "fp32_precision"):  # from PyTorch 2.9 on, of every backend at once; the older switches warn there
-        backends.fp32_precision = "tf32" if is_tf32 else "ieee"
+    if hasattr(backends, "fp32_precision"):  # from PyTorch 2.9 on; the older switches warn there
+        for each in (backends, backends.cuda.matmul, backends.cudnn.conv):  # in 2.11 the first one leaves cuDNN's convolutions in TF32
+            each.fp32_precision = "tf32" if is_tf32 else "ieee"
         found = {"fp32_precision.matmul": backends.cuda.matmul.fp32_precision, "fp32_precision.conv": backends.cudnn.conv.fp32_precision}
         found.update({"fp32_precision.mkldnn": backends.mkldnn.matmul.fp32_precision})
     else:

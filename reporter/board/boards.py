@@ -29,7 +29,7 @@ ENERGIES = {SCORE_S: (SCORE_J,), TIME_TO_TARGET: (MEASURED_J,)}
 """The energy of the training whose time a board shows first."""
 ALWAYS = ("device", "framework")
 PEAK_MEMORY = "peak_memory_bytes"
-NOT_IN_SETTING = ("framework", "device", "nodes", "power_mode", "cpu_model", "state", "availability", "suite_version")
+NOT_IN_SETTING = ("framework", "device", "nodes", "power_mode", "cpu_model", "gpu", "state", "availability", "suite_version")
 """Properties that a row names elsewhere, or that are left to the opened row."""
 DISTURBANCES = {"throttled_events": (0, "throttled"), "foreign_cpu_share": (MAX_FOREIGN_SHARE, "other programs ran")}
 """Badges by figure: shown when the highest value of an entry's runs is above the limit."""

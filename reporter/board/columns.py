@@ -129,7 +129,7 @@ FACETS = tuple(
     Facet(name, name in NUMBERS)
     for name in (
         "device", "framework", "framework_version", "model_trained", "parameters", "optimizer_used", "precision", "implementation", "cpu_model",
-        "power_mode", "storage_medium", "nodes", "ranks", "collective", "isolation", "normalisation", "recomputation", "accelerator", "timing",
+        "gpu", "power_mode", "storage_medium", "nodes", "ranks", "collective", "isolation", "normalisation", "recomputation", "accelerator", "timing",
         "threads", "workers", "batch_size", "accumulation", "learning_rate", "organization", "availability", "nonce_kind", "energy",
     )
 )  # fmt: skip

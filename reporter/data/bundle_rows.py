@@ -26,6 +26,8 @@ from suite.errors import SuiteError
 from suite.metrics.summary import read_summary
 from suite.metrics.uncounted import counted_s, uncounted_intervals
 
+MOST_GPUS = 8
+
 
 @dataclass(frozen=True)
 class BundleRows:
@@ -113,6 +115,7 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
         "availability": None,
         "device": plain(request["platform"]),
         "cpu_model": plain_or_none(system.get("cpu_model")),
+        "gpu": _gpus(system.get("gpus")),
         "power_mode": plain_or_none(system.get("power_mode")),
         "storage_medium": plain_or_none(system.get("storage_medium"), 40),
         "nodes": int(request["parallel"]["nodes"]),
@@ -131,6 +134,11 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
         "learning_rate": float(request["optimizer"]["base_learning_rate"]),
         "epoch_budget": int(request["epochs"]),
     }
+
+
+def _gpus(value: object) -> str | None:
+    """Their names; None where there is none, and in bundles of versions that did not record them."""
+    return ", ".join(plain(name, 60) for name in value[:MOST_GPUS]) or None if isinstance(value, list) else None
 
 
 def _studied(mark: StudyMark | None, medium: str | None, mode: str | None) -> Row:

@@ -191,7 +191,7 @@ def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 _LABEL_PROPERTIES = (
     "workload", "data", "nodes", "ranks", "collective", "isolation", "normalisation", "recomputation", "batch_size", "accumulation", "timing",
-    "threads", "workers", "power_mode", "accelerator", "learning_rate", "framework_version", "cpu_model", "storage_medium", "organization",
+    "threads", "workers", "power_mode", "accelerator", "learning_rate", "framework_version", "cpu_model", "gpu", "storage_medium", "organization",
     "availability", "division", "state", "round", "epoch_budget", "suite_version", *TRAINED, CODE, RESUMED,
 )  # fmt: skip
 

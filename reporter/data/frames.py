@@ -28,6 +28,7 @@ IDENTITY: Mapping[str, str] = {
     "availability": "of the system, as declared: available, preview or research; None outside a submission",
     "device": "the device profile's name",
     "cpu_model": "CPU model as reported by the kernel",
+    "gpu": "names of the GPUs that NVIDIA's driver lists; None without",
     "power_mode": "the device's power mode with what it caps, before the run (docs/boards.md)",
     "storage_medium": "storage medium of the data set",
     "nodes": "number of nodes",

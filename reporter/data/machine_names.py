@@ -8,6 +8,7 @@ from reporter.data.frames import known
 from suite.catalog.devices import Device, load_devices
 
 UNKNOWN = "unknown machine"
+GPU = "cuda"  # an entry's accelerator
 _NOISE = re.compile(r"\((?:R|TM|C)\)|\bCPU\b|\bProcessor\b|\bwith Radeon\b.*|@.*|\b\d+-Core\b", re.IGNORECASE)
 
 
@@ -34,10 +35,10 @@ def profile_of(entry: Mapping[str, object]) -> Device | None:
 
 
 def _own_name(entry: Mapping[str, object]) -> str:
-    """A processor's name without trade marks and clock; a profile that this version does not know keeps its name."""
+    """The GPU's name where it trained, else the processor's, without trade marks and clock; a profile that is not known keeps its name."""
     if str(entry["device"]) not in _fallbacks():
         return str(entry["device"])
-    for column in ("cpu_model", "board"):
+    for column in (*(("gpu",) if entry.get("accelerator") == GPU else ()), "cpu_model", "board"):
         if known(entry.get(column)) and (name := " ".join(_NOISE.sub(" ", str(entry[column])).split())):
             return name
     return UNKNOWN

@@ -21,6 +21,7 @@ PROPERTIES = {
     "cpu_model": "CPU",
     "epoch_budget": "epochs at most",
     "framework_version": "version",
+    "gpu": "GPU",
     "implementation": "code",
     "model_trained": "model",
     "nonce_kind": "seeds",

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 MACHINE = (
-    "device", "board", "architecture", "cpu_model", "cpu_cores", "memory_size_bytes", "power_mode", "cpu_governor", "storage_medium", "kernel",
-    "operating_system", "board_digest",
+    "device", "board", "architecture", "cpu_model", "cpu_cores", "gpus", "memory_size_bytes", "power_mode", "cpu_governor", "storage_medium",
+    "kernel", "operating_system", "board_digest",
 )  # fmt: skip
 """Fields of system.json that describe the machine; the others describe the framework."""
 OF_KIND = tuple(name for name in MACHINE if name not in ("kernel", "operating_system", "board_digest"))
@@ -20,6 +20,8 @@ def different_fields(system: Mapping[str, Any], other: Mapping[str, Any], fields
 
 
 def _is_alike(name: str, value: Any, other: Any) -> bool:
+    if name == "gpus":  # bundles of earlier versions lack it
+        return (value or []) == (other or [])
     if name == "board_digest" and None in (value, other):
         return True
     is_size = name == "memory_size_bytes" and all(isinstance(each, int) and not isinstance(each, bool) for each in (value, other))

@@ -43,6 +43,14 @@ class WithoutGpu:
 
 
 @dataclass(frozen=True)
+class WithCuda:
+    """``packages`` that a machine with an NVIDIA GPU gets beside the requirements, where its CUDA toolkit is of this major version."""
+
+    version: int
+    packages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class NeededProgram:
     """A program that an implementation's commands need on this machine, and how one installs it."""
 
@@ -82,6 +90,7 @@ class Framework:
     asynchronous_on: tuple[str, ...] = ()
     without_recomputation: str = "its implementation follows no schedule of recomputation"
     without_gpu: tuple[WithoutGpu, ...] = ()
+    with_cuda: tuple[WithCuda, ...] = ()
     outside: str | None = None  # the folder of an implementation that is not in the checkout; never in the file
     version: str | None = None  # another one than the requirements', in an environment beside theirs; never in the file
 

@@ -64,6 +64,15 @@ class Needs:
 
 
 @dataclass(frozen=True)
+class TolerancesOnGpu:
+    """Tolerances in float64 where a framework's kernels for a GPU compute some of it in float32."""
+
+    logits: float
+    loss: float
+    gradient: float
+
+
+@dataclass(frozen=True)
 class Tolerances:
     """Tolerances of `suite verify-model`, relative to a quantity's maximum; float64 unless the name says float32.
 
@@ -79,10 +88,13 @@ class Tolerances:
     logits_float32: float
     loss_float32: float
     statistic_float32: float
+    on_gpu: TolerancesOnGpu | None = None
 
-    def by_precision(self) -> dict[str, dict[str, float]]:
+    def by_precision(self, accelerator: str = "cpu") -> dict[str, dict[str, float]]:
         """The tolerance of every quantity that is compared, by precision."""
         wide = {name: getattr(self, name) for name in ("logits", "loss", "gradient", "losses", "statistic", "parameter")}
+        if accelerator != "cpu" and self.on_gpu is not None:
+            wide.update(asdict(self.on_gpu))
         narrow = {name: getattr(self, f"{name}_float32") for name in ("logits", "loss", "statistic")}
         return {WIDE: wide, NARROW: narrow}
 

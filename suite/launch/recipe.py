@@ -1,14 +1,17 @@
 """What pip is given for a framework's environment: exact versions of the lock where there is one for this platform, else the requirements' ranges."""
 
+import json
 import platform as this_platform
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.catalog.frameworks import Framework, WithoutGpu, load_framework, locks_folder, requirements_file
+from suite.catalog.frameworks import Framework, WithCuda, WithoutGpu, load_framework, locks_folder, requirements_file
 from suite.errors import SuiteError
 
 GPU_FILES = ("proc/driver/nvidia/version", "dev/nvidiactl", "dev/nvhost-gpu", "dev/nvgpu", "usr/lib/wsl/lib/libcuda.so.1")
+CUDA_FILE = "usr/local/cuda/version.json"
+"""Where NVIDIA's toolkit has its version, on PCs and on Jetson boards."""
 HASH = "--hash="
 _SIZES = re.compile(r"^# (download_bytes|disk_bytes) = (\d+)$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -16,11 +19,12 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class Platform:
-    """Where an environment is made: architecture, Python's version, and whether an NVIDIA GPU is there."""
+    """Where an environment is made: architecture, Python's version, whether an NVIDIA GPU is there, and the CUDA toolkit's major version, if any."""
 
     machine: str
     python: tuple[int, int]
     has_gpu: bool
+    cuda: int | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,16 @@ def has_nvidia_gpu(root: Path = Path("/")) -> bool:
 def here(python: tuple[int, int] | None = None) -> Platform:
     """This machine; ``python`` is the version of the base interpreter (None: the harness's)."""
     own = this_platform.python_version_tuple()
-    return Platform(this_platform.machine(), python or (int(own[0]), int(own[1])), has_nvidia_gpu())
+    return Platform(this_platform.machine(), python or (int(own[0]), int(own[1])), has_nvidia_gpu(), cuda_toolkit())
+
+
+def cuda_toolkit(root: Path = Path("/")) -> int | None:
+    """The major version of the CUDA toolkit in its usual place; None without one."""
+    try:
+        values = json.loads((root / CUDA_FILE).read_text(encoding="utf-8"))
+        return int(str(values["cuda"]["version"]).partition(".")[0])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def recipe(framework: Framework, place: Platform) -> Recipe:
@@ -97,15 +110,22 @@ def recipe(framework: Framework, place: Platform) -> Recipe:
     builds = [each for each in own.without_gpu if each.machine == place.machine]
     without = next(iter(builds), None) if not place.has_gpu else None
     requirements = _requirements(framework, without) if framework.version is None else _pinned(framework, without)
+    beside = _with_cuda(own, place)
+    requirements += "".join(f"{package}\n" for package in (beside.packages if beside else ()))
     path = lock_path(framework, place)
     has_lock = framework.version is None and path.is_file()  # it is of the requirements' version
     return Recipe(framework, place, requirements, without.index if without else None, read_lock(path) if has_lock else None)
 
 
+def _with_cuda(own: Framework, place: Platform) -> WithCuda | None:
+    return next((each for each in own.with_cuda if place.has_gpu and each.version == place.cuda), None)
+
+
 def lock_path(framework: Framework, place: Platform) -> Path:
     """The lock's file, which may not exist. Only where a machine without a GPU gets other packages, one with a GPU has a lock of its own."""
-    has_choice = any(each.machine == place.machine for each in _owner(framework).without_gpu)
-    gpu = "-cuda" if place.has_gpu and has_choice else ""
+    own = _owner(framework)
+    has_choice, beside = any(each.machine == place.machine for each in own.without_gpu), _with_cuda(own, place)
+    gpu = f"-cuda{beside.version}" if beside else "-cuda" if place.has_gpu and has_choice else ""
     return locks_folder(framework) / f"linux-{place.machine}{gpu}-py{place.python[0]}.{place.python[1]}.txt"
 
 

@@ -48,6 +48,7 @@ class SystemDescription:
     framework: str
     framework_version: str | None
     libraries: Mapping[str, str]
+    gpus: tuple[str, ...]  # names of the GPUs that NVIDIA's driver lists; a Jetson's own is not among them
     links: tuple[Mapping[str, Any], ...]  # network interfaces that are up: interface, kind, speed_mbit_s, reason
     notes: Mapping[str, str]
 
@@ -118,6 +119,7 @@ def describe(device: str, software: Software, data: Path, root: Path = Path("/")
         python=platform.python_version(),
         framework=software.framework,
         libraries=dict(software.libraries),
+        gpus=gpus(root),
         links=describe_links(root),
         notes={**{name: reasons[name] or "unknown" for name, value in values.items() if value is None}, **_cores_note(found["cpu_cores"])},
         **values,  # type: ignore[arg-type]
@@ -127,6 +129,12 @@ def describe(device: str, software: Software, data: Path, root: Path = Path("/")
 def compatible(root: Path = Path("/")) -> tuple[str, ...]:
     """The ``compatible`` entries of the device tree's root, the most specific first; empty without a device tree."""
     return tuple(entry for entry in (device_tree(root, "compatible") or "").split("\0") if entry)
+
+
+def gpus(root: Path = Path("/")) -> tuple[str, ...]:
+    """The names of the GPUs that NVIDIA's driver lists, in the order of their addresses on the bus; empty without it."""
+    folders = sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))
+    return tuple(name for path in folders if (name := _field(path, r"^Model:\s*(.+)$")) is not None)
 
 
 def _cores_note(usable: object) -> dict[str, str]:

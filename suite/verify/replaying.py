@@ -73,7 +73,8 @@ def train(request: contract.Request, command: Sequence[str], folder: Path, what:
     """Start a program that trains the request, in ``folder``; raises SuiteError, which names it as ``what``, where it does not end well."""
     path = Path(request.output_directory) / contract.REQUEST_NAME
     path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
-    variables = {**child_environment(request.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    tf32 = request.precision == contract.TF32
+    variables = {**child_environment(request.threads, tf32=tf32), "TF_CPP_MIN_LOG_LEVEL": "3"}
     try:
         done = subprocess.run(
             [*command, "--request", str(path)], cwd=folder, env=variables, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S,

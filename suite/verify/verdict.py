@@ -103,7 +103,7 @@ def verify(
         report(f"probing {implementation.name}")
         is_same = implementation == reference and options.accelerator == "cpu"
         found = expected if is_same else probe_both(implementation, workload, shapes, options.accelerator)
-        verdicts.append(judge(implementation, workload, expected, found))
+        verdicts.append(judge(implementation, workload, expected, found, options.accelerator))
     settings, batch_size = workload.verification.timed, None
     if settings is None:
         report(f"the steps of the program that is timed are not compared: no tolerances were measured for {workload.name}")
@@ -134,9 +134,11 @@ def probe_both(
     return {precision: probe(implementation, workload, precision, shapes=shapes, accelerator=accelerator) for precision in (WIDE, NARROW)}
 
 
-def judge(implementation: ProbedImplementation, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays]) -> ImplementationVerdict:
-    """Compare an implementation's arrays (``found``) with the reference's (``expected``), both by precision."""
-    tolerances = workload.verification.tolerances.by_precision()
+def judge(
+    implementation: ProbedImplementation, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays], accelerator: str = "cpu"
+) -> ImplementationVerdict:
+    """Compare an implementation's arrays (``found``, on ``accelerator``) with the reference's (``expected``), both by precision."""
+    tolerances = workload.verification.tolerances.by_precision(accelerator)
     parameters = sum(value.size for name, value in found[WIDE].items() if name.startswith("parameter/"))
     count = Difference(
         PARAMETER_COUNT, abs(parameters - workload.parameters) / workload.parameters, 0.0, f"{parameters:,} of {workload.parameters:,} expected"

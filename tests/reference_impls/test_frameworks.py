@@ -122,6 +122,24 @@ def test_a_mixed_precision_trains_nearly_as_float32_and_is_observed(framework: s
 
 
 @pytest.mark.pytorch
+def test_every_switch_of_tf32_is_set_by_itself() -> None:
+    """PyTorch 2.11 has cuDNN's convolutions in TF32 by a switch of their own, which the one of all backends leaves as it is."""
+    script = """
+import json, torch
+from reference_impls.pytorch.arithmetic import set_arithmetic
+found = []
+for before, precision in (("tf32", "float32"), ("ieee", "tf32")):
+    torch.backends.cudnn.conv.fp32_precision = torch.backends.cuda.matmul.fp32_precision = before
+    settings = set_arithmetic(precision)
+    found.append([settings["fp32_precision.matmul"], settings["fp32_precision.conv"]])
+print(json.dumps(found))
+"""
+    command = [str(environment_of("pytorch").interpreter), "-c", script]
+    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, check=False)
+    assert done.stdout == '[["ieee", "ieee"], ["tf32", "tf32"]]\n', done.stderr[-2000:]
+
+
+@pytest.mark.pytorch
 def test_gradients_on_a_gpu_are_exchanged_through_the_host() -> None:
     command = [str(environment_of("pytorch").interpreter), "-m", "tests.reference_impls.other_device"]
     done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, check=False)

@@ -39,12 +39,14 @@ ATOM = "{http://www.w3.org/2005/Atom}"
     [
         ({"device": "orin", "cpu_model": "ARMv8", "board": "NVIDIA Orin"}, "orin"),
         ({"device": "generic", "cpu_model": "Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz", "board": "LENOVO 20L8"}, "Intel Core i5-8250U"),
+        ({"device": "generic", "cpu_model": "Intel(R) Xeon(R) Processor", "gpu": "NVIDIA H200", "accelerator": "cuda"}, "NVIDIA H200"),
+        ({"device": "generic", "cpu_model": "Intel(R) Xeon(R) Processor", "gpu": "NVIDIA H200", "accelerator": "cpu"}, "Intel Xeon"),
         ({"device": "generic", "cpu_model": None, "board": "Radxa ROCK 5B"}, "Radxa ROCK 5B"),
         ({"device": "generic", "cpu_model": float("nan")}, "unknown machine"),
         ({"device": "another-board", "cpu_model": "X"}, "another-board"),
     ],
 )
-def test_a_machine_is_called_by_profile_processor_or_board(entry: dict[str, object], name: str) -> None:
+def test_a_machine_is_called_by_profile_gpu_that_trained_processor_or_board(entry: dict[str, object], name: str) -> None:
     assert machine_name(entry) == name
     if entry["device"] != "orin":
         assert machine_title(entry) == name

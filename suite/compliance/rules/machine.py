@@ -75,6 +75,9 @@ def _described(context: BundleContext) -> Iterator[Violation]:
             elif value is not None and not _has_type(name, value):
                 expected = f"{name}: {'a text' if name in TEXTS else 'a whole number above zero'}"
                 yield Violation(node.system_file, expected, f"{value!r}"[:200], KEEP)
+        names = node.system.get("gpus", [])  # earlier bundles lack it
+        if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+            yield Violation(node.system_file, "gpus: a list of names", f"{names!r}"[:200], KEEP)
 
 
 def _has_type(name: str, value: object) -> bool:
@@ -292,6 +295,7 @@ RULES = (
                     ("memory_size_bytes", -1),
                     ("cpu_model", 7),
                     ("python", " "),
+                    ("gpus", "one"),
                     ("notes", []),
                 )
                 for fault in both(f"{name} = {value!r}", set_system(name, value))

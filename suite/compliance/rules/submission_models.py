@@ -25,7 +25,8 @@ ORDER = 106  # after the comparison of the runs
 
 ROUNDED = ("timed first loss", "timed losses", "timed update")
 """Quantities in which float32 differs from a referee in float64: by 4e-8 to 6e-6 in real verdicts."""
-OTHER_PROBES = (("passed", False), ("passed", "yes"), ("workload", "vgg11"), ("model", "lenet4"))
+CPU, GPU = "cpu", "cuda"
+OTHER_PROBES = (("accelerator", "cuda"), ("passed", False), ("passed", "yes"), ("workload", "vgg11"), ("model", "lenet4"))
 
 
 def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
@@ -43,6 +44,15 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(name, expected, "none", fix)
         elif verdict.get("passed") is not True or verdict.get("workload") != workload or verdict.get("model") != run.request.get("model"):
             yield Violation(name, expected, f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r}, {verdict.get('model')!r}"[:200], fix)
+        elif verdict.get("accelerator", CPU) != (trained_on := _accelerator(context, workload, framework)):
+            fix = fix.replace("--output", f"--accelerator {trained_on} --output")
+            yield Violation(name, f"a verdict on what trained: accelerator = {trained_on!r}", f"{verdict.get('accelerator')!r}"[:200], fix)
+
+
+def _accelerator(context: SubmissionContext, workload: str, framework: str) -> str:
+    """What the runs trained on; the GPU where some did, since the program's steps differ there the most."""
+    found = {str(run.request.get("accelerator")) for run in context.runs if (run.folder.workload, run.folder.framework) == (workload, framework)}
+    return GPU if GPU in found else CPU
 
 
 def _verdicts(context: SubmissionContext) -> Iterator[Violation]:
@@ -124,7 +134,7 @@ def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
             if values.get(key) != definition.parameters:
                 yield Violation(name, f"{key} = {definition.parameters}", f"{values.get(key)!r}"[:200], fix)
         found = {(str(one.get("precision")), str(one.get("quantity"))): one for one in subject["differences"] if isinstance(one, Mapping)}
-        for (precision, quantity), tolerance in _expected(definition, framework).items():
+        for (precision, quantity), tolerance in _expected(definition, framework, verdict.get("accelerator")).items():
             one = found.get((precision, quantity), {})
             expected = f"an error of {quantity} in {precision} of {tolerance:g} at most, with that tolerance"
             if one.get("tolerance") != tolerance or not _within(one):
@@ -136,7 +146,7 @@ def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(name, expected, "0 of all of them", fix)
 
 
-def _expected(workload: Workload, framework: str) -> dict[tuple[str, str], float]:
+def _expected(workload: Workload, framework: str, accelerator: object) -> dict[tuple[str, str], float]:
     """The tolerance of every quantity of a verdict.
 
     Of the reference, which is compared with itself, the number of parameters and the timed steps; of an implementation outside the checkout, which
@@ -146,7 +156,7 @@ def _expected(workload: Workload, framework: str) -> dict[tuple[str, str], float
     expected = {(WIDE, PARAMETER_COUNT): 0.0} | {(NARROW, name): value for name, value in timed.items() if is_own(framework) or name not in OF_STATES}
     if framework == REFERENCE:
         return expected
-    by_precision = workload.verification.tolerances.by_precision()
+    by_precision = workload.verification.tolerances.by_precision(str(accelerator))
     return expected | {(precision, quantity): value for precision, values in by_precision.items() for quantity, value in values.items()}
 
 
@@ -241,7 +251,7 @@ OTHER_RESULTS: tuple[tuple[str, object], ...] = (
 RULES = (
     SubmissionRule(
         id="submission-equivalence",
-        sentence="A closed submission proves, for each implementation, that it computes the workload's model.",
+        sentence="A closed submission proves, for each implementation, that it computes the workload's model on the accelerator of its runs.",
         rationale="A name and a number of parameters prove nothing.",
         check=_equivalence,
         faults=(

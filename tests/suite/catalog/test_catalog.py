@@ -128,3 +128,16 @@ def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
     assert tuple(request["request"]["workload"] for request in requests) == load_device("orin").closed_workloads
     assert {request["request"]["platform"] for request in requests} == {"orin"}
     assert {request["request"]["accelerator"] for request in requests} == {"cuda"}
+
+
+def test_tolerances_are_wider_on_a_gpu_only_where_a_kernel_for_it_is_less_exact() -> None:
+    wider = {workload.name for workload in load_workloads() if differs_on_a_gpu(workload)}
+    assert wider == {"mobilenetv3"}
+    tolerances = load_workload("mobilenetv3").verification.tolerances
+    cpu, gpu = tolerances.by_precision()["float64"], tolerances.by_precision("cuda")["float64"]
+    assert {name for name in cpu if cpu[name] < gpu[name]} == {"logits", "loss", "gradient"} and cpu.keys() == gpu.keys()
+
+
+def differs_on_a_gpu(workload: Workload) -> bool:
+    tolerances = workload.verification.tolerances
+    return tolerances.by_precision() != tolerances.by_precision("cuda")

@@ -73,6 +73,31 @@ def test_a_gpu_gets_cuda() -> None:
     assert "with an NVIDIA GPU" in chosen.statement
 
 
+@pytest.mark.parametrize(("cuda", "package"), [(12, "cupy-cuda12x==13.6.0"), (13, "cupy-cuda13x==13.6.0"), (11, None), (None, None)])
+def test_chainer_gets_the_cupy_of_the_cuda_toolkit(cuda: int | None, package: str | None) -> None:
+    chosen = recipe.recipe(load_framework("chainer"), Platform("x86_64", (3, 11), has_gpu=True, cuda=cuda))
+    plain = recipe.recipe(load_framework("chainer"), PLAIN)
+    if package is None:
+        assert chosen.text == plain.text
+    else:
+        assert chosen.requirements == f"{plain.requirements}{package}\n" and chosen.lock is None
+
+
+def test_a_toolkit_without_a_gpu_gets_no_cupy() -> None:
+    assert recipe.recipe(load_framework("chainer"), Platform("x86_64", (3, 11), has_gpu=False, cuda=13)).lock is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [('{"cuda": {"name": "CUDA SDK", "version": "12.6.11"}}', 12), ('{"cuda": {"version": "13.0.2"}}', 13), ("{}", None), ("[]", None), ("", None)],
+)
+def test_the_cuda_toolkit_tells_its_version(tmp_path: Path, text: str, version: int | None) -> None:
+    assert recipe.cuda_toolkit(tmp_path) is None
+    (tmp_path / recipe.CUDA_FILE).parent.mkdir(parents=True)
+    (tmp_path / recipe.CUDA_FILE).write_text(text)
+    assert recipe.cuda_toolkit(tmp_path) == version
+
+
 @pytest.mark.parametrize("path", LOCKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_lock_satisfies_the_requirements(path: Path) -> None:
     framework = load_framework(path.parent.name)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,12 +37,13 @@ def reference(monkeypatch: pytest.MonkeyPatch) -> Iterator[TimedReference]:
 
 
 PROGRAM = """
-import json, pathlib, sys
+import json, os, pathlib, sys
 request = json.loads(pathlib.Path(sys.argv[2]).read_text())
 sys.path.insert(0, {root!r})
 from reference_impls import contract
 folder = pathlib.Path(request["output_directory"])
 pathlib.Path({seen!r}).write_text(json.dumps(request))
+pathlib.Path({seen!r}).with_name("override").write_text(str(os.environ.get("NVIDIA_TF32_OVERRIDE")))
 (folder / "steps.csv").write_text("loss\\n" + "".join(f"{{loss}}\\n" for loss in {losses}))
 log = contract.LogWriter(contract.RecordFile(str(folder / "log.txt")))
 for epoch, correct in enumerate({correct}, start=1):
@@ -84,6 +86,13 @@ def test_the_timing_is_that_of_a_run_on_this_accelerator(declared: str, timing: 
     framework = load_implementation(tmp_path)
     timed_differences(probed(framework, find(framework)), reference)
     assert contract.request_from_dict(json.loads((tmp_path / "seen.json").read_text())).timing == timing
+
+
+@pytest.mark.parametrize(("precision", "override"), [("float32", "0"), ("tf32", "None")])
+def test_tf32_is_off_unless_the_steps_are_to_be_in_it(precision: str, override: str, reference: TimedReference, tmp_path: Path) -> None:
+    theirs = trained(tmp_path, ROUNDED.tolist(), [10, 20, 30, 40, 50])
+    timed_differences(theirs, replace(reference, request=reference.request._replace(precision=precision)))
+    assert (tmp_path / "override").read_text() == override
 
 
 @pytest.mark.parametrize(
