@@ -1,11 +1,11 @@
 """How widely the epochs to a target scatter over seeds, by target and by how often a run evaluates.
 
     python -m benchmarks.target_scatter train DATA CURVES.json SEED… [--workload lenet --parts 4 --epochs 10 --batch-size 16 --learning-rate 0.005]
-    python -m benchmarks.target_scatter table CURVES.json… [--targets 0.98,0.99 --every 4,2,1]
+    python -m benchmarks.target_scatter table CURVES.json… [--targets 0.98,0.99 --every 4,2,1 --mean-of 1]
 
 ``train`` trains every seed through all epochs in PyTorch, with the workload's settings unless others are named, and keeps the accuracy after each
-of ``parts`` parts of every epoch. ``table`` prints when the seeds first reached each target, by the number of parts between evaluations. No time is
-measured.
+of ``parts`` parts of every epoch. ``table`` prints when the seeds first reached each target, by the number of parts between evaluations; with
+``--mean-of`` when the mean of that many evaluations, the last ones, did. No time is measured.
 """
 
 import argparse
@@ -51,22 +51,26 @@ def train(options: RunOptions, output: Path, seeds: Sequence[int], parts: int) -
         print(f"seed {seed}: {accuracies[parts - 1 :: parts]}", flush=True)
 
 
-def crossed(curves: Curves, target: float, every: int) -> list[float | None]:
-    """The epochs after which each seed first reached the target, evaluated after every ``every`` parts; None where it did not."""
+def crossed(curves: Curves, target: float, every: int, mean_of: int = 1) -> list[float | None]:
+    """The epochs after which the mean of each seed's last ``mean_of`` evaluations first reached the target; None where it did not.
+
+    Evaluations come after every ``every`` parts.
+    """
     found: list[float | None] = []
     for accuracies in curves.by_seed.values():
-        seen = enumerate(accuracies[every - 1 :: every], 1)
-        found.append(next((number * every / curves.parts for number, accuracy in seen if accuracy >= target), None))
+        seen = accuracies[every - 1 :: every]
+        means = ((number, statistics.fmean(seen[number - mean_of : number])) for number in range(mean_of, len(seen) + 1))
+        found.append(next((number * every / curves.parts for number, mean in means if mean >= target), None))
     return found
 
 
-def table(several: Sequence[Curves], targets: Sequence[float], every: Sequence[int]) -> None:
+def table(several: Sequence[Curves], targets: Sequence[float], every: Sequence[int], mean_of: int = 1) -> None:
     """A row for each target and distance of evaluations."""
     print("| target | evaluations an epoch | seeds that reached it | epochs: mean | least | most | coefficient of variation |")
     print("|---|---|---|---|---|---|---|")
     for target in targets:
         for parts in every:
-            found = [one for curves in several for one in crossed(curves, target, parts)]
+            found = [one for curves in several for one in crossed(curves, target, parts, mean_of)]
             epochs = [one for one in found if one is not None]
             spread = f"{statistics.stdev(epochs) / statistics.fmean(epochs):.0%}" if len(epochs) == len(found) else "—"
             ends = f"{statistics.fmean(epochs):.2f} | {min(epochs):g} | {max(epochs):g}" if epochs else "— | — | —"
@@ -89,14 +93,14 @@ def main() -> None:
     printing.add_argument("curves", type=Path, nargs="+")
     printing.add_argument("--targets", default="0.98,0.985,0.99")
     printing.add_argument("--every", default="4,2,1")
+    printing.add_argument("--mean-of", type=int, default=1)
     one = parser.parse_args()
     if one.command == "train":
         settings = {"epochs": one.epochs, "batch_size": one.batch_size, "learning_rate": one.learning_rate}
         train(RunOptions(Division.OPEN, "auto", one.workload, REFERENCE, data=one.data, **settings), one.output, one.seeds, one.parts)
     else:
-        table(
-            [Curves(**read_json(path)) for path in one.curves], [float(word) for word in one.targets.split(",")], list(map(int, one.every.split(",")))
-        )
+        targets, every = [float(word) for word in one.targets.split(",")], [int(word) for word in one.every.split(",")]
+        table([Curves(**read_json(path)) for path in one.curves], targets, every, one.mean_of)
 
 
 if __name__ == "__main__":

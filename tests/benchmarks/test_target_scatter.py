@@ -15,6 +15,13 @@ def test_a_seed_reaches_a_target_at_the_first_evaluation_that_is_no_lower(target
     assert crossed(CURVES, target, every) == epochs
 
 
+@pytest.mark.parametrize(
+    ("target", "every", "mean_of", "epochs"), [(0.945, 1, 4, [1.0, None]), (0.975, 1, 2, [1.25, None]), (0.97, 4, 2, [2.0, None])]
+)
+def test_the_mean_of_several_evaluations_may_be_what_reaches_it(target: float, every: int, mean_of: int, epochs: list[float | None]) -> None:
+    assert crossed(CURVES, target, every, mean_of) == epochs
+
+
 def test_the_coefficient_of_variation_is_of_targets_that_every_seed_reached(capsys: pytest.CaptureFixture[str]) -> None:
     table([CURVES], [0.96, 0.99], [1])
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
