@@ -1,6 +1,7 @@
 """`suite env create FRAMEWORK`."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -47,10 +48,14 @@ def create(
         environment = environments.find(chosen)
     else:
         environment = environments.create(chosen, lambda line: print(line, file=sys.stderr), python=python, force=force)
+    others = environments.other_versions(chosen, environment) if interpreter is not None and environment.packages else []
     if json:
-        print_json("env-create", {"framework": chosen.name, "interpreter": str(environment.interpreter), "packages": environment.packages})
-    else:
-        print(f"{chosen.title} runs in {environment.interpreter}")
+        values = {"framework": chosen.name, "interpreter": str(environment.interpreter), "packages": environment.packages}
+        print_json("env-create", {**values, "other_versions": [asdict(one) for one in others]})
+        return
+    print(f"{chosen.title} runs in {environment.interpreter}")
+    for one in others:
+        print(f"note: {one.package} {one.found or 'is missing'} there; the requirements name {one.required}. Entries name the version that trained.")
 
 
 def _show(recipe: Recipe, place: Path, json: bool) -> None:

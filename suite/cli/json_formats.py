@@ -167,6 +167,7 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "framework": "its name",
                 "interpreter": "Python of the environment",
                 "packages": "name and version of each package",
+                "other_versions": "list: package, required, and found or null; of --interpreter",
             },
         ),
         JsonFormat(

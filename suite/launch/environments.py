@@ -18,7 +18,7 @@ from typing import TextIO
 from suite.catalog.frameworks import Framework
 from suite.errors import SuiteError
 from suite.files import paths
-from suite.launch.recipe import Recipe, here, recipe
+from suite.launch.recipe import Recipe, here, name_of, recipe
 
 RECORD = "environment.json"
 WHERE_OLD_PYTHONS_ARE = (
@@ -100,6 +100,23 @@ def adopt(framework: Framework, interpreter: Path, home: Path | None = None) -> 
     place = location(framework, home)
     place.mkdir(parents=True, exist_ok=True)
     return _register(framework, Path(path).absolute(), place)
+
+
+@dataclass(frozen=True)
+class OtherVersion:
+    """A package of an environment that is not in the version which the requirements name exactly; ``found`` None where it is missing."""
+
+    package: str
+    required: str
+    found: str | None
+
+
+def other_versions(framework: Framework, environment: Environment) -> list[OtherVersion]:
+    """Packages of an adopted interpreter in other versions than the framework's requirements name; a build's suffix (+cpu) is no other version."""
+    installed = {name_of(name): version for name, version in environment.packages.items()}
+    exact = (line.partition("==") for line in recipe(framework, here()).requirements.splitlines() if "==" in line and ";" not in line)
+    found = ((name_of(name), required.strip(), installed.get(name_of(name))) for name, _, required in exact)
+    return [OtherVersion(*one) for one in found if one[2] is None or one[2].partition("+")[0] != one[1].partition("+")[0]]
 
 
 def plan(framework: Framework, python: Path | None = None) -> Recipe:

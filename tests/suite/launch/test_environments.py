@@ -44,6 +44,22 @@ def test_an_interpreter_without_the_framework_is_refused(tmp_path: Path) -> None
         environments.adopt(LITTLE, tmp_path / "python", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("packages", "others"),
+    [
+        ({"torch": "2.13.0+cu130", "torchvision": "0.28.0"}, []),
+        ({"torch": "1.10.0", "torchvision": "0.11.1"}, [("torch", "2.13.0", "1.10.0"), ("torchvision", "0.28.0", "0.11.1")]),
+        ({"torch": "2.13.0"}, [("torchvision", "0.28.0", None)]),
+    ],
+)
+def test_other_versions_than_the_requirements_are_named(
+    packages: dict[str, str], others: list[tuple[str, str, str | None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "here", lambda: recipe.Platform("x86_64", (3, 11), has_gpu=True))
+    found = environments.other_versions(load_framework("pytorch"), environments.Environment("pytorch", Path(sys.executable), packages))
+    assert [(one.package, one.required, one.found) for one in found] == others
+
+
 @pytest.mark.slow
 def test_a_failed_installation_leaves_its_log_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     requirements = tmp_path / "requirements.txt"
