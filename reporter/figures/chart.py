@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
+from reference_impls.contract import WAITING
 from reporter.data.frames import Frames
 from reporter.data.framework_names import framework_name
 from reporter.data.quantities import quantity
@@ -63,6 +64,12 @@ class NotDrawn:
     """The reason why a figure cannot be drawn."""
 
     reason: str
+
+
+def without_parts(entries: Mapping[str, Mapping[str, Any]]) -> NotDrawn:
+    """Why no entry has the parts of an epoch."""
+    is_split = all(entry["timing"] == WAITING for entry in entries.values())
+    return NotDrawn(f"no run has finished two epochs{'' if is_split else ' in synchronised timing, the one that takes their parts'}")
 
 
 @dataclass(frozen=True)

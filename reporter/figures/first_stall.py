@@ -6,7 +6,7 @@ from reporter.data.frames import Frames, known, rows_of
 from reporter.data.quantities import quantity
 from reporter.data.text import digits
 from reporter.data.values import entries_of
-from reporter.figures.chart import LEFT, RIGHT, UNITS, WIDTH, Chart, Context, Drawing, NotDrawn, choose_rows, legend, rows_chart
+from reporter.figures.chart import LEFT, RIGHT, UNITS, WIDTH, Chart, Context, Drawing, NotDrawn, choose_rows, legend, rows_chart, without_parts
 from reporter.figures.svg import in_units
 
 
@@ -14,7 +14,7 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     """Two bars per entry, or marks where values span a decade: fetch stall and copy in epoch 1 and per later epoch; means over runs."""
     entries, stalls = entries_of(frames), _stalls(frames)
     if not stalls:
-        return NotDrawn("no run has finished two epochs")
+        return without_parts(entries)
     rests = {name: rest for name, (_, rest) in stalls.items()}
     chosen = choose_rows(rests, entries, context.max_rows)
     scale = in_units([value for pair in stalls.values() for value in pair], "s", LEFT, WIDTH - RIGHT)

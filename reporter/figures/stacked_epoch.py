@@ -4,7 +4,7 @@ from reporter.data.frames import Frames
 from reporter.data.quantities import quantity
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
-from reporter.figures.chart import LEFT, RIGHT, UNITS, WIDTH, Chart, Context, Drawing, NotDrawn, choose_rows, legend, rows_chart
+from reporter.figures.chart import LEFT, RIGHT, UNITS, WIDTH, Chart, Context, Drawing, NotDrawn, choose_rows, legend, rows_chart, without_parts
 from reporter.figures.svg import in_units, linear, spans_a_decade
 
 PARTS = (
@@ -23,9 +23,10 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     starts = any(row["value"] for row in figures_of(frames, WITH_WORKERS[0]).values())
     drawn = (*PARTS, WITH_WORKERS) if starts else PARTS
     parts = {name: figures_of(frames, name) for name, _ in drawn}
-    entries = {name: entry for name, entry in entries_of(frames).items() if all(name in found for found in parts.values())}
+    every = entries_of(frames)
+    entries = {name: entry for name, entry in every.items() if all(name in found for found in parts.values())}
     if not entries:
-        return NotDrawn("no run has finished two epochs")
+        return without_parts(every)
     values = {entry: [float(parts[part][entry]["value"]) for part, _ in drawn] for entry in entries}
     totals = {entry: sum(values[entry]) for entry in values}
     chosen = choose_rows(totals, entries, context.max_rows)

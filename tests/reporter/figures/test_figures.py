@@ -105,6 +105,18 @@ def test_without_data_there_is_a_reason(chart: Chart, frames: Frames) -> None:
     assert isinstance(answer, NotDrawn) and answer.reason
 
 
+@pytest.mark.parametrize(
+    ("timing", "ends"), [("synchronised", "two epochs"), ("asynchronous", "in synchronised timing, the one that takes their parts")]
+)
+def test_a_figure_of_parts_says_which_timing_takes_them(timing: str, ends: str, frames: Frames) -> None:
+    without = replace(
+        frames, entry_figures=frames.entry_figures.iloc[:0], epochs=frames.epochs.iloc[:0], entries=frames.entries.assign(timing=timing)
+    )
+    for name in ("stacked-epoch", "first-stall"):
+        answer = by_name(name).draw(without, CONTEXT)
+        assert isinstance(answer, NotDrawn) and answer.reason.endswith(ends), name
+
+
 def test_names_and_positions_are_unique() -> None:
     names = [chart.name for chart in (*all_charts(), over_time.POWER, over_time.LOAD)]
     assert len(set(names)) == len(names)
