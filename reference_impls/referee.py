@@ -6,8 +6,8 @@
     of every step, before its update, and of the evaluation after every epoch
 ``initial/<name>``, ``update/<name>`` and ``statistic/<name>``
     each parameter before the first step, what that step did to it, and batch normalisation's statistics after it
-``path/<name>``
-    what all steps together did to each parameter
+``path/<name>`` and ``statistic path/<name>``
+    what all steps together did to each parameter, and what all but the first did to each of the statistics
 
 Mini-batches, rates and initial weights are those of the request, which golden values pin (tests/reference_impls/test_golden_values.py). The forward
 pass and the gradients are those of the probe's model; SGD is NumPy's. Nothing is taken from the framework's build, load_weights, to_device, step and
@@ -50,6 +50,7 @@ def referee(request: Request, open_model: Callable[[ProbeRequest], ProbedModel])
                 found.update(("statistic/" + name, value) for name, value in model.statistics().items())
         correct.append(sum(_correct(model, batch) for batch in pipeline.evaluation()))
     found.update(("path/" + name, value - initial[name]) for name, value in model.parameters().items())
+    found.update(("statistic path/" + name, value - found["statistic/" + name]) for name, value in model.statistics().items())
     return dict(found, losses=np.asarray(losses), correct=np.asarray(correct, np.float64))
 
 

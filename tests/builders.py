@@ -27,7 +27,7 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.meter_choice import POWER_SCHEDULES
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
-from suite.catalog.workloads import Workload, load_workload
+from suite.catalog.workloads import GOLDEN, NARROW, WIDE, Workload, golden_name, load_workload
 from suite.concurrent import records as concurrent_records
 from suite.concurrent.arrivals import ArrivalKind, Arrivals, intended_ns
 from suite.concurrent.layout import beside, inference_alone, training_alone
@@ -264,15 +264,18 @@ def make_request(path: Path, scenario: Scenario) -> contract.Request:
     )
 
 
-def timed_differences(workload: Workload) -> list[dict[str, Any]]:
-    """The timed steps of a verdict, as `suite verify-model` prints those of a model without statistics: errors far below their tolerances."""
+def reference_differences(workload: Workload) -> list[dict[str, Any]]:
+    """Of the reference's verdict the pinned numbers and the timed steps, without statistics: errors far below their tolerances."""
     steps = workload.verification.timed
     assert steps is not None
     worst = {"timed statistic": "", "timed update": "timed update/conv1.weight"}
+    tolerances = workload.verification.tolerances.by_precision()[WIDE]
+    compared = [(WIDE, golden_name(name), tolerances[name]) for name in GOLDEN]
+    compared += [(NARROW, name, tolerance) for name, tolerance in steps.tolerances.by_quantity().items()]
     return [
-        {"precision": "float32", "quantity": name, "error": tolerance / 1000 if worst.get(name, name) else 0.0, "tolerance": tolerance,
+        {"precision": precision, "quantity": name, "error": tolerance / 1000 if worst.get(name, name) else 0.0, "tolerance": tolerance,
          "worst": worst.get(name, name), "problem": None, "passed": True}
-        for name, tolerance in steps.tolerances.by_quantity().items()
+        for precision, name, tolerance in compared
     ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Writes what a round pins into its file: `python -m tools.pin_round NAME [--close DATE]`.
 
-Without ``--close``: the suite's version, every workload and its newest reference points, for a round that opens. With it: also every rule with
-its severity, and the manifests of the results in ``submissions/NAME``; from then on nothing can be added to the round.
+Without ``--close``: the suite's version, the files of its implementations, every workload and its newest reference points, for a round that is open.
+With it: also every rule with its severity, and the manifests of the results in ``submissions/NAME``; from then on nothing can be added to the round.
 """
 
 import argparse
@@ -11,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from suite import __version__
+from suite.catalog.frameworks import load_frameworks
 from suite.catalog.reference_points import newest_points
 from suite.catalog.rounds import PinnedRules, PinnedWorkload, Round, folder, pin
+from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import load_workloads
 from suite.compliance.finding import Severity
 from suite.compliance.registry import rules_of
@@ -23,10 +25,12 @@ HEADER = "# Written by `python -m tools.pin_round`; what each key means: suite/c
 
 
 def opened(current: Round) -> Round:
-    """The round with this version of the suite among its versions, and every workload and reference point as it is now."""
+    """The round with this version of the suite and its implementations among its own, and every workload and reference point as it is now."""
     versions, workloads = tuple(dict.fromkeys((*current.suite_versions, __version__))), load_workloads()
     points = tuple(point.digest for workload in workloads for point in newest_points(workload.name))
-    return replace(current, suite_versions=versions, workloads=tuple(map(pin, workloads)), reference_points=points)
+    own = [implementation_sha256(framework) for framework in load_frameworks() if framework.serves_closed]
+    implementations = tuple(dict.fromkeys((*current.implementations, *own)))
+    return replace(current, suite_versions=versions, workloads=tuple(map(pin, workloads)), reference_points=points, implementations=implementations)
 
 
 def closed(current: Round, date: str, submissions: Path) -> Round:
@@ -45,6 +49,7 @@ def to_toml(pinned: Round) -> str:
     lines += [f"locked = {_lines(pinned.locked)}"] if pinned.locked else []
     lines += [f"rules_left_out = {_lines(pinned.rules_left_out)}"] if pinned.rules_left_out else []
     lines += [f"reference_points = {_lines(pinned.reference_points)}"] if pinned.reference_points else []
+    lines += [f"implementations = {_lines(pinned.implementations)}"] if pinned.implementations else []
     lines += [f"results = {_lines(pinned.results)}"] if pinned.results else []
     lines += [_workload(workload) for workload in pinned.workloads]
     if pinned.rules is not None:

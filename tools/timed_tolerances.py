@@ -1,37 +1,35 @@
 """Measures how far the steps of the program that is timed are from a referee in float64: what the tolerances in rules/workloads stand on.
 
-``python -m tools.timed_tolerances WORKLOAD RATE[:FIRST] BATCH,… [SEED,…]``, for instance ``resnet18 0.002 16,32 20,21``; FIRST is the rate of
-the training that ends after its first step. Prints a row for each framework, batch size and seed: the error of every quantity, relative to its
-largest value. Nothing is judged.
+``python -m tools.timed_tolerances WORKLOAD BATCH,… SEED,… [KEY=VALUE …]``, for instance ``resnet18 16,32 20,21 base_learning_rate=0.01``: the
+settings are those of the workload's timed steps but for keys that are given. Prints a row for each framework, batch size and seed: the error of every
+quantity, relative to its largest value. Nothing is judged.
 """
 
 import sys
 import time
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from unittest import mock
 
 from suite.catalog.frameworks import load_frameworks
-from suite.catalog.workloads import TimedSteps, TimedTolerances, load_workload
+from suite.catalog.workloads import TimedSteps, TimedTolerances, Workload, load_workload
 from suite.launch.environments import find
 from suite.verify import timed_steps
 from suite.verify.probing import probed
 from suite.verify.state_changes import UPDATE
-
-WEIGHT_DECAY = 0.01
-"""Of the timed steps of every workload: one that is left out shows."""
 
 UNJUDGED = TimedTolerances(*(float("inf") for _ in fields(TimedTolerances)))
 
 
 def main() -> None:
     """One referee for each batch size and seed, and every framework against it."""
-    workload, (rate, _, first) = load_workload(sys.argv[1]), sys.argv[2].partition(":")
-    sizes, seeds = ([int(word) for word in words.split(",")] for words in (sys.argv[3], sys.argv[4] if len(sys.argv) > 4 else "20"))
+    workload = load_workload(sys.argv[1])
+    sizes, seeds = ([int(word) for word in words.split(",")] for words in sys.argv[2:4])
+    settings = _settings(workload, sys.argv[4:])
     implementations = [probed(framework, find(framework)) for framework in load_frameworks() if framework.serves_closed]
     _row("batch size", "seed", "framework", *UNJUDGED.by_quantity(), "largest update error in", "s")
     for size in sizes:
         for seed in seeds:
-            settings = TimedSteps(size, float(rate), WEIGHT_DECAY, UNJUDGED, float(first or rate))
             with (
                 mock.patch.object(timed_steps, "SEED", seed),
                 timed_steps.timed_reference(workload, settings, size, timed_steps.Processor(), lambda line: None) as reference,
@@ -42,6 +40,14 @@ def main() -> None:
                     errors = ("—" if one.error is None else f"{one.error:.1e}" for one in found)
                     worst = next(one.worst for one in found if one.quantity == UPDATE)
                     _row(size, seed, implementation.name, *errors, worst, f"{time.monotonic() - started_s:.0f}")
+
+
+def _settings(workload: Workload, words: Sequence[str]) -> TimedSteps:
+    """The workload's, with the values of ``words`` and no tolerances."""
+    assert workload.verification.timed is not None
+    types = {each.name: type(getattr(TimedSteps(1, 1.0, 1.0, UNJUDGED, 1.0, initial_weights=""), each.name)) for each in fields(TimedSteps)}
+    given = {key: types[key](value) for key, _, value in (word.partition("=") for word in words)}
+    return replace(workload.verification.timed, tolerances=UNJUDGED, **given)
 
 
 def _row(*cells: object) -> None:

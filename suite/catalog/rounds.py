@@ -46,7 +46,8 @@ class Round:
     ``rules`` are None in an open round, which has every rule but those in ``rules_left_out``. ``results`` are those of a closed round: the
     SHA-256 of each bundle's manifest. ``reference_points`` are the digests of the points that entries are scored with
     (suite.catalog.reference_points). ``nonce`` is the text that the seeds of closed entries follow from (suite.catalog.seeds), None until it
-    is drawn; ``locked`` are the digests of the entries that were handed in before.
+    is drawn; ``locked`` are the digests of the entries that were handed in before. ``implementations`` are the digests of the files of the suite's
+    own implementations (suite.catalog.seeds) in versions with which results were made, beside those of the checkout that judges.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Round:
     nonce: str | None = None
     locked: tuple[str, ...] = ()
     reference_points: tuple[str, ...] = ()
+    implementations: tuple[str, ...] = ()
 
     def severity(self, rule: str, default: str) -> str | None:
         """The severity of the rule with this id; None if it does not apply. ``default`` is its severity in an open round."""

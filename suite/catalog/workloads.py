@@ -10,7 +10,10 @@ WIDE, NARROW = "float64", "float32"
 PARAMETER_COUNT = "parameter count"
 """Precisions of `suite verify-model`, and the quantity that is compared with the workload's number."""
 
-OF_STATES = ("timed update", "timed statistic", "timed rate", "timed decay", "timed path")
+GOLDEN = ("logits", "losses")
+"""Quantities of which workloads pin numbers."""
+
+OF_STATES = ("timed update", "timed statistic", "timed rate", "timed decay", "timed path", "timed statistic path")
 """Quantities that only an implementation with training states shows: those of the checkout."""
 
 
@@ -106,6 +109,7 @@ class TimedTolerances:
     ``update`` is what the first step did to the parameters, ``statistic`` what batch normalisation has seen after it, ``correct`` the numbers of
     correctly classified samples of every evaluation. In deep networks with batch normalisation rounding changes the updates of single layers
     much; there ``rate``, ``decay`` and ``path``, which are of the whole network (suite.verify.state_changes), are compared, too; else None.
+    ``statistic_path`` is what all steps did to the statistics of the whole network; None where there are none.
     """
 
     first_loss: float
@@ -116,6 +120,7 @@ class TimedTolerances:
     rate: float | None = None
     decay: float | None = None
     path: float | None = None
+    statistic_path: float | None = None
 
     def by_quantity(self) -> dict[str, float]:
         """The tolerance of every quantity that is compared, by the name that it has in a verdict."""
@@ -124,8 +129,11 @@ class TimedTolerances:
 
 @dataclass(frozen=True)
 class TimedSteps:
-    """Inputs of the steps of the program that is timed: mini-batches of ``batch_size`` samples unless the workload's own size is asked for.
+    """Inputs of the steps of the program that is timed: mini-batches of ``batch_size`` samples unless another size is asked for.
 
+    An epoch has two steps and an evaluation of ``evaluated`` samples. ``initial_weights`` are another distribution's than the workload's, None for
+    that: with biases that begin at 0, a weight decay that leaves them out would not show. ``contrast`` multiplies the normalised pictures: gradients
+    are larger for it, and a threshold by which a step clips them shows.
     ``first_base_learning_rate`` is of the training that ends after its first step, where it needs another rate than the training of all steps:
     at a rate that is low enough for rounding not to grow from step to step, the first step may change weights by less than float32 can tell.
     """
@@ -135,6 +143,22 @@ class TimedSteps:
     weight_decay: float
     tolerances: TimedTolerances
     first_base_learning_rate: float | None = None
+    epochs: int = 5
+    evaluated: int = 50
+    initial_weights: str | None = None
+    contrast: float = 1.0
+
+
+@dataclass(frozen=True)
+class GoldenValues:
+    """What the workload's model computes in float64, in every framework, on the inputs of `suite verify-model`.
+
+    ``logits`` are the first ten of the first sample, ``losses`` those of the optimiser steps. They are written down so that no implementation,
+    and so not the reference either, is its own proof. `python -m tools.golden_values WORKLOAD` prints them for every framework.
+    """
+
+    logits: tuple[float, ...]
+    losses: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -142,7 +166,7 @@ class Verification:
     """Inputs of `suite verify-model`: one optimiser step per learning rate, on images of shape (channels, height, width).
 
     ``samples_per_rank`` is for `suite verify-ranks`, whose first rank has one more. ``timed`` is for the program that trains in a run; None where
-    its tolerances were not measured: then its steps are not compared.
+    its tolerances were not measured: then its steps are not compared. Without ``golden`` the model is compared with the reference's alone.
     """
 
     seed: int
@@ -153,6 +177,7 @@ class Verification:
     learning_rates: tuple[float, ...]
     tolerances: Tolerances
     timed: TimedSteps | None = None
+    golden: GoldenValues | None = None
 
 
 @dataclass(frozen=True)
@@ -197,6 +222,11 @@ class Workload:
         """The smallest and the largest batch size of a closed run."""
         lowest, highest = self.tunable.batch_size
         return (self.batch_size, self.batch_size) if self.is_characterisation else (lowest, highest)
+
+
+def golden_name(quantity: str) -> str:
+    """The name that a verdict gives to the comparison of a quantity with the numbers that the workload pins."""
+    return f"golden {quantity}"
 
 
 def folder(root: Path | None = None) -> Path:

@@ -13,9 +13,10 @@ from reference_impls.state_file import StateFile
 from suite.catalog.workloads import OF_STATES
 from suite.verify.compare import Arrays
 
-UPDATE, STATISTIC, RATE, DECAY, PATH = OF_STATES
-INITIAL, WAY = "initial", "path"
-"""Of the referee's arrays, which are no quantities themselves: parameters before the first step, and what all steps did to them."""
+UPDATE, STATISTIC, RATE, DECAY, PATH, STATISTIC_PATH = OF_STATES
+INITIAL, WAY, STATISTIC_WAY = "initial", "path", "statistic path"
+"""Of the referee's arrays, which are no quantities themselves: parameters before the first step, what all steps did to them, and what all but the
+first did to the statistics."""
 
 
 def changes(state: Path, initial: Arrays) -> dict[str, dict[str, np.ndarray]]:
@@ -32,6 +33,11 @@ def changes(state: Path, initial: Arrays) -> dict[str, dict[str, np.ndarray]]:
         value, start = np.asarray(kept[name]).astype(np.float64), initial.get(own) if kind == "parameter" else None
         found[kind][own] = value - start if start is not None and start.shape == value.shape else value
     return found
+
+
+def since(last: Arrays, first: Arrays) -> dict[str, np.ndarray]:
+    """What the steps between two states did to those arrays that both have, in one shape."""
+    return {name: value - first[name] for name, value in last.items() if name in first and first[name].shape == value.shape}
 
 
 def rate_and_decay(update: Arrays, expected: Arrays, decayed: Arrays) -> tuple[float, float]:

@@ -31,10 +31,24 @@ from suite.launch.environments import find
 from suite.verify.compare import Arrays, Difference, compare
 from suite.verify.probing import ProbedImplementation
 from suite.verify.replaying import ALONE, train, usable_threads
-from suite.verify.state_changes import DECAY, INITIAL, PATH, RATE, STATISTIC, UPDATE, WAY, along, changes, rate_and_decay
+from suite.verify.state_changes import (
+    DECAY,
+    INITIAL,
+    PATH,
+    RATE,
+    STATISTIC,
+    STATISTIC_PATH,
+    STATISTIC_WAY,
+    UPDATE,
+    WAY,
+    along,
+    changes,
+    rate_and_decay,
+    since,
+)
 
-EPOCHS, EVALUATED = 5, 50
-"""Of two steps each: ten updates, so that one that is skipped now and then shows in a later loss."""
+WHOLE_EVALUATION = 313
+"""Samples of an evaluation where mini-batches have the size that runs have: one of the readers' 250, and a quarter of one."""
 
 SEED = 20
 """Not the model probe's, so that weights or an order that do not depend on the seed show."""
@@ -66,12 +80,15 @@ class TimedReference:
 
 @contextmanager
 def timed_reference(
-    workload: Workload, timed: TimedSteps, batch_size: int, processor: Processor, report: Callable[[str], None]
+    workload: Workload, timed: TimedSteps, batch_size: int | None, processor: Processor, report: Callable[[str], None]
 ) -> Iterator[TimedReference]:
-    """Generate the data, and let the referee train; raises SuiteError when that fails. The data are removed afterwards."""
+    """Generate the data, and let the referee train; raises SuiteError when that fails. The data are removed afterwards.
+
+    ``batch_size`` is the size of a run's mini-batches, of which evaluations have whole ones, too; None for the size of the timed steps.
+    """
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
         request = _request(workload, timed, batch_size, processor, Path(folder))
-        report(f"training {EPOCHS} epochs in float64, mini-batches of {batch_size} samples (the referee)")
+        report(f"training {timed.epochs} epochs in float64, mini-batches of {request.global_batch_size} samples (the referee)")
         first_rate = timed.first_base_learning_rate or timed.base_learning_rate
         first = request._replace(steps=1, optimizer=request.optimizer._replace(base_learning_rate=first_rate))
         arrays = _at_rate(_referee(request, Path(folder)), first_rate / timed.base_learning_rate)
@@ -102,18 +119,24 @@ def _timing(implementation: ProbedImplementation, accelerator: str) -> str:
     return str(possible[0].value)
 
 
-def _request(workload: Workload, timed: TimedSteps, batch_size: int, processor: Processor, folder: Path) -> contract.Request:
-    definition = load_data_set(workload.data)
+def _request(workload: Workload, timed: TimedSteps, of_a_run: int | None, processor: Processor, folder: Path) -> contract.Request:
+    definition, batch_size = load_data_set(workload.data), of_a_run or timed.batch_size
+    evaluated = timed.evaluated if of_a_run is None else max(timed.evaluated, WHOLE_EVALUATION)
     classes, samples = definition.classes or FOLDERS, batch_size + ragged(batch_size)
     data = folder / "data"
     data.mkdir()
-    WRITERS[definition.layout](data, definition, samples, EVALUATED, SEED)
+    WRITERS[definition.layout](data, definition, samples, evaluated, SEED)
     optimizer = contract.Optimizer(**asdict(workload.optimizer))
     return contract.Request(
-        contract.CONTRACT_VERSION, workload.name, workload.model, REFERENCE, "open", "none", "generic", SEED, EPOCHS, None, 1, None, batch_size,
-        optimizer._replace(base_learning_rate=timed.base_learning_rate, weight_decay=timed.weight_decay), workload.initial_weights,
-        contract.DataSet(workload.data, str(data), definition.layout, classes, samples, EVALUATED, False, True),
-        contract.Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), workload.preprocessing.augmentation),
+        contract.CONTRACT_VERSION, workload.name, workload.model, REFERENCE, "open", "none", "generic", SEED, timed.epochs, None, 1, None, batch_size,
+        optimizer._replace(base_learning_rate=timed.base_learning_rate, weight_decay=timed.weight_decay),
+        timed.initial_weights or workload.initial_weights,
+        contract.DataSet(workload.data, str(data), definition.layout, classes, samples, evaluated, False, True),
+        contract.Preprocessing(
+            list(workload.preprocessing.mean),
+            [deviation / timed.contrast for deviation in workload.preprocessing.std],
+            workload.preprocessing.augmentation,
+        ),
         contract.Loading(0, 2), ALONE, "read", False, processor.accelerator, usable_threads(workload.threads), None, str(folder),
         precision=processor.precision,
     )  # fmt: skip
@@ -134,8 +157,10 @@ def _referee(request: contract.Request, folder: Path) -> dict[str, "np.ndarray"]
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise SuiteError(f"The referee wrote no readable archive ({str(error)[:200]}).") from error
     losses, correct = arrays.pop("losses"), arrays.pop("correct")
-    named = {name if name.startswith((f"{INITIAL}/", f"{WAY}/")) else f"timed {name}": value for name, value in arrays.items()}
-    return {**named, FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: correct, **dict.fromkeys((RATE, DECAY, PATH), np.ones(1))}
+    own = tuple(f"{name}/" for name in (INITIAL, WAY, STATISTIC_WAY))
+    named = {name if name.startswith(own) else f"timed {name}": value for name, value in arrays.items()}
+    whole = dict.fromkeys((RATE, DECAY, PATH, STATISTIC_PATH), np.ones(1))
+    return {**named, FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: correct, **whole}
 
 
 def _trained(implementation: ProbedImplementation, request: contract.Request, folder: Path, *arguments: str) -> dict[str, "np.ndarray"]:
@@ -161,14 +186,15 @@ def _of_states(implementation: ProbedImplementation, reference: TimedReference, 
 
     The state after all steps is kept only where the workload has a tolerance for the path: it may take hundreds of megabytes.
     """
-    initial, update, way = (_named(reference.arrays, kind) for kind in (INITIAL, UPDATE, WAY))
+    initial, update, way, statistic_way = (_named(reference.arrays, kind) for kind in (INITIAL, UPDATE, WAY, STATISTIC_WAY))
     keeping = _keeping(folder / "states") if PATH in reference.tolerances else ()
     found = _trained(implementation, reference.request, folder / "run", *keeping)
-    if keeping:
-        last = changes(folder / "states" / state_name(EPOCHS), initial)
-        found[PATH] = np.array([along(last["parameter"], way)])
     _trained(implementation, reference.first, folder / "first", *_keeping(folder / "first-states"))
     first = changes(folder / "first-states" / state_name(1), initial)
+    if keeping:
+        last = changes(folder / "states" / state_name(reference.request.epochs), initial)
+        found[PATH] = np.array([along(last["parameter"], way)])
+        found[STATISTIC_PATH] = np.array([along(since(last["statistic"], first["statistic"]), statistic_way)])
     found.update((f"{UPDATE}/{name}", value) for name, value in first["parameter"].items())
     found.update((f"{STATISTIC}/{name}", value) for name, value in first["statistic"].items())
     multiples = rate_and_decay(first["parameter"], update, _decayed(reference.first, initial))

@@ -5,15 +5,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from reference_impls.contract import FLOAT32
 from suite import __version__
-from suite.catalog.workloads import NARROW, PARAMETER_COUNT, WIDE, Workload
+from suite.catalog.workloads import GOLDEN, NARROW, PARAMETER_COUNT, WIDE, Workload, golden_name
 from suite.errors import SuiteError
 from suite.verify.compare import Arrays, Difference, compare
 from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe
 from suite.verify.timed_steps import Processor, TimedReference, timed_differences, timed_reference
 
 SCHEMA = 2
+
+GOLDEN_LOGITS = 10
+"""Outputs of the first sample that a workload pins, of the first classes."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +79,13 @@ class EquivalenceVerdict:
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """``accelerator`` computes for the implementations. ``full``: the timed steps are of the workload's own batch size.
+    """``accelerator`` computes for the implementations. ``batch_size`` is that of the runs which are to be proved; None: that of the timed steps.
 
     ``precision`` is that of the timed steps. The tolerances are those of float32: they show what another precision changes.
     """
 
     accelerator: str = "cpu"
-    full: bool = False
+    batch_size: int | None = None
     precision: str = FLOAT32
 
 
@@ -97,6 +102,8 @@ def verify(
     """Probe the reference and every implementation in both precisions, train the timed steps, and compare. Raises SuiteError when one fails."""
     report(f"probing {reference.name} (the reference)")
     expected = probe_both(reference, workload)
+    if reference not in implementations:
+        _expect_golden(reference, workload, expected)
     shapes = {name: value.shape for name, value in expected[WIDE].items() if name.startswith(("parameter/", "statistic/"))}
     verdicts = []
     for implementation in implementations:
@@ -108,9 +115,9 @@ def verify(
     if settings is None:
         report(f"the steps of the program that is timed are not compared: no tolerances were measured for {workload.name}")
     elif any(implementation.train for implementation in implementations):
-        batch_size = workload.batch_size if options.full else settings.batch_size
+        batch_size = options.batch_size or settings.batch_size
         processor = Processor(options.accelerator, options.precision)
-        with timed_reference(workload, settings, batch_size, processor, report) as timed:
+        with timed_reference(workload, settings, options.batch_size, processor, report) as timed:
             verdicts = [_with_timed(verdict, one, timed, report) for verdict, one in zip(verdicts, implementations, strict=True)]
     return EquivalenceVerdict(
         SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, options.accelerator, batch_size, tuple(verdicts)
@@ -143,7 +150,7 @@ def judge(
     count = Difference(
         PARAMETER_COUNT, abs(parameters - workload.parameters) / workload.parameters, 0.0, f"{parameters:,} of {workload.parameters:,} expected"
     )
-    differences = [(WIDE, count)]
+    differences = [(WIDE, count), *((WIDE, one) for one in _golden_differences(workload, found[WIDE], tolerances[WIDE]))]
     if found is not expected:  # the reference itself is checked for its parameter count only
         differences += [(WIDE, one) for one in compare(expected[WIDE], found[WIDE], tolerances[WIDE])]
         differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], tolerances[NARROW])]
@@ -155,6 +162,34 @@ def judge(
         tuple(differences),
         {precision: _digest(arrays) for precision, arrays in found.items()},
     )
+
+
+def _golden_differences(workload: Workload, found: Arrays, tolerances: Mapping[str, float]) -> tuple[Difference, ...]:
+    """From the numbers that the workload pins; none where it pins none."""
+    golden = workload.verification.golden
+    if golden is None:
+        return ()
+    expected = {golden_name(name): np.array(values) for name, values in asdict(golden).items()}
+    shown = {golden_name(name): values for name, values in golden_values(found).items()}
+    return compare(expected, shown, {golden_name(name): tolerances[name] for name in GOLDEN})
+
+
+def golden_values(found: Arrays) -> dict[str, np.ndarray]:
+    """Of a probe's arrays those that workloads pin: the first outputs for the first sample, and the losses of the steps."""
+    shown = {name: np.ravel(found[name]) for name in GOLDEN if name in found}
+    if "logits" in shown:
+        shown["logits"] = np.atleast_2d(found["logits"])[:1].ravel()[:GOLDEN_LOGITS]
+    return shown
+
+
+def _expect_golden(reference: ProbedImplementation, workload: Workload, found: dict[str, Arrays]) -> None:
+    """Raises SuiteError where the reference computes other numbers than the workload pins: comparing with it would prove nothing."""
+    missed = [one for one in _golden_differences(workload, found[WIDE], workload.verification.tolerances.by_precision()[WIDE]) if not one.passed]
+    if missed:
+        raise SuiteError(
+            f"{reference.name}, with which implementations are compared, computes other {' and '.join(one.quantity for one in missed)} than "
+            f"rules/workloads/{workload.name}.toml pins; undo the change in reference_impls/{reference.name}."
+        )
 
 
 def _digest(arrays: Arrays) -> str:

@@ -11,7 +11,10 @@ GOLDEN = "golden values"
 PROBE = "probe"
 """The proof is `suite verify-model`: the mistake's framework misses a tolerance of the mistake's workload."""
 
-STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE = "step", "weights", "evaluation", "pipeline", "schedule"
+WORKERS = "workers"
+"""The proof is test_workers_change_no_bit_of_a_mini_batch of the mistake's framework in tests/reference_impls/test_frameworks.py."""
+
+MODEL, STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE = "model", "step", "weights", "evaluation", "pipeline", "schedule"
 PYTORCH, TENSORFLOW, CHAINER = (f"reference_impls/{name}/implementation.py" for name in ("pytorch", "tensorflow", "chainer"))
 
 
@@ -19,7 +22,8 @@ PYTORCH, TENSORFLOW, CHAINER = (f"reference_impls/{name}/implementation.py" for 
 class Mistake:
     """One edit: in the file ``path`` the text ``old``, which is there exactly once, becomes ``new``.
 
-    ``kind`` is the class of the mistake in the tables, ``proof`` what must notice it; ``workload`` and ``framework`` are those of a probe.
+    ``kind`` is the class of the mistake in the tables, ``proof`` what must notice it; ``workload``, ``framework`` and ``batch_size`` are those of a
+    probe, None for the size of the workload's timed steps.
     """
 
     name: str
@@ -29,6 +33,7 @@ class Mistake:
     new: str
     proof: str
     workload: str = "lenet"
+    batch_size: int | None = None
 
     @property
     def framework(self) -> str | None:
@@ -45,9 +50,9 @@ class Mistake:
         path.write_text(text.replace(self.old, self.new), encoding="utf-8")
 
 
-def of(kind: str, path: str, proof: str, *edits: tuple[str, str, str], workload: str = "lenet") -> tuple[Mistake, ...]:
+def of(kind: str, path: str, proof: str, *edits: tuple[str, str, str], workload: str = "lenet", batch_size: int | None = None) -> tuple[Mistake, ...]:
     """Mistakes of one kind in one file; each edit is a name, the text that is there, and the mistaken one."""
-    return tuple(Mistake(name, kind, path, old, new, proof, workload) for name, old, new in edits)
+    return tuple(Mistake(name, kind, path, old, new, proof, workload, batch_size) for name, old, new in edits)
 
 
 @contextmanager

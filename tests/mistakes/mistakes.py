@@ -5,6 +5,7 @@ A mistake of ``FLOAT32`` is made in the precision that is trained in only: what 
 
 from tests.mistakes.every_network import in_every_network
 from tests.mistakes.mistake import CHAINER, EVALUATION, GOLDEN, PIPELINE, PROBE, PYTORCH, SCHEDULE, STEP, TENSORFLOW, WEIGHTS, Mistake, of
+from tests.mistakes.of_an_outsider import OF_AN_OUTSIDER
 
 _PYTORCH_LOSS = "return nn.functional.cross_entropy(self._logits(images), labels)"
 _PYTORCH_UPDATE = "        self._optimizer.step()\n"
@@ -144,8 +145,13 @@ PIPELINES, ORDER_OF_SAMPLES = "reference_impls/data/pipelines.py", "reference_im
 _MIRRORED_ROWS = "    mirrored = draws[:, 2] < 0.5\n"
 _PLANES = "            images[rows] = records[:, 1:].reshape(-1, 3, SIDE, SIDE)\n"
 _PIXELS = "    pixels = np.asarray(square)\n"
+_SHRUNK = "shrunk = max(1.0, min(crop[2] - crop[0], crop[3] - crop[1]) / SIDE)"
 _AREA = "area = width * height * (0.08 + 0.92 * draw[0])"
 _ASPECT = "aspect = math.exp(math.log(3 / 4) + draw[1] * (math.log(4 / 3) - math.log(3 / 4)))"
+_DRAWS = "random_sample((len(order), reader.draws))"
+_SPLIT = "        split = _checked(reader.training(), request.data.train_samples, request)\n"
+_TRAINED = "request.global_batch_size, draws, normalise, self._share)"
+_EVALUATED = "np.arange(self._share.rank, len(split.labels), self._share.size)"
 _ORDER = "np.random.RandomState([seed, epoch]).permutation(samples)"
 
 IN_PIPELINES = (
@@ -156,6 +162,9 @@ IN_PIPELINES = (
         ("order: of the files", _ORDER, "np.arange(samples)"),
         ("order: drawn with replacement", _ORDER, "np.random.RandomState([seed, epoch]).randint(0, samples, samples)"),
         ("order: NumPy's newer generator", _ORDER, "np.random.default_rng([seed, epoch]).permutation(samples)"),
+        ("order: the same from epoch 3 on", _ORDER, _ORDER.replace("epoch", "min(epoch, 3)")),
+        ("order: begins again after 32 epochs", _ORDER, _ORDER.replace("epoch", "(epoch - 1) % 32 + 1")),
+        ("order: eight bits of the seed", _ORDER, _ORDER.replace("seed", "seed % 256")),
     ),
     *of(
         PIPELINE, MNIST, GOLDEN,
@@ -171,6 +180,9 @@ IN_PIPELINES = (
         ("cifar10: blue first", _PLANES, "            images[rows] = records[:, 1:].reshape(-1, 3, SIDE, SIDE)[:, ::-1]\n"),
         ("cifar10: never mirrored", _MIRRORED_ROWS, "    mirrored = draws[:, 2] < 0.0\n"),
         ("cifar10: mirrored three times in four", _MIRRORED_ROWS, "    mirrored = draws[:, 2] < 0.75\n"),
+        ("cifar10: mirrored all or none of a mini-batch", _MIRRORED_ROWS, "    mirrored = np.full(samples, draws[0, 2] < 0.5)\n"),
+        ("cifar10: windows never reach the last row", "(draws[:, 0, np.newaxis] * (2 * PADDING + 1))", "(draws[:, 0, np.newaxis] * 2 * PADDING)"),
+        ("cifar10: windows as far across as down", "columns = (draws[:, 1, np.newaxis]", "columns = (draws[:, 0, np.newaxis]"),
         ("cifar10: padded by two", "PADDING = 4\n", "PADDING = 2\n"),
         ("cifar10: grey around the image", "    padded = np.zeros((samples, channels, side + 2 * PADDING, side + 2 * PADDING), np.uint8)\n",
          "    padded = np.full((samples, channels, side + 2 * PADDING, side + 2 * PADDING), 128, np.uint8)\n"),
@@ -188,6 +200,11 @@ IN_PIPELINES = (
         ("photographs: bicubic", "Image.BILINEAR", "Image.BICUBIC"),
         ("photographs: the crop's edges rounded to pixels", "box=[edge * scale for edge in crop]", "box=[round(edge * scale) for edge in crop]"),
         ("photographs: the crop of a shrunk JPEG in the pixels of the whole", "scale = image.width / full_width", "scale = 1.0"),
+        ("photographs: a JPEG decoded at half the pixels that its crop needs", _SHRUNK, _SHRUNK.replace("max(1.0, ", "max(1.0, 2.0 * ")),
+        ("photographs: a JPEG decoded with a tenth too few pixels", _SHRUNK, _SHRUNK.replace("max(1.0, ", "max(1.0, 1.1 * ")),
+        ("photographs: a JPEG decoded for its crop's long side", _SHRUNK, _SHRUNK.replace("min(", "max(")),
+        ("photographs: a JPEG decoded for the whole picture", _SHRUNK, "shrunk = max(1.0, min(image.width, image.height) / SIDE)"),
+        ("photographs: a JPEG decoded at full size", _SHRUNK, "shrunk = 1.0"),
         ("photographs: the middle at full size", "SHORT_SIDE = 256", "SHORT_SIDE = 224"),
         ("photographs: mirrored top to bottom", "    return pixels[:, ::-1] if mirrored", "    return pixels[::-1] if mirrored"),
     ),
@@ -197,9 +214,26 @@ IN_PIPELINES = (
         ("normalisation: deviations of the channels reversed", "self._scale = (1.0 / (255.0 * std))", "self._scale = (1.0 / (255.0 * std[::-1]))"),
         ("normalisation: the mean not divided by the deviation", "(-mean / std)", "(-mean)"),
         ("augmentation: the same in every epoch", "[request.seed, epoch, 1]", "[request.seed, 1, 1]"),
+        ("augmentation: the same from epoch 3 on", "[request.seed, epoch, 1]", "[request.seed, min(epoch, 3), 1]"),
+        ("augmentation: drawn once an epoch", _DRAWS, "random_sample((1, reader.draws)).repeat(len(order), 0)"),
         ("augmentation: without the seed", "[request.seed, epoch, 1]", "[1, epoch, 1]"),
         ("augmentation: by place in the epoch, not by sample", "self._draws[chosen]", "self._draws[index * self._size :][: len(chosen)]"),
         ("mini-batches: the smaller last one dropped", "return -(-len(self._order) // self._size)", "return max(1, len(self._order) // self._size)"),
+        ("mini-batches: the smaller last one dropped from epoch 2 on", "split, order, request.global_batch_size",
+         "split, order[: len(order) // request.global_batch_size * request.global_batch_size if epoch > 1 else None], request.global_batch_size"),
+        ("mini-batches: another size from epoch 5 on", _TRAINED, _TRAINED.replace("size, ", "size // (1 + (epoch > 4)), ")),
+        ("labels: of the sample before from epoch 4 on", _SPLIT, _SPLIT + "        if epoch > 3:\n"
+         "            split = split._replace(labels=np.roll(split.labels, 1))\n"),
+        ("ranks: every one trains on all samples from epoch 4 on", _TRAINED, _TRAINED.replace("self._share", "self._share if epoch < 4 else ALONE")),
+        ("ranks: the first rank's share for all from epoch 4 on", _TRAINED,
+         _TRAINED.replace("self._share", "self._share._replace(rank=self._share.rank if epoch < 4 else 0)")),
+        ("ranks: blocks of a mini-batch for every n-th sample", "[self._share.rank :: self._share.size]", "[self._share.rank * (self._size "
+         "// self._share.size) :][: self._size // self._share.size if self._share.rank + 1 < self._share.size else None]"),
+        ("evaluation: augmented pictures", "reader.evaluation_batch, None, normalise",
+         "reader.evaluation_batch, np.random.RandomState([request.seed, 0, 1]).random_sample((len(split.labels), reader.draws)), normalise"),
+        ("evaluation: the smaller last mini-batch dropped", _EVALUATED,
+         _EVALUATED + "[: max(1, len(split.labels) // reader.evaluation_batch) * reader.evaluation_batch]"),
+        ("evaluation: the first rank's share for all", _EVALUATED, _EVALUATED.replace("self._share.rank", "0")),
     ),
 )  # fmt: skip
 
@@ -243,6 +277,8 @@ IN_SCHEDULES = (
     ),
     *of(
         PIPELINE, LOOP, GOLDEN,
+        ("loop: every epoch from the third on is the third", "batches = iter(self._pipeline.training(epoch))",
+         "batches = iter(self._pipeline.training(min(epoch, 3)))"),
         ("loop: every epoch is the first", "batches = iter(self._pipeline.training(epoch))", "batches = iter(self._pipeline.training(1))"),
     ),
 )  # fmt: skip
@@ -269,7 +305,7 @@ IN_WEIGHTS = of(
      "draw(_stream(seed, name), name, shapes).astype(np.float16).astype(np.float32)"),
 )  # fmt: skip
 
-MISTAKES = (*in_every_network(), *IN_PYTORCH, *IN_TENSORFLOW, *IN_CHAINER, *IN_PIPELINES, *IN_SCHEDULES, *IN_WEIGHTS)
+MISTAKES = (*in_every_network(), *OF_AN_OUTSIDER, *IN_PYTORCH, *IN_TENSORFLOW, *IN_CHAINER, *IN_PIPELINES, *IN_SCHEDULES, *IN_WEIGHTS)
 
 NONE = Mistake("no mistake", "none", SCHEDULES, "    return base\n", "    return base\n", GOLDEN)
 """An edit that changes nothing, which nothing may notice."""

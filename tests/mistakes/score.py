@@ -11,12 +11,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from suite.files.paths import repository_root
-from tests.mistakes.mistake import GOLDEN, PROBE, Mistake, made
+from tests.mistakes.mistake import GOLDEN, MODEL, PROBE, WORKERS, Mistake, made
 from tests.mistakes.mistakes import MISTAKES
 
 COPIED = ("suite", "reference_impls", "reporter", "rules", "tests", "pyproject.toml")
@@ -61,7 +63,8 @@ def score(texts: list[str]) -> int:
     chosen = [one for one in MISTAKES if not texts or any(text in one.name for text in texts)]
     print("| mistake | kind | noticed before by | noticed now by | s |\n|---|---|---|---|---|")
     results = []
-    for result in (*of_shared_code([one for one in chosen if one.proof == GOLDEN], root), *of_implementations(chosen, root)):
+    golden = [one for one in chosen if one.proof == GOLDEN]
+    for result in chain(of_shared_code(golden, root), of_workers(chosen, root), of_implementations(chosen, root)):
         results.append(result)
         print(f"| {result.mistake.name} | {result.mistake.kind} | {result.before or '—'} | {result.now or '—'} | {result.time_s:.0f} |", flush=True)
     summarise(results)
@@ -88,10 +91,22 @@ def of_shared_code(mistakes: Sequence[Mistake], root: Path) -> Iterator[Result]:
         yield Result(mistake, before or None, now or before or None, now_s + before_s)
 
 
+def of_workers(mistakes: Sequence[Mistake], root: Path) -> Iterator[Result]:
+    """What the test of a framework's workers notices."""
+    tests = "tests/reference_impls/test_frameworks.py"
+    for mistake in (one for one in mistakes if one.proof == WORKERS):
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests, "-k", f"no_bit and {mistake.framework}"]
+        started_s = time.monotonic()
+        with made(mistake, root):
+            done = subprocess.run(command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1), done.stdout[-2000:]
+        yield Result(mistake, None, "test_workers_change_no_bit_of_a_mini_batch" if done.returncode else None, time.monotonic() - started_s)
+
+
 def of_implementations(mistakes: Sequence[Mistake], root: Path) -> Iterator[Result]:
     """What the probes notice."""
-    for mistake in sorted((one for one in mistakes if one.proof == PROBE), key=lambda one: (one.workload, one.framework or "")):
-        clean(mistake.workload)
+    for mistake in sorted((one for one in mistakes if one.proof == PROBE), key=lambda one: (one.workload, one.batch_size or 0, one.framework or "")):
+        clean(mistake.workload, mistake.batch_size)
         started_s = time.monotonic()
         with made(mistake, root):
             before, now = by_probe(mistake)
@@ -109,22 +124,21 @@ def failed_tests(root: Path, which: str, mistakes: Sequence[Mistake]) -> dict[st
 
 
 @cache
-def clean(workload: str):  # type: ignore[no-untyped-def]
-    """The reference's arrays of a workload and its timed steps, from sources without a mistake."""
+def clean(workload: str, batch_size: int | None):  # type: ignore[no-untyped-def]
+    """A workload's definition, the reference's arrays, and the entered context of its timed steps, from sources without a mistake."""
     from suite.catalog.workloads import load_workload  # start-up: not for mistakes in shared code
-    from suite.verify.timed_steps import Processor, timed_reference
-    from suite.verify.verdict import WIDE, probe_both
+    from suite.verify.verdict import probe_both
 
-    definition, kept = load_workload(workload), []
-    reference = probed_framework("pytorch")
-    expected = probe_both(reference, definition)
-    settings, timed = definition.verification.timed, None
-    if settings is not None:
-        context = timed_reference(definition, settings, settings.batch_size, Processor(), lambda line: None)
-        kept.append(context)
-        timed = context.__enter__()
-    shapes = {name: value.shape for name, value in expected[WIDE].items() if name.startswith(("parameter/", "statistic/"))}
-    return definition, expected, shapes, timed, kept
+    definition = load_workload(workload)
+    context = of_referee(definition, batch_size)
+    return definition, probe_both(probed_framework("pytorch"), definition), context.__enter__(), context
+
+
+def of_referee(definition, batch_size: int | None):  # type: ignore[no-untyped-def]
+    """The context of a workload's timed steps."""
+    from suite.verify.timed_steps import Processor, timed_reference
+
+    return timed_reference(definition, definition.verification.timed, batch_size, Processor(), lambda line: None)
 
 
 def probed_framework(name: str):  # type: ignore[no-untyped-def]
@@ -140,21 +154,40 @@ def probed_framework(name: str):  # type: ignore[no-untyped-def]
 def by_probe(mistake: Mistake) -> tuple[str | None, str | None]:
     """What misses its tolerance: of the model probe, and of both probes."""
     from suite.errors import SuiteError
-    from suite.verify.timed_steps import timed_differences
-    from suite.verify.verdict import judge, probe_both
 
-    definition, expected, shapes, timed, _ = clean(mistake.workload)
     implementation = probed_framework(mistake.framework or "")
     try:
-        of_steps = [one.quantity for one in timed_differences(implementation, timed) if not one.passed] if timed is not None else []
+        of_steps = list(missed_by_steps(mistake, implementation))
     except SuiteError as error:
         of_steps = [f"error: {str(error)[:60]}"]
     try:
-        verdict = judge(implementation, definition, expected, probe_both(implementation, definition, shapes))
-        of_model = [f"{one.quantity} ({precision})" for precision, one in verdict.differences if not one.passed]
+        of_model = list(missed_by_model(mistake, implementation))
     except SuiteError as error:
         of_model = [f"error: {str(error)[:60]}"]
     return ", ".join(of_model) or None, ", ".join([*of_model, *of_steps]) or None
+
+
+def missed_by_steps(mistake: Mistake, implementation):  # type: ignore[no-untyped-def]
+    """Quantities of the timed steps. The referee has the reference's model, and so the mistakes in it."""
+    from suite.catalog.frameworks import REFERENCE
+    from suite.verify.timed_steps import timed_differences
+
+    definition, _, timed, _ = clean(mistake.workload, mistake.batch_size)
+    is_referees = mistake.framework == REFERENCE and mistake.kind == MODEL
+    with of_referee(definition, mistake.batch_size) if is_referees else nullcontext(timed) as reference:
+        return [one.quantity for one in timed_differences(implementation, reference) if not one.passed]
+
+
+def missed_by_model(mistake: Mistake, implementation):  # type: ignore[no-untyped-def]
+    """Quantities of the model. The reference is compared with itself, mistakes included, and with pinned numbers."""
+    from suite.catalog.frameworks import REFERENCE
+    from suite.verify.verdict import WIDE, judge, probe_both
+
+    definition, expected, _, _ = clean(mistake.workload, mistake.batch_size)
+    shapes = {name: value.shape for name, value in expected[WIDE].items() if name.startswith(("parameter/", "statistic/"))}
+    found = probe_both(implementation, definition, shapes)
+    verdict = judge(implementation, definition, found if mistake.framework == REFERENCE else expected, found)
+    return [f"{one.quantity} ({precision})" for precision, one in verdict.differences if not one.passed]
 
 
 if __name__ == "__main__":

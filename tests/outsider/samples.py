@@ -26,7 +26,7 @@ from suite.metrics.power import write_power_rules
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from suite.verify.verdict import SCHEMA
-from tests.builders import RICH, make_bundle, timed_differences
+from tests.builders import RICH, make_bundle, reference_differences
 from tests.outsider.edits import StallFolder, Submission, add_channel, another_run, digests_of, meter, rates_of, rebuild, shift, state
 
 REFERENCE = repository_root() / "submissions" / "v0.1" / "reference"
@@ -137,13 +137,11 @@ def _submission(folder: Path) -> Path:
 
 
 def _verdict(path: Path) -> Path:
-    """The reference's verdict on its implementation, of this version of the suite: with the timed steps, which round v0.1's has not."""
+    """The reference's verdict on its implementation, of this version of the suite: round v0.1's has no pinned numbers and no timed steps."""
     values = json.loads((REFERENCE / "probes" / "lenet-pytorch.json").read_text())
     values["subjects"][0]["implementation_sha256"] = implementation_sha256(load_framework("pytorch"))
-    steps = load_workload("lenet").verification.timed
-    assert steps is not None
-    values["subjects"][0]["differences"] += timed_differences(load_workload("lenet"))
-    added = {"schema": SCHEMA, "suite_version": __version__, "accelerator": "cpu", "timed_batch_size": steps.batch_size}
+    values["subjects"][0]["differences"] += reference_differences(load_workload("lenet"))
+    added = {"schema": SCHEMA, "suite_version": __version__, "accelerator": "cpu", "timed_batch_size": RICH.batch_size}
     path.write_text(json.dumps({**values, **added}, indent=1))
     return path
 

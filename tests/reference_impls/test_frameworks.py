@@ -1,12 +1,29 @@
 """What every framework's implementation must do, through the process boundary that a vendor's would have, too."""
 
+import json
 import math
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from reference_impls.contract import BF16_MIXED, FLOAT32, FP16_MIXED, SYNCHRONISED, DataSet, Loading, Parallel, Preprocessing, log_name
+from reference_impls.contract import (
+    BF16_MIXED,
+    FLOAT32,
+    FP16_MIXED,
+    REQUEST_NAME,
+    SYNCHRONISED,
+    DataSet,
+    Loading,
+    Parallel,
+    Preprocessing,
+    Request,
+    log_name,
+    request_to_dict,
+)
+from reference_impls.data.pipelines import open_pipeline
 from reference_impls.structure import STRUCTURES
 from suite.bundle.log import read_log
 from suite.catalog.data_sets import load_data_set
@@ -16,8 +33,11 @@ from suite.datasets.prepare import make
 from suite.datasets.synthetic import WRITERS
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
+from tests.builders import Scenario, make_request
 from tests.conftest import Trained, environment_of, train
+from tests.reference_impls.fetched_batches import EPOCHS
 
+Array = np.ndarray[Any, Any]
 SAMPLES = 64
 BITS = {BF16_MIXED: (7, 7, False), FP16_MIXED: (10, 10, True)}
 """Bits of products and of convolutions, and whether 2^20 overflows."""
@@ -52,17 +72,38 @@ def test_parameters_and_first_loss(framework: str, workload: Workload, tmp_path:
     assert trained.losses[0] == pytest.approx(math.log(classes), rel=0.1)
 
 
-def test_worker_processes_do_not_change_the_mini_batches(framework: str, tmp_path: Path) -> None:
-    """The losses of augmented images are the same with two workers as with none, in their order."""
-    definition = load_data_set("cifar10")
-    WRITERS["cifar10"](tmp_path, definition, 40, 10, 1)
-    data = DataSet("cifar10", str(tmp_path), "cifar10", 10, 40, 10, False, True)
-    workload = load_workload("vgg11")
-    preprocessing = Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), "crop_flip")
-    changes = {"model": "vgg11", "initial_weights": "kaiming_normal", "preprocessing": preprocessing, "epochs": 2, "target_accuracy": None}
-    runs = [train(framework, tmp_path / str(count), data, global_batch_size=8, loading=Loading(count, 2), **changes) for count in (0, 2)]
-    assert runs[0].losses == pytest.approx(runs[1].losses, rel=1e-4)
-    assert len(runs[0].losses) == 10
+def fetched(framework: str, request: Request, folder: Path) -> list[Array]:
+    """Images and labels, in turn, that the framework's own pipeline gives for the request (fetched_batches)."""
+    folder.mkdir()
+    (folder / REQUEST_NAME).write_text(json.dumps(request_to_dict(request)))
+    module = load_framework(framework).module
+    command = [str(environment_of(framework).interpreter), "-m", "tests.reference_impls.fetched_batches", module, str(folder)]
+    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    with np.load(folder / "fetched.npz") as archive:
+        return list(archive.values())
+
+
+def test_workers_change_no_bit_of_a_mini_batch(framework: str, tmp_path: Path) -> None:
+    """They pass on, from one process or library to another, the float32 pixels and 64-bit labels that the pipeline makes without them."""
+    WRITERS["cifar10"](tmp_path, load_data_set("cifar10"), 44, 10, 1)
+    data, settings = DataSet("cifar10", str(tmp_path), "cifar10", 10, 44, 10, False, True), load_workload("vgg11").preprocessing
+    preprocessing = Preprocessing(list(settings.mean), list(settings.std), "crop_flip")
+    request = make_request(tmp_path, Scenario(framework=framework))._replace(data=data, preprocessing=preprocessing, global_batch_size=8, threads=1)
+    found = fetched(framework, request._replace(loading=Loading(2, 2)), tmp_path / "run")
+    pipeline = open_pipeline(request._replace(loading=Loading(0, 2)), channels_last=found[0].shape[-1] == 3)
+    batches = [batch for epoch in EPOCHS for batch in pipeline.training(epoch)] + list(pipeline.evaluation())
+    assert len(found) == 2 * len(batches) == 26
+    for number, batch in enumerate(batches):
+        images, labels = found[2 * number : 2 * number + 2]
+        assert images.dtype == np.float32 and np.array_equal(images, batch.images), f"pixels of mini-batch {number}"
+        assert labels.dtype == np.int64 and np.array_equal(labels, batch.labels), f"labels of mini-batch {number}"
+
+
+def test_a_run_with_workers_has_the_losses_of_one_without(framework: str, few: DataSet, tmp_path: Path) -> None:
+    runs = [train(framework, tmp_path / str(count), few, loading=Loading(count, 2), epochs=2, target_accuracy=None) for count in (0, 2)]
+    assert runs[0].losses == pytest.approx(runs[1].losses, rel=1e-6)
+    assert len(runs[0].losses) == 2 * SAMPLES / 16
 
 
 def test_64_samples_can_be_overfitted(framework: str, few: DataSet, tmp_path: Path) -> None:

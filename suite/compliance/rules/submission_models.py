@@ -9,9 +9,10 @@ from typing import Any
 from suite.bundle.layout import RUN
 from suite.catalog.frameworks import REFERENCE, is_own, load_frameworks
 from suite.catalog.seeds import describe_implementation
-from suite.catalog.workloads import NARROW, OF_STATES, PARAMETER_COUNT, WIDE, Workload, load_workload
+from suite.catalog.workloads import GOLDEN, NARROW, OF_STATES, PARAMETER_COUNT, WIDE, Workload, golden_name, load_workload
 from suite.compliance.faults.fault import of_submission
 from suite.compliance.faults.submission_edits import add_file, delete_folder, rename_implementation, set_run_value, set_value
+from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 from suite.errors import FileError, SuiteError
@@ -149,14 +150,16 @@ def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
 def _expected(workload: Workload, framework: str, accelerator: object) -> dict[tuple[str, str], float]:
     """The tolerance of every quantity of a verdict.
 
-    Of the reference, which is compared with itself, the number of parameters and the timed steps; of an implementation outside the checkout, which
-    keeps no training states, their losses and evaluations.
+    Of the reference, which is compared with itself, the number of parameters, the pinned numbers and the timed steps; of an implementation outside
+    the checkout, which keeps no training states, their losses and evaluations.
     """
     timed = {} if workload.verification.timed is None else workload.verification.timed.tolerances.by_quantity()
-    expected = {(WIDE, PARAMETER_COUNT): 0.0} | {(NARROW, name): value for name, value in timed.items() if is_own(framework) or name not in OF_STATES}
+    by_precision = workload.verification.tolerances.by_precision(str(accelerator))
+    golden = {} if workload.verification.golden is None else {(WIDE, golden_name(name)): by_precision[WIDE][name] for name in GOLDEN}
+    steps = {(NARROW, name): value for name, value in timed.items() if is_own(framework) or name not in OF_STATES}
+    expected = {(WIDE, PARAMETER_COUNT): 0.0} | golden | steps
     if framework == REFERENCE:
         return expected
-    by_precision = workload.verification.tolerances.by_precision(str(accelerator))
     return expected | {(precision, quantity): value for precision, values in by_precision.items() for quantity, value in values.items()}
 
 
@@ -207,18 +210,53 @@ def _implementation(context: SubmissionContext) -> Iterator[Violation]:
 
 @cache
 def _own_descriptions() -> Mapping[str, Mapping[str, Any]]:
-    """What run.json records of each implementation of this checkout, by the digest of its files."""
-    found = (describe_implementation(framework) for framework in load_frameworks())
-    return {str(each["sha256"]): each for each in found}
+    """What run.json records of each implementation of this checkout, by its name."""
+    return {framework.name: describe_implementation(framework) for framework in load_frameworks()}
 
 
 def _described(run: SubmittedRun) -> Iterator[Violation]:
     """Check title, language and command of an implementation whose files are those of this checkout: one of them states all three."""
     stated = run.implementation or {}
-    for key, value in _own_descriptions().get(str(stated.get("sha256")), {}).items():
+    own = next((each for each in _own_descriptions().values() if each["sha256"] == stated.get("sha256")), {})
+    for key, value in own.items():
         if stated.get(key) != value:
             fix = "hand in run.json as `suite run` wrote it"
             yield Violation(f"{run.name}/{RUN}", f"implementation.{key} = {value!r}, as its files say"[:200], f"{stated.get(key)!r}"[:200], fix)
+
+
+def _own_files(context: SubmissionContext) -> Iterator[Violation]:
+    """Check that closed runs under the name of one of the suite's implementations were made by its files."""
+    for run in context.runs:
+        own = _own_descriptions().get(run.folder.framework)
+        if own is None or run.request.get("division") != "closed":
+            continue
+        digest = str((run.implementation or {}).get("sha256"))
+        if digest not in (own["sha256"], *context.round.implementations):
+            expected = f"the files of {run.folder.framework} that the suite has, {own['sha256'][:16]}…, or had in round {context.round.name}"
+            fix = "train with them; hand other files in as an implementation of your own, under another name (docs/implementing.md)"
+            yield Violation(f"{run.name}/{RUN}", expected, f"{digest[:16]}…", fix)
+
+
+def _batch_sizes(context: SubmissionContext) -> Iterator[Violation]:
+    """Compare the mini-batches of the verdicts' timed steps with the largest that one rank of the closed runs computes at once."""
+    largest: dict[tuple[str, str], int] = {}
+    for run in (run for run in context.runs if run.request.get("division") == "closed"):
+        key = run.folder.workload, run.folder.framework
+        largest[key] = max(largest.get(key, 0), _at_once(run.request))
+    for (workload, framework), size in largest.items():
+        verdict = _read_verdict(context, workload, framework)
+        proved = None if verdict is None else verdict.get("timed_batch_size")
+        if isinstance(proved, int) and proved < size:
+            fix = f"suite verify-model {workload} --framework {framework} --batch-size {size} --output FILE, then package it again with --probe FILE"
+            name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
+            yield Violation(name, f"timed steps with mini-batches of {size} samples, as the runs have", f"{proved}", fix)
+
+
+def _at_once(request: Mapping[str, Any]) -> int:
+    """Samples of a rank's mini-batch; 0 where the request does not say."""
+    parallel, samples = request.get("parallel"), request.get("global_batch_size")
+    ranks = parallel.get("ranks") if isinstance(parallel, Mapping) else None
+    return -(-samples // ranks) if isinstance(samples, int) and isinstance(ranks, int) and ranks > 0 else 0
 
 
 def _versions(context: SubmissionContext) -> Iterator[Violation]:
@@ -232,15 +270,28 @@ def _versions(context: SubmissionContext) -> Iterator[Violation]:
 
 def _without_rounding(submission: Path) -> None:
     """Set the error of every timed quantity to 0."""
-    for number in range(1, 1 + len(ROUNDED)):
+    for number in range(FIRST_TIMED, FIRST_TIMED + len(ROUNDED)):
         set_value(f"{PROBES}/*.json", f"subjects.0.differences.{number}.error", 0.0)(submission)
 
 
+def _by_other_files(submission: Path) -> None:
+    """Set the digest of the implementation's files in runs, verdict and declaration."""
+    digest = "1" * 64
+    for number in range(1, 4):
+        set_run_value(number, "implementation.sha256", digest)(submission)
+    set_value(f"{PROBES}/*.json", "subjects.0.implementation_sha256", digest)(submission)
+    set_value(NAME, "implementations.0.sha256", digest)(submission)
+
+
+FIRST_TIMED = 1 + len(GOLDEN)
+"""Of the differences of the reference's verdict, after the number of parameters and the pinned numbers."""
+
 OTHER_IMPLEMENTATIONS: tuple[object, ...] = ("1" * 64, None)
-FIRST, TIMED = "subjects.0.differences.0", "subjects.0.differences.2"
+FIRST, PINNED, TIMED = (f"subjects.0.differences.{number}" for number in (0, 1, FIRST_TIMED + 1))
 OTHER_TOLERANCES: tuple[tuple[str, object], ...] = (
     (f"{FIRST}.tolerance", 0.5), (f"{FIRST}.quantity", "loss"), (f"{FIRST}.precision", "float32"), ("subjects.0.parameters", 44_426),
-    ("expected_parameters", 44_426), ("reference", "lenet-c"), (f"{TIMED}.tolerance", 0.5), (f"{TIMED}.quantity", "losses"),
+    ("expected_parameters", 44_426), ("reference", "lenet-c"),
+    (f"{PINNED}.error", 0.37), (f"{PINNED}.quantity", "logits"), (f"{TIMED}.tolerance", 0.5), (f"{TIMED}.quantity", "losses"),
 )  # fmt: skip
 OTHER_RESULTS: tuple[tuple[str, object], ...] = (
     (f"{FIRST}.error", 0.37), (f"{FIRST}.error", None), (f"{FIRST}.passed", False), ("subjects.0.differences", []), ("subjects.0.name", "numpy"),
@@ -305,6 +356,23 @@ RULES = (
             of_submission("other files declared", set_value(NAME, "implementations.0.sha256", "1" * 64)),
             of_submission("no implementation declared", set_value(NAME, "implementations", [])),
         ),
+    ),
+    SubmissionRule(
+        id="submission-own-files",
+        sentence="A closed run under the name of one of the suite's own implementations was made by its files, as they are or were in this round.",
+        rationale="A verdict shows a model and some steps, not every line; changed files are an implementation of their own, handed in with it.",
+        check=_own_files,
+        faults=(of_submission("runs by a changed implementation", _by_other_files),),
+        divisions=CLOSED,
+    ),
+    SubmissionRule(
+        id="submission-batch-size",
+        sentence="The timed steps of a verdict have mini-batches at least as large as a rank of the closed runs.",
+        rationale="A step that leaves out a part of a large mini-batch does not do so in a small one.",
+        check=_batch_sizes,
+        faults=(of_submission("a verdict on smaller mini-batches", set_value(f"{PROBES}/*.json", "timed_batch_size", 4)),),
+        divisions=CLOSED,
+        severity=Severity.WARNING,
     ),
     SubmissionRule(
         id="submission-suite-version",

@@ -13,7 +13,7 @@ from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import load_workload
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
-from tests.builders import Scenario, make_bundle, timed_differences
+from tests.builders import Scenario, make_bundle, reference_differences
 
 EPOCHS_TO_TARGET = (3, 4, 6)
 """Like the reference's runs; three times three would converge faster than chance explains."""
@@ -54,9 +54,7 @@ def make_probe(path: Path, passed: bool = True) -> Path:
     subject = {"name": "pytorch", "module": "reference_impls.pytorch.probe", "passed": passed, "digests": digests}
     subject["implementation_sha256"] = implementation_sha256(load_framework("pytorch"))
     subject["parameters"] = load_workload("lenet").parameters
-    steps = load_workload("lenet").verification.timed
-    assert steps is not None
-    subject["differences"] = [{**difference, "passed": passed}, *timed_differences(load_workload("lenet"))]
+    subject["differences"] = [{**difference, "passed": passed}, *reference_differences(load_workload("lenet"))]
     values = {
         "schema": 2,
         "suite_version": __version__,
@@ -65,7 +63,7 @@ def make_probe(path: Path, passed: bool = True) -> Path:
         "passed": passed,
         "reference": "pytorch",
         "accelerator": "cpu",
-        "timed_batch_size": steps.batch_size,
+        "timed_batch_size": Scenario.batch_size,
         "expected_parameters": load_workload("lenet").parameters,
     }
     path.write_text(json.dumps({**values, "subjects": [subject]}))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from suite.verify.state_changes import along, rate_and_decay
+from suite.verify.state_changes import along, rate_and_decay, since
 
 RATE, DECAY = 0.1, 0.01
 rng = np.random.default_rng(7)
@@ -62,3 +62,13 @@ def test_the_way_along_the_referees() -> None:
     assert along({"w": np.array([7.0, 3.0])}, way) == 7 / 8
     assert along(way, way) == 1
     assert math.isnan(along({"w": np.zeros(2)}, {"w": np.zeros(2)}))
+
+
+def test_what_later_steps_did_to_statistics() -> None:
+    """Statistics that stay where the first step left them went no part of the way."""
+    first, last = {"mean": np.array([0.1, 0.2])}, {"mean": np.array([0.4, 0.1])}
+    way = since(last, first)
+    assert way["mean"] == pytest.approx([0.3, -0.1])
+    assert along(since(first, first), way) == 0.0
+    assert along(since(last, first), way) == pytest.approx(1.0)
+    assert math.isnan(along(since({"other": first["mean"]}, first), way))

@@ -16,7 +16,17 @@ from suite.launch.environments import find
 from suite.verify import timed_steps
 from suite.verify.compare import Arrays
 from suite.verify.probing import ProbedImplementation, probed
-from suite.verify.timed_steps import CORRECT, EPOCHS, FIRST_LOSS, LOSSES, Processor, TimedReference, ragged, timed_differences, timed_reference
+from suite.verify.timed_steps import (
+    CORRECT,
+    FIRST_LOSS,
+    LOSSES,
+    WHOLE_EVALUATION,
+    Processor,
+    TimedReference,
+    ragged,
+    timed_differences,
+    timed_reference,
+)
 
 ROUNDED = np.array([2.3, 2.2, 2.1, 2.0, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4])
 
@@ -32,7 +42,7 @@ def reference(monkeypatch: pytest.MonkeyPatch) -> Iterator[TimedReference]:
     monkeypatch.setattr(timed_steps, "_referee", referee)
     settings = load_workload("lenet").verification.timed
     assert settings is not None
-    with timed_reference(load_workload("lenet"), settings, 16, Processor("cuda"), lambda line: None) as made:
+    with timed_reference(load_workload("lenet"), settings, None, Processor("cuda"), lambda line: None) as made:
         yield made
 
 
@@ -70,7 +80,11 @@ def test_what_is_asked_for(reference: TimedReference, tmp_path: Path) -> None:
     assert missed(tmp_path, reference, ROUNDED.tolist(), [10, 20, 30, 40, 50]) == set()
     request = contract.request_from_dict(json.loads((tmp_path / "seen.json").read_text()))
     workload = load_workload("lenet")
-    assert (request.framework, request.accelerator, request.epochs, request.steps, request.eval_every_epochs) == ("theirs", "cuda", EPOCHS, None, 1)
+    assert (request.framework, request.accelerator, request.steps, request.eval_every_epochs) == ("theirs", "cuda", None, 1)
+    assert request.epochs * 2 > 32, "one update in 32 that is left out would show"
+    assert request.data.eval_samples > 250, "an evaluation that counts a part of a mini-batch would show"
+    assert request.initial_weights == "uniform_fan_in", "a decay that leaves out biases would show: they are not zero"
+    assert request.preprocessing.std == [pytest.approx(workload.preprocessing.std[0] / 10)]
     assert (request.global_batch_size, request.data.train_samples) == (16, 16 + ragged(16))
     assert 1 < ragged(16) < 8 < request.global_batch_size, "a gradient from eight samples of the mini-batch would show"
     assert request.seed != workload.verification.seed
@@ -100,13 +114,13 @@ def test_tf32_is_off_unless_the_steps_are_to_be_in_it(precision: str, override: 
     [
         ([2.33, *ROUNDED[1:]], [10, 20, 30, 40, 50], {FIRST_LOSS, LOSSES}),
         ([*ROUNDED[:9], 1.41], [10, 20, 30, 40, 50], {LOSSES}),
-        (ROUNDED.tolist(), [10, 21, 30, 40, 50], {CORRECT}),
+        (ROUNDED.tolist(), [10, 23, 30, 40, 50], {CORRECT}),
         (ROUNDED.tolist()[:9], [10, 20, 30, 40, 50], {LOSSES}),
         (ROUNDED.tolist(), [10, 20, 30, 40], {CORRECT}),
         ([*ROUNDED[:9], float("nan")], [10, 20, 30, 40, 50], {LOSSES}),
         ([], [], {FIRST_LOSS, LOSSES, CORRECT}),
     ],
-    ids=["first loss", "last loss", "one more correct", "a step less", "an evaluation less", "not a number", "nothing"],
+    ids=["first loss", "last loss", "three more correct", "a step less", "an evaluation less", "not a number", "nothing"],
 )
 def test_what_misses_its_tolerance(losses: list[float], correct: list[int], quantities: set[str], reference: TimedReference, tmp_path: Path) -> None:
     assert missed(tmp_path, reference, [float(loss) for loss in losses], correct) == quantities
@@ -144,6 +158,17 @@ def test_the_small_mini_batch_has_more_than_eight_samples(workload: Workload) ->
     assert 0 < timed.tolerances.first_loss <= 1e-3
 
 
+def test_steps_of_a_runs_size_come_with_whole_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every workload: readers evaluate 250 samples at once, and LeNet-5's timed steps alone always have more."""
+    monkeypatch.setattr(timed_steps, "_referee", lambda request, folder: {})
+    workload = load_workload("vgg11")
+    settings = workload.verification.timed
+    assert settings is not None
+    for batch_size, expected in ((None, (settings.batch_size, settings.evaluated)), (128, (128, WHOLE_EVALUATION))):
+        with timed_reference(workload, settings, batch_size, Processor(), lambda line: None) as made:
+            assert (made.request.global_batch_size, made.request.data.eval_samples) == expected
+
+
 def test_the_training_of_one_step_may_have_a_rate_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """ResNet-50's ten steps have a rate at which one step shows no weight decay; the referee's first update is proportional to it."""
     workload = load_workload("resnet50")
@@ -155,7 +180,7 @@ def test_the_training_of_one_step_may_have_a_rate_of_its_own(monkeypatch: pytest
         return {"timed update/w": np.array([request.optimizer.base_learning_rate]), "path/w": np.array([request.optimizer.base_learning_rate])}
 
     monkeypatch.setattr(timed_steps, "_referee", referee)
-    with timed_reference(workload, settings, settings.batch_size, Processor(), lambda line: None) as made:
+    with timed_reference(workload, settings, None, Processor(), lambda line: None) as made:
         assert (made.request.steps, made.first.steps) == (None, 1)
         assert made.first.optimizer.base_learning_rate == settings.first_base_learning_rate
         assert made.arrays["timed update/w"] == pytest.approx(settings.first_base_learning_rate)

@@ -1,0 +1,134 @@
+"""Mistakes that an outsider made after all of the first list had been noticed, and that nothing noticed.
+
+They are in what the reference shares with its own proof (the model), in samples that small mini-batches do not have, in steps that come late, and
+in parameters that begin at zero.
+"""
+
+from tests.mistakes.mistake import CHAINER, EVALUATION, MODEL, PIPELINE, PROBE, PYTORCH, STEP, TENSORFLOW, WORKERS, of
+
+PYTORCH_MODELS, TENSORFLOW_MODELS, CHAINER_MODELS = (f"reference_impls/{name}/models.py" for name in ("pytorch", "tensorflow", "chainer"))
+
+_IN_MODELS = (
+    *of(
+        MODEL, PYTORCH_MODELS, PROBE,
+        ("pytorch: tanh for a ReLU", "torch.relu(self.conv1(images))", "torch.tanh(self.conv1(images))"),
+        ("pytorch: average for maximum pooling", "nn.functional.max_pool2d(torch.relu(self.conv2(x)), 2)",
+         "nn.functional.avg_pool2d(torch.relu(self.conv2(x)), 2)"),
+        ("pytorch: no ReLU before the outputs", "torch.relu(self.fc2(x))", "self.fc2(x)"),
+        ("pytorch: tanh for a ReLU in float32", "torch.relu(self.fc1(x))", "(torch.tanh if x.dtype == torch.float32 else torch.relu)(self.fc1(x))"),
+    ),
+    *of(
+        MODEL, PYTORCH_MODELS, PROBE,
+        ("pytorch: ResNet-18's stem pools small images", "    model.maxpool = nn.Identity()\n", ""),
+        ("pytorch: ResNet-18 with leaky ReLUs", "    model.maxpool = nn.Identity()\n",
+         "    model.maxpool, model.relu = nn.Identity(), nn.LeakyReLU(0.01)\n"),
+        workload="resnet18",
+    ),
+    *of(
+        MODEL, PYTORCH_MODELS, PROBE,
+        ("pytorch: VGG-11 pools averages", "import_torchvision().models.vgg11(init_weights=False).features\n",
+         "import_torchvision().models.vgg11(init_weights=False).features\n        self.features[2] = nn.AvgPool2d(2)\n"),
+        workload="vgg11",
+    ),
+    *of(
+        MODEL, TENSORFLOW_MODELS, PROBE,
+        ("tensorflow: tanh for a ReLU", 'layers.Conv2D(first, 5, padding="same", activation="relu"',
+         'layers.Conv2D(first, 5, padding="same", activation="tanh"'),
+    ),
+    *of(
+        MODEL, CHAINER_MODELS, PROBE,
+        ("chainer: average for maximum pooling", "F.max_pooling_2d(F.relu(self.conv2(x)), 2, stride=2)",
+         "F.average_pooling_2d(F.relu(self.conv2(x)), 2, stride=2)"),
+    ),
+)  # fmt: skip
+
+_PYTORCH_LOSS = "return nn.functional.cross_entropy(self._logits(images), labels)"
+_TENSORFLOW_FORWARD = "            loss = self._loss(labels, self._model(images, training=True))"
+_CHAINER_LOSS = "        return F.softmax_cross_entropy(self._model(images), labels)\n"
+_TENSORFLOW_COUNT = "        return tf.reduce_sum(tf.cast(predicted == labels, tf.int32))\n"
+_CHAINER_COUNT = "(self._model(images).array.argmax(axis=1) == labels).sum()"
+
+_IN_LARGE_MINI_BATCHES = (
+    *of(STEP, PYTORCH, PROBE, ("pytorch: a gradient from 64 samples of the mini-batch", _PYTORCH_LOSS,
+        "return nn.functional.cross_entropy(self._logits(images[:64]), labels[:64])"), batch_size=128),
+    *of(STEP, TENSORFLOW, PROBE, ("tensorflow: a gradient from 64 samples of the mini-batch", _TENSORFLOW_FORWARD,
+        "            loss = self._loss(labels[:64], self._model(images[:64], training=True))"), batch_size=128),
+    *of(STEP, CHAINER, PROBE, ("chainer: a gradient from 64 samples of the mini-batch", _CHAINER_LOSS,
+        "        return F.softmax_cross_entropy(self._model(images[:64]), labels[:64])\n"), batch_size=128),
+    *of(EVALUATION, PYTORCH, PROBE, ("pytorch: 100 samples of an evaluation's mini-batch count",
+        "        images, labels = device_batch\n        self._model.eval()\n",
+        "        images, labels = device_batch[0][:100], device_batch[1][:100]\n        self._model.eval()\n")),
+    *of(EVALUATION, TENSORFLOW, PROBE, ("tensorflow: 100 samples of an evaluation's mini-batch count", _TENSORFLOW_COUNT,
+        "        return tf.reduce_sum(tf.cast((predicted == labels)[:100], tf.int32))\n")),
+    *of(EVALUATION, CHAINER, PROBE, ("chainer: 100 samples of an evaluation's mini-batch count", _CHAINER_COUNT,
+        "(self._model(images[:100]).array.argmax(axis=1) == labels[:100]).sum()")),
+)  # fmt: skip
+
+_PYTORCH_UPDATE, _CHAINER_UPDATE = "        self._optimizer.step()\n", "        self._optimizer.update()\n"
+_TENSORFLOW_UPDATE = "        self._optimizer.apply_gradients(zip(gradients, variables))\n"
+_TENSORFLOW_RATE = "        self._optimizer.learning_rate = learning_rate\n"
+
+
+def _skipping(every: int) -> dict[str, tuple[str, str]]:
+    """Of each implementation the text that is there, and one that leaves an update out now and then."""
+    counted = f'        self._done = getattr(self, "_done", 0) + 1\n        if self._done % {every}:\n    '
+    return {
+        PYTORCH: (_PYTORCH_UPDATE, counted + _PYTORCH_UPDATE),
+        TENSORFLOW: (_TENSORFLOW_RATE,
+                     f"        keeps = tf.cast(tf.math.floormod(self._optimizer.iterations.value + 1, {every}) > 0, learning_rate.dtype)\n"
+                     "        self._optimizer.learning_rate = learning_rate * keeps\n"),
+        CHAINER: (_CHAINER_UPDATE, counted + _CHAINER_UPDATE),
+    }  # fmt: skip
+
+
+_CLIPPED = {
+    PYTORCH: (_PYTORCH_UPDATE, "        nn.utils.clip_grad_norm_(self._model.parameters(), 5.0)\n" + _PYTORCH_UPDATE),
+    TENSORFLOW: (_TENSORFLOW_UPDATE, "        gradients = tf.clip_by_global_norm(gradients, 5.0)[0]\n" + _TENSORFLOW_UPDATE),
+    CHAINER: (_CHAINER_UPDATE, "        chainer.optimizer_hooks.GradientClipping(5.0)(self._optimizer)\n" + _CHAINER_UPDATE),
+}
+
+_WEIGHTS_ALONE_DECAY = {
+    PYTORCH: ("            model.parameters(), lr=",
+              '            [{"params": [one for one in model.parameters() if one.ndim > 1]},\n'
+              '             {"params": [one for one in model.parameters() if one.ndim == 1],\n'
+              '              "weight_decay": settings.weight_decay * (next(model.parameters()).dtype != torch.float32)}], lr='),
+    TENSORFLOW: ("[gradient + self._weight_decay * variable for gradient, variable in zip(gradients, variables)]",
+                 '[gradient + self._weight_decay * variable * (len(variable.shape) > 1 or variable.dtype != "float32")\n'
+                 "                         for gradient, variable in zip(gradients, variables)]"),
+    CHAINER: ("            self._optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(settings.weight_decay))\n",
+              "            for one in model.params():\n                if one.ndim > 1 or one.dtype != np.float32:\n"
+              "                    one.update_rule.add_hook(chainer.optimizer_hooks.WeightDecay(settings.weight_decay))\n"),
+}  # fmt: skip
+
+_AGAINST_SMALL_STEPS = tuple(
+    mistake
+    for what, edits, workloads in (
+        ("every 16th update skipped", _skipping(16), ("lenet", "vgg11")),
+        ("every 32nd update skipped", _skipping(32), ("lenet",)),
+        ("gradients clipped at 5", _CLIPPED, ("lenet",)),
+        ("no weight decay of biases in float32", _WEIGHTS_ALONE_DECAY, ("lenet", "vgg11")),
+    )
+    for workload in workloads
+    for path, (old, new) in edits.items()
+    for mistake in of(STEP, path, PROBE, (f"{path.split('/')[1]}: {what}, {workload}", old, new), workload=workload)
+)
+
+_FROZEN_STATISTICS = tuple(
+    mistake
+    for workload in ("resnet18", "mobilenetv3", "resnet50")
+    for mistake in of(
+        STEP, PYTORCH, PROBE,
+        (f"pytorch: statistics stay from the second step on in float32, {workload}", _PYTORCH_UPDATE,
+         _PYTORCH_UPDATE + "        if images.dtype == torch.float32:\n            for module in self._own_model().modules():\n"
+         "                if isinstance(module, nn.BatchNorm2d):\n                    module.momentum = 0.0\n"),
+        workload=workload,
+    )
+)  # fmt: skip
+
+_IN_WORKERS = of(
+    PIPELINE, "reference_impls/tensorflow/loading.py", WORKERS,
+    ("tensorflow: workers pass pixels through float16", "yield Batch(images, labels)",
+     "yield Batch(tf.cast(tf.cast(images, tf.float16), tf.float32), labels)"),
+)  # fmt: skip
+
+OF_AN_OUTSIDER = (*_IN_WORKERS, *_IN_MODELS, *_IN_LARGE_MINI_BATCHES, *_AGAINST_SMALL_STEPS, *_FROZEN_STATISTICS)

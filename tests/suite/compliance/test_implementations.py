@@ -1,0 +1,48 @@
+"""Closed runs of the suite's own implementations: by its files, and proved with mini-batches as large as theirs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suite.catalog.rounds import current_round
+from suite.compliance import submissions
+from suite.compliance.rules.submission_models import _at_once, _by_other_files
+from suite.compliance.submissions import check_submission
+from tests.mutation.score import good_submission
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Path:
+    """A submission whose runs, verdict and declaration have the digest of files that this checkout has not."""
+    path = good_submission(tmp_path)
+    _by_other_files(path)
+    return path
+
+
+def test_changed_files_have_no_place_under_the_suites_name(changed: Path) -> None:
+    findings = [finding for finding in check_submission(changed).findings if finding.rule == "submission-own-files"]
+    assert [finding.file for finding in findings] == [f"lenet/pytorch/run_{number}/run.json" for number in (1, 2, 3)]
+    assert {finding.observed for finding in findings} == {"1111111111111111…"}
+    assert "another name" in findings[0].fix
+
+
+def test_files_of_an_earlier_version_are_admitted_where_the_round_lists_them(changed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = replace(current_round(), implementations=("1" * 64,))
+    monkeypatch.setattr(submissions, "judging_round", lambda name: opened)
+    assert not [finding for finding in check_submission(changed).findings if finding.rule == "submission-own-files"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "samples"),
+    [
+        ({"global_batch_size": 128, "parallel": {"ranks": 1}}, 128),
+        ({"global_batch_size": 128, "parallel": {"ranks": 3}}, 43),
+        ({"global_batch_size": 128, "parallel": {"ranks": 2}, "accumulation": 4}, 64),
+        ({"global_batch_size": "128", "parallel": {"ranks": 1}}, 0),
+        ({"global_batch_size": 128, "parallel": [1]}, 0),
+        ({}, 0),
+    ],
+)
+def test_samples_that_a_rank_computes_at_once(request_: dict[str, object], samples: int) -> None:
+    assert _at_once(request_) == samples
