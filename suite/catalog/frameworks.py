@@ -175,6 +175,15 @@ def load_implementation(place: Path) -> Framework:
     return replace(framework, outside=str(path.parent))
 
 
+def refuse_precision(framework: Framework, precision: Precision, accelerator: str) -> None:
+    """Raise SuiteError for a precision that the framework does not declare, or that the accelerator ("cpu" or "cuda") does not have."""
+    if precision not in framework.precisions:
+        known = ", ".join(one.value for one in framework.precisions)
+        raise SuiteError(f"{framework.title} computes in {known}, not in {precision.value}; choose another --precision or --framework.")
+    if precision is Precision.TF32 and accelerator == "cpu":
+        raise SuiteError("No processor computes in TF32; use --accelerator cuda with a GPU that does, or leave --precision tf32 out.")
+
+
 def _load(path: Path) -> Framework:
     framework = read_toml(path, Framework)
     if framework.name != path.parent.name:

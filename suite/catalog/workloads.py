@@ -107,8 +107,9 @@ class TimedTolerances:
     """Tolerances of the steps of the program that is timed, in its own precision, against a referee in float64; relative to a quantity's maximum.
 
     ``update`` is what the first step did to the parameters, ``statistic`` what batch normalisation has seen after it, ``correct`` the numbers of
-    correctly classified samples of every evaluation. In deep networks with batch normalisation rounding changes the updates of single layers
-    much; there ``rate``, ``decay`` and ``path``, which are of the whole network (suite.verify.state_changes), are compared, too; else None.
+    correctly classified samples up to every evaluation: rounding decides a sample now and then, a mistake more and more. In deep networks with batch
+    normalisation rounding changes the updates of single layers much; there ``rate``, ``decay`` and ``path``, which are of the whole network
+    (suite.verify.state_changes), are compared, too; else None.
     ``statistic_path`` is what all steps did to the statistics of the whole network; None where there are none.
     """
 

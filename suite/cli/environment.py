@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from suite.catalog.frameworks import MANIFEST, load_framework, load_implementation
+from suite.catalog.frameworks import MANIFEST, Framework, load_framework, load_implementation
 from suite.cli.completion import framework_names
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.launch import environments
+from suite.launch.environments import Environment, OtherVersion
 from suite.launch.recipe import Recipe
 
 app = typer.Typer(no_args_is_help=True, help="Create framework environments.")
@@ -31,7 +32,9 @@ def create(
     python: Annotated[Path | None, typer.Option(help="Interpreter to build the environment on (default: the harness's).")] = None,
     interpreter: Annotated[Path | None, typer.Option(help="Use this interpreter, which has the framework already; install nothing.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Rebuild an existing environment.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="State versions, downloads and disk; install nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="State versions, downloads and disk, or examine --interpreter; install and record nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Create the environment that runs a framework's implementations."""
@@ -39,6 +42,9 @@ def create(
         raise SuiteError("--python builds an environment and --interpreter uses an existing one; choose one of them.")
     is_folder = "/" in framework or (Path(framework) / MANIFEST).is_file()
     chosen = load_implementation(Path(framework)) if is_folder else load_framework(framework)
+    if dry_run and interpreter is not None:
+        _show_adoption(chosen, environments.adoptable(chosen, interpreter), json)
+        return
     if dry_run:
         _show(environments.plan(chosen, python), environments.location(chosen), json)
         return
@@ -48,14 +54,35 @@ def create(
         environment = environments.find(chosen)
     else:
         environment = environments.create(chosen, lambda line: print(line, file=sys.stderr), python=python, force=force)
-    others = environments.other_versions(chosen, environment) if interpreter is not None and environment.packages else []
+    others = [] if interpreter is None else _other_versions(chosen, environment)
     if json:
         values = {"framework": chosen.name, "interpreter": str(environment.interpreter), "packages": environment.packages}
         print_json("env-create", {**values, "other_versions": [asdict(one) for one in others]})
         return
     print(f"{chosen.title} runs in {environment.interpreter}")
+    _show_versions(others)
+
+
+def _other_versions(framework: Framework, environment: Environment) -> list[OtherVersion]:
+    """Those of an adopted interpreter; none of one without pip, which lists no packages."""
+    return environments.other_versions(framework, environment) if environment.packages else []
+
+
+def _show_versions(others: list[OtherVersion]) -> None:
     for one in others:
         print(f"note: {one.package} {one.found or 'is missing'} there; the requirements name {one.required}. Entries name the version that trained.")
+
+
+def _show_adoption(framework: Framework, environment: Environment, json: bool) -> None:
+    """What --interpreter would record, and where: the same examination as without --dry-run."""
+    others, place = _other_versions(framework, environment), environments.location(framework)
+    if json:
+        nothing: dict[str, object] = {"locked": False, "index": None, "download_bytes": 0, "disk_bytes": 0, "packages": []}
+        adopted = {"interpreter": str(environment.interpreter), "other_versions": [asdict(one) for one in others]}
+        print_json("env-plan", {"framework": framework.name, "folder": str(place), **nothing, **adopted})
+        return
+    print(f"{framework.title} would run in {environment.interpreter}; nothing would be installed, and {place} would have the record of it")
+    _show_versions(others)
 
 
 def _show(recipe: Recipe, place: Path, json: bool) -> None:
@@ -64,7 +91,7 @@ def _show(recipe: Recipe, place: Path, json: bool) -> None:
         lock = recipe.lock
         sizes = {name: getattr(lock, name) if lock else None for name in ("download_bytes", "disk_bytes")}
         values = {"framework": recipe.framework.name, "folder": str(place), "locked": lock is not None, "index": recipe.index}
-        print_json("env-plan", {**values, **sizes, "packages": recipe.text.splitlines()})
+        print_json("env-plan", {**values, **sizes, "packages": recipe.text.splitlines(), "interpreter": None, "other_versions": []})
         return
     print(recipe.statement)
     print("".join(f"  {line}\n" for line in recipe.text.splitlines()), end="")

@@ -181,6 +181,8 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "download_bytes": "null where it is unknown",
                 "disk_bytes": "null where it is unknown",
                 "packages": "list of requirements",
+                "interpreter": "that of --interpreter, into which nothing is installed, or null",
+                "other_versions": "as in env-create",
             },
         ),
         JsonFormat(

@@ -1,7 +1,7 @@
 """`suite quick [WORKLOAD…]`."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,13 +10,15 @@ import typer
 
 from suite import api
 from suite.api import Accelerator, Division, Precision, RunOptions, RunRequest
+from suite.catalog.workloads import load_workload
 from suite.cli.completion import framework_names, workload_names
 from suite.cli.durations import seconds
 from suite.cli.json_output import print_rows
 from suite.cli.options import PRECISION_HELP, Json
 from suite.cli.watching import watcher
 from suite.errors import Reported, SuiteError
-from suite.experiments.quick import MIN_EPOCHS, QuickLook, look, look_within
+from suite.execution.run_lock import is_held
+from suite.experiments.quick import MIN_EPOCHS, QuickLook, look, look_within, trial_of
 from suite.machine.identify import resolve_device
 from suite.metrics.comparisons import Interval
 from suite.metrics.projection import Projection
@@ -31,7 +33,7 @@ def quick(
         typer.Argument(metavar="[WORKLOAD]…", autocompletion=workload_names, help="Workloads (default: every closed workload of this device)."),
     ] = None,
     framework: Annotated[str, typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`).")] = "pytorch",
-    epochs: Annotated[int, typer.Option(min=MIN_EPOCHS, help="Epochs to train of each workload.")] = EPOCHS,
+    epochs: Annotated[int, typer.Option(min=MIN_EPOCHS, help="Epochs to train of each workload, of its schedule's.")] = EPOCHS,
     within: Annotated[
         str | None,
         typer.Option(
@@ -49,6 +51,8 @@ def quick(
     looks: list[QuickLook] = []
     problems = []
     chosen = workloads or list(resolve_device("auto").device.closed_workloads)
+    _refuse_mistyped(chosen, epochs)
+    _refuse_taken(() if output is None else [output / workload for workload in chosen], within is not None)
     for place, workload in enumerate(chosen):
         options = RunOptions(
             Division.OPEN, "auto", workload, framework, threads=threads, accelerator=accelerator, precision=precision, timing=None
@@ -68,6 +72,27 @@ def quick(
         print_rows("quick", map(_plain, looks))
     if problems:
         raise Reported("\n".join(problems))
+
+
+def _refuse_mistyped(workloads: Sequence[str], epochs: int) -> None:
+    """Raise SuiteError for an unknown workload, one that is named twice, and more epochs than its schedule has: before the first one is trained.
+
+    A workload that is named twice is refused, not trained once: a user who wants two projections would wait for the second.
+    """
+    for one in sorted(map(load_workload, workloads), key=lambda workload: workload.epochs):
+        if workloads.count(one.name) > 1:
+            raise SuiteError(f"The workload {one.name!r} is named twice; name each once.")
+        if epochs > one.epochs:
+            raise SuiteError(f"--epochs {epochs} is more than the {one.epochs} that {one.name} trains at most; type --epochs {one.epochs} or fewer.")
+
+
+def _refuse_taken(runs: Sequence[Path], have_trials: bool) -> None:
+    """Raise SuiteError for a run directory with something in it, or that of a run's first steps: this command replaces nothing."""
+    for path in (*runs, *(map(trial_of, runs) if have_trials else ())):
+        if is_held(path):
+            raise SuiteError(f"{path} holds a run that still runs; choose another --output.")
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise SuiteError(f"{path} exists and is not empty; choose another --output, or remove it.")
 
 
 def _run(request: RunRequest) -> Path:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from suite.catalog.frameworks import REFERENCE, load_framework, load_frameworks, load_implementation
+from suite.catalog.frameworks import REFERENCE, Framework, load_framework, load_frameworks, load_implementation, refuse_precision
 from suite.catalog.precisions import Precision
-from suite.catalog.workloads import load_workload
+from suite.catalog.workloads import Workload, load_workload
 from suite.cli.completion import framework_names, workload_names
 from suite.cli.json_output import expect_place, print_json, write_record
 from suite.cli.options import Json
@@ -40,15 +40,22 @@ def verify_model(
     precision: Annotated[
         Precision, typer.Option(help="Of the timed steps; the tolerances are float32's, and show what another precision changes.")
     ] = Precision.FLOAT32,
-    full: Annotated[bool, typer.Option("--full", help="Train the timed steps at the workload's own batch size.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Train the timed steps at the workload's own batch size, and evaluate whole mini-batches.")
+    ] = False,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Train the timed steps at this batch size, your runs', in place of --full.")
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Also write the verdict to this JSON file, for a submission.")] = None,
     json: Json = False,
 ) -> None:
     """Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown."""
     definition = load_workload(workload)
     expect_place(output)
+    for each in _frameworks(framework) if implementation is None else [load_implementation(implementation)]:
+        refuse_precision(each, precision, accelerator.value)
     reference = _subject(REFERENCE)
-    options = VerifyOptions(accelerator.value, full, precision.value)
+    options = VerifyOptions(accelerator.value, _batch_size(definition, full, batch_size), precision.value)
     verdict = verify(definition, reference, _subjects(framework, implementation), lambda line: print(line, file=sys.stderr), options)
     write_record(output, verdict.to_dict())
     if json:
@@ -57,6 +64,13 @@ def verify_model(
         _show(verdict)
     if not verdict.passed:
         raise typer.Exit(NOT_EQUIVALENT)
+
+
+def _batch_size(workload: Workload, full: bool, asked_for: int | None) -> int | None:
+    """That of the runs which are to be proved; None: that of the workload's timed steps."""
+    if full and asked_for is not None:
+        raise SuiteError(f"--full trains at the workload's own batch size, {workload.batch_size}; leave --full or --batch-size out.")
+    return workload.batch_size if full else asked_for
 
 
 def _subjects(frameworks: list[str] | None, implementation: Path | None) -> list[ProbedImplementation]:
@@ -68,7 +82,11 @@ def _subjects(frameworks: list[str] | None, implementation: Path | None) -> list
 
 def chosen_frameworks(names: list[str] | None) -> list[ProbedImplementation]:
     """The probes of the named frameworks, or of every framework that has one."""
-    return [_subject(name) for name in names or [one.name for one in load_frameworks() if one.serves_closed]]
+    return [_subject(one.name) for one in _frameworks(names)]
+
+
+def _frameworks(names: list[str] | None) -> list[Framework]:
+    return [load_framework(name) for name in names] if names else [one for one in load_frameworks() if one.serves_closed]
 
 
 def _subject(name: str) -> ProbedImplementation:
@@ -84,5 +102,5 @@ def _show(verdict: EquivalenceVerdict) -> None:
         for precision, one in subject.differences:
             error = "—" if one.error is None else f"{one.error:.1e}"
             mark = "ok" if one.passed else "MISSED"
-            print(f"  {precision}  {one.quantity:16} {error:>8}  tolerance {one.tolerance:.0e}  {mark:6}  {one.problem or ''} {one.worst}".rstrip())
+            print(f"  {precision}  {one.quantity:20} {error:>8}  tolerance {one.tolerance:.0e}  {mark:6}  {one.problem or ''} {one.worst}".rstrip())
     print(f"\n{verdict.workload}: " + ("equivalent" if verdict.passed else "not equivalent"))

@@ -9,7 +9,7 @@ from suite.bundle.resumption import Resumption
 from suite.bundle.study_mark import StudyMark
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
-from suite.catalog.frameworks import Framework, load_framework, load_implementation
+from suite.catalog.frameworks import Framework, load_framework, load_implementation, refuse_precision
 from suite.catalog.precisions import Precision
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.rounds import current_round
@@ -278,11 +278,7 @@ def _accelerator(option: Accelerator, device: Device) -> str:
 
 def _precision(options: RunOptions, framework: Framework, accelerator: str) -> str:
     precision = options.precision or framework.precisions[0]
-    if precision not in framework.precisions:
-        known = ", ".join(one.value for one in framework.precisions)
-        raise SuiteError(f"{framework.title} computes in {known}, not in {precision.value}; choose another --precision or --framework.")
-    if precision is Precision.TF32 and accelerator == Accelerator.CPU.value:
-        raise SuiteError("No processor computes in TF32; use --accelerator cuda with a GPU that does, or leave --precision tf32 out.")
+    refuse_precision(framework, precision, accelerator)
     return str(precision.value)
 
 

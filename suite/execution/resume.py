@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from reference_impls.contract import ContractError
+from reference_impls.contract import ContractError, Parallel, Request
 from reference_impls.state_file import StateFile, state_name
 from reference_impls.training_state import digests
 from suite.bundle.data_record import DATA, read_data_record
@@ -28,6 +28,10 @@ MAY_DIFFER = (
 """Values of the request that follow from the nodes that are left, or that change nothing that is computed but rounding."""
 OF_SEVERAL_RANKS = ("parallel.normalisation", "parallel.wire")
 """Values that one rank does not have."""
+GO_BACK = "remove the file to go on from the epoch before"
+BEGIN_ANEW = "no state of an epoch before was kept: run it anew, without --resume"
+DEFAULTS = {**Request._field_defaults, **{f"parallel.{name}": value for name, value in Parallel._field_defaults.items()}}
+"""What a request without the key means."""
 
 
 def resume(request: RunRequest, run: Path) -> RunRequest:
@@ -60,16 +64,22 @@ def refuse_other_data(path: Path, run: Path) -> None:
 
 
 def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) -> None:
-    wanted, found = dict(flat(record.request)), dict(flat(recorded_request(request.training, redactor_of(request))))
+    wanted, found = ({**DEFAULTS, **dict(flat(one))} for one in (record.request, recorded_request(request.training, redactor_of(request))))
     alone = request.training.parallel.ranks == 1 or wanted.get("parallel.ranks") == 1
     skipped = (*MAY_DIFFER, *(OF_SEVERAL_RANKS if alone else ()))
-    differing = sorted(name for name in wanted.keys() | found.keys() if name not in skipped and wanted.get(name) != found.get(name))
+    differing = [name for name in wanted.keys() | found.keys() if name not in skipped and wanted.get(name) != found.get(name)]
+    differing.sort(key=lambda name: (isinstance(wanted.get(name, found.get(name)), list), name))  # lists are long
     if differing:
         first = differing[0]
         raise SuiteError(
-            f"{run} trained with {first} = {wanted.get(first)!r}, and {found.get(first)!r} is requested; type the command of that run "
+            f"{run} trained with {first} = {_typed(wanted.get(first))}, and {_typed(found.get(first))} is requested; type the command of that run "
             f"with --resume, another --output, and the hosts that are left."
         )
+
+
+def _typed(value: object) -> str:
+    """A value of a request as it is typed at the command line; none where there is none."""
+    return "none" if value is None else str(value)
 
 
 def _last_state(run: Path, log: Log) -> tuple[Path, int, Mapping[str, str]]:
@@ -80,12 +90,14 @@ def _last_state(run: Path, log: Log) -> tuple[Path, int, Mapping[str, str]]:
         file, logged = folder / state_name(epoch), next(event.value for event in log.all("state_digests") if event.epoch == epoch)
         if not file.is_file():
             continue
+        has_earlier = any((folder / state_name(other)).is_file() for other in epochs if other < epoch)
+        remedy = GO_BACK if has_earlier else BEGIN_ANEW
         try:
             state = digests(StateFile(str(file)).of_rank(0))
         except ContractError as error:
-            raise SuiteError(f"{str(error).rstrip('.')}; remove the file to go on from the epoch before.") from error
+            raise SuiteError(str(error).rstrip("."), remedy) from error
         if state != logged:
-            raise SuiteError(f"{file} is not the state that {run} logged after epoch {epoch}; remove the file to go on from the epoch before.")
+            raise SuiteError(f"{file} is not the state that {run} logged after epoch {epoch}", remedy)
         return file.absolute(), epoch, state
     raise SuiteError(f"{run} kept no training state of a finished epoch in {folder}; only runs with --keep-states can be resumed: run it anew.")
 

@@ -44,6 +44,11 @@ class QuickLook:
     estimate: EpochFromSteps | None = None
 
 
+def trial_of(run: Path) -> Path:
+    """The directory of a run's first steps, which :func:`look_within` removes; a killed one leaves it."""
+    return run.with_name(f"{run.name}.trial")
+
+
 def steps_of_epoch(request: RunRequest) -> int:
     """Mini-batches of an epoch, the last and smaller one among them."""
     training = request.training
@@ -90,8 +95,8 @@ def look_within(request: RunRequest, epochs: int, within_s: float, run: Run, clo
 
 def _trial_step_s(request: RunRequest, run: Run) -> float:
     """The mean time of a step, s, from a run that is removed again."""
-    trial = _waiting(_ended(request, MIN_STEPS))
-    path = run(replace(trial, training=trial.training._replace(output_directory=f"{request.training.output_directory}.trial")))
+    trial, place = _waiting(_ended(request, MIN_STEPS)), trial_of(Path(request.training.output_directory))
+    path = run(replace(trial, training=trial.training._replace(output_directory=str(place))))
     try:
         return float(intervals_s(Bundle(path).steps()).mean())
     finally:

@@ -86,20 +86,28 @@ def create(framework: Framework, report: Report, python: Path | None = None, hom
             for arguments in chosen.steps(place / "installed"):
                 report(f"pip install {' '.join(arguments)} (from the network, or pip's cache)")
                 _run([str(interpreter), "-m", "pip", "install", *arguments], output, framework)
-            return _register(framework, interpreter, place)
+            return _recorded(_examined(framework, interpreter), place)
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
 
 
 def adopt(framework: Framework, interpreter: Path, home: Path | None = None) -> Environment:
-    """Use an interpreter that already has the framework: a Jetson's system Python with NVIDIA's build, for example."""
+    """Use an interpreter that already has the framework: a Jetson's system Python with NVIDIA's build, for example.
+
+    Raises SuiteError as :func:`adoptable`; then nothing is written.
+    """
+    environment, place = adoptable(framework, interpreter), location(framework, home)
+    place.mkdir(parents=True, exist_ok=True)
+    return _recorded(environment, place)
+
+
+def adoptable(framework: Framework, interpreter: Path) -> Environment:
+    """What :func:`adopt` would record; writes nothing. Raises SuiteError for what is no Python, or one without the framework."""
     path = shutil.which(str(interpreter))
     if path is None:
         raise SuiteError(f"{interpreter} is not an interpreter that can be started; give the path of a Python that has {framework.title}.")
-    place = location(framework, home)
-    place.mkdir(parents=True, exist_ok=True)
-    return _register(framework, Path(path).absolute(), place)
+    return _examined(framework, Path(path).absolute())
 
 
 @dataclass(frozen=True)
@@ -150,8 +158,8 @@ def _refuse_full_disk(chosen: Recipe, folder: Path) -> None:
         )
 
 
-def _register(framework: Framework, interpreter: Path, place: Path) -> Environment:
-    """Check that the framework can be imported, and record the installed packages."""
+def _examined(framework: Framework, interpreter: Path) -> Environment:
+    """Check that the framework can be imported, and list the installed packages."""
     probe = subprocess.run([str(interpreter), "-c", f"import {framework.import_name or 'sys'}"], capture_output=True, text=True, cwd="/")
     if probe.returncode != 0:
         last = probe.stderr.strip().splitlines()[-1:] or ["no message"]
@@ -161,9 +169,14 @@ def _register(framework: Framework, interpreter: Path, place: Path) -> Environme
         packages = {entry["name"]: entry["version"] for entry in json.loads(listing.stdout)} if listing.returncode == 0 else {}
     except ValueError:
         raise SuiteError(f"{interpreter} does not answer as a Python does; give the path of one that has {framework.title}.") from None
-    values = {"framework": framework.name, "interpreter": str(interpreter), "packages": packages}
-    (place / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     return Environment(framework.name, interpreter, packages)
+
+
+def _recorded(environment: Environment, place: Path) -> Environment:
+    """The environment, which :func:`find` then finds in ``place``."""
+    values = {"framework": environment.framework, "interpreter": str(environment.interpreter), "packages": environment.packages}
+    (place / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    return environment
 
 
 def _run(command: list[str], output: TextIO, framework: Framework) -> None:

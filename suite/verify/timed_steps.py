@@ -13,10 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from reference_impls import contract
+from reference_impls.data.pipelines import reader_of
+from reference_impls.data.reader import Reader
 from reference_impls.schedules import SCHEDULES
 from reference_impls.state_file import state_name
 from suite.bundle.log import read_log
@@ -46,9 +49,6 @@ from suite.verify.state_changes import (
     rate_and_decay,
     since,
 )
-
-WHOLE_EVALUATION = 313
-"""Samples of an evaluation where mini-batches have the size that runs have: one of the readers' 250, and a quarter of one."""
 
 SEED = 20
 """Not the model probe's, so that weights or an order that do not depend on the seed show."""
@@ -100,6 +100,12 @@ def ragged(batch_size: int) -> int:
     return batch_size // 4 + 1
 
 
+def whole_evaluation(layout: str) -> int:
+    """Samples of a whole and a smaller mini-batch of an evaluation, as the layout's reader makes them: of 250 but of photographs."""
+    at_once = cast("type[Reader]", reader_of(layout)).evaluation_batch
+    return at_once + ragged(at_once)
+
+
 def timed_differences(implementation: ProbedImplementation, reference: TimedReference) -> tuple[Difference, ...]:
     """Train with the implementation's own command, and compare; raises SuiteError when it fails."""
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
@@ -121,7 +127,7 @@ def _timing(implementation: ProbedImplementation, accelerator: str) -> str:
 
 def _request(workload: Workload, timed: TimedSteps, of_a_run: int | None, processor: Processor, folder: Path) -> contract.Request:
     definition, batch_size = load_data_set(workload.data), of_a_run or timed.batch_size
-    evaluated = timed.evaluated if of_a_run is None else max(timed.evaluated, WHOLE_EVALUATION)
+    evaluated = timed.evaluated if of_a_run is None else max(timed.evaluated, whole_evaluation(definition.layout))
     classes, samples = definition.classes or FOLDERS, batch_size + ragged(batch_size)
     data = folder / "data"
     data.mkdir()
@@ -160,7 +166,7 @@ def _referee(request: contract.Request, folder: Path) -> dict[str, "np.ndarray"]
     own = tuple(f"{name}/" for name in (INITIAL, WAY, STATISTIC_WAY))
     named = {name if name.startswith(own) else f"timed {name}": value for name, value in arrays.items()}
     whole = dict.fromkeys((RATE, DECAY, PATH, STATISTIC_PATH), np.ones(1))
-    return {**named, FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: correct, **whole}
+    return {**named, FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: np.cumsum(correct), **whole}
 
 
 def _trained(implementation: ProbedImplementation, request: contract.Request, folder: Path, *arguments: str) -> dict[str, "np.ndarray"]:
@@ -178,7 +184,7 @@ def _trained(implementation: ProbedImplementation, request: contract.Request, fo
         raise SuiteError(
             f"The training of {implementation.name} wrote no readable records ({str(error)[:200]}); see docs/implementing.md."
         ) from error
-    return {FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: correct}
+    return {FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: np.cumsum(correct)}
 
 
 def _of_states(implementation: ProbedImplementation, reference: TimedReference, folder: Path) -> dict[str, "np.ndarray"]:

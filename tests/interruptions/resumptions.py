@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,6 +96,28 @@ def _losses(path: Path) -> dict[int, float]:
     return dict(zip(steps["step"].tolist(), steps["loss"].tolist(), strict=True))
 
 
+def table(outcomes: Mapping[tuple[str, int, str], int]) -> str:
+    """A row for each framework: how many runs were killed, and what became of them. ``outcomes`` counts (framework, times resumed, outcome).
+
+    A run that was killed before it kept a state cannot be resumed, and says nothing about losses.
+    """
+    rows = ["| framework | killed | before a first state was kept | resumed | of these with the same losses |", "|---|---|---|---|---|"]
+    for framework in dict.fromkeys(name for name, _, _ in outcomes):
+        count = Counter[str]()
+        for (name, times, outcome), runs in sorted(outcomes.items()):
+            if name == framework:
+                count[outcome] += runs
+                count[_often(times)] += runs if outcome in (SAME, OTHER) else 0
+        resumed = count[SAME] + count[OTHER]
+        often = ", ".join(f"{count[_often(times)]} {_often(times)}" for times in range(1, 100) if count[_often(times)])
+        rows.append(f"| {framework} | {resumed + count[NOTHING_KEPT]} | {count[NOTHING_KEPT]} | {resumed} ({often or 'none'}) | {count[SAME]} |")
+    return "\n".join(rows)
+
+
+def _often(times: int) -> str:
+    return {1: "once", 2: "twice", 3: "three times"}.get(times, f"{times} times")
+
+
 def main() -> int:
     """Exit code 1 where losses differ."""
     runs, seed = (int(word) for word in [*sys.argv[1:3], *("20", "0")[len(sys.argv[1:3]) :]])
@@ -108,9 +131,7 @@ def main() -> int:
                 resumed, outcome = campaign.trial()
                 print(f"{framework}, run {number}: resumed {resumed} times, {outcome}", file=sys.stderr, flush=True)
                 outcomes[framework, resumed, outcome] += 1
-    print("| framework | resumed | outcome | runs |\n|---|---|---|---|")
-    for (framework, resumed, outcome), count in sorted(outcomes.items()):
-        print(f"| {framework} | {resumed} times | {outcome} | {count} |")
+    print(table(outcomes))
     print(f"\n{runs} runs in each of {len(frameworks)} frameworks with seed {seed} in {time.monotonic() - started_s:.0f} s.")
     return int(any(outcome == OTHER for _, _, outcome in outcomes))
 

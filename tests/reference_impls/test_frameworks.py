@@ -101,6 +101,7 @@ def test_workers_change_no_bit_of_a_mini_batch(framework: str, tmp_path: Path) -
 
 
 def test_a_run_with_workers_has_the_losses_of_one_without(framework: str, few: DataSet, tmp_path: Path) -> None:
+    """To the rounding of two runs of one seed: their mini-batches are compared bit by bit above."""
     runs = [train(framework, tmp_path / str(count), few, loading=Loading(count, 2), epochs=2, target_accuracy=None) for count in (0, 2)]
     assert runs[0].losses == pytest.approx(runs[1].losses, rel=1e-6)
     assert len(runs[0].losses) == 2 * SAMPLES / 16

@@ -6,16 +6,23 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from reference_impls import contract
 from reference_impls.state_file import StateFile, write_state
 from suite.bundle.log import LogEvent
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import Resumption, read_resumption
+from suite.catalog.frameworks import load_framework
+from suite.catalog.workloads import load_workload
+from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
+from suite.execution.request import RunRequest
+from suite.execution.resume import resume
 from suite.files.paths import repository_root
 from tests.conftest import Run, environment_of, interruptible
 
@@ -120,6 +127,7 @@ def test_a_closed_interrupted_run_can_be_resumed(suite: Run, interrupted: Path, 
         (("--seed", 7), "trained with seed = 1, and 7 is requested"),
         (("--learning-rate", 0.5), "optimizer.base_learning_rate"),
         (("--batch-size", 48), "global_batch_size"),
+        (("--accumulate", 2), "trained with accumulation = 1, and 2 is requested"),
     ],
 )
 def test_another_training_is_refused(suite: Run, interrupted: Path, tmp_path: Path, more: tuple[object, ...], sentence: str) -> None:
@@ -140,17 +148,74 @@ def test_a_run_that_kept_no_state_is_not_resumed(suite: Run, interrupted: Path, 
     assert answer.returncode == 2 and "only runs with --keep-states can be resumed" in answer.stderr
 
 
-def test_an_edited_state_is_refused(suite: Run, interrupted: Path, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(interrupted, tmp_path / "copy"))
+@pytest.mark.parametrize(
+    ("name", "before", "now", "said"),
+    [
+        ("precision", contract.FLOAT32, contract.BF16_MIXED, "precision = float32, and bf16-mixed is requested"),
+        ("precision", contract.BF16_MIXED, contract.FLOAT32, "precision = bf16-mixed, and float32 is requested"),
+        ("timing", contract.ASYNCHRONOUS, contract.WAITING, "timing = asynchronous, and synchronised is requested"),
+        ("accumulation", 4, 1, "accumulation = 4, and 1 is requested"),
+        ("steps", 40, None, "steps = 40, and none is requested"),
+    ],
+)
+def test_values_are_said_as_they_are_typed_defaults_too(name: str, before: object, now: object, said: str, interrupted: Path, tmp_path: Path) -> None:
+    """A request has no key for some defaults."""
+    run = Path(shutil.copytree(interrupted, tmp_path / "run"))
+    record = json.loads((run / "run.json").read_text())
+    trained = contract.request_from_dict(record["request"])
+    request = RunRequest("again", load_workload("lenet"), None, "", load_framework("fake"), trained._replace(**{name: now}))  # type: ignore[arg-type]
+    record["request"] = contract.request_to_dict(trained._replace(**{name: before}))
+    (run / "run.json").write_text(json.dumps(record))
+    with pytest.raises(SuiteError, match=f"trained with {said}; type the command of that run"):
+        resume(request, run)
+
+
+def with_edited_states(interrupted: Path, copy: Path) -> Path:
+    """A copy of the run; a bit of its last state's velocity is another one, and it keeps no other state."""
+    shutil.copytree(interrupted, copy)
     states_folder(copy).mkdir()
-    for path in states_folder(interrupted).glob("epoch_*.npz"):
-        file = StateFile(str(path))
-        arrays = {name: bytearray(file[name]) for name in file}
-        arrays["velocity/weights"][0] ^= 1
-        write_state(str(states_folder(copy) / path.name), {name: memoryview(value).cast("d") for name, value in arrays.items()}, file.progress)
+    path = max(states_folder(interrupted).glob("epoch_*.npz"))
+    file = StateFile(str(path))
+    arrays = {name: bytearray(file[name]) for name in file}
+    arrays["velocity/weights"][0] ^= 1
+    write_state(str(states_folder(copy) / path.name), {name: memoryview(value).cast("d") for name, value in arrays.items()}, file.progress)
+    return copy
+
+
+def with_damaged_states(interrupted: Path, copy: Path) -> Path:
+    """A copy of the run whose last state is no archive, and that keeps no other state."""
+    shutil.copytree(interrupted, copy)
+    states_folder(copy).mkdir()
+    (states_folder(copy) / max(states_folder(interrupted).glob("epoch_*.npz")).name).write_bytes(b"PK")
+    return copy
+
+
+@pytest.mark.parametrize("spoiled", [with_edited_states, with_damaged_states])
+def test_where_the_only_state_is_spoiled_the_run_is_made_anew(
+    spoiled: Callable[[Path, Path], Path], suite: Run, interrupted: Path, tmp_path: Path
+) -> None:
+    copy = spoiled(interrupted, tmp_path / "copy")
+    command = ("run", *OPTIONS, "--baseload", 0, "--output", tmp_path / "again")
+    answer = suite(*command, "--resume", copy)
+    assert answer.returncode == 2 and answer.stderr.count("\n") == 1
+    assert "; no state of an epoch before was kept: run it anew, without --resume." in answer.stderr
+    assert suite(*command).returncode == 0, "the remedy works"
+
+
+@pytest.mark.parametrize("spoiled", [with_edited_states, with_damaged_states])
+def test_where_a_state_is_spoiled_the_one_before_goes_on(
+    spoiled: Callable[[Path, Path], Path], suite: Run, suite_home: Path, digits: Path, tmp_path: Path
+) -> None:
+    interrupt_after(tmp_path / "run", 2, suite_home, *OPTIONS)
+    copy = spoiled(tmp_path / "run", tmp_path / "copy")
+    (wrong,) = states_folder(copy).iterdir()
+    shutil.copy(states_folder(tmp_path / "run") / "epoch_1.npz", states_folder(copy))
     answer = suite("run", *OPTIONS, "--resume", copy, "--output", tmp_path / "again")
     assert answer.returncode == 2
-    assert "remove the file to go on from the epoch before" in answer.stderr
+    assert f"{wrong.name}" in answer.stderr and "; remove the file to go on from the epoch before." in answer.stderr
+    wrong.unlink()
+    record = read_resumption(Bundle(resumed(suite, copy, tmp_path / "again")).run().resumed)
+    assert record is not None and record.epoch == 1
 
 
 def test_the_closed_division_resumes_nothing(suite: Run, interrupted: Path, tmp_path: Path) -> None:

@@ -20,12 +20,12 @@ from suite.verify.timed_steps import (
     CORRECT,
     FIRST_LOSS,
     LOSSES,
-    WHOLE_EVALUATION,
     Processor,
     TimedReference,
     ragged,
     timed_differences,
     timed_reference,
+    whole_evaluation,
 )
 
 ROUNDED = np.array([2.3, 2.2, 2.1, 2.0, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4])
@@ -34,7 +34,7 @@ ROUNDED = np.array([2.3, 2.2, 2.1, 2.0, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4])
 @pytest.fixture
 def reference(monkeypatch: pytest.MonkeyPatch) -> Iterator[TimedReference]:
     """LeNet-5's, with a referee that says what it is told: a fifth, two fifths … of fifty are correct."""
-    arrays = {FIRST_LOSS: ROUNDED[:1], LOSSES: ROUNDED, CORRECT: np.array([10.0, 20.0, 30.0, 40.0, 50.0])}
+    arrays = {FIRST_LOSS: ROUNDED[:1], LOSSES: ROUNDED, CORRECT: np.cumsum([10.0, 20.0, 30.0, 40.0, 50.0])}
 
     def referee(request: contract.Request, folder: Path) -> Arrays:
         return arrays
@@ -114,13 +114,13 @@ def test_tf32_is_off_unless_the_steps_are_to_be_in_it(precision: str, override: 
     [
         ([2.33, *ROUNDED[1:]], [10, 20, 30, 40, 50], {FIRST_LOSS, LOSSES}),
         ([*ROUNDED[:9], 1.41], [10, 20, 30, 40, 50], {LOSSES}),
-        (ROUNDED.tolist(), [10, 23, 30, 40, 50], {CORRECT}),
+        (ROUNDED.tolist(), [10, 21, 30, 40, 50], {CORRECT}),
         (ROUNDED.tolist()[:9], [10, 20, 30, 40, 50], {LOSSES}),
         (ROUNDED.tolist(), [10, 20, 30, 40], {CORRECT}),
         ([*ROUNDED[:9], float("nan")], [10, 20, 30, 40, 50], {LOSSES}),
         ([], [], {FIRST_LOSS, LOSSES, CORRECT}),
     ],
-    ids=["first loss", "last loss", "three more correct", "a step less", "an evaluation less", "not a number", "nothing"],
+    ids=["first loss", "last loss", "one more correct", "a step less", "an evaluation less", "not a number", "nothing"],
 )
 def test_what_misses_its_tolerance(losses: list[float], correct: list[int], quantities: set[str], reference: TimedReference, tmp_path: Path) -> None:
     assert missed(tmp_path, reference, [float(loss) for loss in losses], correct) == quantities
@@ -164,9 +164,13 @@ def test_steps_of_a_runs_size_come_with_whole_evaluations(monkeypatch: pytest.Mo
     workload = load_workload("vgg11")
     settings = workload.verification.timed
     assert settings is not None
-    for batch_size, expected in ((None, (settings.batch_size, settings.evaluated)), (128, (128, WHOLE_EVALUATION))):
+    for batch_size, expected in ((None, (settings.batch_size, settings.evaluated)), (128, (128, 250 + 63))):
         with timed_reference(workload, settings, batch_size, Processor(), lambda line: None) as made:
             assert (made.request.global_batch_size, made.request.data.eval_samples) == expected
+
+
+def test_photographs_are_evaluated_fewer_at_once() -> None:
+    assert (whole_evaluation("idx"), whole_evaluation("gld23k")) == (250 + 63, 32 + 9)
 
 
 def test_the_training_of_one_step_may_have_a_rate_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
