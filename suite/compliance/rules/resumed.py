@@ -6,6 +6,7 @@ from typing import Any
 from reference_impls.contract import log_name
 from suite.bundle.layout import RUN
 from suite.bundle.resumption import MS_PER_S, Resumption, read_resumption
+from suite.catalog.uncounted import load_uncounted_limits
 from suite.compliance.faults.fault import both, in_turn, recomputed
 from suite.compliance.faults.file_edits import set_run
 from suite.compliance.faults.rank_log_edits import add_to_all_logs
@@ -68,6 +69,19 @@ def _times(context: BundleContext, resumed: Resumption) -> Iterator[Violation]:
     if before_s < 0 or trained_s < 0 or start.time_ms < resumed.ended_time_ms:
         observed = f"it began {before_s:.1f} counted seconds before run_start, and its last event was {trained_s:.1f} s later"
         yield Violation(RUN, "a run that began and ended before this one's run_start (resumed)", observed, KEEP)
+    most_s = _most_uncounted_s(resumed, before_s + resumed.uncounted_s)
+    if resumed.uncounted_s > most_s:
+        expected = f"at most {most_s:.1f} s of the run before that count into no time, by rules/uncounted.toml (resumed.uncounted_s)"
+        yield Violation(RUN, expected, f"{resumed.uncounted_s:.1f} s", KEEP)
+
+
+def _most_uncounted_s(resumed: Resumption, since_s: float) -> float:
+    """What the runs since the first run_start, ``since_s`` ago, may have left out: of each of them, every reason its free seconds and its share.
+
+    Each of them trained one of the epochs before at least. Their logs, which show the intervals, are in other bundles.
+    """
+    limits = load_uncounted_limits()
+    return sum(limits.free_s * max(resumed.epoch, 1) + reason.max_share * since_s for reason in limits.reasons)
 
 
 _DIGESTS = {"parameter": "a" * 64, "velocity": "b" * 64, "statistic": "c" * 64}
@@ -90,7 +104,8 @@ RULES = (
     Rule(
         id="resumed-agrees",
         sentence="A resumed run records the run that it continues: its ranks and nodes, why and when it ended, when it began, and the digests of the "
-        "state, which every rank logged as restored. Its time to the target counts from the first run's run_start, lost time included.",
+        "state, which every rank logged as restored. Its time to the target counts from the first run's run_start, lost time included; "
+        "of the runs before, no more is left out than every run may leave out.",
         rationale="A run that goes on after a node was lost took longer than its own log says, and began on other machines.",
         bundle_check=_agrees,
         faults=(

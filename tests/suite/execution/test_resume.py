@@ -19,6 +19,9 @@ from suite.bundle.reader import Bundle
 from suite.bundle.resumption import Resumption, read_resumption
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
+from suite.compliance.checker import check_bundle
+from suite.compliance.faults.editable_bundle import EditableBundle
+from suite.compliance.finding import Severity
 from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
 from suite.execution.request import RunRequest
@@ -236,6 +239,18 @@ def test_a_resumed_run_is_not_audited(suite: Run, again: Path) -> None:
 def test_the_lost_time_counts(boot: str, before_s: float) -> None:
     start = LogEvent(1, 10_000, "INTERVAL_START", "run_start", None, {"mono_ns": 8 * 10**9, "boot": boot})
     assert RECORD.before_s(start) == pytest.approx(before_s)
+
+
+@pytest.mark.parametrize(("uncounted_s", "refused"), [(700.0, []), (1000.0, ["resumed-agrees"])])
+def test_a_run_before_left_no_more_out_than_every_run_may(uncounted_s: float, refused: list[str], again: Path, tmp_path: Path) -> None:
+    """It began an hour earlier than it did: 5 %, 5 % and 10 % of the time, and seconds that are free, are states, witnesses and pauses."""
+    shutil.copytree(again, tmp_path / "run")
+    bundle = EditableBundle(tmp_path / "run")
+    record, hour_s = bundle.run["resumed"], 3600
+    earlier = {"began_time_ms": record["began_time_ms"] - 1000 * hour_s, "began_mono_ns": max(0, record["began_mono_ns"] - 10**9 * hour_s)}
+    record.update(earlier, boot=None, uncounted_s=uncounted_s)
+    bundle.save(recomputed=True)
+    assert [finding.rule for finding in check_bundle(bundle.path).findings if finding.severity is Severity.INVALID] == refused
 
 
 def test_a_record_reads_back() -> None:
