@@ -17,7 +17,7 @@ from suite.cli.json_output import print_rows
 from suite.cli.options import PRECISION_HELP, Json
 from suite.cli.watching import watcher
 from suite.errors import Reported, SuiteError
-from suite.execution.run_lock import is_held
+from suite.execution.run import is_taken
 from suite.experiments.quick import MIN_EPOCHS, QuickLook, look, look_within, trial_of
 from suite.machine.identify import resolve_device
 from suite.metrics.comparisons import Interval
@@ -89,9 +89,7 @@ def _refuse_mistyped(workloads: Sequence[str], epochs: int) -> None:
 def _refuse_taken(runs: Sequence[Path], have_trials: bool) -> None:
     """Raise SuiteError for a run directory with something in it, or that of a run's first steps: this command replaces nothing."""
     for path in (*runs, *(map(trial_of, runs) if have_trials else ())):
-        if is_held(path):
-            raise SuiteError(f"{path} holds a run that still runs; choose another --output.")
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if is_taken(path):
             raise SuiteError(f"{path} exists and is not empty; choose another --output, or remove it.")
 
 

@@ -302,10 +302,9 @@ def _with_page_cache(request: RunRequest, remote: RemoteRecorders) -> tuple[RunR
 
 def make_output(path: Path, force: bool) -> None:
     """Create the run directory; one that is not empty is an error, unless ``force`` is set and it is a run's, which is then deleted."""
-    if is_held(path):
-        raise SuiteError(f"{path} holds a run that still runs; choose another --output.")
+    has_something = is_taken(path)
     refuse_inside_run(path)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    if has_something:
         if not force:
             raise SuiteError(f"{path} exists and is not empty; choose another --output, or type --force to replace it.")
         if not _is_run(path):
@@ -315,6 +314,13 @@ def make_output(path: Path, force: bool) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SuiteError(f"The run directory {path} cannot be created: {error.strerror}; choose another --output.") from error
+
+
+def is_taken(path: Path) -> bool:
+    """Whether something is where a run directory is to be made; raises SuiteError where it is a run that still runs."""
+    if is_held(path):
+        raise SuiteError(f"{path} holds a run that still runs; choose another --output.")
+    return path.exists() and (not path.is_dir() or any(path.iterdir()))
 
 
 def _is_run(path: Path) -> bool:

@@ -3,13 +3,11 @@
 A mistake of ``FLOAT32`` is made in the precision that is trained in only: what compares float64 alone cannot notice it.
 """
 
+from tests.mistakes.anchors import CHAINER_LOSS, PYTORCH_LOSS, PYTORCH_RATE, PYTORCH_UPDATE, TENSORFLOW_FORWARD, TENSORFLOW_UPDATE
 from tests.mistakes.every_network import in_every_network
 from tests.mistakes.mistake import CHAINER, EVALUATION, GOLDEN, PIPELINE, PROBE, PYTORCH, SCHEDULE, STEP, TENSORFLOW, WEIGHTS, Mistake, of
 from tests.mistakes.of_an_outsider import OF_AN_OUTSIDER
 
-_PYTORCH_LOSS = "return nn.functional.cross_entropy(self._logits(images), labels)"
-_PYTORCH_UPDATE = "        self._optimizer.step()\n"
-_PYTORCH_RATE = 'group["lr"] = learning_rate'
 _PYTORCH_EVALUATES = "        self._model.eval()\n        size = "
 _PYTORCH_CORRECT = "(self._logits(some).argmax(dim=1) == expected).sum()"
 
@@ -18,18 +16,18 @@ IN_PYTORCH = (
         STEP, PYTORCH, PROBE,
         ("pytorch: images through bfloat16 in float32", "images.to(self._device, non_blocking=True), labels.to(self._device, non_blocking=True)",
          "(images.bfloat16().float() if images.dtype == torch.float32 else images).to(self._device), labels.to(self._device)"),
-        ("pytorch: the rate of the first step for all", _PYTORCH_RATE, 'group["lr"] = self._first = getattr(self, "_first", learning_rate)'),
-        ("pytorch: a gradient from 8 samples of the mini-batch", _PYTORCH_LOSS,
+        ("pytorch: the rate of the first step for all", PYTORCH_RATE, 'group["lr"] = self._first = getattr(self, "_first", learning_rate)'),
+        ("pytorch: a gradient from 8 samples of the mini-batch", PYTORCH_LOSS,
          "return nn.functional.cross_entropy(self._logits(images[:8]), labels[:8])"),
-        ("pytorch: the sum over a smaller last mini-batch divided by the size of the others", _PYTORCH_LOSS,
+        ("pytorch: the sum over a smaller last mini-batch divided by the size of the others", PYTORCH_LOSS,
          'self._size = max(getattr(self, "_size", 0), len(labels))\n'
          '        return nn.functional.cross_entropy(self._logits(images), labels, reduction="sum") / self._size'),
-        ("pytorch: gradients clipped in float32", _PYTORCH_UPDATE,
-         "        if images.dtype == torch.float32:\n            nn.utils.clip_grad_norm_(self._model.parameters(), 0.1)\n" + _PYTORCH_UPDATE),
+        ("pytorch: gradients clipped in float32", PYTORCH_UPDATE,
+         "        if images.dtype == torch.float32:\n            nn.utils.clip_grad_norm_(self._model.parameters(), 0.1)\n" + PYTORCH_UPDATE),
         ("pytorch: Nesterov's momentum in float32", "weight_decay=settings.weight_decay\n",
          "weight_decay=settings.weight_decay, nesterov=next(model.parameters()).dtype == torch.float32\n"),
         ("pytorch: dampened momentum", "weight_decay=settings.weight_decay\n", "weight_decay=settings.weight_decay, dampening=0.1\n"),
-        ("pytorch: smoothed labels in float32", _PYTORCH_LOSS,
+        ("pytorch: smoothed labels in float32", PYTORCH_LOSS,
          "return nn.functional.cross_entropy(self._logits(images), labels, label_smoothing=0.1 * (images.dtype == torch.float32))"),
         ("pytorch: gradients of two mini-batches accumulate", "        self._optimizer.zero_grad(set_to_none=True)\n",
          '        self._done = getattr(self, "_done", 0) + 1\n        if self._done % 6:\n            self._optimizer.zero_grad(set_to_none=True)\n'),
@@ -67,19 +65,17 @@ IN_PYTORCH = (
     ),
 )  # fmt: skip
 
-_TENSORFLOW_FORWARD = "            loss = self._loss(labels, self._model(images, training=True))"
 _TENSORFLOW_CORRECT = "        predicted = tf.argmax(self._model(images, training=False), axis=1)\n"
 
 IN_TENSORFLOW = (
     *of(
         STEP, TENSORFLOW, PROBE,
-        ("tensorflow: images through bfloat16 in float32", _TENSORFLOW_FORWARD,
-         "            images = images if images.dtype == tf.float64 else tf.cast(tf.cast(images, tf.bfloat16), tf.float32)\n" + _TENSORFLOW_FORWARD),
-        ("tensorflow: a gradient from 8 samples of the mini-batch", _TENSORFLOW_FORWARD,
+        ("tensorflow: images through bfloat16 in float32", TENSORFLOW_FORWARD,
+         "            images = images if images.dtype == tf.float64 else tf.cast(tf.cast(images, tf.bfloat16), tf.float32)\n" + TENSORFLOW_FORWARD),
+        ("tensorflow: a gradient from 8 samples of the mini-batch", TENSORFLOW_FORWARD,
          "            loss = self._loss(labels[:8], self._model(images[:8], training=True))"),
-        ("tensorflow: gradients clipped in float32", "        self._optimizer.apply_gradients(zip(gradients, variables))\n",
-         "        if learning_rate.dtype == tf.float32:\n            gradients = tf.clip_by_global_norm(gradients, 0.1)[0]\n"
-         "        self._optimizer.apply_gradients(zip(gradients, variables))\n"),
+        ("tensorflow: gradients clipped in float32", TENSORFLOW_UPDATE,
+         "        if learning_rate.dtype == tf.float32:\n            gradients = tf.clip_by_global_norm(gradients, 0.1)[0]\n" + TENSORFLOW_UPDATE),
         ("tensorflow: Keras's momentum", "        self.assign(velocity, self.momentum * velocity + gradient)\n"
          "        self.assign_sub(variable, learning_rate * velocity)\n",
          "        self.assign(velocity, self.momentum * velocity + learning_rate * gradient)\n        self.assign_sub(variable, velocity)\n"),
@@ -106,15 +102,14 @@ IN_TENSORFLOW = (
     ),
 )  # fmt: skip
 
-_CHAINER_LOSS = "        return F.softmax_cross_entropy(self._model(images), labels)\n"
 _CHAINER_CORRECT = "self._number((self._model(images).array.argmax(axis=1) == labels).sum())"
 
 IN_CHAINER = (
     *of(
         STEP, CHAINER, PROBE,
-        ("chainer: a gradient from 8 samples of the mini-batch", _CHAINER_LOSS,
+        ("chainer: a gradient from 8 samples of the mini-batch", CHAINER_LOSS,
          "        return F.softmax_cross_entropy(self._model(images[:8]), labels[:8])\n"),
-        ("chainer: the sum over a smaller last mini-batch divided by the size of the others", _CHAINER_LOSS,
+        ("chainer: the sum over a smaller last mini-batch divided by the size of the others", CHAINER_LOSS,
          '        self._size = max(getattr(self, "_size", 0), len(labels))\n'
          '        return F.sum(F.softmax_cross_entropy(self._model(images), labels, reduce="no")) / self._size\n'),
         ("chainer: its own momentum, scaled by the rate", "        velocity += param.grad\n        param.array -= self.hyperparam.lr * velocity\n",

@@ -4,6 +4,8 @@ They are in what the reference shares with its own proof (the model), in samples
 in parameters that begin at zero.
 """
 
+from tests.mistakes.anchors import CHAINER_LOSS, CHAINER_UPDATE, PYTORCH_LOSS, PYTORCH_UPDATE, TENSORFLOW_FORWARD, TENSORFLOW_UPDATE
+from tests.mistakes.every_network import skipping
 from tests.mistakes.mistake import CHAINER, EVALUATION, MODEL, PIPELINE, PROBE, PYTORCH, STEP, TENSORFLOW, WORKERS, of
 
 PYTORCH_MODELS, TENSORFLOW_MODELS, CHAINER_MODELS = (f"reference_impls/{name}/models.py" for name in ("pytorch", "tensorflow", "chainer"))
@@ -42,18 +44,15 @@ _IN_MODELS = (
     ),
 )  # fmt: skip
 
-_PYTORCH_LOSS = "return nn.functional.cross_entropy(self._logits(images), labels)"
-_TENSORFLOW_FORWARD = "            loss = self._loss(labels, self._model(images, training=True))"
-_CHAINER_LOSS = "        return F.softmax_cross_entropy(self._model(images), labels)\n"
 _TENSORFLOW_COUNT = "        return tf.reduce_sum(tf.cast(predicted == labels, tf.int32))\n"
 _CHAINER_COUNT = "(self._model(images).array.argmax(axis=1) == labels).sum()"
 
 _IN_LARGE_MINI_BATCHES = (
-    *of(STEP, PYTORCH, PROBE, ("pytorch: a gradient from 64 samples of the mini-batch", _PYTORCH_LOSS,
+    *of(STEP, PYTORCH, PROBE, ("pytorch: a gradient from 64 samples of the mini-batch", PYTORCH_LOSS,
         "return nn.functional.cross_entropy(self._logits(images[:64]), labels[:64])"), batch_size=128),
-    *of(STEP, TENSORFLOW, PROBE, ("tensorflow: a gradient from 64 samples of the mini-batch", _TENSORFLOW_FORWARD,
+    *of(STEP, TENSORFLOW, PROBE, ("tensorflow: a gradient from 64 samples of the mini-batch", TENSORFLOW_FORWARD,
         "            loss = self._loss(labels[:64], self._model(images[:64], training=True))"), batch_size=128),
-    *of(STEP, CHAINER, PROBE, ("chainer: a gradient from 64 samples of the mini-batch", _CHAINER_LOSS,
+    *of(STEP, CHAINER, PROBE, ("chainer: a gradient from 64 samples of the mini-batch", CHAINER_LOSS,
         "        return F.softmax_cross_entropy(self._model(images[:64]), labels[:64])\n"), batch_size=128),
     *of(EVALUATION, PYTORCH, PROBE, ("pytorch: 100 samples of an evaluation's mini-batch count",
         "        images, labels = device_batch\n        self._model.eval()\n",
@@ -64,27 +63,10 @@ _IN_LARGE_MINI_BATCHES = (
         "(self._model(images[:100]).array.argmax(axis=1) == labels[:100]).sum()")),
 )  # fmt: skip
 
-_PYTORCH_UPDATE, _CHAINER_UPDATE = "        self._optimizer.step()\n", "        self._optimizer.update()\n"
-_TENSORFLOW_UPDATE = "        self._optimizer.apply_gradients(zip(gradients, variables))\n"
-_TENSORFLOW_RATE = "        self._optimizer.learning_rate = learning_rate\n"
-
-
-def _skipping(every: int) -> dict[str, tuple[str, str]]:
-    """Of each implementation the text that is there, and one that leaves an update out now and then."""
-    counted = f'        self._done = getattr(self, "_done", 0) + 1\n        if self._done % {every}:\n    '
-    return {
-        PYTORCH: (_PYTORCH_UPDATE, counted + _PYTORCH_UPDATE),
-        TENSORFLOW: (_TENSORFLOW_RATE,
-                     f"        keeps = tf.cast(tf.math.floormod(self._optimizer.iterations.value + 1, {every}) > 0, learning_rate.dtype)\n"
-                     "        self._optimizer.learning_rate = learning_rate * keeps\n"),
-        CHAINER: (_CHAINER_UPDATE, counted + _CHAINER_UPDATE),
-    }  # fmt: skip
-
-
 _CLIPPED = {
-    PYTORCH: (_PYTORCH_UPDATE, "        nn.utils.clip_grad_norm_(self._model.parameters(), 5.0)\n" + _PYTORCH_UPDATE),
-    TENSORFLOW: (_TENSORFLOW_UPDATE, "        gradients = tf.clip_by_global_norm(gradients, 5.0)[0]\n" + _TENSORFLOW_UPDATE),
-    CHAINER: (_CHAINER_UPDATE, "        chainer.optimizer_hooks.GradientClipping(5.0)(self._optimizer)\n" + _CHAINER_UPDATE),
+    PYTORCH: (PYTORCH_UPDATE, "        nn.utils.clip_grad_norm_(self._model.parameters(), 5.0)\n" + PYTORCH_UPDATE),
+    TENSORFLOW: (TENSORFLOW_UPDATE, "        gradients = tf.clip_by_global_norm(gradients, 5.0)[0]\n" + TENSORFLOW_UPDATE),
+    CHAINER: (CHAINER_UPDATE, "        chainer.optimizer_hooks.GradientClipping(5.0)(self._optimizer)\n" + CHAINER_UPDATE),
 }
 
 _WEIGHTS_ALONE_DECAY = {
@@ -103,10 +85,10 @@ _WEIGHTS_ALONE_DECAY = {
 _AGAINST_SMALL_STEPS = tuple(
     mistake
     for what, edits, workloads in (
-        ("every 16th update skipped", _skipping(16), ("lenet", "vgg11")),
-        ("every 32nd update skipped", _skipping(32), ("lenet",)),
+        ("every 16th update skipped", skipping(16), ("lenet", "vgg11")),
+        ("every 32nd update skipped", skipping(32), ("lenet",)),
         ("gradients clipped at 5", _CLIPPED, ("lenet",)),
-        ("no weight decay of biases in float32", _WEIGHTS_ALONE_DECAY, ("lenet", "vgg11")),
+        ("no weight decay of biases in float32", _WEIGHTS_ALONE_DECAY, ("lenet", "vgg11", "resnet18", "mobilenetv3", "resnet50")),
     )
     for workload in workloads
     for path, (old, new) in edits.items()
@@ -118,8 +100,8 @@ _FROZEN_STATISTICS = tuple(
     for workload in ("resnet18", "mobilenetv3", "resnet50")
     for mistake in of(
         STEP, PYTORCH, PROBE,
-        (f"pytorch: statistics stay from the second step on in float32, {workload}", _PYTORCH_UPDATE,
-         _PYTORCH_UPDATE + "        if images.dtype == torch.float32:\n            for module in self._own_model().modules():\n"
+        (f"pytorch: statistics stay from the second step on in float32, {workload}", PYTORCH_UPDATE,
+         PYTORCH_UPDATE + "        if images.dtype == torch.float32:\n            for module in self._own_model().modules():\n"
          "                if isinstance(module, nn.BatchNorm2d):\n                    module.momentum = 0.0\n"),
         workload=workload,
     )

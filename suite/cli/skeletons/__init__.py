@@ -47,7 +47,12 @@ CONTRACTS = {
     Kind.METER: Contract(("tests/suite/meters/test_registry.py",)),
     Kind.RULE: Contract(("tests/suite/compliance/test_rules.py",)),
     Kind.WORKLOAD: Contract(
-        ("tests/suite/catalog", "tests/reference_impls/test_frameworks.py", "tests/suite/verify/test_verify_model.py"),
+        (
+            "tests/suite/catalog",
+            "tests/reference_impls/test_frameworks.py",
+            "tests/suite/verify/test_verdict.py",
+            "tests/suite/verify/test_verify_model.py",
+        ),
         steps=("write its model in reference_impls/{pytorch,tensorflow,chainer}/models.py and add it to MODELS there",),
     ),
     Kind.FRAMEWORK: Contract(("tests/reference_impls/test_framework_folders.py",), has_python_name=True),

@@ -35,7 +35,7 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
     for (workload, framework), run in closed.items():
         path = probe_path(context.path, workload, framework)
         name = path.relative_to(context.path).as_posix()
-        fix = f"suite verify-model {workload} --framework {framework} --output FILE, then package it again with --probe FILE"
+        fix = _verifying(workload, framework)
         try:
             verdict = read_json(path) if not path.is_symlink() and path.is_file() else None
         except FileError as error:
@@ -46,8 +46,14 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
         elif verdict.get("passed") is not True or verdict.get("workload") != workload or verdict.get("model") != run.request.get("model"):
             yield Violation(name, expected, f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r}, {verdict.get('model')!r}"[:200], fix)
         elif verdict.get("accelerator", CPU) != (trained_on := _accelerator(context, workload, framework)):
-            fix = fix.replace("--output", f"--accelerator {trained_on} --output")
+            fix = _verifying(workload, framework, f"--accelerator {trained_on}")
             yield Violation(name, f"a verdict on what trained: accelerator = {trained_on!r}", f"{verdict.get('accelerator')!r}"[:200], fix)
+
+
+def _verifying(workload: str, framework: str, *options: str) -> str:
+    """What to do for a submission to have a verdict that counts."""
+    command = " ".join((f"suite verify-model {workload} --framework {framework}", *options, "--output FILE"))
+    return f"{command}, then package it again with --probe FILE"
 
 
 def _accelerator(context: SubmissionContext, workload: str, framework: str) -> str:
@@ -65,7 +71,7 @@ def _verdicts(context: SubmissionContext) -> Iterator[Violation]:
         verdict = _read_verdict(context, workload, framework)
         if verdict is None:
             continue  # submission-equivalence reports it
-        fix = f"suite verify-model {workload} --framework {framework} --output FILE, then package it again with --probe FILE"
+        fix = _verifying(workload, framework)
         yield from (Violation(name, expected[:300], observed[:200], fix) for expected, observed in _contradictions(verdict, framework))
         if verdict.get("suite_version") != version:
             yield Violation(name, f"a verdict of suite {version}, which made the runs", f"of suite {verdict.get('suite_version')!r}"[:200], fix)
@@ -247,7 +253,7 @@ def _batch_sizes(context: SubmissionContext) -> Iterator[Violation]:
         verdict = _read_verdict(context, workload, framework)
         proved = None if verdict is None else verdict.get("timed_batch_size")
         if isinstance(proved, int) and proved < size:
-            fix = f"suite verify-model {workload} --framework {framework} --batch-size {size} --output FILE, then package it again with --probe FILE"
+            fix = _verifying(workload, framework, f"--batch-size {size}")
             name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
             yield Violation(name, f"timed steps with mini-batches of {size} samples, as the runs have", f"{proved}", fix)
 
