@@ -32,7 +32,9 @@ def main() -> None:
         for seed in seeds:
             with (
                 mock.patch.object(timed_steps, "SEED", seed),
-                timed_steps.timed_reference(workload, settings, size, timed_steps.Processor(), lambda line: None) as reference,
+                timed_steps.timed_reference(
+                    workload, replace(settings, batch_size=size), None, timed_steps.Processor(), lambda line: None
+                ) as reference,
             ):
                 for implementation in implementations:
                     started_s = time.monotonic()
@@ -45,7 +47,7 @@ def main() -> None:
 def _settings(workload: Workload, words: Sequence[str]) -> TimedSteps:
     """The workload's, with the values of ``words`` and no tolerances."""
     assert workload.verification.timed is not None
-    types = {each.name: type(getattr(TimedSteps(1, 1.0, 1.0, UNJUDGED, 1.0, initial_weights=""), each.name)) for each in fields(TimedSteps)}
+    types = {each.name: type(getattr(TimedSteps(1, 1.0, 1.0, UNJUDGED, 1.0), each.name)) for each in fields(TimedSteps)}
     given = {key: types[key](value) for key, _, value in (word.partition("=") for word in words)}
     return replace(workload.verification.timed, tolerances=UNJUDGED, **given)
 

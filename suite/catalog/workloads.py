@@ -1,6 +1,6 @@
 """Workloads (model, data set, target), each defined in ``rules/workloads/*.toml``."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from suite.catalog.definitions import load_all, load_one
@@ -10,10 +10,7 @@ WIDE, NARROW = "float64", "float32"
 PARAMETER_COUNT = "parameter count"
 """Precisions of `suite verify-model`, and the quantity that is compared with the workload's number."""
 
-GOLDEN = ("logits", "losses")
-"""Quantities of which workloads pin numbers."""
-
-OF_STATES = ("timed update", "timed statistic", "timed rate", "timed decay", "timed path", "timed statistic path")
+OF_STATES = ("timed update", "timed statistic", "timed rate", "timed decay", "timed path", "timed bias path", "timed statistic path")
 """Quantities that only an implementation with training states shows: those of the checkout."""
 
 
@@ -110,7 +107,8 @@ class TimedTolerances:
     correctly classified samples up to every evaluation: rounding decides a sample now and then, a mistake more and more. In deep networks with batch
     normalisation rounding changes the updates of single layers much; there ``rate``, ``decay`` and ``path``, which are of the whole network
     (suite.verify.state_changes), are compared, too; else None.
-    ``statistic_path`` is what all steps did to the statistics of the whole network; None where there are none.
+    ``bias_path`` is what all steps did to the biases alone: they begin at 0, and their weight decay shows in nothing else. ``statistic_path`` is what
+    all steps did to the statistics of the whole network; None where there are none.
     """
 
     first_loss: float
@@ -121,6 +119,7 @@ class TimedTolerances:
     rate: float | None = None
     decay: float | None = None
     path: float | None = None
+    bias_path: float | None = None
     statistic_path: float | None = None
 
     def by_quantity(self) -> dict[str, float]:
@@ -132,9 +131,8 @@ class TimedTolerances:
 class TimedSteps:
     """Inputs of the steps of the program that is timed: mini-batches of ``batch_size`` samples unless another size is asked for.
 
-    An epoch has two steps and an evaluation of ``evaluated`` samples. ``initial_weights`` are another distribution's than the workload's, None for
-    that: with biases that begin at 0, a weight decay that leaves them out would not show. ``contrast`` multiplies the normalised pictures: gradients
-    are larger for it, and a threshold by which a step clips them shows.
+    An epoch has two steps and an evaluation of ``evaluated`` samples. ``contrast`` multiplies the normalised pictures: gradients are larger for it,
+    and a threshold by which a step clips them shows.
     ``first_base_learning_rate`` is of the training that ends after its first step, where it needs another rate than the training of all steps:
     at a rate that is low enough for rounding not to grow from step to step, the first step may change weights by less than float32 can tell.
     """
@@ -146,7 +144,6 @@ class TimedSteps:
     first_base_learning_rate: float | None = None
     epochs: int = 5
     evaluated: int = 50
-    initial_weights: str | None = None
     contrast: float = 1.0
 
 
@@ -160,6 +157,10 @@ class GoldenValues:
 
     logits: tuple[float, ...]
     losses: tuple[float, ...]
+
+
+GOLDEN = tuple(each.name for each in fields(GoldenValues))
+"""Quantities of which workloads pin numbers."""
 
 
 @dataclass(frozen=True)

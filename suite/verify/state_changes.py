@@ -13,7 +13,7 @@ from reference_impls.state_file import StateFile
 from suite.catalog.workloads import OF_STATES
 from suite.verify.compare import Arrays
 
-UPDATE, STATISTIC, RATE, DECAY, PATH, STATISTIC_PATH = OF_STATES
+UPDATE, STATISTIC, RATE, DECAY, PATH, BIAS_PATH, STATISTIC_PATH = OF_STATES
 INITIAL, WAY, STATISTIC_WAY = "initial", "path", "statistic path"
 """Of the referee's arrays, which are no quantities themselves: parameters before the first step, what all steps did to them, and what all but the
 first did to the statistics."""
@@ -33,6 +33,11 @@ def changes(state: Path, initial: Arrays) -> dict[str, dict[str, np.ndarray]]:
         value, start = np.asarray(kept[name]).astype(np.float64), initial.get(own) if kind == "parameter" else None
         found[kind][own] = value - start if start is not None and start.shape == value.shape else value
     return found
+
+
+def biases(arrays: Arrays) -> dict[str, np.ndarray]:
+    """Those of biases, of batch normalisation's too."""
+    return {name: value for name, value in arrays.items() if name.endswith(".bias")}
 
 
 def since(last: Arrays, first: Arrays) -> dict[str, np.ndarray]:

@@ -35,6 +35,7 @@ from suite.verify.compare import Arrays, Difference, compare
 from suite.verify.probing import ProbedImplementation
 from suite.verify.replaying import ALONE, train, usable_threads
 from suite.verify.state_changes import (
+    BIAS_PATH,
     DECAY,
     INITIAL,
     PATH,
@@ -45,6 +46,7 @@ from suite.verify.state_changes import (
     UPDATE,
     WAY,
     along,
+    biases,
     changes,
     rate_and_decay,
     since,
@@ -136,7 +138,7 @@ def _request(workload: Workload, timed: TimedSteps, of_a_run: int | None, proces
     return contract.Request(
         contract.CONTRACT_VERSION, workload.name, workload.model, REFERENCE, "open", "none", "generic", SEED, timed.epochs, None, 1, None, batch_size,
         optimizer._replace(base_learning_rate=timed.base_learning_rate, weight_decay=timed.weight_decay),
-        timed.initial_weights or workload.initial_weights,
+        workload.initial_weights,
         contract.DataSet(workload.data, str(data), definition.layout, classes, samples, evaluated, False, True),
         contract.Preprocessing(
             list(workload.preprocessing.mean),
@@ -165,7 +167,7 @@ def _referee(request: contract.Request, folder: Path) -> dict[str, "np.ndarray"]
     losses, correct = arrays.pop("losses"), arrays.pop("correct")
     own = tuple(f"{name}/" for name in (INITIAL, WAY, STATISTIC_WAY))
     named = {name if name.startswith(own) else f"timed {name}": value for name, value in arrays.items()}
-    whole = dict.fromkeys((RATE, DECAY, PATH, STATISTIC_PATH), np.ones(1))
+    whole = dict.fromkeys((RATE, DECAY, PATH, BIAS_PATH, STATISTIC_PATH), np.ones(1))
     return {**named, FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: np.cumsum(correct), **whole}
 
 
@@ -200,6 +202,7 @@ def _of_states(implementation: ProbedImplementation, reference: TimedReference, 
     if keeping:
         last = changes(folder / "states" / state_name(reference.request.epochs), initial)
         found[PATH] = np.array([along(last["parameter"], way)])
+        found[BIAS_PATH] = np.array([along(biases(last["parameter"]), biases(way))])
         found[STATISTIC_PATH] = np.array([along(since(last["statistic"], first["statistic"]), statistic_way)])
     found.update((f"{UPDATE}/{name}", value) for name, value in first["parameter"].items())
     found.update((f"{STATISTIC}/{name}", value) for name, value in first["statistic"].items())

@@ -115,9 +115,9 @@ def verify(
     if settings is None:
         report(f"the steps of the program that is timed are not compared: no tolerances were measured for {workload.name}")
     elif any(implementation.train for implementation in implementations):
-        batch_size = options.batch_size or settings.batch_size
         processor = Processor(options.accelerator, options.precision)
         with timed_reference(workload, settings, options.batch_size, processor, report) as timed:
+            batch_size = timed.request.global_batch_size
             verdicts = [_with_timed(verdict, one, timed, report) for verdict, one in zip(verdicts, implementations, strict=True)]
     return EquivalenceVerdict(
         SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, options.accelerator, batch_size, tuple(verdicts)
@@ -151,7 +151,7 @@ def judge(
         PARAMETER_COUNT, abs(parameters - workload.parameters) / workload.parameters, 0.0, f"{parameters:,} of {workload.parameters:,} expected"
     )
     differences = [(WIDE, count), *((WIDE, one) for one in _golden_differences(workload, found[WIDE], tolerances[WIDE]))]
-    if found is not expected:  # the reference itself is checked for its parameter count only
+    if found is not expected:  # the reference itself is checked for its number of parameters and the pinned numbers
         differences += [(WIDE, one) for one in compare(expected[WIDE], found[WIDE], tolerances[WIDE])]
         differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], tolerances[NARROW])]
     return ImplementationVerdict(

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from suite.verify.state_changes import along, rate_and_decay, since
+from suite.verify.state_changes import along, biases, rate_and_decay, since
 
 RATE, DECAY = 0.1, 0.01
 rng = np.random.default_rng(7)
@@ -62,6 +62,20 @@ def test_the_way_along_the_referees() -> None:
     assert along({"w": np.array([7.0, 3.0])}, way) == 7 / 8
     assert along(way, way) == 1
     assert math.isnan(along({"w": np.zeros(2)}, {"w": np.zeros(2)}))
+
+
+def test_biases_that_do_not_decay_went_farther() -> None:
+    """SGD of biases from 0 along a constant gradient; beside larger weights that went the same way, it shows in the biases alone."""
+
+    def way(decay: float) -> dict[str, np.ndarray]:
+        bias = 0.0
+        for _ in range(48):
+            bias -= RATE * (1.0 + decay * bias)
+        return {"conv.weight": np.full(10**4, 10.0), "conv.bias": np.array([bias])}
+
+    decayed, other = way(DECAY), way(0.0)
+    assert along(other, decayed) == pytest.approx(1.0, abs=1e-4)
+    assert along(biases(other), biases(decayed)) > 1.02
 
 
 def test_what_later_steps_did_to_statistics() -> None:
