@@ -1,10 +1,10 @@
-"""Mistakes that an outsider made after all of the first list had been noticed, and that nothing noticed.
+"""Mistakes that an outsider made after all of the first list had been noticed, and that nothing noticed then; and smaller ones of their kinds.
 
 They are in what the reference shares with its own proof (the model), in samples that small mini-batches do not have, in steps that come late, and
 in parameters that begin at zero.
 """
 
-from tests.mistakes.anchors import CHAINER_LOSS, CHAINER_UPDATE, PYTORCH_LOSS, PYTORCH_UPDATE, TENSORFLOW_FORWARD, TENSORFLOW_UPDATE
+from tests.mistakes.anchors import CHAINER_LOSS, CHAINER_UPDATE, PYTORCH_LOSS, PYTORCH_RATE, PYTORCH_UPDATE, TENSORFLOW_FORWARD, TENSORFLOW_UPDATE
 from tests.mistakes.every_network import skipping
 from tests.mistakes.mistake import CHAINER, EVALUATION, MODEL, PIPELINE, PROBE, PYTORCH, STEP, TENSORFLOW, WORKERS, of
 
@@ -95,6 +95,24 @@ _AGAINST_SMALL_STEPS = tuple(
     for mistake in of(STEP, path, PROBE, (f"{path.split('/')[1]}: {what}, {workload}", old, new), workload=workload)
 )
 
+_OF_PARAMETERS = "        if images.dtype == torch.float32:\n            for one in self._model.parameters():\n                "
+_VELOCITY = 'self._optimizer.state[one]["momentum_buffer"]'
+
+_SMALL = of(
+    STEP, PYTORCH, PROBE,
+    ("pytorch: a rate larger by 0.2 % in float32", PYTORCH_RATE, PYTORCH_RATE + " * (1.002 if device_batch[0].dtype == torch.float32 else 1.0)"),
+    ("pytorch: a momentum smaller by 0.1 % in float32", "momentum=settings.momentum",
+     "momentum=settings.momentum * (0.999 if next(model.parameters()).dtype == torch.float32 else 1.0)"),
+    ("pytorch: a weight decay smaller by 1 % in float32", "weight_decay=settings.weight_decay\n",
+     "weight_decay=settings.weight_decay * (0.99 if next(model.parameters()).dtype == torch.float32 else 1.0)\n"),
+    ("pytorch: gradients through bfloat16 in float32", PYTORCH_UPDATE,
+     _OF_PARAMETERS + "one.grad.copy_(one.grad.bfloat16().float())\n" + PYTORCH_UPDATE),
+    ("pytorch: gradients through float16 in float32", PYTORCH_UPDATE, _OF_PARAMETERS + "one.grad.copy_(one.grad.half().float())\n" + PYTORCH_UPDATE),
+    ("pytorch: velocities through bfloat16 in float32", PYTORCH_UPDATE,
+     PYTORCH_UPDATE + _OF_PARAMETERS + f"{_VELOCITY}.copy_({_VELOCITY}.bfloat16().float())\n"),
+)  # fmt: skip
+"""Rounding and factors near 1: 48 steps of LeNet-5 with large gradients multiply what they change."""
+
 _FROZEN_STATISTICS = tuple(
     mistake
     for workload in ("resnet18", "mobilenetv3", "resnet50")
@@ -113,4 +131,4 @@ _IN_WORKERS = of(
      "yield Batch(tf.cast(tf.cast(images, tf.float16), tf.float32), labels)"),
 )  # fmt: skip
 
-OF_AN_OUTSIDER = (*_IN_WORKERS, *_IN_MODELS, *_IN_LARGE_MINI_BATCHES, *_AGAINST_SMALL_STEPS, *_FROZEN_STATISTICS)
+OF_AN_OUTSIDER = (*_IN_WORKERS, *_IN_MODELS, *_IN_LARGE_MINI_BATCHES, *_AGAINST_SMALL_STEPS, *_SMALL, *_FROZEN_STATISTICS)
