@@ -102,6 +102,12 @@ class Bundle:
         if not self.path.exists():
             raise SuiteError(f"{self.path} does not exist; give the path of a run directory.")
 
+    def expect_run(self) -> None:
+        """Raise SuiteError unless a run was begun in this directory."""
+        self.expect_there()
+        if not (self.path / RUN).is_file():
+            raise SuiteError(f"{self.path} is no run directory (it has no {RUN}); give the path that `suite run` printed.")
+
     def expect_sealed(self, purpose: str) -> None:
         """Raise SuiteError unless the bundle was closed; ``purpose`` says which run is needed: "audit a run that `suite run` finished"."""
         self.expect_there()

@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier
 from suite.errors import SuiteError
@@ -25,11 +24,11 @@ def attach_trace(
     The bundle is changed in a copy beside it, which then takes its name: whenever this is cut off, the bundle is complete as it was, or as it is
     to be, under its own name or with ``.before-attach`` after it. Raises SuiteError, and nothing is changed, where the trace does not fit.
     """
-    if not (path / RUN).is_file():
-        raise SuiteError(f"{path} is no run directory (it has no {RUN}); give the path that `suite run` printed.")
+    bundle = Bundle(path)
+    bundle.expect_run()
     if is_held(path):
         raise SuiteError(f"{path} still runs; attach the trace when the run has ended.")
-    found = prepare(Bundle(path), trace, covers, tier, options, offset_s)
+    found = prepare(bundle, trace, covers, tier, options, offset_s)
     if not dry_run:
         with disk_errors(path, "Free some space and attach again"):
             _exchange(path.resolve(), found, of_this_machine([(path, OUTPUT)]).command(command))

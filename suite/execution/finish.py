@@ -47,8 +47,7 @@ def finish(path: Path) -> FinishedRun:
     run, and when the bundle cannot be written. Repeatable: a closed run stays as it is, but for a witness's stamp that its closing did not get.
     """
     bundle = Bundle(path)
-    if not (path / RUN).is_file():
-        raise SuiteError(f"{path} is no run directory (it has no {RUN}): nothing was trained there. Give the path that `suite run` printed.")
+    bundle.expect_run()
     if not bundle.is_sealed or has_leftovers(path):
         with disk_errors(path, f"Free some space, then: {COMMAND} {path}"), RunLock(path) as lock:
             if not bundle.is_sealed:

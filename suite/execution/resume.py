@@ -48,6 +48,7 @@ def resume(request: RunRequest, run: Path) -> RunRequest:
     if is_held(run):
         raise SuiteError(f"{run} still runs; wait for its end.")
     bundle = Bundle(run)
+    bundle.expect_run()
     record, log = bundle.run(), bundle.log()
     if record.status == FINISHED:
         raise SuiteError(f"{run} finished; there is nothing to resume.")

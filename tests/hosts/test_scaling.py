@@ -12,7 +12,7 @@ from suite.metrics.figure import Figure
 from suite.metrics.study import Study, read_study
 from tests.conftest import environment_of
 from tests.hosts.training import SUITE
-from tests.namespaces import Cluster
+from tests.namespaces import BURST_BYTES, Cluster
 
 pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
 HOSTS = ["node0", "node1", "node2", "node3"]
@@ -20,8 +20,8 @@ GRADIENT_BYTES, MEGABITS_PER_S = 4 * load_workload("lenet").parameters, 100
 
 
 def least_s(ranks: int) -> float:
-    """What each rank must at least send to sum an array over all of them, at the link's speed."""
-    return 2 * (ranks - 1) / ranks * GRADIENT_BYTES * 8 / (MEGABITS_PER_S * 1e6)
+    """What each rank must at least send to sum an array over all of them, at the link's speed, if it pauses before each part."""
+    return 2 * (ranks - 1) * (GRADIENT_BYTES / ranks - BURST_BYTES) * 8 / (MEGABITS_PER_S * 1e6)
 
 
 def sweep(cluster: Cluster, digits: Path, folder: Path) -> str:
