@@ -80,6 +80,7 @@ COMMANDS = {
 }  # fmt: skip
 
 
+REPLACE_NOTHING = ("run", "quick")
 ALSO_CALLED = {"reference": "reference-points"}
 """Further names of commands, which work and are not listed."""
 
@@ -104,8 +105,14 @@ class LazyGroup(typer.core.TyperGroup):
         except KeyboardInterrupt as interrupt:
             kept = str(interrupt)  # of a run: where its finished epochs are
             is_complete = isinstance(interrupt, InterruptedAfterEnd) and sys.argv[1:2] == ["run"]
-            again = "" if is_complete else f" To run again: {typed('suite', *sys.argv[1:])}"
+            again = "" if is_complete else f" To run again{_elsewhere(sys.argv[1:])}: {typed('suite', *sys.argv[1:])}"
             raise SuiteError(f"Interrupted; {kept}.{again}" if kept else "Interrupted.") from None
+
+
+def _elsewhere(words: list[str]) -> str:
+    """What to change before an interrupted command is typed again: one that replaces nothing refuses the folder where its epochs are kept."""
+    names = {word.partition("=")[0] for word in words}
+    return ", with another --output" if words[0] in REPLACE_NOTHING and "--output" in names and "--force" not in names else ""
 
 
 def load_command(name: str) -> Any:

@@ -1,8 +1,9 @@
 """`suite quick [WORKLOAD…]`."""
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -49,22 +50,20 @@ def quick(
     """Train a few epochs of workloads and project times to the target. Exit code: 0 done, 2 one could not be."""
     ends_s = None if within is None else time.monotonic() + seconds(within, "--within")
     looks: list[QuickLook] = []
-    problems = []
     chosen = workloads or list(resolve_device("auto").device.closed_workloads)
     _refuse_mistyped(chosen, epochs)
     _refuse_taken(() if output is None else [output / workload for workload in chosen], within is not None)
-    for place, workload in enumerate(chosen):
-        options = RunOptions(
-            Division.OPEN, "auto", workload, framework, threads=threads, accelerator=accelerator, precision=precision, timing=None
-        )  # fmt: skip
+    settings = RunOptions(Division.OPEN, "auto", "", framework, threads=threads, accelerator=accelerator, precision=precision, timing=None)
+    requests, problems = _resolved([replace(settings, workload=workload) for workload in chosen], output)
+    for place, request in enumerate(requests):
         try:
-            request = api.resolve(options, output and output / workload, baseload_s=0.0)
             if ends_s is None:
                 looks.append(look(request, epochs, _run))
             else:
-                looks.append(look_within(request, epochs, (ends_s - time.monotonic()) / (len(chosen) - place), _run))
+                print(f"{request.workload.name}: first a few steps, which say for how many there is time", file=sys.stderr)
+                looks.append(look_within(request, epochs, (ends_s - time.monotonic()) / (len(requests) - place), _run))
         except SuiteError as error:
-            problems.append(f"{workload}: {error}")
+            problems.append(f"{request.workload.name}: {error}")
         else:
             if not json:
                 print(sentence(looks[-1]))
@@ -91,6 +90,20 @@ def _refuse_taken(runs: Sequence[Path], have_trials: bool) -> None:
     for path in (*runs, *(map(trial_of, runs) if have_trials else ())):
         if is_taken(path):
             raise SuiteError(f"{path} exists and is not empty; choose another --output, or remove it.")
+
+
+def _resolved(options: Sequence[RunOptions], output: Path | None) -> tuple[list[RunRequest], list[str]]:
+    """The requests of the workloads that this machine can train, which share the time, and why it cannot train the others: said before hours pass."""
+    requests, problems = [], []
+    for one in options:
+        try:
+            requests.append(api.resolve(one, output and output / one.workload, baseload_s=0.0))
+        except SuiteError as error:
+            problems.append(f"{one.workload}: {error}")
+    if requests:
+        for problem in problems:
+            print(f"left out: {problem}", file=sys.stderr)
+    return requests, problems
 
 
 def _run(request: RunRequest) -> Path:

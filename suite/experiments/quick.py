@@ -21,6 +21,8 @@ from suite.metrics.projection import MIN_LATER_EPOCHS, Projection, project
 MIN_EPOCHS = MIN_LATER_EPOCHS + 1
 EVALUATION_OF_STEP = 1 / 3
 """Of the time of a step on as many samples: a forward pass costs about a third."""
+TRIAL_SHARE = 0.1
+"""Of the time that is left after the first trial: what a second one may take."""
 
 Run = Callable[[RunRequest], Path]
 
@@ -78,27 +80,37 @@ def look(request: RunRequest, epochs: int, run: Run) -> QuickLook:
 def look_within(request: RunRequest, epochs: int, within_s: float, run: Run, clock: Callable[[], float] = time.monotonic) -> QuickLook:
     """As ``look``, in about ``within_s``: up to ``epochs`` epochs if three are possible, else as many steps as are, MIN_STEPS at least.
 
-    A first run of MIN_STEPS steps, which is not kept, says how long a run takes to start and a step to train.
+    A first run of MIN_STEPS steps, which is not kept, says how long a run takes to start and a step to train; where that is a small part of the
+    time, so does a second one of more steps, because the first steps are slower.
     """
-    started_s = clock()
-    step_s = _trial_step_s(request, run)
-    trial_s = clock() - started_s
-    left_s = within_s - 2 * trial_s + MIN_STEPS * step_s  # the run takes as long to start and to end as the trial did
-    whole, training = steps_of_epoch(request), request.training
-    epoch_s = step_s * (whole + EVALUATION_OF_STEP * -(-training.data.eval_samples // training.global_batch_size))
-    fitting = int(max(0.0, left_s) / epoch_s)
+    ends_s = clock() + within_s
+    step_s, around_s = _trial(request, MIN_STEPS, run, clock)
+    left_s = ends_s - clock()
+    more = min(steps_of_epoch(request), int((TRIAL_SHARE * left_s - around_s) / step_s))
+    if more >= 10 * MIN_STEPS and _epochs_in(left_s - around_s, request, step_s)[0] < epochs:
+        step_s, around_s = _trial(request, more, run, clock)
+    fitting, more = _epochs_in(ends_s - clock() - around_s, request, step_s)
     if fitting >= MIN_EPOCHS:
         return look(request, min(epochs, fitting), run)
-    steps = fitting * whole + min(whole, int((left_s - fitting * epoch_s) / step_s))
-    return _part(request, run(_waiting(_ended(request, max(MIN_STEPS, steps)))))
+    return _part(request, run(_waiting(_ended(request, max(MIN_STEPS, fitting * steps_of_epoch(request) + more)))))
 
 
-def _trial_step_s(request: RunRequest, run: Run) -> float:
-    """The mean time of a step, s, from a run that is removed again."""
-    trial, place = _waiting(_ended(request, MIN_STEPS)), trial_of(Path(request.training.output_directory))
+def _epochs_in(time_s: float, request: RunRequest, step_s: float) -> tuple[int, int]:
+    """How many whole epochs can be trained and evaluated in a time, and how many steps of a further one."""
+    whole, training = steps_of_epoch(request), request.training
+    epoch_s = step_s * (whole + EVALUATION_OF_STEP * -(-training.data.eval_samples // training.global_batch_size))
+    epochs, left_s = divmod(max(0.0, time_s), epoch_s)
+    return int(epochs), min(whole, int(left_s / step_s))
+
+
+def _trial(request: RunRequest, steps: int, run: Run, clock: Callable[[], float]) -> tuple[float, float]:
+    """The mean time of a step and the time that a run takes to start and to end, both in s, from a run that is removed again."""
+    trial, place = _waiting(_ended(request, steps)), trial_of(Path(request.training.output_directory))
+    began_s = clock()
     path = run(replace(trial, training=trial.training._replace(output_directory=str(place))))
     try:
-        return float(intervals_s(Bundle(path).steps()).mean())
+        step_s = float(intervals_s(Bundle(path).steps()).mean())
+        return step_s, max(0.0, clock() - began_s - steps * step_s)
     finally:
         shutil.rmtree(path, ignore_errors=True)
 

@@ -1,7 +1,6 @@
 """`suite quick`: a few epochs under the workload's own schedule, and what they say."""
 
-import itertools
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,9 @@ import pytest
 from suite import api
 from suite.api import Division, RunOptions
 from suite.catalog.workloads import load_workload
+from suite.cli.quick import quick as quick_command
 from suite.cli.quick import sentence
+from suite.errors import Reported, SuiteError
 from suite.execution.request import RunRequest
 from suite.experiments import quick
 from suite.experiments.quick import EVALUATION_OF_STEP, look, look_within, shortened
@@ -41,31 +42,47 @@ def test_a_run_is_projected_and_said_in_words(good_bundle: Path, tmp_path: Path)
     assert "projected: " in said and "of 18 reference runs" in said and str(good_bundle) in said
 
 
-@pytest.fixture
-def trained(digits: Path, suite_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, int | None]]:
-    """The runs that were made, with their directories and steps. A step takes a second, and starting nothing, whatever the machine needs."""
-    monkeypatch.setenv("SUITE_HOME", str(suite_home))
-    monkeypatch.setattr(quick, "intervals_s", lambda steps: steps.compute_s * 0 + 1.0)
-    return []
+@dataclass
+class World:
+    """What the runs of a quick look did: their directories and steps, and the seconds that they took, whatever the machine needs.
 
+    A step takes a second, in a run of at most MIN_STEPS ``slow_s`` of them; starting and ending a run takes nothing.
+    """
 
-def train(within_s: float, folder: Path, made: list[tuple[Path, int | None]]) -> quick.QuickLook:
-    """A quick look at LeNet-5 on the digits in the fake framework; a trial of MIN_STEPS seconds."""
-    request = api.resolve(RunOptions(Division.OPEN, "generic", "lenet", "fake", data="digits"), folder / "run", baseload_s=0.0)
+    made: list[tuple[Path, int]] = field(default_factory=list)
+    slow_s: float = 1.0
+    now_s: float = 0.0
 
-    def run(asked: RunRequest) -> Path:
-        made.append((Path(asked.training.output_directory), asked.training.steps))
+    def step_s(self, steps: int) -> float:
+        return self.slow_s if steps <= MIN_STEPS else 1.0
+
+    def run(self, asked: RunRequest) -> Path:
+        steps = asked.training.steps or 0
+        self.made.append((Path(asked.training.output_directory), steps))
+        self.now_s += steps * self.step_s(steps)
         return api.run(asked).path
 
-    return look_within(request, EPOCHS, within_s, run, clock=itertools.count(0, MIN_STEPS).__next__)
+    def look(self, within_s: float, folder: Path, batch_size: int | None = None) -> quick.QuickLook:
+        """At LeNet-5 on the digits in the fake framework."""
+        options = RunOptions(Division.OPEN, "generic", "lenet", "fake", data="digits", batch_size=batch_size)
+        request = api.resolve(options, folder / "run", baseload_s=0.0)
+        return look_within(request, EPOCHS, within_s, self.run, clock=lambda: self.now_s)
+
+
+@pytest.fixture
+def world(digits: Path, suite_home: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    made = World()
+    monkeypatch.setenv("SUITE_HOME", str(suite_home))
+    monkeypatch.setattr(quick, "intervals_s", lambda steps: steps.compute_s * 0 + made.step_s(len(steps.first_rank)))
+    return made
 
 
 @pytest.mark.parametrize("epochs", [3, 9])
-def test_as_many_epochs_as_there_is_time_for(epochs: int, trained: list[tuple[Path, int | None]], tmp_path: Path) -> None:
+def test_as_many_epochs_as_there_is_time_for(epochs: int, world: World, tmp_path: Path) -> None:
     """Three or four; more than --epochs are not asked for. The trial is removed."""
     within_s = MIN_STEPS + epochs * (90 + EVALUATION_OF_STEP * 23) + 1
-    found = train(within_s, tmp_path, trained)
-    assert trained == [(tmp_path / "run.trial", MIN_STEPS), (tmp_path / "run", min(epochs, EPOCHS) * 90)]
+    found = world.look(within_s, tmp_path)
+    assert world.made == [(tmp_path / "run.trial", MIN_STEPS), (tmp_path / "run", min(epochs, EPOCHS) * 90)]
     assert (found.epochs, found.estimate, found.run) == (min(epochs, EPOCHS), None, tmp_path / "run")
     assert not (tmp_path / "run.trial").exists()
 
@@ -73,16 +90,22 @@ def test_as_many_epochs_as_there_is_time_for(epochs: int, trained: list[tuple[Pa
 @pytest.mark.parametrize(
     ("seconds", "steps", "epochs"), [(0, MIN_STEPS, 0), (MIN_STEPS + 40, 40, 0), (MIN_STEPS + 200, 184, 2), (MIN_STEPS + 195, 180, 2)]
 )
-def test_steps_where_there_is_no_time_for_three_epochs(
-    seconds: float, steps: int, epochs: int, trained: list[tuple[Path, int | None]], tmp_path: Path
-) -> None:
+def test_steps_where_there_is_no_time_for_three_epochs(seconds: float, steps: int, epochs: int, world: World, tmp_path: Path) -> None:
     """At least MIN_STEPS; the evaluations of whole epochs take their time: two epochs of 90 steps with theirs take 195.3 s."""
-    found = train(seconds, tmp_path, trained)
-    assert (trained[-1], found.epochs) == ((tmp_path / "run", steps), epochs)
+    found = world.look(seconds, tmp_path)
+    assert (world.made[-1], found.epochs) == ((tmp_path / "run", steps), epochs)
     assert found.estimate is not None and found.estimate.steps == steps
     assert found.projection is None and found.reason is not None and f"{steps} steps" in found.reason
     said = sentence(replace(found, most_epochs=30))
     assert f"lenet: {steps} steps; an epoch like them takes " in said and "for all 30 epochs, evaluations left out" in said
+
+
+def test_a_second_trial_where_it_costs_little_because_first_steps_are_slow(world: World, tmp_path: Path) -> None:
+    """An epoch of 719 steps and its evaluation take 779 s; at the first trial's three seconds a step, 3000 s would be one epoch and some steps."""
+    world.slow_s = 3.0
+    found = world.look(MIN_STEPS * world.slow_s + 3000, tmp_path, batch_size=2)
+    assert world.made == [(tmp_path / "run.trial", MIN_STEPS), (tmp_path / "run.trial", 100), (tmp_path / "run", 3 * 719)]
+    assert (found.epochs, found.estimate) == (3, None)
 
 
 def test_the_time_of_all_workloads_is_a_duration(suite: Run) -> None:
@@ -94,6 +117,28 @@ def test_a_workload_whose_data_are_missing_is_said_and_the_others_are_tried(suit
     answer = suite("quick", "lenet", "vgg11", "--framework", "fake")
     assert answer.returncode == 2
     assert "lenet: The data set 'mnist' is not prepared" in answer.stderr and "vgg11: The data set 'cifar10' is not prepared" in answer.stderr
+
+
+def test_the_time_is_shared_by_those_that_can_be_trained_and_the_others_are_said_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shares: list[float] = []
+
+    def resolve(options: RunOptions, *_: object, **__: object) -> RunRequest:
+        if options.workload != "lenet":
+            raise SuiteError(f"There are no pictures for {options.workload}.")
+        return request(tmp_path)
+
+    def train_nothing(_request: RunRequest, _epochs: int, within_s: float, _run: object) -> quick.QuickLook:
+        shares.append(within_s)
+        assert capsys.readouterr().err.startswith("left out: vgg11: There are no pictures for vgg11.\nleft out: resnet18: ")
+        raise SuiteError("Nothing is trained in this test.")
+
+    monkeypatch.setattr(api, "resolve", resolve)
+    monkeypatch.setattr("suite.cli.quick.look_within", train_nothing)
+    with pytest.raises(Reported, match=r"(?s)^vgg11: There are.*resnet18: There are.*lenet: Nothing is trained"):
+        quick_command(["vgg11", "lenet", "resnet18"], within="10h")
+    assert shares == [pytest.approx(36000, rel=0.1)]
 
 
 def test_a_workload_that_is_named_twice_is_refused_before_anything_is_trained(suite: Run) -> None:
