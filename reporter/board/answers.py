@@ -63,7 +63,7 @@ def _answers(board: Board) -> Iterator[Answer]:
     placed = board.in_order
     yield _fastest(board)
     yield from _energies(board)
-    yield _answer("memory", "Least memory", "peak", _by(placed, "peak_memory_bytes"), "peak_memory_bytes")
+    yield _answer("memory", "Least memory", "peak, without a GPU's", _by(placed, "peak_memory_bytes"), "peak_memory_bytes")
     pis = [row for row in placed if is_single_pi(row.entry)]
     if len(pis) < len(placed):
         yield _answer("pi", "Fastest Raspberry Pi", "one board", pis, board.time.figure)

@@ -92,7 +92,7 @@ RUN_COLUMNS = (
         "peak_memory_bytes",
         "peak memory",
         "MiB",
-        "peak memory of the training processes, pages that they share counted once",
+        "peak memory of the training processes, pages that they share counted once; what a GPU's driver allocates is not in it",
         2.0**-20,
         0,
         file_name="peak_memory_mib",
