@@ -14,6 +14,9 @@ PROBE = "probe"
 WORKERS = "workers"
 """The proof is test_workers_change_no_bit_of_a_mini_batch of the mistake's framework in tests/reference_impls/test_frameworks.py."""
 
+EVALUATED = "evaluated samples"
+"""The proof is test_an_evaluation_in_float32_counts_what_float64_does of the mistake's framework in tests/reference_impls/test_evaluation.py."""
+
 MODEL, STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE = "model", "step", "weights", "evaluation", "pipeline", "schedule"
 PYTORCH, TENSORFLOW, CHAINER = (f"reference_impls/{name}/implementation.py" for name in ("pytorch", "tensorflow", "chainer"))
 

@@ -6,7 +6,7 @@ in parameters that begin at zero.
 
 from tests.mistakes.anchors import CHAINER_LOSS, CHAINER_UPDATE, PYTORCH_LOSS, PYTORCH_RATE, PYTORCH_UPDATE, TENSORFLOW_FORWARD, TENSORFLOW_UPDATE
 from tests.mistakes.every_network import skipping
-from tests.mistakes.mistake import CHAINER, EVALUATION, MODEL, PIPELINE, PROBE, PYTORCH, STEP, TENSORFLOW, WORKERS, of
+from tests.mistakes.mistake import CHAINER, EVALUATED, EVALUATION, MODEL, PIPELINE, PROBE, PYTORCH, STEP, TENSORFLOW, WORKERS, of
 
 PYTORCH_MODELS, TENSORFLOW_MODELS, CHAINER_MODELS = (f"reference_impls/{name}/models.py" for name in ("pytorch", "tensorflow", "chainer"))
 
@@ -61,6 +61,19 @@ _IN_LARGE_MINI_BATCHES = (
         "        return tf.reduce_sum(tf.cast((predicted == labels)[:100], tf.int32))\n")),
     *of(EVALUATION, CHAINER, PROBE, ("chainer: 100 samples of an evaluation's mini-batch count", _CHAINER_COUNT,
         "(self._model(images[:100]).array.argmax(axis=1) == labels[:100]).sum()")),
+)  # fmt: skip
+
+_EVALUATED_IN_16_BITS = (
+    *of(
+        EVALUATION, PYTORCH, EVALUATED,
+        ("pytorch: evaluated in bfloat16", "(self._logits(some).argmax(dim=1)", "(self._model.bfloat16()(some.bfloat16()).argmax(dim=1)"),
+        ("pytorch: pictures evaluated in bfloat16", "(self._logits(some).argmax(dim=1)", "(self._logits(some.bfloat16().float()).argmax(dim=1)"),
+        ("pytorch: pictures evaluated in float16", "(self._logits(some).argmax(dim=1)", "(self._logits(some.half().float()).argmax(dim=1)"),
+    ),
+    *of(EVALUATION, TENSORFLOW, EVALUATED, ("tensorflow: pictures evaluated in bfloat16", "self._correct(*device_batch)",
+        "self._correct(tf.cast(tf.cast(device_batch[0], tf.bfloat16), tf.float32), device_batch[1])")),
+    *of(EVALUATION, CHAINER, EVALUATED, ("chainer: pictures evaluated in float16", _CHAINER_COUNT,
+        "(self._model(images.astype(np.float16).astype(np.float32)).array.argmax(axis=1) == labels).sum()")),
 )  # fmt: skip
 
 _CLIPPED = {
@@ -131,4 +144,4 @@ _IN_WORKERS = of(
      "yield Batch(tf.cast(tf.cast(images, tf.float16), tf.float32), labels)"),
 )  # fmt: skip
 
-OF_AN_OUTSIDER = (*_IN_WORKERS, *_IN_MODELS, *_IN_LARGE_MINI_BATCHES, *_AGAINST_SMALL_STEPS, *_SMALL, *_FROZEN_STATISTICS)
+OF_AN_OUTSIDER = (*_IN_WORKERS, *_IN_MODELS, *_IN_LARGE_MINI_BATCHES, *_EVALUATED_IN_16_BITS, *_AGAINST_SMALL_STEPS, *_SMALL, *_FROZEN_STATISTICS)

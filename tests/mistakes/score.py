@@ -18,12 +18,17 @@ from itertools import chain
 from pathlib import Path
 
 from suite.files.paths import repository_root
-from tests.mistakes.mistake import GOLDEN, MODEL, PROBE, WORKERS, Mistake, made
+from tests.mistakes.mistake import EVALUATED, GOLDEN, MODEL, PROBE, WORKERS, Mistake, made
 from tests.mistakes.mistakes import MISTAKES
 
 COPIED = ("suite", "reference_impls", "reporter", "rules", "tests", "pyproject.toml")
 IN_THE_COPY = "MISTAKES_IN"
 MAX_MISSED = 2
+TESTS = {
+    WORKERS: ("test_frameworks.py", "test_workers_change_no_bit_of_a_mini_batch"),
+    EVALUATED: ("test_evaluation.py", "test_an_evaluation_in_float32_counts_what_float64_does"),
+}
+"""File and test that must notice a mistake of a proof."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ def score(texts: list[str]) -> int:
     print("| mistake | kind | noticed before by | noticed now by | s |\n|---|---|---|---|---|")
     results = []
     golden = [one for one in chosen if one.proof == GOLDEN]
-    for result in chain(of_shared_code(golden, root), of_workers(chosen, root), of_implementations(chosen, root)):
+    for result in chain(of_shared_code(golden, root), of_frameworks(chosen, root), of_implementations(chosen, root)):
         results.append(result)
         print(f"| {result.mistake.name} | {result.mistake.kind} | {result.before or '—'} | {result.now or '—'} | {result.time_s:.0f} |", flush=True)
     summarise(results)
@@ -91,16 +96,17 @@ def of_shared_code(mistakes: Sequence[Mistake], root: Path) -> Iterator[Result]:
         yield Result(mistake, before or None, now or before or None, now_s + before_s)
 
 
-def of_workers(mistakes: Sequence[Mistake], root: Path) -> Iterator[Result]:
-    """What the test of a framework's workers notices."""
-    tests = "tests/reference_impls/test_frameworks.py"
-    for mistake in (one for one in mistakes if one.proof == WORKERS):
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests, "-k", f"no_bit and {mistake.framework}"]
+def of_frameworks(mistakes: Sequence[Mistake], root: Path) -> Iterator[Result]:
+    """What a test that runs the mistake's framework notices."""
+    for mistake in (one for one in mistakes if one.proof in TESTS):
+        file, test = TESTS[mistake.proof]
+        name = f"{test} and {mistake.framework}"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/reference_impls/{file}", "-k", name]
         started_s = time.monotonic()
         with made(mistake, root):
             done = subprocess.run(command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, check=False)
         assert done.returncode in (0, 1), done.stdout[-2000:]
-        yield Result(mistake, None, "test_workers_change_no_bit_of_a_mini_batch" if done.returncode else None, time.monotonic() - started_s)
+        yield Result(mistake, None, test if done.returncode else None, time.monotonic() - started_s)
 
 
 def of_implementations(mistakes: Sequence[Mistake], root: Path) -> Iterator[Result]:

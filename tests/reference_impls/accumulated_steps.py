@@ -28,7 +28,7 @@ def main(framework: str) -> None:
     found = []
     for update in (_whole, _in_parts):
         model.assign(values)
-        implementation = _implementation(framework, model)
+        implementation = implementation_on(framework, model)
         losses = []
         for index, rate in enumerate(RATES):
             images, labels = probe.mini_batch(request, index)
@@ -59,7 +59,7 @@ def _in_parts(implementation: Any, images: np.ndarray, labels: np.ndarray, rate:
     return mean
 
 
-def _implementation(framework: str, model: Any) -> Any:
+def implementation_on(framework: str, model: Any) -> Any:
     """A new one, without velocities, on the probe's model; TensorFlow's with the variables in which it accumulates."""
     made = importlib.import_module(f"reference_impls.{framework}.implementation")
     network = model._model
