@@ -271,6 +271,8 @@ IN_SCHEDULES = (
         EVALUATION, LOOP, GOLDEN,
         ("loop: the accuracy over the training samples", "accuracy = correct / self._request.data.eval_samples",
          "accuracy = correct / self._request.data.train_samples"),
+        ("loop: a rounded accuracy reaches the target", "accuracy >= request.target_accuracy", "round(accuracy, 2) >= request.target_accuracy"),
+        ("loop: the target itself does not reach it", "accuracy >= request.target_accuracy", "accuracy > request.target_accuracy"),
         ("loop: the training set evaluated", "for batch in self._pipeline.evaluation()]", "for batch in self._pipeline.training(epoch)]"),
         ("loop: the first evaluation mini-batch alone", "[count(to_device(batch)) for batch in self._pipeline.evaluation()]",
          "[count(to_device(next(iter(self._pipeline.evaluation()))))]"),

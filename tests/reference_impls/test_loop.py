@@ -35,6 +35,8 @@ class Clock:
 class Scripted(Implementation, Pipeline):
     """Ten samples in batches of four; the accuracies of the epochs and the losses of the steps are given."""
 
+    evaluated = 10
+
     def __init__(self, clock: Clock, accuracies: list[float], losses: list[float] | None = None) -> None:
         self.clock, self.accuracies, self.losses = clock, iter(accuracies), losses
         self.learning_rates: list[float] = []
@@ -45,7 +47,7 @@ class Scripted(Implementation, Pipeline):
             yield Batch([0] * size, [0] * size)
 
     def evaluation(self) -> Iterator[Batch]:
-        yield Batch([0] * 10, [0] * 10)
+        yield Batch([0] * self.evaluated, [0] * self.evaluated)
 
     def to_device(self, batch: Batch) -> Batch:
         self.clock.now_ns += COPY_NS
@@ -57,7 +59,7 @@ class Scripted(Implementation, Pipeline):
         return StepResult(self.losses[len(self.learning_rates) - 1] if self.losses else 1.0, COMMUNICATION_S)
 
     def count_correct(self, device_batch: Any) -> int:
-        return round(next(self.accuracies) * 10)
+        return round(next(self.accuracies) * self.evaluated)
 
 
 @pytest.fixture
@@ -224,6 +226,15 @@ def test_it_stops_at_the_target(clock: Clock, tmp_path: Path) -> None:
     log = read_log(tmp_path / "log.txt")
     assert log.finished_epochs() == (1, 2)
     assert log.first("run_stop").metadata["status"] == "success"  # type: ignore[union-attr]
+
+
+def test_one_sample_too_few_is_not_the_target(clock: Clock, tmp_path: Path) -> None:
+    scripted = Scripted(clock, [0.8999, 0.9])
+    scripted.evaluated = 10_000
+    request = request_for(tmp_path)
+    request = request._replace(data=request.data._replace(eval_samples=scripted.evaluated))
+    loop.run(request, World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}))
+    assert read_log(tmp_path / "log.txt").finished_epochs() == (1, 2)
 
 
 def test_it_is_aborted_when_the_target_is_never_reached(clock: Clock, tmp_path: Path) -> None:

@@ -106,13 +106,15 @@ def test_the_losses_are_those_of_a_run_without_a_break(suite: Run, whole_run: Pa
     assert energy["value"] is None and "resumed after epoch" in energy["reason"]
 
 
-def test_a_resumed_run_is_resumed_again(suite: Run, suite_home: Path, interrupted: Path, again: Path, tmp_path: Path) -> None:
-    second = tmp_path / "second"
+def test_a_resumed_run_is_resumed_again(suite: Run, suite_home: Path, whole_run: Path, interrupted: Path, again: Path, tmp_path: Path) -> None:
+    """After later epochs than the first, too, the losses are those of a run without a break."""
+    second, third = tmp_path / "second", tmp_path / "third"
     first = read_resumption(Bundle(again).run().resumed)
     assert first is not None
     interrupt_after(second, first.epoch + 1, suite_home, *OPTIONS, "--resume", interrupted)
-    record = read_resumption(Bundle(resumed(suite, second, tmp_path / "third")).run().resumed)
+    record = read_resumption(Bundle(resumed(suite, second, third)).run().resumed)
     assert record is not None and record.epoch > first.epoch
+    assert losses(third) == {step: loss for step, loss in losses(whole_run).items() if step > record.epoch * 15}
     assert (record.began_time_ms, record.began_mono_ns) == (first.began_time_ms, first.began_mono_ns)
     assert record.run_id == Bundle(second).run().run_id
 
