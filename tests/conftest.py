@@ -131,6 +131,15 @@ def framework(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def told_by(framework: str, module: str) -> dict[str, Any]:
+    """The object that a module of the tests prints as its last line, in a framework's environment."""
+    command = [str(environment_of(framework).interpreter), "-m", module, framework]
+    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return told
+
+
 @dataclass(frozen=True)
 class Trained:
     """What an implementation left behind."""

@@ -17,6 +17,9 @@ WORKERS = "workers"
 EVALUATED = "evaluated samples"
 """The proof is test_an_evaluation_in_float32_counts_what_float64_does of the mistake's framework in tests/reference_impls/test_evaluation.py."""
 
+AVERAGED = "averaged statistics"
+"""The proof is the mistake's framework in tests/reference_impls/test_normalisation.py."""
+
 MODEL, STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE = "model", "step", "weights", "evaluation", "pipeline", "schedule"
 PYTORCH, TENSORFLOW, CHAINER = (f"reference_impls/{name}/implementation.py" for name in ("pytorch", "tensorflow", "chainer"))
 

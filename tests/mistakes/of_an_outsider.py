@@ -6,7 +6,7 @@ in parameters that begin at zero.
 
 from tests.mistakes.anchors import CHAINER_LOSS, CHAINER_UPDATE, PYTORCH_LOSS, PYTORCH_RATE, PYTORCH_UPDATE, TENSORFLOW_FORWARD, TENSORFLOW_UPDATE
 from tests.mistakes.every_network import skipping
-from tests.mistakes.mistake import CHAINER, EVALUATED, EVALUATION, MODEL, PIPELINE, PROBE, PYTORCH, STEP, TENSORFLOW, WORKERS, of
+from tests.mistakes.mistake import AVERAGED, CHAINER, EVALUATED, EVALUATION, MODEL, PIPELINE, PROBE, PYTORCH, STEP, TENSORFLOW, WORKERS, of
 
 PYTORCH_MODELS, TENSORFLOW_MODELS, CHAINER_MODELS = (f"reference_impls/{name}/models.py" for name in ("pytorch", "tensorflow", "chainer"))
 
@@ -76,6 +76,13 @@ _EVALUATED_IN_16_BITS = (
         "(self._model(images.astype(np.float16).astype(np.float32)).array.argmax(axis=1) == labels).sum()")),
 )  # fmt: skip
 
+_MEAN = "        mean(values)\n"
+_STATISTICS_APART = (
+    *of(STEP, PYTORCH, AVERAGED, ("pytorch: statistics of normalisation not averaged over the ranks", _MEAN, "")),
+    *of(STEP, TENSORFLOW, AVERAGED, ("tensorflow: statistics of normalisation not averaged over the ranks", _MEAN, "")),
+    *of(STEP, CHAINER, AVERAGED, ("chainer: every second statistic of normalisation averaged over the ranks", _MEAN, "        mean(values[::2])\n")),
+)
+
 _CLIPPED = {
     PYTORCH: (PYTORCH_UPDATE, "        nn.utils.clip_grad_norm_(self._model.parameters(), 5.0)\n" + PYTORCH_UPDATE),
     TENSORFLOW: (TENSORFLOW_UPDATE, "        gradients = tf.clip_by_global_norm(gradients, 5.0)[0]\n" + TENSORFLOW_UPDATE),
@@ -144,4 +151,13 @@ _IN_WORKERS = of(
      "yield Batch(tf.cast(tf.cast(images, tf.float16), tf.float32), labels)"),
 )  # fmt: skip
 
-OF_AN_OUTSIDER = (*_IN_WORKERS, *_IN_MODELS, *_IN_LARGE_MINI_BATCHES, *_EVALUATED_IN_16_BITS, *_AGAINST_SMALL_STEPS, *_SMALL, *_FROZEN_STATISTICS)
+OF_AN_OUTSIDER = (
+    *_IN_WORKERS,
+    *_IN_MODELS,
+    *_IN_LARGE_MINI_BATCHES,
+    *_EVALUATED_IN_16_BITS,
+    *_STATISTICS_APART,
+    *_AGAINST_SMALL_STEPS,
+    *_SMALL,
+    *_FROZEN_STATISTICS,
+)

@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 
 from suite.files.paths import repository_root
-from tests.mistakes.mistake import EVALUATED, GOLDEN, MODEL, PROBE, WORKERS, Mistake, made
+from tests.mistakes.mistake import AVERAGED, EVALUATED, GOLDEN, MODEL, PROBE, WORKERS, Mistake, made
 from tests.mistakes.mistakes import MISTAKES
 
 COPIED = ("suite", "reference_impls", "reporter", "rules", "tests", "pyproject.toml")
@@ -26,6 +26,7 @@ IN_THE_COPY = "MISTAKES_IN"
 MAX_MISSED = 2
 TESTS = {
     WORKERS: ("test_frameworks.py", "test_workers_change_no_bit_of_a_mini_batch"),
+    AVERAGED: ("test_normalisation.py", "test_every_statistic_becomes_the_mean_over_the_ranks_and_nothing_else"),
     EVALUATED: ("test_evaluation.py", "test_an_evaluation_in_float32_counts_what_float64_does"),
 }
 """File and test that must notice a mistake of a proof."""

@@ -11,7 +11,7 @@ from tests.mistakes.mistake import GOLDEN, Mistake
 from tests.mistakes.mistakes import MISTAKES, NONE
 from tests.mistakes.score import copy_sources, failed_tests
 
-MIN_MISTAKES = 239
+MIN_MISTAKES = 242
 """The number may only grow."""
 
 A_FEW = (

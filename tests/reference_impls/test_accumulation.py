@@ -1,7 +1,5 @@
 """Gradient accumulation: K mini-batches of B samples train as one of K times B, on one rank and on two, and the schedule counts updates."""
 
-import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,8 @@ from reference_impls.state_file import StateFile
 from reference_impls.updates import Place, learning_rate, learning_rates, places
 from suite.bundle.log import read_log
 from suite.bundle.reader import Bundle
-from suite.files.paths import repository_root
-from suite.launch.child_environment import child_environment
 from tests.builders import Scenario, make_request
-from tests.conftest import environment_of, train
+from tests.conftest import told_by, train
 
 TRAINED = 1438
 """Samples of the digits: 44 mini-batches of 32 and one of 30; 14 of 96 and one of 94."""
@@ -86,10 +82,7 @@ def test_the_fake_framework_trains_by_three_mini_batches_as_by_one(digits: Path,
 
 def test_in_float64_an_implementation_updates_by_parts_as_by_the_whole(framework: str) -> None:
     """Four updates of LeNet-5 by parts of 16, 16 and 8 samples, with momentum, weight decay and a rate that falls."""
-    command = [str(environment_of(framework).interpreter), "-m", "tests.reference_impls.accumulated_steps", framework]
-    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    said = json.loads(done.stdout.splitlines()[-1])
+    said = told_by(framework, "tests.reference_impls.accumulated_steps")
     assert said["losses"] < 1e-12 and said["parameters"] < 1e-12 < 1e-3 < said["moved"]
 
 
