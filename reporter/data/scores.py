@@ -6,6 +6,7 @@ The rulebook's chapter *Runs and scoring* defines them; its numbers are in rules
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -34,8 +35,15 @@ Z_95 = 1.959964
 Epochs = Mapping[str, Sequence[Row]]
 """The rows of each run's epochs, by its name."""
 
-NO_TARGET = "no target is established for this workload, whose entries are a characterisation"
 SEVERAL_INSTRUMENTS = "the energies of its runs are of several instruments"
+
+
+@dataclass(frozen=True)
+class NoReference:
+    """Why an entry's setting has no expected epochs, and the status that the entry has without them."""
+
+    reason: str
+    status: Status = Status.UNRANKED
 
 
 def score_entry(
@@ -43,14 +51,13 @@ def score_entry(
 ) -> EntryScores:
     """The scores of an entry from its runs; ``figures`` and ``epochs_of`` are those of each run by name."""
     scoring = load_scoring()
-    expected, why_not = _expected(entry, scoring)
+    expected = _expected(entry, scoring)
     instrument, spent = _instrument(runs, figures), _measured_energy(entry, runs, figures, scoring)
     measured_energy = spent if isinstance(spent, Score) else None
     missing: dict[str, str] = {MEASURED_J: spent} if isinstance(spent, str) else {}
-    if expected is None:
-        missing |= {name: str(why_not) for name in PARTS}
-        status = Status.CHARACTERISATION if why_not == NO_TARGET else Status.UNRANKED
-        return EntryScores(status, why_not, None, None, None, None, missing, instrument, measured_energy)
+    if isinstance(expected, NoReference):
+        missing |= {name: expected.reason for name in PARTS}
+        return EntryScores(expected.status, expected.reason, None, None, None, None, missing, instrument, measured_energy)
     status, reason = _status(entry, runs, epochs_of, scoring)
     own = () if status is Status.PROJECTED else tuple(RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs)
     epochs = scored_epochs(expected, own, scoring.epochs_level)
@@ -134,7 +141,7 @@ def _local(entry: Mapping[str, Any]) -> int | None:
     return local_batch_size(str(entry["workload"]), int(entry["batch_size"]), int(entry["ranks"]), str(entry["normalisation"]))
 
 
-def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpochs | None, str | None]:
+def _expected(entry: Mapping[str, Any], scoring: Scoring) -> ExpectedEpochs | NoReference:
     """The expected epochs at the entry's setting, or why there are none."""
     workload, batch_size, rate = str(entry["workload"]), int(entry["batch_size"]), float(entry["learning_rate"])
     try:
@@ -142,17 +149,17 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> tuple[ExpectedEpoch
         points = _points(str(entry["round"]), workload) if entry["own_data"] and known(entry["round"]) else ()
         local = _local(entry)
     except SuiteError:
-        return None, "this version of the suite does not know the workload or the round"
+        return NoReference("this version of the suite does not know the workload or the round")
     if is_characterisation:
-        return None, NO_TARGET
+        return NoReference("no target is established for this workload, whose entries are a characterisation", Status.CHARACTERISATION)
     if not entry["own_data"]:
-        return None, "reference points are of the workload's own data set"
+        return NoReference("reference points are of the workload's own data set")
     if entry["accumulation"] != 1:
-        return None, "reference points are of an update after every mini-batch"
+        return NoReference("reference points are of an update after every mini-batch")
     if _is_split_only(entry):
-        return None, "scores of an accelerator are of asynchronous timing; this entry waits for it in every step, and shows how a step divides"
+        return NoReference("scores of an accelerator are of asynchronous timing; this entry waits for it in every step, and shows how a step divides")
     found = expected_epochs(points, batch_size, rate, local, scoring.rate_tolerance)
-    return (found, None) if found is not None else (None, _why_no_reference(entry, points, _setting(batch_size, rate, local)))
+    return found if found is not None else NoReference(_why_no_reference(entry, points, _setting(batch_size, rate, local)))
 
 
 def _is_split_only(entry: Mapping[str, Any]) -> bool:

@@ -99,8 +99,9 @@ def _subject(name: str) -> ProbedImplementation:
 def _show(verdict: EquivalenceVerdict) -> None:
     for subject in verdict.subjects:
         print(f"\n{verdict.workload}: {subject.name} against {verdict.reference}")
+        width = max(len(precision) for precision, _ in subject.differences)
         for precision, one in subject.differences:
             error = "—" if one.error is None else f"{one.error:.1e}"
-            mark = "ok" if one.passed else "MISSED"
-            print(f"  {precision}  {one.quantity:20} {error:>8}  tolerance {one.tolerance:.0e}  {mark:6}  {one.problem or ''} {one.worst}".rstrip())
+            mark, where = "ok" if one.passed else "MISSED", f"{one.problem or ''} {one.worst}"
+            print(f"  {precision:{width}}  {one.quantity:20} {error:>8}  tolerance {one.tolerance:.0e}  {mark:6}  {where}".rstrip())
     print(f"\n{verdict.workload}: " + ("equivalent" if verdict.passed else "not equivalent"))

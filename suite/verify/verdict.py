@@ -130,7 +130,7 @@ def _with_timed(
     if not implementation.train:
         return verdict
     report(f"training the timed steps in {implementation.name}")
-    differences = tuple((NARROW, one) for one in timed_differences(implementation, timed))
+    differences = tuple((timed.request.precision, one) for one in timed_differences(implementation, timed))
     return replace(verdict, differences=(*verdict.differences, *differences))
 
 

@@ -102,6 +102,18 @@ def test_a_step_that_is_wrong_in_float32_only_is_noticed_in_every_framework(tmp_
     assert all("timed update" in row[3] and "timed losses" in row[3] for row in rows)
 
 
+def test_steps_in_another_precision_bear_its_name_and_differ(suite: Run) -> None:
+    """So that no submission shows them as float32's."""
+    environment_of("pytorch")
+    answer = suite("verify-model", "lenet", "--framework", "pytorch", "--precision", "bf16-mixed", "--json", SUITE_HOME=str(home()))
+    assert answer.returncode == 1, answer.stdout + answer.stderr
+    ((subject,), steps) = json.loads(answer.stdout)["subjects"], load_workload("lenet").verification.timed
+    assert steps is not None
+    mixed = {one["quantity"]: one["passed"] for one in subject["differences"] if one["precision"] == "bf16-mixed"}
+    assert set(mixed) == set(steps.tolerances.by_quantity())
+    assert not mixed["timed update"] and not mixed["timed losses"]
+
+
 def test_an_accelerator_that_is_not_there_is_one_sentence(suite: Run) -> None:
     environment_of("pytorch")
     answer = suite("verify-model", "lenet", "--framework", "pytorch", "--accelerator", "cuda", SUITE_HOME=str(home()))
