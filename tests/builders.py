@@ -44,6 +44,7 @@ from suite.metrics.counters import derive_counters
 from suite.metrics.power import write_power_rules
 from suite.metrics.replication import compare_runs
 from suite.metrics.summary import derive
+from tests.made_once import made_once
 
 BOOT = "00000000-0000-4000-8000-000000000000"
 START_NS = 1_000_000_000_000
@@ -110,8 +111,12 @@ RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, count
 
 
 def make_bundle(path: Path, scenario: Scenario | None = None) -> Path:
-    """Write a sealed bundle that complies with its division's rules."""
-    scenario = scenario or Scenario()
+    """Write a sealed bundle that complies with its division's rules; it is the same wherever it is written."""
+    made = scenario or Scenario()
+    return made_once(made, path, lambda place: _write_bundle(place, made))
+
+
+def _write_bundle(path: Path, scenario: Scenario) -> Path:
     path.mkdir(parents=True)
     request = make_request(path, scenario)
     steps = _write_logs(path, request, scenario)

@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,21 +25,30 @@ from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment, find
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
+from tests.budget import IN_PROCESS, Budget, budget_of
 from tests.builders import Scenario, make_bundle, make_request
+from tests.every_case import EVERY_CASE
+from tests.made_once import keep_in
+from tests.progress import Progress
+from tests.warm_commands import WarmCommands
 
 TITLES = {each.name: each.title for each in load_frameworks() if each.needs_environment and each.environment_of is None}
 FRAMEWORKS = tuple(TITLES)
 """Every framework with an environment that is not another's, found in reference_impls; variants (bfloat16) have tests of their own."""
 
-settings.register_profile("repeatable", derandomize=True, deadline=None)  # a busy machine is slow, and no mistake
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=25)  # a busy machine is slow, and no mistake
 settings.register_profile("searching", deadline=None)
-settings.load_profile("repeatable" if "TOX_ENV_NAME" in os.environ else "searching")  # `make test` answers the same twice
+settings.load_profile("searching" if EVERY_CASE else "repeatable")  # `make test` answers the same twice
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+TIMEOUT_S = 800
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register a marker for each framework."""
+    """Register a marker for each framework, and the budget of tests."""
+    config.pluginmanager.register(Budget(fails="CI" in os.environ))
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Progress())
     for name, title in TITLES.items():
         config.addinivalue_line("markers", f"{name}: needs the {title} environment (`suite env create {name}`)")
 
@@ -48,6 +57,36 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark the tests of every framework with `framework` too, so that no list of names selects them."""
     if any(mark.name in FRAMEWORKS for mark in item.iter_markers()):
         item.add_marker("framework")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option of `make quick`."""
+    parser.addoption("--in-process", action="store_true", help="leave out tests that start programs, frameworks or browsers")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What is marked `proof` runs in proofs only."""
+
+    def is_chosen(item: pytest.Item) -> bool:
+        if item.get_closest_marker("proof") is not None and not EVERY_CASE:
+            return False
+        return not config.getoption("--in-process") or budget_of(item) == IN_PROCESS
+
+    config.hook.pytest_deselected(items=[item for item in items if not is_chosen(item)])
+    items[:] = [item for item in items if is_chosen(item)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _made_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """All workers of a run share what is made once."""
+    base = tmp_path_factory.getbasetemp()
+    keep_in((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "made-once")
+
+
+@pytest.fixture
+def starts_programs() -> None:
+    """For a test that starts programs of its own: its budget (tests/budget.py)."""
 
 
 @pytest.fixture(scope="session")
@@ -80,13 +119,27 @@ def suite_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def suite(suite_home: Path) -> Run:
+def warm_commands() -> Iterator[WarmCommands | None]:
+    """The process that commands are forked from; None where each is to be a fresh interpreter."""
+    if "COLD_COMMANDS" in os.environ:
+        yield None
+        return
+    warm = WarmCommands()
+    yield warm
+    warm.close()
+
+
+@pytest.fixture(scope="session")
+def suite(suite_home: Path, warm_commands: WarmCommands | None) -> Run:
     """Runs the command in a process of its own: `suite("run", …)`."""
 
     def call(*arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
         child_environment = {**os.environ, "SUITE_HOME": str(suite_home), **variables}
-        command = [str(Path(sys.executable).with_name("suite")), *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, env=child_environment, timeout=800, cwd=repository_root())
+        words = [str(word) for word in arguments]
+        if warm_commands is not None:
+            return warm_commands.run(words, child_environment, repository_root(), TIMEOUT_S)
+        command = [str(Path(sys.executable).with_name("suite")), *words]
+        return subprocess.run(command, capture_output=True, text=True, env=child_environment, timeout=TIMEOUT_S, cwd=repository_root())
 
     return call
 

@@ -82,7 +82,7 @@ def test_a_style_sheet_that_fetches_a_font_is_found(tmp_path: Path) -> None:
     assert list(problems(tmp_path)) == ["style.css: https://fonts.example.org/a.css is requested from another host"]
 
 
-@pytest.mark.site
+@pytest.mark.proof
 def test_the_site_is_built_without_warnings_and_problems(tmp_path: Path) -> None:
     pytest.importorskip("sphinx", reason="needs the environment of `make site`")
     from tools.documentation.__main__ import build

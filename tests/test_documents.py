@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from suite.catalog.scoring import load_scoring
 from suite.cli.quick import EPOCHS
 from suite.files.paths import repository_root
+from tests.conftest import Run
 
 ROOT = repository_root()
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("submissions/*.md"), *ROOT.glob("rules/*.md")])
@@ -25,10 +24,8 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_readmes_commands_exist(command: str) -> None:
-    words = command.split()
-    help_text = subprocess.run([str(Path(sys.executable).with_name("suite")), *words, "--help"], capture_output=True, text=True)
-    assert help_text.returncode == 0, help_text.stderr
+def test_the_readmes_commands_exist(command: str, suite: Run) -> None:
+    assert suite(*command.split(), "--help").returncode == 0
 
 
 def test_the_readme_names_the_two_commands_first() -> None:

@@ -75,7 +75,7 @@ def scratch(tmp_path: Path) -> Scratch:
     return Scratch(tmp_path / "copy")
 
 
-@pytest.mark.extending
+@pytest.mark.proof
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
 def test_the_pages_example_fulfils_its_contract(kind: Kind, scratch: Scratch) -> None:
     shown = example(kind)

@@ -53,14 +53,12 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.slow
 def test_a_clone_that_converts_line_ends_converts_none_here(clone: Path) -> None:
     listing = subprocess.run(["git", "-C", clone, "ls-files", "--eol"], capture_output=True, text=True, check=True).stdout.splitlines()
     assert len(listing) > 500
     assert [line for line in listing if "w/crlf" in line or "w/mixed" in line] == []
 
 
-@pytest.mark.slow
 def test_submissions_in_such_a_clone_still_comply(clone: Path, suite: Run) -> None:
     answer = suite("check", clone / "submissions" / "v0.1" / "reference")
     assert answer.returncode == 0, answer.stdout

@@ -52,8 +52,7 @@ def is_printed(expected: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed) is not None
 
 
-@pytest.mark.slow
-@pytest.mark.alone  # short runs beside other programs have findings of their own
+@pytest.mark.proof  # short runs beside other programs have findings of their own
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
     needed = NEEDED_COMMAND.get(page.stem)

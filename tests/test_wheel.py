@@ -23,7 +23,6 @@ IN_THE_ARCHIVE = (
     "rules", "examples", "submissions",
 )  # fmt: skip
 BESIDE_THE_PACKAGES = ("rules", "reference_impls", "examples")
-pytestmark = pytest.mark.slow
 
 
 def built(builder: str, source: Path) -> Path:

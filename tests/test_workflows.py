@@ -191,7 +191,6 @@ def errors(findings: Mapping[str, Any]) -> set[tuple[str, str]]:
     }
 
 
-@pytest.mark.slow
 def test_a_submission_that_complies_passes(runner: Runner) -> None:
     code, findings = judge(runner)
     assert (code, errors(findings)) == (0, set())
@@ -203,7 +202,6 @@ def test_a_submission_that_complies_passes(runner: Runner) -> None:
     assert "to review  no-audit" in runner.summary
 
 
-@pytest.mark.slow
 def test_a_broken_submission_fails_with_its_findings_at_their_files(runner: Runner) -> None:
     (acme(runner) / "notes.txt").write_text("by the way")
     with (acme(runner) / "lenet/pytorch/run_2/log.txt").open("a") as log:
@@ -216,7 +214,6 @@ def test_a_broken_submission_fails_with_its_findings_at_their_files(runner: Runn
     assert "does not comply" in runner.summary and "violates   submission-layout (1)" in runner.summary
 
 
-@pytest.mark.slow
 def test_a_submission_that_cannot_be_judged_ends_with_two(runner: Runner) -> None:
     (acme(runner) / "declaration.json").write_text("{")
     code, findings = judge(runner)
@@ -224,7 +221,6 @@ def test_a_submission_that_cannot_be_judged_ends_with_two(runner: Runner) -> Non
     assert "error: Could not judge: " in runner.summary
 
 
-@pytest.mark.slow
 def test_the_candidates_own_rules_and_programs_judge_nothing(runner: Runner) -> None:
     candidate = runner.workspace / "candidate"
     (acme(runner) / "notes.txt").write_text("by the way")
@@ -238,7 +234,6 @@ def test_the_candidates_own_rules_and_programs_judge_nothing(runner: Runner) -> 
     assert "    suite/compliance/checker.py\n" in runner.summary
 
 
-@pytest.mark.slow
 def test_objections_are_in_the_summary_and_texts_of_strangers_give_the_runner_no_commands(runner: Runner) -> None:
     folder = acme(runner).parent / "OBJECTIONS/acme"
     folder.mkdir(parents=True)
@@ -254,7 +249,6 @@ def test_objections_are_in_the_summary_and_texts_of_strangers_give_the_runner_no
     assert [line for line in lines if line and not line.startswith(("    ", "## Files outside", "## Submissions"))] == []
 
 
-@pytest.mark.slow
 def test_commands_of_the_runner_are_off_while_the_checker_prints(runner: Runner) -> None:
     commit(runner.workspace / "candidate")
     (step,) = [step for step in CHECK if step.get("id") == "check"]
@@ -262,7 +256,7 @@ def test_commands_of_the_runner_are_off_while_the_checker_prints(runner: Runner)
     assert first.startswith("::stop-commands::") and last == f"::{first.removeprefix('::stop-commands::')}::"
 
 
-@pytest.mark.site
+@pytest.mark.proof
 def test_the_site_is_built(tmp_path: Path) -> None:
     """Needs the network: the step makes the environment of the documentation."""
     copy = copy_of_the_checkout(tmp_path / "copy")

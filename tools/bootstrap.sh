@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the harness's virtual environment; says what to install where the system lacks the means.
-# usage: PYTHON=python3 bootstrap.sh VENV
+# usage: PYTHON=python3 EXTRAS=report,digits bootstrap.sh VENV
 set -eu
 venv=$1
 python=${PYTHON:-python3}
@@ -20,4 +20,4 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
 fi
 echo "setting up the suite in $venv (packages come from the network, or pip's cache; a minute or so)"
 "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --editable ".[report,digits]"
+"$venv/bin/python" -m pip install --quiet --editable ".[${EXTRAS:-report,digits}]"

@@ -118,7 +118,7 @@ def requirements_file(framework: Framework, root: Path | None = None) -> Path:
 
 
 def locks_folder(framework: Framework, root: Path | None = None) -> Path:
-    """The folder of the framework's locks, one per platform, which `make locks` writes.
+    """The folder of the framework's locks, one per platform, which `python -m tools.lock_environments` writes.
 
     It is apart from the framework's own: what an implementation is does not change when a lock of another platform is made.
     """

@@ -56,7 +56,7 @@ def refuse_podman() -> None:
     if shutil.which("podman") is None:
         raise SuiteError("podman is not installed here", "apt-get install podman runc, or use --isolation namespace, which needs no engine")
     if subprocess.run(["podman", "image", "exists", IMAGE], capture_output=True, timeout=SHORT_S).returncode != 0:
-        raise SuiteError(f"podman has no image {IMAGE} here", "build it in a checkout with `make container`, or use --isolation namespace")
+        raise SuiteError(f"podman has no image {IMAGE} here", "build it in a checkout with `sh tools/container.sh`, or use --isolation namespace")
     mounts = shared(interpreter, repository_root(), ())
     tried = subprocess.run(contained([str(interpreter), "-c", ""], repository_root(), mounts), capture_output=True, text=True, timeout=SHORT_S)
     if tried.returncode != 0:

@@ -135,7 +135,7 @@ def read_lock(path: Path) -> Lock:
     sizes = {name: int(value) for name, value in _SIZES.findall(text)}
     pins = tuple(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
     if set(sizes) != {"download_bytes", "disk_bytes"} or not pins or not all("==" in pin for pin in pins):
-        raise SuiteError(f"{path} is not a lock; make it again with `make locks`.")
+        raise SuiteError(f"{path} is not a lock; make it again with `python -m tools.lock_environments`.")
     return Lock(path, pins, **sizes)
 
 

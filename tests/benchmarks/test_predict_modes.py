@@ -69,6 +69,7 @@ def test_a_law_is_left_out_of_the_width_that_judges_it() -> None:
     assert left_out(needed) == {"narrow": 100.0, "middle": 100.0, "wide": 0.0}
 
 
+@pytest.mark.proof
 def test_less_noise_is_a_smaller_error() -> None:
     law = load_law(FOLDER / "additive.py", MODES)
     errors = [np.mean([draw(Judge(MODES, 10, noise, "physical", False), law, number).time_error for number in range(1, 4)]) for noise in (0.002, 0.2)]
@@ -83,6 +84,7 @@ def test_a_file_that_is_no_law_is_refused(tmp_path: Path, text: str) -> None:
         load_law(path, MODES)
 
 
+@pytest.mark.proof
 def test_a_table_is_split_the_same_for_every_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     law, path = load_law(FOLDER / "additive.py", MODES), tmp_path / "modes.csv"
     rows = [",".join(map(str, (*row, law.time_s[index], law.power_w[index]))) for index, row in enumerate(MODES.rows.tolist()) if index % 5 == 0]

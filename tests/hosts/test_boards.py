@@ -15,7 +15,7 @@ from suite.metrics.matrix import read_matrix
 from tests.hosts.training import SUITE
 from tests.namespaces import Cluster
 
-pytestmark = [pytest.mark.hosts, pytest.mark.alone]
+pytestmark = [pytest.mark.hosts, pytest.mark.proof]
 RUNS = 12
 
 

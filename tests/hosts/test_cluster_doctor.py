@@ -104,7 +104,7 @@ def test_a_firewall_on_another_host_is_named_with_the_port(doctor: Doctor, three
     assert [measure["node"] for measure in found["links"]["measures"]] == ["node3"]
 
 
-@pytest.mark.alone
+@pytest.mark.proof
 def test_a_slow_link_is_named(doctor: Doctor, three_hosts: Cluster) -> None:
     three_hosts.shape(three_hosts.hosts[1], megabits_per_s=20)
     answer = doctor("--json")

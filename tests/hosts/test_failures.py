@@ -20,7 +20,7 @@ from tests.conftest import Run, environment_of
 from tests.hosts.training import OVER_BOTH, Trainer
 from tests.namespaces import Cluster
 
-pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
+pytestmark = [pytest.mark.hosts, pytest.mark.proof, pytest.mark.pytorch]
 TIMEOUT_S = 30.0
 
 

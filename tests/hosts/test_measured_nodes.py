@@ -23,7 +23,7 @@ from tests.conftest import Run, environment_of
 from tests.hosts.training import Trainer
 from tests.namespaces import OVER_THE_WIRE, Cluster, Host, joined_hosts
 
-pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
+pytestmark = [pytest.mark.hosts, pytest.mark.proof, pytest.mark.pytorch]
 GRADIENT_BYTES = 4 * load_workload("lenet").parameters
 SHAPED_BYTES_PER_S = 100e6 / 8
 SLOWED = ("--epochs", 5, "--learning-rate", 1e-9)

@@ -16,7 +16,7 @@ from tests.hosts.training import SUITE
 from tests.namespaces import OVER_THE_WIRE, Cluster
 from tests.suite.execution.test_names_nobody import FAKE, HOST, PERSON, THESIS, leaks
 
-pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
+pytestmark = [pytest.mark.hosts, pytest.mark.proof, pytest.mark.pytorch]
 
 
 def renamed(cluster: Cluster) -> list[str]:

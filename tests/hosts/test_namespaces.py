@@ -12,7 +12,7 @@ import pytest
 from suite.files.paths import repository_root
 from tests.namespaces import Cluster
 
-pytestmark = [pytest.mark.hosts, pytest.mark.alone]
+pytestmark = [pytest.mark.hosts, pytest.mark.proof]
 SIZE_BYTES = 2_000_000
 
 

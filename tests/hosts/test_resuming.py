@@ -15,7 +15,7 @@ from tests.hosts.test_failures import finished_epochs, wait_for
 from tests.hosts.training import Trainer
 from tests.namespaces import OVER_THE_WIRE, Cluster
 
-pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
+pytestmark = [pytest.mark.hosts, pytest.mark.proof, pytest.mark.pytorch]
 EPOCHS, LOST_AFTER_S = 20, 20
 ENDS_S = 60.0
 TRAINING = ("--epochs", EPOCHS, "--learning-rate", 1e-9, "--keep-states", "--baseload", 0)  # too slow to reach the target

@@ -14,7 +14,7 @@ from tests.conftest import environment_of
 from tests.hosts.training import SUITE
 from tests.namespaces import Cluster
 
-pytestmark = [pytest.mark.hosts, pytest.mark.alone, pytest.mark.pytorch]
+pytestmark = [pytest.mark.hosts, pytest.mark.proof, pytest.mark.pytorch]
 HOSTS = ["node0", "node1", "node2", "node3"]
 GRADIENT_BYTES, MEGABITS_PER_S = 4 * load_workload("lenet").parameters, 100
 

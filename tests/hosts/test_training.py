@@ -64,7 +64,7 @@ def test_another_mpi_does_the_same(trainer: Trainer, tmp_path: Path) -> None:
     train_and_count(trainer, "pytorch", tmp_path / "run")
 
 
-@pytest.mark.alone
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_a_link_of_100_megabits_shows_as_communication(trainer: Trainer, tmp_path: Path) -> None:
     """The backward pass hides a part of the exchange, the larger the slower the machine: only a whole step has the wire's time as its least."""

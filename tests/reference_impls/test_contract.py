@@ -69,7 +69,6 @@ def problems(folder: Path, lines: list[str]) -> int:
 
 
 @given(events=EVENTS, data=st.data())
-@pytest.mark.slow
 def test_every_edit_deletion_and_swap_but_a_cut_tail_breaks_the_chain(
     events: list[tuple[str, object]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -44,7 +44,6 @@ def python_of(version: str) -> str:
     pytest.skip(f"needs a Python {version} on PATH")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("jetpack", JETPACKS)
 def test_every_implementation_is_written_for_its_python(jetpack: int) -> None:
     assert newer_than(JETPACKS[jetpack]) <= NEWER_BUT_OPTIONAL

@@ -9,12 +9,13 @@ from reporter.board.boards import Board, make_boards
 from reporter.board.instruments import measured_by
 from reporter.data.frames import Frames
 from tests.browser import Tab
+from tests.every_case import some
 from tests.reporter.gallery import WORKLOADS, make_template, many_entries, render
 from tests.reporter.test_accessibility import violations
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
-SIZES = ((390, 664), (768, 1024), (1440, 800))
+SIZES = some(((390, 664), (768, 1024), (1440, 800)))
 LONG = "a name that goes on " * 8
 NAMES = {"device": LONG, "framework": '"><img src=x onerror="document.title=\'owned\'">', "power_mode": "W" * 140, "organization": LONG}
 MAX_FOCUSED = 200
@@ -71,7 +72,7 @@ def test_the_three_best_entries_are_in_the_first_view(size: tuple[int, int], fra
 
 def test_a_text_below_the_first_view_is_not_in_it(frames: Frames, site: Path, tab: Tab) -> None:
     """The assertion by position can fail: the last entry's score is far below."""
-    board, size = make_boards(frames)[0], SIZES[2]
+    board, size = make_boards(frames)[0], SIZES[-1]
     tab.look(size)
     tab.open(page_of(site, board))
     cell = board.in_order[-1].cell(board.time.figure)
@@ -106,7 +107,7 @@ def test_the_front_page_answers_which_device_trains_with_the_least_energy_and_ho
             assert box is not None and is_inside((box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]), size), text
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", some([False, True]), ids=lambda dark: "dark" if dark else "light")
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_no_serious_violation(size: tuple[int, int], dark: bool, frames: Frames, site: Path, tab: Tab) -> None:
     tab.look(size, dark)
@@ -200,6 +201,7 @@ def test_limits_and_bars_of_an_energy_are_within_one_instrument(frames: Frames, 
     assert places == sorted(places) and len(set(places)) == 4
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("names", [{}, NAMES], ids=["plain", "hostile"])
 def test_few_entries_and_hostile_names_fit(count: int, names: dict[str, str], tab: Tab, tmp_path: Path) -> None:

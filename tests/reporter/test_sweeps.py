@@ -85,7 +85,6 @@ def with_steps(study: Study, change: Callable[[Figure], Figure]) -> Study:
     return replace(study, points=tuple(changed))
 
 
-@pytest.mark.slow
 def test_a_sweep_has_a_page_with_its_points_its_figures_and_its_record(swept: Path, tmp_path: Path) -> None:
     site = build([swept], tmp_path / "site").parent
     page = (site / "studies" / "sweep-strong-1-r1.html").read_text()

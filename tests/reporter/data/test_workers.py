@@ -11,8 +11,6 @@ from reporter.data.workers import map_tasks
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def two_workers(monkeypatch: pytest.MonkeyPatch) -> None:

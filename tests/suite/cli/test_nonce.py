@@ -10,7 +10,6 @@ from tests.conftest import Run
 FAKE = ("--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits")
 
 
-@pytest.mark.slow
 def test_a_run_belongs_to_the_entry_that_was_locked(suite: Run, digits: Path) -> None:
     """Threads may be tuned after the lock; the batch size may not."""
     (digest, *_) = suite("nonce", "lock", *FAKE).stdout.split()
@@ -24,7 +23,6 @@ def test_a_run_belongs_to_the_entry_that_was_locked(suite: Run, digits: Path) ->
     assert len({first[1], second[1], other[1]}) == 3 and tuned[1] == first[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "named"),
     [(("--nonce", "a", "--seed", "1"), "--seed"), (("--run-number", "1"), "--nonce"), (("--nonce", "a", "--stall-analysis"), "--stall-analysis")],

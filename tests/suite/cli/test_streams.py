@@ -13,7 +13,6 @@ from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.files.paths import repository_root
 
-pytestmark = pytest.mark.slow
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 FULL = "error: The output could not be written: No space left on device.\n"
 RUN = "run --division open --device auto --workload lenet --framework fake --data digits --epochs 1 --baseload 0"

@@ -20,7 +20,6 @@ def packaged(suite: Run, tmp_path: Path) -> Path:
     return tmp_path / "submissions/v0.2/acme"
 
 
-@pytest.mark.slow
 def test_folder_archive_and_tree_are_judged_alike(suite: Run, packaged: Path, tmp_path: Path) -> None:
     for command in (("submit", "--check-only", packaged), ("submit", "--check-only", tmp_path / "acme.tar"), ("check", tmp_path / "submissions")):
         answer = suite(*command)
@@ -29,7 +28,6 @@ def test_folder_archive_and_tree_are_judged_alike(suite: Run, packaged: Path, tm
         assert f"{command[-1]}" in answer.stdout.splitlines()[-1], "the path is under the one that was given, also where an archive was unpacked"
 
 
-@pytest.mark.slow
 def test_a_finding_ends_with_one_and_is_plain_in_json(suite: Run, packaged: Path) -> None:
     (packaged / "notes.txt").write_text("by the way")
     answer = suite("check", packaged, "--json")
@@ -39,7 +37,6 @@ def test_a_finding_ends_with_one_and_is_plain_in_json(suite: Run, packaged: Path
     assert [(finding["rule"], finding["file"]) for finding in submission["findings"]] == [("submission-layout", "notes.txt")]
 
 
-@pytest.mark.slow
 def test_what_cannot_be_read_ends_with_two(suite: Run, packaged: Path, tmp_path: Path) -> None:
     (packaged / "lenet/pytorch/run_2/run.json").write_text("{")
     answer = suite("check", packaged)
@@ -52,7 +49,6 @@ def test_what_cannot_be_read_ends_with_two(suite: Run, packaged: Path, tmp_path:
     assert "is not a whole tar archive" in answer.stderr
 
 
-@pytest.mark.slow
 def test_nothing_is_sent_anywhere(suite: Run, packaged: Path) -> None:
     answer = suite("submit", packaged)
     assert answer.returncode == 2

@@ -11,8 +11,6 @@ from tests.conftest import Run
 from tests.suite.submission.conftest import offer, submission  # noqa: F401 - fixtures
 from tests.suite.submission.test_objections import GOOD
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def tree(submission: Path) -> Path:  # noqa: F811

@@ -11,7 +11,6 @@ from suite.launch.placement import Placement
 from tests.launchers import interrupted_launcher, with_ctrl_c
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(tmp_path: Path) -> None:
     launcher = interrupted_launcher(tmp_path / "bin")
     with with_ctrl_c(), pytest.raises(KeyboardInterrupt):

@@ -9,7 +9,7 @@ from suite.catalog.rounds import current_round
 from suite.compliance import submissions
 from suite.compliance.rules.submission_models import _at_once, _by_other_files
 from suite.compliance.submissions import check_submission
-from tests.mutation.score import good_submission
+from tests.good_submissions import good_submission
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.faults.nonce_edits import IMPLEMENTATION, NONCE, number_runs
 from suite.compliance.faults.submission_edits import run
 from suite.compliance.submissions import check_submission
-from tests.mutation.score import good_submission
+from tests.good_submissions import good_submission
 
 Judge = Callable[..., list[tuple[str, str]]]
 

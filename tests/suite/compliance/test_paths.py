@@ -10,7 +10,7 @@ import pytest
 from suite.bundle.layout import WITHDRAWN
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
-from tests.mutation.score import good_submission
+from tests.good_submissions import good_submission
 
 
 @pytest.mark.parametrize("name", ["log.txt", "steps.parquet", "summary.json"])

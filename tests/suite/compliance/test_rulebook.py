@@ -25,10 +25,8 @@ def test_every_table_has_its_place() -> None:
     assert sorted(places(TEXT)) == sorted(rulebook.TABLES)
 
 
-@pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
-def test_every_rule_is_in_the_book_with_its_sentence(rule: object) -> None:
-    assert f"| `{rule.id}` |" in TEXT  # type: ignore[attr-defined]
-    assert rule.sentence in TEXT  # type: ignore[attr-defined]
+def test_every_rule_is_in_the_book_with_its_sentence() -> None:
+    assert [rule.id for rule in ALL if f"| `{rule.id}` |" not in TEXT or rule.sentence not in TEXT] == []
 
 
 def test_every_rule_named_in_the_text_exists() -> None:

@@ -31,6 +31,7 @@ from suite.experiments.before_runs import held
 from suite.files.paths import repository_root
 from tests.builders import Scenario, make_request
 from tests.conftest import Run, environment_of
+from tests.every_case import some
 
 MS = 1_000_000
 EXAMPLE = repository_root() / "examples/papers/beside"
@@ -56,7 +57,7 @@ def plan(digits: Path, tmp_path: Path) -> Plan:
     return Plan(side, side, arrivals, (4,), None, ScheduleKind.CONCURRENT, 40 * MS, 0.5, tmp_path / "out")
 
 
-@pytest.mark.parametrize("schedule", list(ScheduleKind))
+@pytest.mark.parametrize("schedule", some(ScheduleKind))
 def test_both_sides_run_under_every_schedule(schedule: ScheduleKind, plan: Plan, tmp_path: Path) -> None:
     measure_both(replace(plan, schedule=schedule), 4, tmp_path / "m")
     found = read_recording(tmp_path / "m")
@@ -75,6 +76,7 @@ def test_with_managed_interleaving_no_step_and_no_batch_overlap(plan: Plan, tmp_
     assert len(found.steps) > 10, "the training continued after every batch"
 
 
+@pytest.mark.proof
 def test_sequential_images_wait_for_the_end_of_the_training(plan: Plan, tmp_path: Path) -> None:
     measure_both(replace(plan, schedule=ScheduleKind.SEQUENTIAL), 4, tmp_path / "m")
     found = read_recording(tmp_path / "m")
@@ -82,6 +84,7 @@ def test_sequential_images_wait_for_the_end_of_the_training(plan: Plan, tmp_path
     assert latencies_s(found).max() >= 0.9
 
 
+@pytest.mark.proof
 def test_a_generator_that_is_held_up_is_reported_and_latencies_count_from_the_intended_arrivals(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +122,7 @@ def test_a_measurement_leaves_no_process(plan: Plan, tmp_path: Path) -> None:
     assert not [command for command in commands if here in command and b"reference_impls.beside" in command]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("framework", NAMES)
 def test_every_framework_trains_beside_its_own_inference(framework: str, digits: Path, tmp_path: Path) -> None:
     environment, module = environment_of(framework), f"reference_impls.{framework}.implementation"
@@ -160,6 +164,7 @@ def test_cpus_and_priorities_that_cannot_be_had_are_refused() -> None:
         set_priority(os.getpid(), 99)
 
 
+@pytest.mark.proof
 def test_the_command_measures_baselines_and_both_and_shows_them_again(suite: Run, digits: Path, tmp_path: Path) -> None:
     command = ("--train", "lenet", "--infer", "lenet", "--framework", "fake", "--data", "digits", "--infer-data", "digits")
     ran = suite("concurrent", *command, "--rate", 80, "--infer-batch", "1,8", "--duration", "4s", "--output", tmp_path / "x")
@@ -187,6 +192,7 @@ def test_options_before_the_subcommand_are_refused(suite: Run) -> None:
     assert (ran.returncode, ran.stderr) == (2, "error: Options come after the subcommand: `suite concurrent tune --train …`.\n")
 
 
+@pytest.mark.proof
 def test_tuning_names_a_setting_that_keeps_the_limit(suite: Run, digits: Path, tmp_path: Path) -> None:
     command = ("--train", "lenet", "--infer", "lenet", "--framework", "fake", "--data", "digits", "--infer-data", "digits", "--threads", 1)
     ran = suite(
@@ -198,6 +204,7 @@ def test_tuning_names_a_setting_that_keeps_the_limit(suite: Run, digits: Path, t
     assert np.isfinite(values["samples_per_s"]) and len(values["trials"]) >= 9
 
 
+@pytest.mark.proof
 def test_a_folder_is_one_commands_and_nothing_is_left_of_a_refused_one(suite: Run, digits: Path, tmp_path: Path) -> None:
     command = ("--train", "lenet", "--infer", "lenet", "--framework", "fake", "--data", "digits", "--infer-data", "digits", "--infer-batch", 4000)
     folder = tmp_path / "runs" / "x"

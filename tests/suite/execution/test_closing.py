@@ -23,8 +23,8 @@ from suite.execution.finish import CUT_OFF, finish
 from suite.execution.run_lock import RESERVE_BYTES, RunLock
 from tests.builders import RICH
 from tests.conftest import Run
-from tests.interruptions.dead_disk import DeadDisk, Killed
-from tests.interruptions.unclosed import make_unclosed
+from tests.dead_disk import DeadDisk, Killed
+from tests.unclosed import make_unclosed
 
 SHORT = replace(RICH, data="digits", division="open", accuracies=(0.5, 0.6))
 NODES = replace(SHORT, ranks=2, nodes=2)

@@ -201,7 +201,6 @@ def test_a_monitor_whose_ranks_could_not_be_started_is_closed_at_once() -> None:
     HeartbeatMonitor(2, ()).close()
 
 
-@pytest.mark.slow
 def test_a_rank_is_killed_when_the_monitor_closes() -> None:
     monitor = HeartbeatMonitor(1, ())
     monitor.start()

@@ -13,7 +13,7 @@ from suite.catalog.frameworks import load_framework
 from suite.launch.environments import adopt
 from tests.conftest import Run, environment_of
 
-pytestmark = [pytest.mark.alone]
+pytestmark = [pytest.mark.proof]
 FEW, MANY, OVERSUBSCRIBED = 2, 8, 64
 
 

@@ -24,8 +24,8 @@ from suite.files.redaction import Redactor
 from suite.launch.environments import adopt
 from tests.builders import RICH
 from tests.conftest import environment_of
-from tests.interruptions.dead_disk import DeadDisk, Killed
-from tests.interruptions.unclosed import make_unclosed
+from tests.dead_disk import DeadDisk, Killed
+from tests.unclosed import make_unclosed
 
 PERSON, HOST, THESIS, SECRET = "zebedeeq", "quixotebox", "wolpertinger", "hunter2pw"
 PLUG_HOST = f"plug-{THESIS}.fritz.box"
@@ -104,7 +104,6 @@ def expect_discreet_submission(typed: Typed, person: Path, output: Path) -> None
     subprocess.run(["rm", "-rf", str(person / "tree")], check=True)
 
 
-@pytest.mark.slow
 def test_a_run_on_one_rank(typed: Typed, person: Path, data: Path) -> None:
     output = person / f"{THESIS}-runs" / THESIS
     ran = typed(*FAKE, "--data", f"digits={data}", "--output", f"{THESIS}-runs/{THESIS}")
@@ -118,7 +117,6 @@ def test_a_run_on_one_rank(typed: Typed, person: Path, data: Path) -> None:
     expect_discreet_submission(typed, person, output)
 
 
-@pytest.mark.slow
 def test_output_is_redacted_once_wherever_the_closing_is_cut_off(tmp_path: Path) -> None:
     """The hosts' names are each other's labels: replacing twice would exchange them again."""
     raw, disk = make_unclosed(tmp_path / "raw", replace(RICH, data="digits", division="open", accuracies=(0.5, 0.6))), DeadDisk()
@@ -141,7 +139,7 @@ def test_output_is_redacted_once_wherever_the_closing_is_cut_off(tmp_path: Path)
         shutil.rmtree(path)
 
 
-@pytest.mark.alone
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_a_run_on_several_ranks(typed: Typed, person: Path, data: Path) -> None:
     adopt(load_framework("fake"), environment_of("pytorch").interpreter, person / ".cache/edge-training-suite")

@@ -28,6 +28,7 @@ from suite.execution.request import RunRequest
 from suite.execution.resume import resume
 from suite.files.paths import repository_root
 from tests.conftest import Run, environment_of, interruptible
+from tests.every_case import some
 
 EPOCHS = 4
 OPTIONS = ("--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--epochs", EPOCHS, "--batch-size", 96)
@@ -106,6 +107,7 @@ def test_the_losses_are_those_of_a_run_without_a_break(suite: Run, whole_run: Pa
     assert energy["value"] is None and "resumed after epoch" in energy["reason"]
 
 
+@pytest.mark.proof
 def test_a_resumed_run_is_resumed_again(suite: Run, suite_home: Path, whole_run: Path, interrupted: Path, again: Path, tmp_path: Path) -> None:
     """After later epochs than the first, too, the losses are those of a run without a break."""
     second, third = tmp_path / "second", tmp_path / "third"
@@ -195,7 +197,7 @@ def with_damaged_states(interrupted: Path, copy: Path) -> Path:
     return copy
 
 
-@pytest.mark.parametrize("spoiled", [with_edited_states, with_damaged_states])
+@pytest.mark.parametrize("spoiled", some([with_edited_states, with_damaged_states]))
 def test_where_the_only_state_is_spoiled_the_run_is_made_anew(
     spoiled: Callable[[Path, Path], Path], suite: Run, interrupted: Path, tmp_path: Path
 ) -> None:
@@ -207,7 +209,7 @@ def test_where_the_only_state_is_spoiled_the_run_is_made_anew(
     assert suite(*command).returncode == 0, "the remedy works"
 
 
-@pytest.mark.parametrize("spoiled", [with_edited_states, with_damaged_states])
+@pytest.mark.parametrize("spoiled", some([with_damaged_states, with_edited_states]))
 def test_where_a_state_is_spoiled_the_one_before_goes_on(
     spoiled: Callable[[Path, Path], Path], suite: Run, suite_home: Path, digits: Path, tmp_path: Path
 ) -> None:
@@ -264,6 +266,7 @@ def test_a_record_reads_back() -> None:
             read_resumption({**values, name: wrong})
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_fewer_ranks_go_on(suite: Run, digits: Path, tmp_path: Path) -> None:
     """LeNet-5 on two ranks of this machine: on two ranks again, with the same losses, and on the one that is left."""

@@ -20,6 +20,7 @@ from suite.execution.interrupts import INTERRUPTS
 from suite.execution.run import make_output
 from suite.files.paths import repository_root
 from tests.conftest import Run, interruptible
+from tests.every_case import some
 
 FAKE = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits")
 
@@ -38,7 +39,6 @@ def test_run_check_report(suite: Run, digits: Path, tmp_path: Path) -> None:
     assert f"runs/{run_id}" in "".join(page.read_text() for page in (tmp_path / "site" / "entries").glob("*.html"))
 
 
-@pytest.mark.slow
 def test_the_same_seed_gives_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
     losses = []
     for name, seed in (("one", 7), ("two", 7), ("three", 8)):
@@ -48,7 +48,6 @@ def test_the_same_seed_gives_the_same_losses(suite: Run, digits: Path, tmp_path:
     assert len(losses[0]) == 20
 
 
-@pytest.mark.slow
 def test_a_run_that_a_step_limit_cut_short_complies_with_the_open_division(suite: Run, digits: Path, tmp_path: Path) -> None:
     """No evaluation is asked of an epoch that was not finished; results on generated data are shown, and on no leaderboard."""
     assert suite("data", "prepare", "mnist", "--synthetic", "--samples", 100).returncode == 0
@@ -63,7 +62,6 @@ def test_a_run_that_a_step_limit_cut_short_complies_with_the_open_division(suite
     assert not (tmp_path / "site" / "boards").exists()
 
 
-@pytest.mark.slow
 def test_mlperf_loggings_own_parser_reads_our_log(suite: Run, digits: Path, tmp_path: Path) -> None:
     from mlperf_logging.compliance_checker.mlp_parser import parse_file
 
@@ -73,7 +71,6 @@ def test_mlperf_loggings_own_parser_reads_our_log(suite: Run, digits: Path, tmp_
     assert {"run_start", "epoch_stop", "eval_accuracy", "run_stop"} <= {event.key for event in events}
 
 
-@pytest.mark.slow
 def test_a_closed_run_that_cannot_comply_is_refused_before_it_starts(suite: Run, digits: Path, tmp_path: Path) -> None:
     answer = suite("run", "--division", "closed", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--output", tmp_path / "run")
     assert answer.returncode == 1
@@ -91,6 +88,7 @@ def test_gradients_are_accumulated_in_the_open_division_only(suite: Run, digits:
     assert judged.returncode == 0, judged.stdout
 
 
+@pytest.mark.proof
 def test_both_timings_train_alike_and_one_splits_the_steps(suite: Run, digits: Path, tmp_path: Path) -> None:
     """The fake framework keeps what is submitted until it is waited for: the whole pipeline in both timings, without a GPU."""
     for timing in ("synchronised", "asynchronous"):
@@ -143,7 +141,6 @@ def test_an_impossible_run_is_one_sentence(arguments: tuple[object, ...], words:
     assert len(answer.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.slow
 def test_an_existing_output_is_not_touched(suite: Run, digits: Path, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.txt").write_text("years of work")
@@ -226,7 +223,6 @@ def assert_check_says_so_in_one_finding(suite: Run, path: Path, status: str) -> 
     assert finding["rule"] == "run-complete" and repr(status) in finding["observed"]
 
 
-@pytest.mark.slow
 def test_a_killed_harness_leaves_every_finished_epoch_and_no_orphan(live: Live, suite: Run) -> None:
     live.process.kill()
     live.process.wait()
@@ -235,7 +231,6 @@ def test_a_killed_harness_leaves_every_finished_epoch_and_no_orphan(live: Live, 
     assert_check_says_so_in_one_finding(suite, live.path, "running")
 
 
-@pytest.mark.slow
 def test_a_killed_implementation_leaves_every_finished_epoch(live: Live, suite: Run) -> None:
     live.implementation.kill()
     _, errors = live.process.communicate(timeout=60)
@@ -254,19 +249,18 @@ def test_a_run_whose_directory_is_removed_ends_and_says_so(live: Live) -> None:
     live.assert_nothing_runs()
 
 
-@pytest.mark.parametrize("asked", INTERRUPTS, ids=lambda asked: asked.name)
-@pytest.mark.slow
+@pytest.mark.parametrize("asked", some(INTERRUPTS), ids=lambda asked: asked.name)
 def test_every_interrupt_ends_it_with_one_sentence_and_loses_nothing(live: Live, suite: Run, asked: signal.Signals) -> None:
     live.process.send_signal(asked)
     assert_interrupted(live, suite)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_an_interrupt_that_is_repeated_until_the_process_ends_is_one(live: Live, suite: Run) -> None:
     """Somebody keeps Ctrl-C pressed."""
     while live.process.poll() is None:
         live.process.send_signal(signal.SIGINT)
-        time.sleep(0.001)
+        time.sleep(0.03)  # as quickly as a keyboard repeats
     assert_interrupted(live, suite)
 
 
@@ -281,7 +275,6 @@ def assert_interrupted(live: Live, suite: Run) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small file system of its own needs root")
-@pytest.mark.slow
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(suite: Run, digits: Path, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

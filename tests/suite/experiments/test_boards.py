@@ -41,7 +41,6 @@ def expect_every_run_once(out: Path) -> None:
     assert {path.name for path in out.iterdir() if path.is_dir()} == sealed
 
 
-@pytest.mark.slow
 def test_boards_share_the_runs_and_a_rerun_keeps_them(suite: Run, digits: Path, tmp_path: Path) -> None:
     out, where = tmp_path / "out", boards(tmp_path / "boards", one=HERE, two=HERE)
     made = suite(*MATRIX, *where, "--output", out, "--json")
@@ -53,7 +52,6 @@ def test_boards_share_the_runs_and_a_rerun_keeps_them(suite: Run, digits: Path, 
     assert again.returncode == 0 and again.stderr.count("finished before, kept") == 4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "words"),
     [
@@ -73,7 +71,6 @@ def test_what_arrives_damaged_is_made_again(first: str, words: str, suite: Run, 
     expect_every_run_once(out)
 
 
-@pytest.mark.slow
 def test_a_board_that_cannot_make_the_runs_is_refused_before_the_first(suite: Run, digits: Path, tmp_path: Path) -> None:
     refused = suite(*MATRIX, *boards(tmp_path / "boards", one=HERE, two=GONE), "--output", tmp_path / "out")
     assert refused.returncode == 2

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 import reporter
+from proofs.sweep_kills.__main__ import Killed, kill_when, problems
 from reporter.data.frames import STUDIED
 from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import read_mark
@@ -42,7 +43,6 @@ from suite.machine.modes.wanted import WantedMode
 from suite.metrics.matrix import MatrixPointPlan, Setting, read_matrix
 from tests.conftest import Run
 from tests.disks import simulated_disk
-from tests.interruptions.sweep_kills import Killed, kill_when, problems
 from tests.simulated_board import settings_of, simulated_board
 
 OPTIONS = RunOptions(division=Division.OPEN, device="generic", workload="lenet", framework="fake", data="digits", steps=10)
@@ -247,7 +247,7 @@ def test_a_container_and_a_limit_of_a_cgroup_contradict_each_other() -> None:
         planned(MatrixDefinition(seeds=1, vary=Vary(memory_mb=(100.0,)), fixed=Values(isolation=Isolation.PODMAN)))
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_a_run_with_a_neighbour_shares_the_machine_and_leaves_no_process(suite: Run, digits: Path, tmp_path: Path) -> None:
     shared = ("--workload", "lenet", "--framework", "fake", "--data", "digits", "--epochs", 2, "--seeds", 1)
     ran = suite("sweep", *shared, "--vary", "neighbours=0,1", "--output", tmp_path / "matrix")
@@ -281,7 +281,7 @@ def test_a_run_waits_until_the_machine_is_cool(tmp_path: Path) -> None:
         refuse_without_sensor(tmp_path / "nothing")
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_a_matrix_from_one_command_to_a_notebook(suite: Run, digits: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     answer = suite(*MATRIX, *SHORT, "--output", out, "--json")
@@ -307,7 +307,7 @@ def test_a_matrix_from_one_command_to_a_notebook(suite: Run, digits: Path, tmp_p
     assert fewer.returncode == 0 and "6 runs in" in fewer.stderr and "are of no point of this matrix" in fewer.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_kill_9_loses_no_point_and_makes_none_twice(suite_home: Path, suite: Run, digits: Path, tmp_path: Path) -> None:
     out, killed = tmp_path / "out", Killed()
     command = [str(Path(sys.executable).with_name("suite")), *MATRIX, *SHORT, "--output", str(out)]
@@ -319,7 +319,6 @@ def test_kill_9_loses_no_point_and_makes_none_twice(suite_home: Path, suite: Run
     assert list(problems(out, killed, 8)) == []
 
 
-@pytest.mark.slow
 def test_what_is_left_is_estimated_from_finished_runs(
     suite: Run, digits: Path, suite_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -161,7 +161,7 @@ def test_a_file_that_is_no_lock_is_refused(tmp_path: Path) -> None:
         recipe.read_lock(tmp_path / "lock.txt")
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_pip_finds_every_file_of_a_boards_lock_with_its_hash(tmp_path: Path) -> None:
     """As pip on a Raspberry Pi would, from the index that these tests' own packages come from."""
     lock = recipe.recipe(load_framework("pytorch"), Platform("aarch64", (3, 13), has_gpu=False)).lock

@@ -1,6 +1,6 @@
 """The meters' cost stays small: a reading's CPU time, and the recorder's memory over time."""
 
-from tests.suite.meters.reading_cost import reading_costs, resident_over_hours, table
+from proofs.meter_cost.__main__ import reading_costs, resident_over_hours, table
 
 ATTEMPTS = 10
 LIMIT = 0.01

@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from suite.metrics.energy_figures import energy_figures
-from suite.metrics.figure import Figure
-from suite.metrics.uncertainty import Uncertainty, at_random_moments, of_sum
-from tests.suite.meters.recorded import needs_recordings, traces
-from tests.suite.metrics.energy_simulation import (
+from proofs.energy_intervals.__main__ import (
     PERIODS_S,
     SENSORS,
     WAVES_HZ,
@@ -17,6 +13,10 @@ from tests.suite.metrics.energy_simulation import (
     wave_at_random,
     wave_on_a_clock,
 )
+from suite.metrics.energy_figures import energy_figures
+from suite.metrics.figure import Figure
+from suite.metrics.uncertainty import Uncertainty, at_random_moments, of_sum
+from tests.suite.meters.recorded import needs_recordings, traces
 
 DRAWS = 40
 
@@ -27,7 +27,6 @@ def rng() -> np.random.Generator:
 
 
 @needs_recordings
-@pytest.mark.slow
 def test_the_sampling_part_holds_the_full_rate_energy_of_real_traces() -> None:
     draws = rng()
     cases = [thinned_trace(name, trace, period_s, DRAWS, draws) for name, trace in traces().items() for period_s in PERIODS_S]

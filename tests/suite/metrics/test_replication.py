@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from proofs.simulate_replications.__main__ import divided, shares, simulate
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import RECORD
 from suite.catalog.reproduction import load_reproduction
@@ -13,7 +14,6 @@ from suite.errors import SuiteError
 from suite.metrics.replication import advised_runs, compare_runs, time_ratio
 from suite.metrics.replication_record import MeasuredRun, ReplayedOriginal, ReplicationVerdict, measure, read_replication
 from tests.builders import ORIGINAL, make_bundle, make_replication
-from tests.suite.metrics.replication_trials import divided, shares, simulate
 
 CONFIRMED, REFUTED, UNDECIDED = ReplicationVerdict.CONFIRMED, ReplicationVerdict.REFUTED, ReplicationVerdict.UNDECIDED
 DRAWS = 2000

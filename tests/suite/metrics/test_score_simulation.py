@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.suite.metrics.score_simulation import compare_pairs, draw_boards
+from proofs.simulate_ranks.__main__ import compare_pairs, draw_boards
 
 DRAWS = 1500
 

@@ -67,7 +67,6 @@ def test_a_warm_run_that_was_not_warm_and_a_cold_one_that_was_not_cold_are_noted
 
 
 @pytest.mark.parametrize(("flag", "value", "message"), [("--steps", 5, "leave --steps out"), ("--epochs", 1, "--epochs 2 at least")])
-@pytest.mark.slow
 def test_options_without_a_mean_are_refused_before_any_run(suite: Run, digits: Path, tmp_path: Path, flag: str, value: int, message: str) -> None:
     refused = suite(*STALLS, flag, value, "--output", tmp_path / "out")
     assert refused.returncode == 2
@@ -98,7 +97,6 @@ def analysed(suite_home: Path, digits: Path, tmp_path_factory: pytest.TempPathFa
     return Analysed(path, analyse(suite_home, path))
 
 
-@pytest.mark.slow
 def test_three_sealed_runs_and_a_record_that_seals_them(analysed: Analysed) -> None:
     assert read_json(analysed.path / RECORD) == {name: value for name, value in analysed.found.items() if name not in ("format", "path")}
     assert subprocess.run(["sha256sum", "-c", "--quiet", "MANIFEST.sha256"], cwd=analysed.path).returncode == 0
@@ -110,7 +108,6 @@ def test_three_sealed_runs_and_a_record_that_seals_them(analysed: Analysed) -> N
     assert analysed.found["runs"]["synthetic"]["fetch_stall_s"]["value"] < analysed.found["figures"]["preprocessing_stall_s"]["value"] / 100
 
 
-@pytest.mark.slow
 def test_its_runs_are_no_entries(analysed: Analysed) -> None:
     for source, broken in ((Source.COLD, True), (Source.WARM, False), (Source.SYNTHETIC, True)):
         assert ("data-read" in {finding.rule for finding in check_bundle(analysed.path / source.value).findings}) is broken
@@ -154,7 +151,7 @@ def _slow_group(folder: Path) -> Path:
     return group
 
 
-@pytest.mark.alone
+@pytest.mark.proof
 def test_on_a_slow_disk_reading_grows_and_the_rest_does_not(analysed: Analysed, slow_disk: SlowDisk, tmp_path: Path) -> None:
     join = f'echo $$ > {slow_disk.group}/cgroup.procs && exec "$@"'
     slow, fast = analyse(slow_disk.home, tmp_path / "slow", "sh", "-c", join, "sh"), analysed.found

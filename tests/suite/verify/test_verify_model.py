@@ -93,7 +93,7 @@ def test_a_step_that_is_wrong_in_float32_only_is_noticed_in_every_framework(tmp_
     """Half the learning rate, in the precision of training alone: the model probe compares optimizer steps in float64 and sees nothing of it."""
     for framework in FRAMEWORKS:
         environment_of(framework)
-    command = [sys.executable, "-m", "tests.mistakes.score", "half the rate in float32, lenet"]
+    command = [sys.executable, "-m", "proofs.mistakes.__main__", "half the rate in float32, lenet"]
     answer = subprocess.run(command, capture_output=True, text=True, cwd=repository_root(), timeout=1500)
     assert answer.returncode == 0, answer.stdout + answer.stderr[-3000:]
     rows = [line.split(" | ") for line in answer.stdout.splitlines() if "half the rate" in line]

@@ -31,7 +31,7 @@ from suite.witness.server import WitnessServer
 from suite.witness.verdict import judge_tokens
 from tests.builders import Scenario, make_bundle
 from tests.conftest import Run
-from tests.interruptions.dead_disk import DeadDisk, Killed
+from tests.dead_disk import DeadDisk, Killed
 from tests.suite.witness.conftest import Lab
 
 FAKE = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--baseload", "0")
@@ -96,7 +96,6 @@ def test_every_file_of_the_bundle_is_stamped(witnessed: Path) -> None:
     assert set(record_of(witnessed).files) == present and {"readings.parquet", "system.json", "output.txt"} <= present
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_known")
 def test_readings_that_were_edited_afterwards_are_refused_by_name(witnessed: Path) -> None:
     save_after(scale_readings("memory", "process_tree_rss", 0.9), recompute=True)(witnessed)
@@ -178,7 +177,6 @@ def test_a_finish_that_is_killed_at_any_change_of_a_file_leaves_a_run_that_can_b
     assert number > 4
 
 
-@pytest.mark.slow
 def test_a_record_of_the_first_schema_is_read_as_one_without_a_stamp_over_the_files(witnessed: Path) -> None:
     values = json.loads((witnessed / "witness.json").read_text())
     first = {key: values[key] for key in ("address", "receipt", "heads", "stamp")}
@@ -190,7 +188,6 @@ def test_a_record_of_the_first_schema_is_read_as_one_without_a_stamp_over_the_fi
     assert witness_rules(verdict) == {"witness-known"} and any("stamp over the files" in finding.expected for finding in verdict.findings)
 
 
-@pytest.mark.slow
 def test_a_record_that_was_taken_out_is_missed(witnessed: Path) -> None:
     (witnessed / "witness.json").unlink()
     (witnessed / "MANIFEST.sha256").unlink()
@@ -199,14 +196,12 @@ def test_a_record_that_was_taken_out_is_missed(witnessed: Path) -> None:
     assert not verdict.complies and witness_rules(verdict) == {"witness-recorded"}
 
 
-@pytest.mark.slow
 def test_a_witness_that_the_rulebook_does_not_know_is_a_note(witnessed: Path) -> None:
     verdict = check_bundle(witnessed)
     assert verdict.complies
     assert [(finding.rule, finding.severity.value) for finding in verdict.findings] == [("witness-known", "note")] * 3
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_known")
 def test_times_that_were_shortened_by_a_tenth_afterwards_are_refused(witnessed: Path) -> None:
     A_TENTH(witnessed)
@@ -216,7 +211,6 @@ def test_times_that_were_shortened_by_a_tenth_afterwards_are_refused(witnessed: 
     assert finding.file == "log.txt"
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_known")
 def test_another_run_cannot_take_the_tokens(witnessed: Path) -> None:
     bundle = EditableBundle(witnessed)
@@ -298,7 +292,6 @@ def test_a_witness_killed_in_the_middle_harms_nothing(digits: Path, suite_home: 
     assert any("ConnectionRefusedError" in finding.observed for finding in verdict.findings)
 
 
-@pytest.mark.slow
 def test_a_witness_that_was_never_there_harms_nothing(suite: Run, digits: Path, lab: Lab, tmp_path: Path) -> None:
     lab.stop()
     assert suite(*FAKE, "--epochs", 1, "--witness", lab.address, "--output", tmp_path / "run").returncode == 0

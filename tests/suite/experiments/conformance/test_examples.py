@@ -32,7 +32,6 @@ def failed(folder: Path) -> dict[str, Point]:
     return {point.name: point for point in conformance(folder, "lenet", silent) if point.passed is False}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_example_conforms(language: Language, tmp_path: Path) -> None:
     begin("theirs", language, tmp_path)
@@ -62,7 +61,6 @@ MISTAKES = {
 """The seed is ignored, any model is accepted, the limit of steps is ignored, accuracies are improved, and the chain is no chain."""
 
 
-@pytest.mark.slow
 def test_mistakes_fail_their_points(tmp_path: Path) -> None:
     begin("theirs", Language.PYTHON, tmp_path)
     for name, changes in MISTAKES.items():

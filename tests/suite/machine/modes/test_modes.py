@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from proofs.power_modes.__main__ import kill_at
+from proofs.power_modes.sweep_modes import HELD, KEPT
 from suite.cli import app
 from suite.errors import SuiteError
 from suite.machine.modes import places
@@ -17,8 +19,6 @@ from suite.machine.modes.offer import read_offer
 from suite.machine.modes.places import FOLDER, has_records
 from suite.machine.modes.wanted import WantedMode, chosen_cores
 from suite.machine.power_mode import read_power_settings
-from tests.power_modes.campaign import kill_at
-from tests.power_modes.sweep_modes import HELD, KEPT
 from tests.simulated_board import EMC_CAP, FAN, settings_of, simulated_board, with_kernel_rules
 
 POLICY = "sys/devices/system/cpu/cpufreq/policy0"
@@ -322,6 +322,5 @@ def test_the_journal_of_the_real_machine_is_the_machines_or_the_users() -> None:
 
 
 @pytest.mark.parametrize(("kind", "wait_s"), [(HELD, 0.0), (HELD, 0.05), (HELD, 0.13), (KEPT, 0.02), (KEPT, 0.09)])
-@pytest.mark.slow
 def test_a_killed_sweep_of_modes_leaves_nothing(board: Path, kind: str, wait_s: float) -> None:
     assert kill_at(board, 7, kind, wait_s).is_restored

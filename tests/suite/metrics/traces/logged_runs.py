@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from proofs.clock_fits.__main__ import HEADINGS, QUARTZ, Judged, coverage, row
 from suite import api
 from suite.bundle.arrays import Values
 from suite.errors import SuiteError
 from suite.machine.process_tree import process_tree
-from tests.suite.metrics.traces.clock_fit_campaign import HEADINGS, QUARTZ, Judged, coverage, row
 from tests.suite.metrics.traces.test_clock_fit import largest_error_s
 
 PERIODS_S = (0.1, 0.5, 1.0, 2.0, 5.0)

@@ -1,0 +1,121 @@
+"""Of single faults, the checker refuses at least 95 %, each by the right rule, and every rule fires: `make prove mutation`."""
+
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from proofs.figures import hand_over
+from proofs.mutation.mutations import Mutation, all_mutations
+from suite.compliance.faults.fault import Scope, first_run
+from suite.compliance.finding import Finding
+from suite.compliance.paths import check_paths
+from suite.compliance.registry import ALL
+from suite.compliance.submissions import SubmissionVerdict, check_submission
+from tests.builders import make_analysis, make_experiment, make_replication
+from tests.good_submissions import good_submission
+from tests.viewpoints import make_viewpoint
+
+MIN_SCORE = 0.95
+RANKS = (1, 2)
+WHOLES = {
+    Scope.ANALYSIS: make_analysis,
+    Scope.EXPERIMENT: make_experiment,
+    Scope.REPLICATION: make_replication,
+    Scope.VIEWPOINT: make_viewpoint,
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one mutation: the rules that fired, and whether the submission was refused."""
+
+    mutation: Mutation
+    rules: frozenset[str]
+    is_refused: bool
+
+    @property
+    def is_caught(self) -> bool:
+        """The mutation's rule is among the rules that fired."""
+        return self.mutation.rule in self.rules
+
+
+def findings_of(verdict: SubmissionVerdict) -> tuple[Finding, ...]:
+    """Every finding, of the bundles and of the whole."""
+    return tuple(finding for part in (verdict, *verdict.bundles) for finding in part.findings)
+
+
+def try_out(submissions: Mapping[int, Path], mutations: Iterable[Mutation], folder: Path) -> list[Outcome]:
+    """Apply each mutation to a fresh copy of the submission with its number of ranks, and check the copy."""
+    outcomes = []
+    for mutation in mutations:
+        if mutation.fault.scope in WHOLES:
+            outcomes.append(_of_whole(mutation, folder))
+            continue
+        submission = submissions[mutation.fault.ranks]
+        copy = folder / "mutated" / submission.parent.name / submission.name
+        shutil.copytree(submission, copy, symlinks=True)
+        mutation.fault.change(copy if mutation.fault.scope is Scope.SUBMISSION else first_run(copy))
+        verdict = check_submission(copy)
+        rules = frozenset(finding.rule for finding in findings_of(verdict))
+        outcomes.append(Outcome(mutation, rules, not verdict.complies))
+        shutil.rmtree(folder / "mutated")
+    return outcomes
+
+
+def _of_whole(mutation: Mutation, folder: Path) -> Outcome:
+    """The outcome for a stall analysis or an experiment, made anew."""
+    whole = WHOLES[mutation.fault.scope](folder / "mutated" / "whole")
+    mutation.fault.change(whole)
+    result = check_paths([whole])
+    shutil.rmtree(folder / "mutated")
+    return Outcome(mutation, frozenset(finding.rule for _, finding in result.all_findings()), not result.complies)
+
+
+def report(outcomes: Sequence[Outcome]) -> bool:
+    """Print score, survivors and how often each rule fired; True if score and coverage suffice."""
+    caught = [outcome for outcome in outcomes if outcome.is_caught]
+    for outcome in outcomes:
+        if not outcome.is_caught:
+            fired = ", ".join(sorted(outcome.rules)) or "none"
+            print(f"survived: {outcome.mutation.name}: rules that fired: {fired}; {outcome.mutation.reason or 'UNEXPLAINED'}")
+    counts = Counter(rule for outcome in outcomes for rule in outcome.rules)
+    for rule in ALL:
+        print(f"{rule.id:28} fired in {counts[rule.id]:4} mutations")
+    never = [rule.id for rule in ALL if not counts[rule.id]]
+    print(f"rules that fired: {len(ALL) - len(never)} of {len(ALL)}" + (f"; never: {', '.join(never)}" if never else ""))
+    refused = [outcome for outcome in caught if outcome.is_refused]
+    share = len(refused) / len(outcomes)
+    print(f"found by the right rule: {len(caught)} of {len(outcomes)}, {len(caught) - len(refused)} of them by a rule that warns only")
+    print(f"mutation score, refused with the right rule's id: {len(refused)} of {len(outcomes)}, {100 * share:.1f} %")
+    hand_over(
+        mutations=len(outcomes),
+        refused_by_the_right_rule=len(refused),
+        score_percent=round(100 * share, 1),
+        warned_of_by_the_right_rule=len(caught) - len(refused),
+        rules=len(ALL),
+        rules_that_fired=len(ALL) - len(never),
+    )
+    unexplained = any(not outcome.is_caught and not outcome.mutation.reason for outcome in outcomes)
+    return share >= MIN_SCORE and not never and not unexplained
+
+
+def main() -> int:
+    """Make the submissions, check that they have no finding, try every mutation, report; 0 if score and coverage suffice."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, is_good = Path(name), True
+        submissions = {ranks: good_submission(folder / f"ranks{ranks}", ranks) for ranks in RANKS}
+        for ranks, submission in submissions.items():
+            findings = findings_of(check_submission(submission))
+            print(f"findings on the good submission of {ranks} rank{'s' if ranks > 1 else ''}: {len(findings)}")
+            for finding in findings:
+                print(f"  {finding}")
+            is_good = is_good and not findings
+        return 0 if report(try_out(submissions, all_mutations(), folder)) and is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

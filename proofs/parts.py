@@ -1,0 +1,127 @@
+"""What a proof depends on, found in its files: the modules that it imports, directly or through others, and the data that these read.
+
+A module that finds others by being there (importlib, pkgutil) depends on its whole folder. Who imports the catalogue reads ``rules/``; who starts
+implementations starts those of ``reference_impls/``; a test or proof that has the word "suite" uses the command line, and one that has the name of
+a folder of data reads it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from proofs.proof import Proof
+from proofs.result import RECORD, REPORT
+from suite.files.paths import repository_root
+
+TOPS = ("suite", "reporter", "reference_impls", "tests", "proofs", "benchmarks", "tools")
+DATA = {"submissions", "examples"}
+DISCOVERS = {"importlib", "pkgutil"}
+BRINGS = {
+    "suite.catalog": ("rules", "reference_impls"),
+    "suite.launch": ("reference_impls",),
+    "reporter": ("reporter",),
+}
+"""Folders that every importer of a module below the name depends on, beside the module itself."""
+RESULTS = {RECORD, REPORT, "rows.md"}
+
+
+def parts(proof: Proof, root: Path | None = None) -> dict[str, str]:
+    """Digest of each folder's files that the proof depends on, by the folder's path."""
+    root = root or repository_root()
+    by_folder = defaultdict(list)
+    for path in sorted(files(proof, root)):
+        by_folder[path.parent.relative_to(root).as_posix()].append(path)
+    return {folder: _digest(paths) for folder, paths in sorted(by_folder.items())}
+
+
+def changed(before: Mapping[str, str], proof: Proof, root: Path | None = None) -> tuple[str, ...]:
+    """Folders of which a file that the proof depends on has changed, come or gone."""
+    now = parts(proof, root)
+    return tuple(sorted(name for name in {*before, *now} if before.get(name) != now.get(name)))
+
+
+def files(proof: Proof, root: Path) -> set[Path]:
+    """Every file that the proof depends on."""
+    modules = modules_of(root)
+    found: set[Path] = set()
+    waiting = [*below(root / "proofs" / proof.folder.name), *_of_tests(proof.declared.tests, root)]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found.add(path)
+        if path.suffix == ".py":
+            waiting += needed(path, modules, root)
+    return found
+
+
+def needed(path: Path, modules: Mapping[str, Path], root: Path) -> Iterator[Path]:
+    """The files that a module depends on directly."""
+    names, words = _mentioned(path)
+    if names & DISCOVERS and path.relative_to(root).parts[0] != "tests":
+        yield from below(path.parent)
+    if "suite" in words:
+        yield from below(root / "suite" / "cli")
+    of_proof = words if path.relative_to(root).parts[0] in ("tests", "proofs") else frozenset()
+    for name in of_proof & DATA:
+        yield from below(root / name)
+    for name in names | of_proof:
+        parts = name.split(".")
+        for length in range(1, len(parts) + 1):
+            prefix = ".".join(parts[:length])
+            if prefix in modules:
+                yield modules[prefix]
+            for folder in BRINGS.get(prefix, ()):
+                yield from below(root / folder)
+
+
+@cache
+def _mentioned(path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """Names that a module imports, and its other words that could name one."""
+    tree = ast.parse(path.read_bytes())
+    names, words = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(".")[0] in (*TOPS, *DATA):
+            words.add(node.value)
+    return frozenset(names), frozenset(words)
+
+
+@cache
+def modules_of(root: Path) -> dict[str, Path]:
+    """Path of every module of the checkout, by its dotted name."""
+    found = {}
+    for top in TOPS:
+        for path in below(root / top):
+            if path.suffix == ".py":
+                relative = path.relative_to(root).with_suffix("")
+                found[".".join(relative.parts[: -1 if path.name == "__init__.py" else None])] = path
+    return found
+
+
+def _of_tests(named: Iterable[str], root: Path) -> Iterator[Path]:
+    """The test files, and what pytest reads beside them."""
+    for name in named:
+        yield from below(root / name) if (root / name).is_dir() else [root / name]
+        yield from (folder / "conftest.py" for folder in (root / name).parents if (folder / "conftest.py").is_file())
+
+
+@cache
+def below(folder: Path) -> tuple[Path, ...]:
+    """Files in a folder and its subfolders, results of proofs apart."""
+    return tuple(path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts and path.name not in RESULTS)
+
+
+def _digest(paths: Iterable[Path]) -> str:
+    summed = hashlib.sha256()
+    for path in paths:
+        summed.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return summed.hexdigest()[:12]

@@ -1,0 +1,87 @@
+"""A proof as its ``proof.toml`` declares it: one sentence of what it shows, how long it takes, what it needs, how it is started."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+from suite.files.toml_file import read_toml
+
+PROOFS = repository_root() / "proofs"
+DECLARATION = "proof.toml"
+NEEDS = {
+    "root": "root",
+    "gpu": "an NVIDIA GPU",
+    "network": "the network",
+    "quiet": "a machine that does nothing else",
+    "frameworks": "the environments of all frameworks",
+    "mnist": "real MNIST (suite data prepare mnist)",
+}
+"""What a proof may need, in words."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """The keys of ``proof.toml``.
+
+    ``run``: a command, started in the checkout's root with the Python of `make test`; ``tests``: test files that pytest runs with every case
+    instead. Exactly one of them is given. ``packages``: programs and their Debian packages, as tools/packages.sh takes them; ``setup``: scripts of
+    ``tools/`` that see to more.
+    """
+
+    shows: str
+    minutes: int
+    resume: str
+    needs: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A folder with a declaration, programs and its last result."""
+
+    folder: Path
+    declared: Declaration
+
+    @property
+    def name(self) -> str:
+        """What `make prove` calls it."""
+        return self.folder.name.replace("_", "-")
+
+
+def load(folder: Path) -> Proof:
+    """The proof that a folder declares. Raises SuiteError for a declaration that lacks something or says something unknown."""
+    path = folder / DECLARATION
+    declared = read_toml(path, Declaration)
+    if bool(declared.run) == bool(declared.tests):
+        raise SuiteError(f"{path}: give either 'run', a command, or 'tests', the test files that it runs with every case.")
+    for need in declared.needs:
+        if need not in NEEDS:
+            raise SuiteError(f"{path}: the need {need!r} is unknown; needs are {', '.join(NEEDS)}.")
+    return Proof(folder, declared)
+
+
+def all_proofs(proofs: Path = PROOFS) -> tuple[Proof, ...]:
+    """Every proof, by name."""
+    return tuple(load(path.parent) for path in sorted(proofs.glob(f"*/{DECLARATION}")))
+
+
+def find(name: str) -> Proof:
+    """The proof of this name. Raises SuiteError where there is none."""
+    proofs = {proof.name: proof for proof in all_proofs()}
+    found = proofs.get(name.replace("_", "-"))
+    if found is None:
+        raise SuiteError(f"There is no proof {name!r}; `make prove` lists them: {', '.join(proofs)}.")
+    return found
+
+
+def unmet(proof: Proof, granted: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """What the proof needs and this machine cannot be seen to have. Quiet and network are for the caller to grant."""
+    has = {"root": os.geteuid() == 0, "gpu": Path("/dev/nvidiactl").exists(), "frameworks": True, "mnist": True}
+    return tuple(need for need in proof.declared.needs if not has.get(need, need in granted))

@@ -1,0 +1,82 @@
+"""A small part of `make mutation`: the first fault of each module of rules, in a submission; and run_stop a second after run_start, in every run."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from proofs.mutation.__main__ import RANKS, findings_of, try_out
+from proofs.mutation.mutations import Mutation, all_mutations, survivors
+from suite.compliance.faults.fault import Edit, save_after
+from suite.compliance.faults.log_edits import stop_early, stop_early_in_order
+from suite.compliance.registry import ALL, MODULES, RuleModule
+from suite.compliance.submissions import check_submission
+from suite.files.paths import repository_root
+from tests.good_submissions import good_submission
+
+MIN_MUTATIONS = 541
+"""The number may only grow."""
+
+
+@pytest.fixture(scope="module")
+def submissions(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Good submissions by the number of their ranks."""
+    return {ranks: good_submission(tmp_path_factory.mktemp("good"), ranks) for ranks in RANKS}
+
+
+def test_a_good_submission_has_no_finding(submissions: dict[int, Path]) -> None:
+    assert [findings_of(check_submission(submission)) for submission in submissions.values()] == [(), ()]
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+@pytest.mark.parametrize("ranks", RANKS)
+def test_the_first_fault_of_a_module_is_found_by_its_rule(module: RuleModule, ranks: int, submissions: dict[int, Path], tmp_path: Path) -> None:
+    mutations = (Mutation(fault, rule.id) for rule in module.rules for fault in rule.faults if fault.ranks == ranks)
+    first = next(mutations, None)
+    if first is not None:
+        (outcome,) = try_out(submissions, [first], tmp_path)
+        assert outcome.is_caught, f"{outcome.mutation.name}: {sorted(outcome.rules)}"
+
+
+@pytest.mark.proof
+def test_every_survivor_survives(submissions: dict[int, Path], tmp_path: Path) -> None:
+    for outcome in try_out(submissions, survivors(), tmp_path):
+        assert not outcome.is_refused, f"{outcome.mutation.name} is refused by {sorted(outcome.rules)}: make it a fault of that rule"
+
+
+def test_mutations_are_many_and_distinct_and_cover_every_rule() -> None:
+    mutations = all_mutations()
+    assert len(mutations) >= MIN_MUTATIONS
+    assert len({mutation.name for mutation in mutations}) == len(mutations)
+    assert {mutation.rule for mutation in mutations} - {None} == {rule.id for rule in ALL}
+    assert all(mutation.reason for mutation in mutations if mutation.rule is None)
+
+
+def test_the_documentation_states_a_score_and_every_survivor() -> None:
+    """The score is a dated measurement: faults may have been added since."""
+    text = (repository_root() / "docs" / "checking.md").read_text(encoding="utf-8")
+    (counts,) = re.findall(r"^Of ([\d,]+) mutations, ([\d,]+) ", text, re.MULTILINE)
+    made, found = (int(count.replace(",", "")) for count in counts)
+    assert MIN_MUTATIONS <= made <= len(all_mutations()) and made - found == len(survivors())
+    for survivor in survivors():
+        assert f"| {survivor.fault.name.partition(' [')[0]} | {survivor.reason}" in text
+
+
+@pytest.mark.parametrize(("edit", "rule"), [(stop_early(), "log-clock"), (stop_early_in_order(), "epochs-in-order")])
+@pytest.mark.parametrize("recompute", [False, True], ids=["manifests fit", "manifests and figures fit"])
+def test_a_run_stop_one_second_after_run_start_in_every_run_is_caught(
+    edit: Edit, rule: str, recompute: bool, submissions: dict[int, Path], tmp_path: Path
+) -> None:
+    submission = Path(shutil.copytree(submissions[1], tmp_path / submissions[1].parent.name / submissions[1].name))
+    for run in sorted(submission.glob("*/*/run_*")):
+        save_after(edit, recompute)(run)
+    verdict = check_submission(submission)
+    assert len(verdict.bundles) == 3
+    for bundle in verdict.bundles:
+        assert not bundle.complies
+        (finding,) = (finding for finding in bundle.findings if finding.rule == rule)
+        lines = (bundle.path / "log.txt").read_text().splitlines()
+        key = "run_stop" if rule == "log-clock" else "epoch_stop"
+        assert finding.line is not None and f'"key": "{key}"' in lines[finding.line - 1]

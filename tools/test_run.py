@@ -1,0 +1,88 @@
+"""`make test` and `make quick`: their phases, one after the other, each with its name and time; Ctrl-C ends with one sentence.
+
+Everything that a phase started has ended before this program does, also what has left its group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psutil
+
+from suite.errors import COULD_NOT
+from suite.files.paths import repository_root
+from tools import framework_environments
+
+PR_SET_CHILD_SUBREAPER = 36
+GRACE_S = 10
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Commands that must all succeed; ``words`` are given to the Python of this program."""
+
+    name: str
+    commands: tuple[tuple[str, ...], ...]
+
+
+STYLE = Phase("style and types", (("ruff", "check", "-q", "."), ("ruff", "format", "-q", "--check", "."), ("mypy",)))
+TESTS = Phase("tests", (("pytest", "-q", "-o", "console_output_style=classic", "-n", "2", "--dist", "worksteal"),))
+QUICK = Phase("tests of what changed", (("tools.changed_tests",),))
+PLANS = {"test": (STYLE, TESTS), "quick": (STYLE, QUICK), "lint": (STYLE,)}
+
+
+def main(words: Sequence[str]) -> int:
+    """``python -m tools.test_run PLAN [WORD…]``; the words go to pytest. Exit code 0: all passed, 1: not, 130: interrupted."""
+    plan, more = PLANS[words[0]], tuple(words[1:])
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    if words[0] == "test" and (code := framework_environments.main()):
+        return code
+    failed: list[str] = []
+    for number, phase in enumerate(plan, start=1):
+        print(f"{number} of {len(plan)}: {phase.name}", flush=True)
+        began_s = time.monotonic()
+        try:
+            is_good = all(_run((*command, *more) if command[0] in ("pytest", "tools.changed_tests") else command) for command in phase.commands)
+        except KeyboardInterrupt:
+            end_everything()
+            print(f"\nInterrupted in {phase.name}: nothing is left running; type the same command to start again.", file=sys.stderr)
+            return INTERRUPTED
+        print(f"{number} of {len(plan)}: {phase.name}: {'passed' if is_good else 'FAILED'} in {time.monotonic() - began_s:.0f} s", flush=True)
+        failed += [] if is_good else [phase.name]
+    end_everything()
+    return 1 if failed else 0
+
+
+def _run(command: Sequence[str]) -> bool:
+    """Run a module in a session of its own, so that Ctrl-C reaches this program alone, which then ends the whole session."""
+    process = subprocess.Popen([sys.executable, "-m", *command], cwd=repository_root(), start_new_session=True)
+    return process.wait() == 0
+
+
+def end_everything() -> None:
+    """End all descendants: those that were orphaned are this program's children by now."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    everybody = psutil.Process().children(recursive=True)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in everybody:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+        psutil.wait_procs(everybody, GRACE_S)
+        everybody = psutil.Process().children(recursive=True)
+        if not everybody:
+            return
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    code = main(sys.argv[1:])
+    sys.exit(code if code in (0, 1, INTERRUPTED) else COULD_NOT)
