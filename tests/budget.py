@@ -20,13 +20,14 @@ from tests.every_case import EVERY_CASE
 from tests.warm_commands import used_s
 
 IN_PROCESS = 10
-PROGRAM, BROWSER, FRAMEWORK, CLUSTER = 40, 60, 200, 400
+PROGRAM, RUN, BROWSER, FRAMEWORK, CLUSTER = 40, 80, 60, 200, 400
 BUDGETS = {
     "suite": PROGRAM,
     "starts_programs": PROGRAM,
-    "digits": PROGRAM,
+    "digits": RUN,
     "tab": BROWSER,
     "framework": FRAMEWORK,
+    "some_framework": FRAMEWORK,
     "agreement": FRAMEWORK,
     "browser": BROWSER,
     "hosts": CLUSTER,

@@ -27,7 +27,7 @@ from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
 from tests.budget import IN_PROCESS, Budget, budget_of
 from tests.builders import Scenario, make_bundle, make_request
-from tests.every_case import EVERY_CASE
+from tests.every_case import EVERY_CASE, some
 from tests.made_once import keep_in
 from tests.progress import Progress
 from tests.warm_commands import WarmCommands
@@ -180,6 +180,13 @@ def environment_of(framework: str) -> Environment:
 @pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS])
 def framework(request: pytest.FixtureRequest) -> str:
     """Every framework that needs an environment, each under its own marker."""
+    environment_of(request.param)
+    return str(request.param)
+
+
+@pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in some(sorted(FRAMEWORKS, key="pytorch".__ne__))])
+def some_framework(request: pytest.FixtureRequest) -> str:
+    """PyTorch; in a proof every framework."""
     environment_of(request.param)
     return str(request.param)
 

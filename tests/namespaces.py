@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,8 @@ PROGRAMS = {
     "ssh": "openssh-client",
 }
 SSHD = "/usr/sbin/sshd"
+LISTENS, KEEPER = "Server listening", "sleep infinity"
+"""What an SSH server logs when it is there, and what keeps a host without one."""
 _NUMBERS = itertools.count()
 OVER_THE_WIRE = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
 """MPICH would find that all hosts are one machine and send through shared memory."""
@@ -149,25 +151,31 @@ class Cluster:
 
     def _left(self) -> list[str]:
         found = [words for host in self.hosts for words in self.processes(host).values()]
-        return [words for words in found if words and "sshd" not in words.split()[0]]
+        return [words for words in found if words and "sshd" not in words.split()[0] and words != KEEPER]
 
 
 @contextmanager
-def joined_hosts(count: int, folder: Path) -> Iterator[Cluster]:
-    """``count`` hosts, node1 first; they and their processes are removed afterwards, even if this process is killed."""
-    _refuse_without_means()
+def joined_hosts(count: int, folder: Path, by_ssh: bool = True) -> Iterator[Cluster]:
+    """``count`` hosts, node1 first; they and their processes are removed afterwards, even if this process is killed.
+
+    Without SSH a host's commands are started in its namespaces directly: every byte of the training crosses the wire as before.
+    """
+    _refuse_without_means(by_ssh)
     prefix = f"suite{os.getpid()}x{next(_NUMBERS)}"
     switch, namespaces = f"{prefix}s", [f"{prefix}n{number}" for number in range(1, count + 1)]
     guard = subprocess.Popen(
         ["sh", "-c", TEAR_DOWN, "sh", *namespaces, switch], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
-        _make_keys(folder)
+        if by_ssh:
+            _make_keys(folder)
         _must("ip", "netns", "add", switch)
         _must("ip", "-n", switch, "link", "add", "bridge", "type", "bridge")
         _must("ip", "-n", switch, "link", "set", "bridge", "up")
         names = "".join(f"{_address(number)} node{number}\n" for number in range(1, count + 1))
-        hosts = tuple(_make_host(number, namespace, switch, names, folder) for number, namespace in enumerate(namespaces, start=1))
+        hosts = tuple(_make_host(number, namespace, switch, names, folder, by_ssh) for number, namespace in enumerate(namespaces, start=1))
+        if not by_ssh:
+            entering_agent(hosts, folder / "agent")
         yield Cluster(hosts, switch, folder / "agent")
     finally:
         assert guard.stdin is not None
@@ -179,11 +187,20 @@ def _address(number: int) -> str:
     return f"10.77.0.{number}"
 
 
-def _refuse_without_means() -> None:
+def entering_agent(hosts: Iterable[Host], path: Path) -> Path:
+    """A launch agent, called as ssh is, whose commands are its children."""
+    cases = "".join(f"{host.name}) process={host.pid};;\n" for host in hosts)
+    command = 'exec nsenter --target "$process" --mount --net --uts -- sh -c "$*"'
+    path.write_text(f'#!/bin/sh\nhost=$1; shift\ncase "$host" in\n{cases}*) echo "there is no $host" >&2; exit 1;;\nesac\n{command}\n')
+    path.chmod(0o755)
+    return path
+
+
+def _refuse_without_means(by_ssh: bool) -> None:
     if os.geteuid() != 0:
         pytest.skip("network namespaces as hosts need root")
-    missing = {package for program, package in PROGRAMS.items() if shutil.which(program) is None}
-    if not Path(SSHD).exists():
+    missing = {package for program, package in PROGRAMS.items() if shutil.which(program) is None and (by_ssh or "ssh" not in program)}
+    if by_ssh and not Path(SSHD).exists():
         missing.add("openssh-server")
     if missing:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
@@ -199,8 +216,8 @@ def _make_keys(folder: Path) -> None:
     (folder / "agent").chmod(0o755)
 
 
-def _make_host(number: int, namespace: str, switch: str, names: str, folder: Path) -> Host:
-    """A namespace with a link to the switch, and an SSH server that listens."""
+def _make_host(number: int, namespace: str, switch: str, names: str, folder: Path, by_ssh: bool) -> Host:
+    """A namespace with a link to the switch, and a process that keeps it: an SSH server that listens, or one that only says that it is there."""
     port = f"port{number}"
     _must("ip", "netns", "add", namespace)
     _must("ip", "-n", namespace, "link", "add", "eth0", "type", "veth", "peer", "name", port, "netns", switch)
@@ -212,7 +229,8 @@ def _make_host(number: int, namespace: str, switch: str, names: str, folder: Pat
     hosts.parent.mkdir(parents=True)
     hosts.write_text(f"127.0.0.1 localhost\n127.0.1.1 node{number}\n{names}")  # as Debian writes a machine's own name
     Path("/run/sshd").mkdir(exist_ok=True)
-    script = f"hostname node{number} && exec {SSHD} -D -e -f {folder}/sshd_config"
+    keeps = f"{SSHD} -D -e -f {folder}/sshd_config" if by_ssh else f"sh -c 'echo {LISTENS} >&2; exec {KEEPER}'"
+    script = f"hostname node{number} && exec {keeps}"
     with (folder / f"sshd{number}.log").open("wb") as log:
         server = subprocess.Popen(["ip", "netns", "exec", namespace, "unshare", "--uts", "sh", "-c", script], stderr=log, start_new_session=True)
     host = Host(f"node{number}", _address(number), namespace, port, server.pid)
@@ -221,13 +239,13 @@ def _make_host(number: int, namespace: str, switch: str, names: str, folder: Pat
 
 
 def _await_server(host: Host, server: "subprocess.Popen[bytes]", log: Path) -> None:
-    """Wait until the server listens; skip with its log when it exited."""
-    while "Server listening" not in log.read_text():
+    """Wait until the host's process is there; skip with its log when it exited."""
+    while LISTENS not in log.read_text():
         try:
             server.wait(0.05)
         except subprocess.TimeoutExpired:
             continue
-        pytest.skip(f"the SSH server of {host.name} does not start here: {log.read_text().strip()}")
+        pytest.skip(f"{host.name} does not start here: {log.read_text().strip()}")
 
 
 def _must(*command: str) -> None:

@@ -14,7 +14,7 @@ from proofs.figures import hand_over
 from suite.files.paths import repository_root
 from suite.metrics.linpack_study import STUDY, read_linpack_study
 from tests.hosts.training import SUITE
-from tests.namespaces import Cluster, joined_hosts
+from tests.namespaces import entering_agent, joined_hosts
 
 TIMEOUT_S = 3600.0
 OUTPUT = repository_root() / "build/proofs/linpack-hosts"
@@ -26,22 +26,13 @@ def main(*options: str) -> int:
         shutil.rmtree(OUTPUT)
     with tempfile.TemporaryDirectory() as name, joined_hosts(4, Path(name)) as cluster:
         words = ["sweep", "--study", "linpack", "--hostfile", cluster.hostfile(Path(name) / "hosts.txt"), "--ranks-per-node", 1]
-        words += ["--launch-agent", _entering(cluster, Path(name) / "enter"), "--output", OUTPUT, *options]
+        words += ["--launch-agent", entering_agent(cluster.hosts, Path(name) / "enter"), "--output", OUTPUT, *options]
         answer = cluster.run(cluster.hosts[0], SUITE, *words, cwd=repository_root(), timeout_s=TIMEOUT_S)
     print(answer.stdout, answer.stderr, sep="\n")
     if not answer.returncode:
         points = read_linpack_study(OUTPUT).points
         hand_over(**{f"gflops_on_{point.nodes}": point.gflops.value for point in points})
     return answer.returncode
-
-
-def _entering(cluster: Cluster, path: Path) -> Path:
-    """A launch agent, called as ssh is, whose commands are its children."""
-    hosts = "".join(f"{host.name}) process={host.pid};;\n" for host in cluster.hosts)
-    command = 'exec nsenter --target "$process" --mount --net --uts -- sh -c "$*"'
-    path.write_text(f'#!/bin/sh\nhost=$1; shift\ncase "$host" in\n{hosts}*) echo "there is no $host" >&2; exit 1;;\nesac\n{command}\n')
-    path.chmod(0o755)
-    return path
 
 
 if __name__ == "__main__":

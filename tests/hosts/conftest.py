@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 
 from suite.launch.mpirun import Flavour
+from tests.every_case import EVERY_CASE
 from tests.hosts.training import Trainer, adopt_open_mpi
 from tests.namespaces import OVER_THE_WIRE, Cluster, joined_hosts
 
 
 @pytest.fixture
 def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """node1 and node2."""
-    with joined_hosts(2, tmp_path_factory.mktemp("hosts")) as cluster:
+    """node1 and node2; in a proof each has an SSH server."""
+    with joined_hosts(2, tmp_path_factory.mktemp("hosts"), by_ssh=EVERY_CASE) as cluster:
         yield cluster
 
 

@@ -12,7 +12,7 @@ from tests.conftest import environment_of
 from tests.hosts.test_failures import finished_epochs, wait_for
 from tests.hosts.training import Trainer
 
-pytestmark = pytest.mark.hosts
+pytestmark = [pytest.mark.hosts, pytest.mark.proof]
 LABELS = "train-labels-idx1-ubyte"
 SCHEDULES = repository_root() / "reference_impls/schedules.py"
 

@@ -15,7 +15,7 @@ from suite.files.paths import repository_root
 from tests.conftest import environment_of
 from tests.namespaces import OVER_THE_WIRE, Cluster
 
-pytestmark = [pytest.mark.hosts, pytest.mark.pytorch]
+pytestmark = [pytest.mark.hosts, pytest.mark.proof, pytest.mark.pytorch]
 Doctor = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -104,7 +104,6 @@ def test_a_firewall_on_another_host_is_named_with_the_port(doctor: Doctor, three
     assert [measure["node"] for measure in found["links"]["measures"]] == ["node3"]
 
 
-@pytest.mark.proof
 def test_a_slow_link_is_named(doctor: Doctor, three_hosts: Cluster) -> None:
     three_hosts.shape(three_hosts.hosts[1], megabits_per_s=20)
     answer = doctor("--json")

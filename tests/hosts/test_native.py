@@ -13,7 +13,7 @@ from tests.conftest import Run
 from tests.hosts.test_training import train_and_count
 from tests.hosts.training import Trainer
 
-pytestmark = pytest.mark.hosts
+pytestmark = [pytest.mark.hosts, pytest.mark.proof]
 
 
 def test_ranks_find_one_another_and_every_gradient_crosses_the_wire(trainer: Trainer, framework: str, suite: Run, tmp_path: Path) -> None:

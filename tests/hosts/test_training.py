@@ -39,12 +39,13 @@ def train_and_count(trainer: Trainer, framework: str, output: Path, *more: objec
     return bundle
 
 
-def test_every_gradient_crosses_the_wire(trainer: Trainer, framework: str, suite: Run, tmp_path: Path) -> None:
-    bundle = train_and_count(trainer, framework, tmp_path / "run")
+def test_every_gradient_crosses_the_wire(trainer: Trainer, some_framework: str, suite: Run, tmp_path: Path) -> None:
+    bundle = train_and_count(trainer, some_framework, tmp_path / "run")
     judged = suite("check", bundle.path)
     assert judged.returncode == 0, judged.stdout
 
 
+@pytest.mark.proof
 def test_accumulated_gradients_cross_the_wire_once_an_update(trainer: Trainer, framework: str, suite: Run, tmp_path: Path) -> None:
     """Of 45 mini-batches every fifth. Counted is what the second host sends: the first one measures the link before the run, too."""
     first = trainer.cluster.hosts[0]
@@ -58,6 +59,7 @@ def test_accumulated_gradients_cross_the_wire_once_an_update(trainer: Trainer, f
     assert judged.returncode == 0, judged.stdout
 
 
+@pytest.mark.proof
 @OVER_OPEN_MPI
 @pytest.mark.pytorch
 def test_another_mpi_does_the_same(trainer: Trainer, tmp_path: Path) -> None:
@@ -85,6 +87,7 @@ def undisturbed_s(bundle: Bundle) -> tuple[float, float]:
     return float(longest["communication_s"]), float(longest["step_s"])
 
 
+@pytest.mark.proof
 def test_a_run_that_does_not_begin_on_its_first_host_is_refused(trainer: Trainer, tmp_path: Path) -> None:
     """The records would be where nobody looks."""
     _, second = trainer.cluster.hosts
@@ -94,6 +97,7 @@ def test_a_run_that_does_not_begin_on_its_first_host_is_refused(trainer: Trainer
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_a_node_without_the_data_is_named_in_its_own_words(trainer: Trainer, tmp_path: Path) -> None:
     environment_of("pytorch")
@@ -110,6 +114,7 @@ def test_a_node_without_the_data_is_named_in_its_own_words(trainer: Trainer, tmp
     assert "Traceback" not in answer.stderr
 
 
+@pytest.mark.proof
 @pytest.mark.chainer
 def test_a_node_without_the_environment_is_named(trainer: Trainer, tmp_path: Path) -> None:
     interpreter = environment_of("chainer").interpreter

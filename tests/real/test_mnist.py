@@ -17,7 +17,7 @@ from suite.launch.child_environment import child_environment
 from tests.builders import Scenario, make_request
 from tests.conftest import FRAMEWORKS, Run, environment_of, train
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.proof]
 STEPS = 100
 ROUNDED_ALIKE = 20
 

@@ -84,6 +84,7 @@ def fetched(framework: str, request: Request, folder: Path) -> list[Array]:
         return list(archive.values())
 
 
+@pytest.mark.proof
 def test_workers_change_no_bit_of_a_mini_batch(framework: str, tmp_path: Path) -> None:
     """They pass on, from one process or library to another, the float32 pixels and 64-bit labels that the pipeline makes without them."""
     WRITERS["cifar10"](tmp_path, load_data_set("cifar10"), 44, 10, 1)
@@ -100,6 +101,7 @@ def test_workers_change_no_bit_of_a_mini_batch(framework: str, tmp_path: Path) -
         assert labels.dtype == np.int64 and np.array_equal(labels, batch.labels), f"labels of mini-batch {number}"
 
 
+@pytest.mark.proof
 def test_a_run_with_workers_has_the_losses_of_one_without(framework: str, few: DataSet, tmp_path: Path) -> None:
     """To the rounding of two runs of one seed: their mini-batches are compared bit by bit above."""
     runs = [train(framework, tmp_path / str(count), few, loading=Loading(count, 2), epochs=2, target_accuracy=None) for count in (0, 2)]
@@ -107,29 +109,31 @@ def test_a_run_with_workers_has_the_losses_of_one_without(framework: str, few: D
     assert len(runs[0].losses) == 2 * SAMPLES / 16
 
 
+@pytest.mark.proof
 def test_64_samples_can_be_overfitted(framework: str, few: DataSet, tmp_path: Path) -> None:
     trained = train(framework, tmp_path / "run", few, epochs=60, eval_every_epochs=5, target_accuracy=1.0)
     assert max(event.value for event in trained.log.all("eval_accuracy")) == 1.0
 
 
+@pytest.mark.proof
 def test_same_seed_same_losses_other_seed_other_losses(framework: str, few: DataSet, tmp_path: Path) -> None:
     runs = [train(framework, tmp_path / str(index), few, seed=seed, steps=12, epochs=3) for index, seed in enumerate((5, 5, 6))]
     assert runs[0].losses == pytest.approx(runs[1].losses, rel=1e-6)
     assert runs[0].losses[0] != pytest.approx(runs[2].losses[0], rel=1e-4)
 
 
-def test_a_last_mini_batch_may_be_smaller(framework: str, few: DataSet, tmp_path: Path) -> None:
-    trained = train(framework, tmp_path / "run", few, global_batch_size=24, epochs=1)
-    assert list(trained.steps["samples"]) == [24, 24, 16]
+def test_a_short_run_is_complete(framework: str, few: DataSet, tmp_path: Path) -> None:
+    """Its log has no problem, the last mini-batch of an epoch may be smaller, and a CPU computes in float32, by switches that are logged."""
+    trained = train(framework, tmp_path / "run", few, global_batch_size=24, epochs=2, target_accuracy=None)
+    assert list(trained.steps["samples"]) == 2 * [24, 24, 16]
+    assert trained.log.problems == ()
+    assert trained.log.finished_epochs() == (1, 2)
+    assert isinstance(trained.log.value("framework_version"), str)
+    assert trained.log.value("precision") == FLOAT32 and observed_in(trained) == (23, 23, False)
+    assert trained.log.value("arithmetic")["settings"]
 
 
-def test_its_log_has_no_problem(framework: str, few: DataSet, tmp_path: Path) -> None:
-    log = train(framework, tmp_path / "run", few, epochs=2, target_accuracy=None).log
-    assert log.problems == ()
-    assert log.finished_epochs() == (1, 2)
-    assert isinstance(log.value("framework_version"), str)
-
-
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_the_open_variant_trains_nearly_as_the_reference(few: DataSet, tmp_path: Path) -> None:
     """Bfloat16 keeps eight bits of a number: the first losses are the reference's to a few hundredths, and not to float32's rounding."""
@@ -147,12 +151,7 @@ def observed_in(trained: Trained) -> tuple[int, int, bool]:
     return value["product_bits"], value["convolution_bits"], value["overflows"]
 
 
-def test_a_cpu_computes_in_float32_and_the_switches_are_logged(framework: str, few: DataSet, tmp_path: Path) -> None:
-    trained = train(framework, tmp_path / "run", few, steps=1)
-    assert trained.log.value("precision") == FLOAT32 and observed_in(trained) == (23, 23, False)
-    assert trained.log.value("arithmetic")["settings"]
-
-
+@pytest.mark.proof
 def test_a_mixed_precision_trains_nearly_as_float32_and_is_observed(framework: str, few: DataSet, tmp_path: Path) -> None:
     """In every 16-bit type that a framework declares: the first losses are float32's to a few hundredths, and not to its rounding."""
     plain = train(framework, tmp_path / "plain", few, steps=4)
@@ -188,6 +187,7 @@ def test_gradients_on_a_gpu_are_exchanged_through_the_host() -> None:
     assert done.stdout == "[0.25, 0.5, 0.75]\n", done.stderr[-2000:]
 
 
+@pytest.mark.proof
 def test_ranks_that_synchronise_their_normalisation_keep_equal_statistics(framework: str, tmp_path: Path) -> None:
     """Their statistics are never averaged: the digests after every epoch are equal because those of every step were. Shares are unequal."""
     definition = load_data_set("cifar10")

@@ -78,6 +78,7 @@ def test_ranks_normalise_as_one_rank_with_all_samples(counts: tuple[int, ...]) -
         assert (one[2] == found[0][2]).all() and (one[3] == found[0][3]).all(), "the ranks have the same bits"
 
 
+@pytest.mark.proof
 def test_every_statistic_becomes_the_mean_over_the_ranks_and_nothing_else(framework: str) -> None:
     """ResNet-18 normalises in 20 layers, each with a running mean and a running variance."""
     assert told_by(framework, "tests.reference_impls.averaged_statistics") == {"statistics": 40, "wrong": []}

@@ -5,11 +5,14 @@ On a CPU, where nothing is left to wait for: the order of the work and the readi
 
 from pathlib import Path
 
+import pytest
+
 from reference_impls.contract import ASYNCHRONOUS, WAITING, DataSet
 from suite.bundle.reader import Bundle
 from tests.conftest import train
 
 
+@pytest.mark.proof
 def test_asynchronous_timing_trains_as_synchronised(framework: str, digits: Path, tmp_path: Path) -> None:
     """Of three mini-batches an update, so that each method that submits is called."""
     data = DataSet("digits", str(digits), "idx", 10, 1438, 359, False, False)

@@ -16,6 +16,7 @@ from suite.launch.child_environment import child_environment
 from suite.launch.mpirun import all_reduce_variables, allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
 from tests.conftest import environment_of
+from tests.every_case import some
 
 RELATIVE = {FLOAT16: 2.0**-11, BFLOAT16: 2.0**-8}
 """Half a unit in the last place: float16 has 11 significant bits, bfloat16 has 8."""
@@ -57,8 +58,8 @@ def test_float16_keeps_what_is_too_large_at_its_largest_and_bfloat16_has_the_ran
 
 
 @pytest.mark.pytorch
-@pytest.mark.parametrize("ranks", [2, 3])
-@pytest.mark.parametrize("wire", RELATIVE)
+@pytest.mark.parametrize("ranks", some([3, 2]))
+@pytest.mark.parametrize("wire", some(RELATIVE))
 def test_all_ranks_get_the_same_rounded_sums(wire: str, ranks: int, tmp_path: Path) -> None:
     """Of buckets under way at the same time; each number is rounded on each rank and once more as a sum."""
     said = summed(wire, ranks, tmp_path, {})
@@ -68,7 +69,7 @@ def test_all_ranks_get_the_same_rounded_sums(wire: str, ranks: int, tmp_path: Pa
 
 
 @pytest.mark.pytorch
-@pytest.mark.parametrize("ranks", [3, 4])
+@pytest.mark.parametrize("ranks", some([3, 4]))
 def test_all_ranks_get_the_same_exact_sums_along_a_ring(ranks: int, tmp_path: Path) -> None:
     """Digests of the ranks' parameters are compared bit for bit after every epoch."""
     said = summed(EXACT, ranks, tmp_path, all_reduce_variables(ranks, 1, 2**25))

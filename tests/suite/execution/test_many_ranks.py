@@ -34,6 +34,7 @@ def runs(digits: Path, suite: Run, suite_home: Path, tmp_path_factory: pytest.Te
     return made
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_the_fake_framework_trains_on_several_ranks_as_on_one(runs: dict[int, Path], suite: Run) -> None:
     for path in runs.values():
@@ -43,6 +44,7 @@ def test_the_fake_framework_trains_on_several_ranks_as_on_one(runs: dict[int, Pa
     assert correct[0] == correct[1]
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_two_ranks_that_accumulate_train_as_by_larger_mini_batches(runs: dict[int, Path], digits: Path, suite: Run, tmp_path: Path) -> None:
     """Three mini-batches of 120 samples an update; 1438 samples end with one of 118."""
@@ -59,6 +61,7 @@ def test_two_ranks_that_accumulate_train_as_by_larger_mini_batches(runs: dict[in
     assert set(steps["step"][steps["communication_s"] > 0]) == {place for place in range(1, 25) if place % 3 == 0}
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_64_ranks_train_as_two_and_their_logs_are_no_longer(runs: dict[int, Path], digits: Path, suite: Run, tmp_path: Path) -> None:
     """Many ranks a processor: one of the two epochs, by a limit of its four steps."""
@@ -75,6 +78,7 @@ def test_64_ranks_train_as_two_and_their_logs_are_no_longer(runs: dict[int, Path
     assert max(sizes) - min(sizes) < 0.01 * min(sizes) and max(sizes) < (runs[FEW] / log_name(1)).stat().st_size
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_no_log_but_rank_0s_grows_with_the_ranks(runs: dict[int, Path]) -> None:
     sizes = {ranks: [(path / log_name(rank)).stat().st_size for rank in range(ranks)] for ranks, path in runs.items()}
@@ -84,6 +88,7 @@ def test_no_log_but_rank_0s_grows_with_the_ranks(runs: dict[int, Path]) -> None:
     assert 0 < a_rank < 0.05 * sizes[FEW][0]
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_every_rank_logs_what_it_compared_and_its_learning_rates(runs: dict[int, Path]) -> None:
     logs = logs_of(runs[MANY], MANY)
@@ -94,6 +99,7 @@ def test_every_rank_logs_what_it_compared_and_its_learning_rates(runs: dict[int,
     assert rates[0][0][0] == 0.005 and rates[0][0][-1] > rates[0][1][0] > 0
 
 
+@pytest.mark.proof
 def test_all_ranks_have_the_mean_of_their_statistics(framework: str, suite: Run, suite_home: Path, tmp_path: Path) -> None:
     """Without the averaging they differ after the first step: each rank normalises its own samples."""
     adopt(load_framework(framework), environment_of(framework).interpreter, suite_home)

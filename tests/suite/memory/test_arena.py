@@ -43,6 +43,7 @@ def test_a_network_built_from_its_table_is_torchvisions(tmp_path: Path) -> None:
     assert json.loads(done.stdout) == [True, True]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("solve", "part"), ((fastest, 0.6), (spilled, 0.55)))  # so little that the first and largest block is spilled
 def test_arrays_of_a_step_have_places_in_the_planned_memory_and_losses_are_the_same(
     solve: Callable[[Chain, int], Planned | None], part: float, tmp_path: Path

@@ -28,6 +28,7 @@ def test_a_run_in_a_budget_complies_and_has_the_same_losses(suite: Run, digits: 
     assert counts["backwards"] == len(kept.steps_frame()) * counts["blocks"]
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_a_run_with_activations_on_storage_complies_and_has_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
     """The budget is what the plan leaves of a roomy one, less half of what LeNet-5 can spare."""

@@ -8,6 +8,7 @@ from suite.memory.network import load_network
 pytestmark = pytest.mark.pytorch
 
 
+@pytest.mark.proof
 def test_mobilenetv3_at_a_mini_batch_of_8() -> None:
     """Training biases alone saves nothing: PyTorch keeps what the weights' gradients would need. Only cutting the backward pass short does."""
     parts = kept_parts(load_network("workload-mobilenetv3"), 224, 8)

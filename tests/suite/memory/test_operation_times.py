@@ -14,6 +14,7 @@ from suite.memory.schedulers import none
 from tests.conftest import environment_of
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_times_are_measured_once_and_kept(tmp_path: Path) -> None:
     environment_of("pytorch")

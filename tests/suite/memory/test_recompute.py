@@ -105,6 +105,7 @@ def leaving_out(blocks: Chain, number: int) -> Schedule:
     return Schedule("left out", (*kept, *(Step(Action.BACKWARD, block) for block in reversed(range(len(blocks))))))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("name", "model", "side"), [("resnet18", "torchvision:resnet18", 64), ("workload-mobilenetv3", "own:mobilenetv3_large:203", 64)]
 )
@@ -118,6 +119,7 @@ def test_training_under_every_schedule_is_ordinary_training(name: str, model: st
     assert answers["ordinary"][2] == [2], "every mini-batch is counted once"
 
 
+@pytest.mark.proof
 def test_dropout_draws_the_same_masks_again(tmp_path: Path) -> None:
     network = Network("dropout", "dropout", "", (3, 16, 16), operations(ask({"trace": True}, tmp_path)))  # type: ignore[arg-type]
     blocks = chain(network, 16, 16, 4)

@@ -136,6 +136,7 @@ step(torch.randn(4, 3, 64, 64), lambda output: output.sum())
 """
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_a_disk_that_fills_says_what_else_works_and_leaves_no_file(tmp_path: Path) -> None:
     """The kernel refuses to write further than a limit, as it does on a full disk."""

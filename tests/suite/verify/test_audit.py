@@ -97,6 +97,7 @@ def test_a_data_set_of_another_size_is_named(suite: Run, fake_run: Path, tmp_pat
     assert "the run's had 100 of 10" in answer.stderr
 
 
+@pytest.mark.proof
 def test_a_framework_replays_its_own_run_and_finds_a_lie(framework: str, suite: Run, digits: Path, tmp_path: Path) -> None:
     assert suite("env", "create", framework, "--interpreter", environment_of(framework).interpreter).returncode == 0
     run = trained(suite, framework, tmp_path / "run")

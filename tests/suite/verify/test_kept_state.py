@@ -174,6 +174,7 @@ def test_a_disk_that_is_too_small_is_refused_beforehand(monkeypatch: pytest.Monk
         refuse_full_disk(request, tmp_path, 100)  # type: ignore[arg-type]
 
 
+@pytest.mark.proof
 def test_a_framework_goes_on_from_its_own_state(framework: str, suite: Run, digits: Path, tmp_path: Path) -> None:
     assert suite("env", "create", framework, "--interpreter", environment_of(framework).interpreter).returncode == 0
     run = tmp_path / "run"

@@ -17,6 +17,7 @@ from suite.verify.compare import Arrays
 from suite.verify.probing import ProbedImplementation
 from suite.verify.verdict import EquivalenceVerdict, judge, probe_both, verify
 from tests.conftest import FRAMEWORKS, Run, environment_of
+from tests.every_case import some
 
 pytestmark = pytest.mark.agreement
 MISTAKEN = "tests.reference_impls.mistaken_probe"
@@ -58,6 +59,7 @@ TIMED_HERE = ("lenet", "vgg11", "resnet18", "mobilenetv3")
 """Workloads whose timed steps are trained here, in seconds; `make verify-full` trains ResNet-50's, too, in minutes."""
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "workload", [workload for workload in load_workloads() if workload.name not in TIMED_HERE], ids=lambda workload: workload.name
 )
@@ -69,7 +71,7 @@ def test_every_framework_computes_the_same_model(workload: Workload) -> None:
     assert all({(precision, one.quantity) for precision, one in each.differences} >= QUANTITIES for each in others)
 
 
-@pytest.mark.parametrize("workload", TIMED_HERE)
+@pytest.mark.parametrize("workload", some(TIMED_HERE))
 def test_every_framework_computes_the_same(workload: str, suite: Run, tmp_path: Path) -> None:
     for framework in FRAMEWORKS:
         environment_of(framework)
@@ -89,6 +91,7 @@ def test_every_framework_computes_the_same(workload: str, suite: Run, tmp_path: 
     assert (verdict["accelerator"], verdict["timed_batch_size"]) == ("cpu", steps.batch_size)
 
 
+@pytest.mark.proof
 def test_a_step_that_is_wrong_in_float32_only_is_noticed_in_every_framework(tmp_path: Path) -> None:
     """Half the learning rate, in the precision of training alone: the model probe compares optimizer steps in float64 and sees nothing of it."""
     for framework in FRAMEWORKS:
@@ -102,6 +105,7 @@ def test_a_step_that_is_wrong_in_float32_only_is_noticed_in_every_framework(tmp_
     assert all("timed update" in row[3] and "timed losses" in row[3] for row in rows)
 
 
+@pytest.mark.proof
 def test_steps_in_another_precision_bear_its_name_and_differ(suite: Run) -> None:
     """So that no submission shows them as float32's."""
     environment_of("pytorch")
@@ -124,6 +128,7 @@ def test_an_accelerator_that_is_not_there_is_one_sentence(suite: Run) -> None:
         assert answer.returncode == 0, answer.stdout + answer.stderr
 
 
+@pytest.mark.proof
 def test_resnet50_for_large_images_is_the_same_too() -> None:
     """The network that folders of pictures are trained on, which no workload has by default: another stem, and max-pooling at stride 2."""
     workload = load_workload("resnet50")
@@ -140,6 +145,7 @@ def resnet18() -> dict[str, Arrays]:
     )
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_noticed_where_it_is_made(mistake: str, resnet18: dict[str, Arrays], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MISTAKE", mistake)
@@ -152,6 +158,7 @@ def test_a_mistake_is_noticed_where_it_is_made(mistake: str, resnet18: dict[str,
     assert not verdict.passed
 
 
+@pytest.mark.proof
 def test_a_vendors_program_with_a_mistake_gives_exit_code_1(suite: Run, tmp_path: Path) -> None:
     """The example in NumPy with Keras's momentum: a mistake that any model shows."""
     shutil.copytree(example(Language.PYTHON), tmp_path / "theirs", ignore=shutil.ignore_patterns("__pycache__"))

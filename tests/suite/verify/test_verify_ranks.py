@@ -10,6 +10,7 @@ from suite.files.paths import home
 from suite.verify.probing import ProbedImplementation
 from suite.verify.ranks import BUCKET_BYTES, ONE_RANK, SHARES_IN_TURN, STEPS, RanksVerdict, verify_ranks
 from tests.conftest import Run, environment_of
+from tests.every_case import some
 
 WORKLOADS = {"lenet": ONE_RANK, "resnet18": SHARES_IN_TURN}
 """With what each is compared: batch normalisation makes shares another method than the whole."""
@@ -28,10 +29,12 @@ MISTAKES = {
 MISTAKES_OF_STATISTICS = ("every_rank_normalises_alone", "every_rank_weighs_alike_in_the_backward_pass", "biased_running_variances")
 
 
-@pytest.mark.parametrize("workload", WORKLOADS)
-def test_ranks_train_as_one(framework: str, workload: str, suite: Run) -> None:
+@pytest.mark.parametrize("workload", some(WORKLOADS))
+def test_ranks_train_as_one(some_framework: str, workload: str, suite: Run) -> None:
     ranks_of = [word for count in RANKS[workload] for word in ("--ranks", count)]
-    answer = suite("verify-ranks", workload, "--framework", framework, *ranks_of, "--steps", STEPS_HERE[workload], "--json", SUITE_HOME=str(home()))
+    answer = suite(
+        "verify-ranks", workload, "--framework", some_framework, *ranks_of, "--steps", STEPS_HERE[workload], "--json", SUITE_HOME=str(home())
+    )
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
     verdicts = json.loads(answer.stdout)["rows"]
     assert [(verdict["ranks"], verdict["steps"], verdict["reference"]) for verdict in verdicts] == [
@@ -40,6 +43,7 @@ def test_ranks_train_as_one(framework: str, workload: str, suite: Run) -> None:
     assert all({"losses", "parameter", "ranks apart"} <= {one["quantity"] for one in verdict["differences"]} for verdict in verdicts)
 
 
+@pytest.mark.proof
 def test_the_frameworks_own_collective_does_the_same(framework: str, suite: Run) -> None:
     command = ("verify-ranks", "lenet", "--framework", framework, "--ranks", 2, "--collective", "native", "--json")
     answer = suite(*command, SUITE_HOME=str(home()))
@@ -47,6 +51,7 @@ def test_the_frameworks_own_collective_does_the_same(framework: str, suite: Run)
     assert json.loads(answer.stdout)["rows"][0]["collective"] == "native"
 
 
+@pytest.mark.proof
 def test_synchronised_normalisation_is_that_of_one_rank_with_the_whole_mini_batch(framework: str, suite: Run) -> None:
     """Losses, parameters and running statistics after 12 steps in float64; the ranks' shares are unequal. More steps and ranks take longer."""
     command = ("verify-ranks", "resnet18", "--framework", framework, "--ranks", 2, "--normalisation", "synchronised")
@@ -57,6 +62,7 @@ def test_synchronised_normalisation_is_that_of_one_rank_with_the_whole_mini_batc
         assert {"losses", "parameter", "statistic", "ranks apart"} <= {one["quantity"] for one in verdict["differences"]}
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 @pytest.mark.parametrize("mistake", MISTAKES_OF_STATISTICS)
 def test_a_mistake_in_the_statistics_is_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,11 +72,13 @@ def test_a_mistake_in_the_statistics_is_noticed(mistake: str, monkeypatch: pytes
     assert "statistic" in {one.quantity for one in verdict.differences if not one.passed}
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_without_overlap_the_sums_are_the_same() -> None:
     assert _verdict("reference_impls.pytorch.probe", overlap=False).passed
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,7 @@ def at_once() -> Iterator[tuple[str, Callable[[int], None]]]:
     yield "cpu.idle", lambda pid: None
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("framework", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("pytorch", "tensorflow")])
 def test_both_processes_work_in_every_framework(
     framework: str, options: Options, digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
