@@ -7,8 +7,8 @@ a folder of data reads it.
 
 from __future__ import annotations
 
-import ast
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -17,10 +17,12 @@ from pathlib import Path
 from proofs.proof import Proof
 from proofs.result import RECORD, REPORT
 from suite.files.paths import repository_root
+from tools.imports import imports
 
 TOPS = ("suite", "reporter", "reference_impls", "tests", "proofs", "benchmarks", "tools")
 DATA = {"submissions", "examples"}
 DISCOVERS = {"importlib", "pkgutil"}
+WORD = re.compile(rf"""["']((?:{"|".join((*TOPS, *sorted(DATA)))})(?:\.\w+)*)["']""")
 BRINGS = {
     "suite.catalog": ("rules", "reference_impls"),
     "suite.launch": ("reference_impls",),
@@ -65,9 +67,9 @@ def needed(path: Path, modules: Mapping[str, Path], root: Path) -> Iterator[Path
     names, words = _mentioned(path)
     if names & DISCOVERS and path.relative_to(root).parts[0] != "tests":
         yield from below(path.parent)
-    if "suite" in words:
+    of_proof = words if path.relative_to(root).parts[0] in ("tests", "proofs") else set()
+    if "suite" in of_proof:
         yield from below(root / "suite" / "cli")
-    of_proof = words if path.relative_to(root).parts[0] in ("tests", "proofs") else frozenset()
     for name in of_proof & DATA:
         yield from below(root / name)
     for name in names | of_proof:
@@ -80,19 +82,9 @@ def needed(path: Path, modules: Mapping[str, Path], root: Path) -> Iterator[Path
                 yield from below(root / folder)
 
 
-@cache
-def _mentioned(path: Path) -> tuple[frozenset[str], frozenset[str]]:
-    """Names that a module imports, and its other words that could name one."""
-    tree = ast.parse(path.read_bytes())
-    names, words = set(), set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(".")[0] in (*TOPS, *DATA):
-            words.add(node.value)
-    return frozenset(names), frozenset(words)
+def _mentioned(path: Path) -> tuple[set[str], set[str]]:
+    """Names that a module imports, and the words in its strings that may be names of modules or folders."""
+    return {name for each in imports(path) for name in each.names}, set(WORD.findall(path.read_text(encoding="utf-8")))
 
 
 @cache

@@ -39,7 +39,7 @@ SHOWN = 20
 PROPERTY = "cpu_loops"
 
 
-def calibration_s(repeats: int = 5) -> float:
+def calibration_s(repeats: int = 3) -> float:
     """CPU time of the calibration loop: the least of some repeats, since other programs can only lengthen it."""
     times_s = []
     for _ in range(repeats):
@@ -51,7 +51,7 @@ def calibration_s(repeats: int = 5) -> float:
     return min(times_s)
 
 
-def budget_of(item: pytest.Item) -> int:
+def budget_of(item: pytest.Item) -> float:
     """A test's budget in calibration loops."""
     names = {*getattr(item, "fixturenames", ()), *(mark.name for mark in item.iter_markers())}
     return max([IN_PROCESS, *(BUDGETS[name] for name in names if name in BUDGETS)])
@@ -76,9 +76,9 @@ class Turns:
 class Budget:
     """Counts, warns, and in CI fails; registered by tests/conftest.py."""
 
-    def __init__(self, fails: bool) -> None:
-        self._fails, self._loop_s, self._turns = fails, calibration_s(), Turns(Path(tempfile.gettempdir()))
-        self._dearest: list[tuple[float, int, str]] = []
+    def __init__(self, fails: bool, locks: Path | None = None) -> None:
+        self._fails, self._loop_s, self._turns = fails, calibration_s(), Turns(locks or Path(tempfile.gettempdir()))
+        self._dearest: list[tuple[float, float, str]] = []
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
@@ -109,7 +109,7 @@ class Budget:
         """In the process that shows results: keep what each test used."""
         loops = next((value for name, value in report.user_properties if name == PROPERTY), None)
         if report.when == "teardown" and loops is not None:
-            self._dearest.append((float(loops), int(dict(report.user_properties).get("budget", IN_PROCESS)), report.nodeid))
+            self._dearest.append((float(loops), float(dict(report.user_properties).get("budget", IN_PROCESS)), report.nodeid))
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Tell the process that shows results what the budget was."""
@@ -121,7 +121,7 @@ class Budget:
             return
         terminalreporter.section(f"dearest tests, CPU time in loops of {self._loop_s * 1e3:.0f} ms", sep="-")
         for loops, budget, name in sorted(self._dearest, reverse=True)[:SHOWN]:
-            terminalreporter.write_line(f"{loops:7.1f} of {budget:3d}  {name}")
+            terminalreporter.write_line(f"{loops:7.1f} of {budget:3g}  {name}")
         over = [(loops, budget, name) for loops, budget, name in self._dearest if loops > budget]
         for loops, budget, name in sorted(over, reverse=True):
             terminalreporter.write_line(f"warning: {name} took {loops:.1f} loops; its budget is {budget}: make it cheaper, or a proof")

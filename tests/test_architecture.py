@@ -1,17 +1,16 @@
 """docs/architecture.md is true: the import table holds, there is no circle, and nothing heavy is loaded before it is needed."""
 
-import ast
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from suite.files.paths import repository_root
+from tools.imports import imports
 
 ROOT = repository_root()
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -27,35 +26,6 @@ def module_name(path: Path) -> str:
 
 
 MODULES = {module_name(path): path for top in TOPS for path in sorted((ROOT / top).rglob("*.py"))}
-
-
-class Import(NamedTuple):
-    """An import statement: the modules that it names (for ``from a import b`` both ``a`` and ``a.b``), its lines, and whether a function has it."""
-
-    names: tuple[str, ...]
-    line: int
-    written: tuple[str, ...]
-    is_local: bool
-
-
-@cache
-def imports(path: Path) -> tuple[Import, ...]:
-    """Every import statement of a file."""
-    text = path.read_text(encoding="utf-8")
-    lines, found = text.splitlines(), []
-    waiting: list[tuple[ast.AST, bool]] = [(node, False) for node in ast.parse(text).body]
-    while waiting:
-        node, is_local = waiting.pop()
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            module = node.module if isinstance(node, ast.ImportFrom) else None
-            names = [alias.name for alias in node.names]
-            named = names if isinstance(node, ast.Import) else [module, *(f"{module}.{name}" for name in names)] if module else []
-            found.append(Import(tuple(named), node.lineno, tuple(lines[node.lineno - 1 : node.end_lineno]), is_local))
-        inside = is_local or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            children = getattr(node, field, ())
-            waiting += [(child, inside) for child in (children if isinstance(children, list) else ())]
-    return tuple(found)
 
 
 def names_imported(path: Path) -> Iterator[str]:

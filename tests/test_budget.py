@@ -1,0 +1,113 @@
+"""Tests have budgets of CPU time, run beside others or alone, begin with copies of what is made once, and start commands that are warm."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.budget import BUDGETS, IN_PROCESS, Budget, Turns, budget_of
+from tests.conftest import Run
+from tests.made_once import made_once
+from tools import changed_tests
+
+pytest_plugins = ["pytester"]
+
+CONFTEST = """
+from pathlib import Path
+from tests.budget import Budget
+
+def pytest_configure(config):
+    config.pluginmanager.register(Budget(fails={fails}, locks=Path(".")))
+"""
+CHEAP_AND_DEAR = """
+def test_cheap():
+    pass
+
+def test_dear():
+    assert sum(range(300_000)) > 0
+"""
+
+
+@pytest.fixture
+def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundredth of a loop, so that nothing has to be dear."""
+    monkeypatch.setattr("tests.budget.IN_PROCESS", 0.01)
+
+
+def test_in_ci_a_test_beyond_its_budget_fails_and_says_what_to_do(small_budget: None, pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(CONFTEST.format(fails=True))
+    pytester.makepyfile(CHEAP_AND_DEAR)
+    ran = pytester.runpytest_inprocess()
+    ran.assert_outcomes(passed=1, failed=1)
+    ran.stdout.fnmatch_lines(["*test_dear took * calibration loops of CPU time, alone; its budget is 0.01. Make it cheaper*"])
+
+
+def test_elsewhere_it_is_named_in_a_warning(small_budget: None, pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(CONFTEST.format(fails=False))
+    pytester.makepyfile(CHEAP_AND_DEAR)
+    ran = pytester.runpytest_inprocess()
+    ran.assert_outcomes(passed=2)
+    ran.stdout.fnmatch_lines(["warning: *test_dear took * loops; its budget is 0.01: make it cheaper, or a proof"])
+
+
+def test_a_test_that_starts_something_has_the_budget_of_the_fixture_that_it_uses(request: pytest.FixtureRequest, starts_programs: None) -> None:
+    assert budget_of(request.node) == BUDGETS["starts_programs"] > IN_PROCESS
+
+
+def test_who_waits_to_be_alone_lets_nobody_begin(tmp_path: Path) -> None:
+    turns, order = Turns(tmp_path), []
+    started = threading.Event()
+
+    def alone() -> None:
+        started.set()
+        with turns.taken(alone=True):
+            order.append("alone")
+
+    with turns.taken(), turns.taken():  # two share
+        thread = threading.Thread(target=alone)
+        thread.start()
+        started.wait()
+        order.append("shared")
+    thread.join()
+    with turns.taken():
+        order.append("shared again")
+    assert order == ["shared", "alone", "shared again"]
+
+
+def test_what_is_made_once_is_copied(tmp_path: Path) -> None:
+    made = []
+
+    def make(path: Path) -> None:
+        made.append(path)
+        path.mkdir(parents=True)
+        (path / "file").write_text("as it was")
+
+    first, second = (made_once(("a test", str(tmp_path)), tmp_path / name, make) for name in ("first", "second"))
+    (first / "file").write_text("edited")
+    assert len(made) == 1 and (second / "file").read_text() == "as it was"
+
+
+def test_a_warm_command_is_a_process_of_its_own(suite: Run, tmp_path: Path) -> None:
+    listed, unknown = suite("list", "rounds", "--json", COLUMNS="80"), suite("repotr")
+    assert (listed.returncode, listed.stderr) == (0, "") and '"format": "list-rounds/1"' in listed.stdout
+    assert (unknown.returncode, unknown.stdout) == (2, "") and "Did you mean 'report'?" in unknown.stderr
+
+
+def test_a_changed_module_has_the_tests_that_import_it_or_mirror_its_folder(tmp_path: Path) -> None:
+    files = {
+        "suite/metrics/energy.py": "",
+        "suite/metrics/summary.py": "from suite.metrics import energy",
+        "suite/cli/app.py": "from suite.metrics import summary",
+        "tests/suite/metrics/test_energy.py": "",
+        "tests/reporter/test_near.py": "from suite.metrics.summary import derive",
+        "tests/suite/cli/test_app.py": "from suite.cli import app",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    chosen = changed_tests.tests_of({tmp_path / "suite/metrics/energy.py"}, tmp_path)
+    assert {path.name for path in chosen} == {"test_energy.py", "test_near.py"}
+
+
+def test_budget_is_registered(pytestconfig: pytest.Config) -> None:
+    assert any(isinstance(plugin, Budget) for plugin in pytestconfig.pluginmanager.get_plugins())
