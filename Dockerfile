@@ -1,4 +1,4 @@
-# An image of the suite for aarch64 and x86-64; `suite run --isolation podman` starts implementations in it. `make container` builds it.
+# An image of the suite for aarch64 and x86-64; `suite run --isolation podman` starts implementations in it. `sh tools/container.sh` builds it.
 ARG BASE=docker.io/library/debian:bookworm-slim
 FROM ${BASE}
 RUN apt-get update \

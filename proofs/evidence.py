@@ -42,9 +42,14 @@ def _table(proofs: tuple[Proof, ...], results: Mapping[str, Result | None]) -> l
         if result is None:
             lines.append(f"| {proof.name} | {proof.declared.shows} | never run | | |")
         else:
-            cells = (f"[{proof.name}]({proof.name}.md)", proof.declared.shows, result.verdict.value, result.date, result.commit or "not recorded")
+            cells = (f"[{proof.name}]({proof.name}.md)", proof.declared.shows, _verdict(result), result.date, result.commit or "not recorded")
             lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _verdict(result: Result) -> str:
+    """With a warning where nothing can say whether it is still true."""
+    return result.verdict.value + ("" if result.parts is not None else ", carried over: stale")
 
 
 def _page(proof: Proof, result: Result) -> str:
@@ -61,7 +66,7 @@ def _page(proof: Proof, result: Result) -> str:
         "",
         "| | |",
         "|---|---|",
-        f"| verdict | {result.verdict.value} |",
+        f"| verdict | {_verdict(result)} |",
         f"| date | {result.date} |",
         f"| commit | {result.commit or 'not recorded'} |",
         f"| machine | {result.machine} |",

@@ -12,7 +12,7 @@ from tools.docs_tables import TABLES, pages, write
 @pytest.mark.parametrize("path", list(pages()), ids=lambda path: path.name)
 def test_a_page_is_up_to_date(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert fill(text, TABLES) == text, f"{path.relative_to(repository_root())} is behind the code: run `make docs-tables`"
+    assert fill(text, TABLES) == text, f"{path.relative_to(repository_root())} is behind the code: run `make tables`"
 
 
 def test_every_table_is_on_a_page() -> None:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sees to it that a board can be emulated (make box); says what to install where it may not.
+# Sees to it that a board can be emulated (make prove box); says what to install where it may not.
 set -eu
 if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
     echo "error: a board is emulated on Debian or Ubuntu: the emulated Debian and its kernel are made by apt-get and dpkg, which this system lacks" >&2
@@ -23,15 +23,15 @@ if [ -n "$missing" ] && [ "$(id -u)" = 0 ]; then
     echo "installing$missing to emulate a board"
     # shellcheck disable=SC2086
     if ! { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $missing >/dev/null; }; then
-        echo "error: a board cannot be emulated; install these packages, then run make box again: apt-get install$missing" >&2
+        echo "error: a board cannot be emulated; install these packages, then run make prove box again: apt-get install$missing" >&2
         exit 2
     fi
 elif [ -n "$missing" ]; then
-    echo "error: a board is emulated as root; install these packages first: sudo apt-get install$missing; then: sudo make box" >&2
+    echo "error: a board is emulated as root; install these packages first: sudo apt-get install$missing; then: sudo make prove box" >&2
     exit 2
 fi
 if [ "$(id -u)" != 0 ]; then
-    echo "error: an emulated root file system is made as root: sudo make box" >&2
+    echo "error: an emulated root file system is made as root: sudo make prove box" >&2
     exit 2
 fi
 free_kb=$(df -Pk "${SUITE_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}}" 2>/dev/null | awk 'NR == 2 { print $4 }')

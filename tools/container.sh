@@ -2,6 +2,7 @@
 # Builds the suite's image for `suite run --isolation podman`, for this machine's architecture. Its base is made of Debian's packages: no registry is
 # needed. The host's certificates are mounted while it is built, for networks with an authority of their own; they do not stay in the image.
 set -eu
+sh tools/podman.sh
 image=localhost/edge-training-suite base=localhost/edge-training-base:bookworm
 podman="podman --cgroup-manager=cgroupfs"
 if command -v runc >/dev/null; then podman="$podman --runtime=runc"; fi

@@ -1,4 +1,4 @@
-"""Fills the generated tables of docs/: ``make docs-tables``, or ``python -m tools.docs_tables``.
+"""Fills the generated tables of docs/: ``python -m tools.docs_tables``.
 
 A page has a table where it has the marks ``<!-- generated: NAME -->`` and ``<!-- end -->``; NAME is a key of :data:`TABLES`.
 """

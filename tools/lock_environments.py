@@ -1,4 +1,4 @@
-"""Resolves every framework's environment for every platform and writes the locks: ``python -m tools.lock_environments`` (`make locks`).
+"""Resolves every framework's environment for every platform and writes the locks: ``python -m tools.lock_environments``.
 
 uv resolves, because pip judges a package's conditions by the machine that it runs on. A hash is written where PyPI has the file. ``UV_FIND_LINKS``
 may name a folder with wheels of the indexes beside PyPI, where those cannot be reached.
@@ -89,7 +89,7 @@ def lock(chosen: Recipe, pins: list[str]) -> str:
     disk_bytes = sum(file.disk_bytes for file in files) + VENV_BYTES
     return "\n".join(
         [
-            f"# {chosen.framework.title} for Python {python} on {chosen.platform.machine} {gpu} an NVIDIA GPU. Made by `make locks`; do not edit.",
+            f"# {chosen.framework.title} for Python {python} on {chosen.platform.machine} {gpu} an NVIDIA GPU. Made by `python -m tools.lock_environments`; do not edit.",
             f"# download_bytes = {sum(file.download_bytes for file in files)}",
             f"# disk_bytes = {disk_bytes}",
             *(f"{pin} --hash=sha256:{file.sha256}" if file.sha256 else pin for pin, file in zip(pins, files, strict=True)),

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sees to it that containers can be built and started on this machine (make container); says what to install where it may not.
+# Sees to it that containers can be built and started on this machine (tools/container.sh); says what to install where it may not.
 # No service is needed: podman starts containers as processes of its own. runc, because crun refuses a machine with both versions of cgroups.
 set -eu
 missing=""

@@ -119,7 +119,7 @@ def expect_sentence(training: Training, suite: Run, rank: int | None) -> str:
 
 
 @OVER_BOTH
-@pytest.mark.parametrize(("rank", "number"), [(0, signal.SIGBUS), (1, signal.SIGKILL)])  # more: make host-faults
+@pytest.mark.parametrize(("rank", "number"), [(0, signal.SIGBUS), (1, signal.SIGKILL)])  # more: make prove host-faults
 def test_a_rank_that_is_ended_by_a_signal(pytorch_training: Training, suite: Run, rank: int, number: signal.Signals) -> None:
     os.kill(pytorch_training.rank(rank), number)
     assert f"was ended by signal {number.value} ({number.name})" in expect_end(pytorch_training, suite, rank)

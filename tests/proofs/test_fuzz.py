@@ -1,4 +1,4 @@
-"""A small part of `make fuzz`, and tests of the watch itself."""
+"""A small part of `make prove fuzz`, and tests of the watch itself."""
 
 import os
 from collections.abc import Callable

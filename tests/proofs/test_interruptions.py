@@ -1,4 +1,4 @@
-"""Real runs ended at a few moments; `make interruptions` tries 200."""
+"""Real runs ended at a few moments; `make prove interruptions` tries 200."""
 
 from pathlib import Path
 

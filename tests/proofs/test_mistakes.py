@@ -18,7 +18,7 @@ A_FEW = (
     "order: the same in every epoch", "mnist: transposed digits", "photographs: nearest pixel", "one_cycle: warm-up over a tenth",
     "loop: one rate for an epoch", "weights: fan_in for fan_out",
 )  # fmt: skip
-"""Of each class one; `make mistakes` makes them all."""
+"""Of each class one; `make prove mistakes` makes them all."""
 
 
 def test_the_list_is_long_and_has_every_class() -> None:

@@ -1,4 +1,4 @@
-"""The table of `make resumptions`: kills that left nothing to resume are not among the runs that were resumed."""
+"""The table of `make prove resumptions`: kills that left nothing to resume are not among the runs that were resumed."""
 
 from proofs.resumptions.__main__ import ENDED, NOTHING_KEPT, OTHER, SAME, table
 

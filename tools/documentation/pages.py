@@ -13,6 +13,7 @@ from pathlib import Path
 from tools.documentation.commands import command_reference
 
 HOME = "docs/README.md"
+EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
 NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "Tutorials": ("docs/tutorials/owner.md", "docs/tutorials/vendor.md", "docs/tutorials/researcher.md", "docs/tutorials/maintainer.md"),
     "Measure": (
@@ -30,6 +31,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
         "rules/RULES.md", "reference/commands.md", "docs/api.md", "reference/library.md", "docs/json.md", "docs/models.md", "docs/checking.md",
     ),
     "Design": ("docs/architecture.md", "docs/decisions.md", "docs/multi-node.md", "docs/host-faults.md", "docs/emulated-board.md"),
+    "Evidence": ("docs/evidence/README.md", *(f"docs/evidence/{path.name}" for path in sorted(EVIDENCE.glob("*.md")) if path.name != "README.md")),
     "Project": ("CHANGELOG.md", "rules/CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
 }  # fmt: skip
 """Files of the repository, and generated pages (``reference/``), by the heading of the navigation that they are under."""

@@ -18,7 +18,7 @@ TEXT = rulebook.path().read_text(encoding="utf-8")
 
 
 def test_the_generated_tables_are_up_to_date() -> None:
-    assert rulebook.render(TEXT) == TEXT, "rules/RULES.md is behind the code: run `make rules`"
+    assert rulebook.render(TEXT) == TEXT, "rules/RULES.md is behind the code: run `make tables`"
 
 
 def test_every_table_has_its_place() -> None:

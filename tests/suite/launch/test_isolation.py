@@ -84,7 +84,7 @@ def test_without_the_image_the_command_that_builds_it_is_named(tmp_path: Path, m
     engine.write_text("#!/bin/sh\nexit 1\n")
     engine.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SuiteError, match=f"no image {IMAGE} here; build it in a checkout with `make container`"):
+    with pytest.raises(SuiteError, match=f"no image {IMAGE} here; build it in a checkout with `sh tools/container.sh`"):
         refuse_isolation(Isolation.PODMAN)
 
 

@@ -1,4 +1,4 @@
-"""Slurm in the place of ssh and mpirun. `make slurm` starts a real one; here are its command lines, and what it prints."""
+"""Slurm in the place of ssh and mpirun. `make prove slurm` starts a real one; here are its command lines, and what it prints."""
 
 import signal
 from pathlib import Path

@@ -27,7 +27,7 @@ def board(path: Path, tmp_path: Path) -> Iterator[tuple[BringUp, Path]]:
 
 
 def test_there_is_a_file() -> None:
-    assert FILES, f"{FOLDER} holds no bring-up: `make box` makes one of an emulated board"
+    assert FILES, f"{FOLDER} holds no bring-up: `make prove box` makes one of an emulated board"
 
 
 def test_the_meters_that_are_replayed_exist() -> None:

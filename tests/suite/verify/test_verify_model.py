@@ -56,7 +56,7 @@ OF_LARGE_IMAGES = GoldenValues(
 """Of ResNet-50 with the stem for large images, as rules/workloads/*.toml have them of the workloads: computed by Chainer in float64."""
 
 TIMED_HERE = ("lenet", "vgg11", "resnet18", "mobilenetv3")
-"""Workloads whose timed steps are trained here, in seconds; `make verify-full` trains ResNet-50's, too, in minutes."""
+"""Workloads whose timed steps are trained here, in seconds; `make prove verify-full` trains ResNet-50's, too, in minutes."""
 
 
 @pytest.mark.proof

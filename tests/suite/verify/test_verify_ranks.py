@@ -17,7 +17,7 @@ WORKLOADS = {"lenet": ONE_RANK, "resnet18": SHARES_IN_TURN}
 
 RANKS = {"lenet": (2, 4), "resnet18": (2,)}
 STEPS_HERE = {"lenet": STEPS, "resnet18": 12}
-"""VGG-11, four ranks of ResNet-18 and its 50 steps take minutes on two cores: `make verify-full`."""
+"""VGG-11, four ranks of ResNet-18 and its 50 steps take minutes on two cores: `make prove verify-full`."""
 
 MISTAKES = {
     "every_rank_counts_alike": {"losses", "parameter"},
