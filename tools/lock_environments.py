@@ -89,7 +89,8 @@ def lock(chosen: Recipe, pins: list[str]) -> str:
     disk_bytes = sum(file.disk_bytes for file in files) + VENV_BYTES
     return "\n".join(
         [
-            f"# {chosen.framework.title} for Python {python} on {chosen.platform.machine} {gpu} an NVIDIA GPU. Made by `python -m tools.lock_environments`; do not edit.",
+            f"# {chosen.framework.title} for Python {python} on {chosen.platform.machine} {gpu} an NVIDIA GPU. "
+            "Made by `python -m tools.lock_environments`; do not edit.",
             f"# download_bytes = {sum(file.download_bytes for file in files)}",
             f"# disk_bytes = {disk_bytes}",
             *(f"{pin} --hash=sha256:{file.sha256}" if file.sha256 else pin for pin, file in zip(pins, files, strict=True)),

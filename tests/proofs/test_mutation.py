@@ -1,4 +1,4 @@
-"""A small part of `make prove mutation`: the first fault of each module of rules, in a submission; and run_stop a second after run_start, in every run."""
+"""A small part of `make prove mutation`, and a run_stop a second after run_start in every run."""
 
 import re
 import shutil

@@ -157,7 +157,7 @@ def test_a_gpu_is_known_by_its_driver(file: str, tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_lock_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lock.txt").write_text("numpy>=1\n")
-    with pytest.raises(SuiteError, match="tools.lock_environments"):
+    with pytest.raises(SuiteError, match=r"tools\.lock_environments"):
         recipe.read_lock(tmp_path / "lock.txt")
 
 
