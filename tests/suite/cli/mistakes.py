@@ -98,7 +98,7 @@ MISTAKES: tuple[tuple[str, str, int], ...] = (
     ("suite memory plan resnet18 --budget 2GB --batch 0", "the smallest is 1", 2),
     ("suite memory plan resnet18 --budget orinn", "did you mean 'orin'", 2),
     ("suite memory plan resnet18 --budget 2G", "write a number and a unit", 2),
-    ("suite memory plan resnet152 --budget 300MB", "give at least", 2),
+    ("suite memory plan resnet18 --budget 300MB", "give at least", 2),
     ("suite memory plan resnet18 --budget 2GB --image 0", "has no pixels", 2),
     ("suite memory plan resnet18 --budget 2GB --optimizer adamw", "sgd-momentum", 2),
     ("suite memory study --networks '' --output twice.txt", "twice.txt exists", 2),

@@ -59,6 +59,7 @@ def test_images_that_were_not_finished_are_counted_and_leave_no_mean(simulated: 
     assert "400 of 4000 images were not finished" in found.notes[0]
 
 
+@pytest.mark.proof
 def test_the_interval_of_a_mean_covers_it_in_19_of_20_measurements(simulated: Simulated) -> None:
     """M/D/1 at a load of 0.6, where consecutive latencies are correlated: mean latency s + 0.6 s / 0.8."""
     covered = 0

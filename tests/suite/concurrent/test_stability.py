@@ -30,6 +30,7 @@ def test_above_capacity_the_queue_keeps_what_cannot_be_served(batch: int, load: 
     assert found.p_value < 0.01
 
 
+@pytest.mark.proof
 def test_random_arrivals_below_capacity_are_hardly_ever_called_unstable(simulated: Simulated) -> None:
     """40 measurements of a minute at a load of 0.8."""
     states = [of(simulated, Arrivals(ArrivalKind.POISSON, 100, 60, seed), 1, 0.8).state for seed in range(40)]

@@ -41,6 +41,7 @@ def expect_every_run_once(out: Path) -> None:
     assert {path.name for path in out.iterdir() if path.is_dir()} == sealed
 
 
+@pytest.mark.proof
 def test_boards_share_the_runs_and_a_rerun_keeps_them(suite: Run, digits: Path, tmp_path: Path) -> None:
     out, where = tmp_path / "out", boards(tmp_path / "boards", one=HERE, two=HERE)
     made = suite(*MATRIX, *where, "--output", out, "--json")
@@ -52,6 +53,7 @@ def test_boards_share_the_runs_and_a_rerun_keeps_them(suite: Run, digits: Path, 
     assert again.returncode == 0 and again.stderr.count("finished before, kept") == 4
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("first", "words"),
     [

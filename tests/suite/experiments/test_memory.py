@@ -16,6 +16,7 @@ from suite.files.json_file import write_json
 from suite.launch.environments import Environment
 from suite.machine.memory_kills import kills_for_memory
 from tests.builders import Scenario, make_record, make_request
+from tests.every_case import some
 from tests.suite.experiments.hungry import LIMIT_MIB
 
 
@@ -29,7 +30,7 @@ def hungry(batch_size: int, tmp_path: Path) -> RunRequest:
 HERE = Environment("hungry", Path(sys.executable), {})
 
 
-@pytest.mark.parametrize("asked", [401, 1000, 3000])
+@pytest.mark.parametrize("asked", some([401, 1000, 3000]))
 def test_the_size_that_is_named_fits_and_an_eighth_more_does_not(asked: int, tmp_path: Path) -> None:
     tried: list[int] = []
     found = largest_batch(hungry(asked, tmp_path), HERE, tried.append)

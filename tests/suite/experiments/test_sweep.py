@@ -104,6 +104,7 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(suite: Run, digits: P
     assert refused.returncode == 2 and "holds another run (it differs in seed)" in refused.stderr
 
 
+@pytest.mark.proof
 def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, suite: Run, digits: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = (*SWEEP, "--values", "8,16,32", "--repetitions", "1", "--steps", "10", "--output", str(out))
