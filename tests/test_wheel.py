@@ -108,6 +108,7 @@ def tracked(folder: str) -> set[str]:
     }
 
 
+@pytest.mark.proof
 def test_the_wheel_holds_every_module_and_everything_beside_the_packages_once(wheel: Path) -> None:
     names = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
     assert len(names) == len(set(names))
@@ -118,11 +119,13 @@ def test_the_wheel_holds_every_module_and_everything_beside_the_packages_once(wh
     assert packages == tracked("suite") | tracked("reporter") | modules
 
 
+@pytest.mark.proof
 def test_the_folder_of_an_implementation_has_no_package_of_the_harness(environment: Path) -> None:
     (folder,) = environment.glob("lib/python*/site-packages/suite/installed")
     assert {path.name for path in folder.iterdir()} == {"rules", "reference_impls", "examples", "submissions"}
 
 
+@pytest.mark.proof
 def test_it_runs_the_demo_with_the_fake_framework(installed: Installed) -> None:
     assert installed.python("import suite; print(suite.__file__)").startswith(str(installed.environment))
     for part, name in {"workloads": "lenet", "devices": "generic", "frameworks": "fake", "data-sets": "digits", "rounds": "v0.2"}.items():
@@ -131,6 +134,7 @@ def test_it_runs_the_demo_with_the_fake_framework(installed: Installed) -> None:
     run_check_report(installed, "fake")
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_it_runs_the_demo_with_the_pytorch_environment_that_is_there(installed: Installed) -> None:
     environment_of("pytorch")
@@ -152,6 +156,7 @@ def run_check_report(installed: Installed, framework: str) -> None:
     assert naming == []
 
 
+@pytest.mark.proof
 def test_an_implementation_of_ones_own_trains_without_a_checkout(installed: Installed) -> None:
     """`suite implementation new` copies an example of the wheel; it trains on the digits and is checked."""
     installed("implementation", "new", "ours", "--language", "python")
@@ -163,17 +168,20 @@ def test_an_implementation_of_ones_own_trains_without_a_checkout(installed: Inst
     assert (record["request"]["framework"], record["implementation"]["language"]) == ("ours", "Python")
 
 
+@pytest.mark.proof
 def test_an_implementation_has_the_digest_that_it_has_in_a_checkout(installed: Installed) -> None:
     script = "from suite.catalog import frameworks, seeds; print(seeds.implementation_sha256(frameworks.load_framework('pytorch')))"
     assert installed.python(script) == implementation_sha256(load_framework("pytorch"))
 
 
+@pytest.mark.proof
 def test_what_needs_a_checkout_says_so_in_one_sentence(installed: Installed) -> None:
     command = [installed.environment / "bin" / "suite", "new", "device", "my-board"]
     answer = subprocess.run(command, cwd=installed.folder, capture_output=True, text=True)
     assert answer.returncode == 2 and answer.stderr.startswith("error: A device is written into a checkout") and len(answer.stderr.splitlines()) == 1
 
 
+@pytest.mark.proof
 def test_a_repository_around_the_environment_is_not_taken_for_the_suites(installed: Installed) -> None:
     """A project's own virtual environment is often in its repository."""
     around = installed.environment.parent

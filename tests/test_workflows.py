@@ -191,6 +191,7 @@ def errors(findings: Mapping[str, Any]) -> set[tuple[str, str]]:
     }
 
 
+@pytest.mark.proof
 def test_a_submission_that_complies_passes(runner: Runner) -> None:
     code, findings = judge(runner)
     assert (code, errors(findings)) == (0, set())
@@ -214,6 +215,7 @@ def test_a_broken_submission_fails_with_its_findings_at_their_files(runner: Runn
     assert "does not comply" in runner.summary and "violates   submission-layout (1)" in runner.summary
 
 
+@pytest.mark.proof
 def test_a_submission_that_cannot_be_judged_ends_with_two(runner: Runner) -> None:
     (acme(runner) / "declaration.json").write_text("{")
     code, findings = judge(runner)
@@ -221,6 +223,7 @@ def test_a_submission_that_cannot_be_judged_ends_with_two(runner: Runner) -> Non
     assert "error: Could not judge: " in runner.summary
 
 
+@pytest.mark.proof
 def test_the_candidates_own_rules_and_programs_judge_nothing(runner: Runner) -> None:
     candidate = runner.workspace / "candidate"
     (acme(runner) / "notes.txt").write_text("by the way")
