@@ -1,6 +1,7 @@
 """The site in a browser, from files: sorting, filters, limits, addresses, downloads, keyboard, dark, narrow; no errors, no network."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from reporter.pages.shared import CHART_STYLE
 from reporter.site import STATIC, build
 from tests.browser import NARROW, Tab
 from tests.builders import run_id
+from tests.every_case import one_of_each, some
 from tests.reporter.figures.test_figures import radar_of
 
 pytestmark = pytest.mark.browser
@@ -30,8 +32,13 @@ def shown(tab: Tab) -> list[str]:
     return list(tab.run(rows))
 
 
+def of_every_kind(site: Path) -> Sequence[Path]:
+    """A page of each folder; in a proof every page."""
+    return one_of_each(sorted(site.rglob("*.html")), lambda page: page.relative_to(site).parts[0])
+
+
 def test_every_page_opens_without_errors(tab: Tab, whole_site: Path) -> None:
-    for page in sorted(whole_site.rglob("*.html")):
+    for page in of_every_kind(whole_site):
         tab.open(page.as_uri())
         assert tab.page.inner_text("h1").strip(), page
 
@@ -158,7 +165,7 @@ def test_numbers_relative_to_the_best_and_to_a_baseline(tab: Tab, site: Path) ->
     assert tab.run(of_column) == measured
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("kind", some(["csv", "json", "parquet"]))
 def test_downloads_hold_exactly_the_shown_rows_and_columns(kind: str, tab: Tab, site: Path, tmp_path: Path) -> None:
     tab.open((site / BOARD).as_uri() + "#?framework=Chainer&columns=time_to_target_s,energy_per_epoch_j")
     with tab.page.expect_download() as download:
@@ -218,7 +225,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("axes", range(MIN_AXES, len(AXES) + 1))
+@pytest.mark.parametrize("axes", some(range(MIN_AXES, len(AXES) + 1)))
 def test_the_labels_of_a_radar_are_not_cut_off(axes: int, tab: Tab, runs: Path, tmp_path: Path) -> None:
     """With the text widths of the browser."""
     svg = radar_of(reporter.load([runs]), axes).svg
@@ -232,7 +239,7 @@ def test_the_labels_of_a_radar_are_not_cut_off(axes: int, tab: Tab, runs: Path, 
 
 def test_a_narrow_screen_never_scrolls_sideways(tab: Tab, whole_site: Path) -> None:
     tab.look(NARROW)
-    for page in sorted(whole_site.rglob("*.html")):
+    for page in of_every_kind(whole_site):
         tab.open(page.as_uri())
         assert tab.run("document.documentElement.scrollWidth") <= NARROW[0], page
 

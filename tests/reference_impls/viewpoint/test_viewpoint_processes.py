@@ -95,6 +95,7 @@ def test_the_storage_s_limit_is_kept(make: Make, request_of_teacher: contract.Re
     assert 40_000 < stored <= 50_000
 
 
+@pytest.mark.proof
 def test_the_same_task_gives_the_same_records(make: Make, request_of_teacher: contract.Request, tmp_path: Path) -> None:
     first = make()
     second = first._replace(output=str(tmp_path / "again"), frames_folder=str(tmp_path / "again-frames"))

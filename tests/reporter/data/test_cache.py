@@ -138,6 +138,7 @@ def test_the_page_of_a_bundle_that_changed_while_read_is_rendered_again(
     assert "does not comply" in (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
 
 
+@pytest.mark.proof
 def test_worker_processes_give_the_same_site(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from reporter.data import workers
 

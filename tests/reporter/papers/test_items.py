@@ -91,6 +91,7 @@ def test_what_is_calculated_is_drawn_into_five_files(item: Item, tmp_path: Path)
     assert item.title in files[".html"].read_text(encoding="utf-8")
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("item", FROM_RUNS, ids=lambda item: item.id)
 def test_what_needs_runs_is_drawn_by_the_preset_and_its_caption_says_how(item: Item, paper_frames: Frames) -> None:
     drawn = draw_item(REGISTRY, item, Source(frames=paper_frames))

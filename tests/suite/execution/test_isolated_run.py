@@ -45,6 +45,7 @@ def test_an_isolated_run_complies_and_is_an_entry_of_its_own(suite: Run, digits:
     assert sorted(entries["isolation"]) == sorted([kind, "none"]) and len(set(entries["entry_id"])) == 2
 
 
+@pytest.mark.proof
 def test_a_matrix_varies_isolation(suite: Run, digits: Path, tmp_path: Path, kind: str) -> None:
     shared = ("--workload", "lenet", "--framework", "fake", "--data", "digits", "--epochs", 2, "--seeds", 2)
     ran = suite("sweep", *shared, "--vary", f"isolation=none,{kind}", "--output", tmp_path / "matrix")
@@ -56,6 +57,7 @@ def test_a_matrix_varies_isolation(suite: Run, digits: Path, tmp_path: Path, kin
     assert pair.low is not None and pair.low < pair.ratio < pair.high
 
 
+@pytest.mark.proof
 def test_an_interrupted_one_leaves_no_process(digits: Path, suite_home: Path, tmp_path: Path, kind: str) -> None:
     command = [*FAKE, "--epochs", "5000", "--isolation", kind, "--output", str(tmp_path / "run")]
     process = subprocess.Popen(

@@ -74,6 +74,7 @@ HPCC = pytest.mark.skipif(
 )
 
 
+@pytest.mark.proof
 @HPCC
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_real_hpcc_passes_its_residual_test(tmp_path: Path, ranks: int) -> None:
