@@ -25,6 +25,9 @@ BUDGETS = {
     "suite": PROGRAM,
     "starts_programs": PROGRAM,
     "digits": RUN,
+    "trains": RUN,
+    "builds_a_site": PROGRAM,
+    "whole_site": PROGRAM,
     "tab": BROWSER,
     "framework": FRAMEWORK,
     "some_framework": FRAMEWORK,
@@ -45,7 +48,7 @@ def calibration_s(repeats: int = 3) -> float:
     for _ in range(repeats):
         began_s = time.process_time()
         total = 0
-        for number in range(1_500_000):
+        for number in range(4_000_000):
             total += number & 7
         times_s.append(time.process_time() - began_s)
     return min(times_s)

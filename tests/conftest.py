@@ -89,6 +89,16 @@ def starts_programs() -> None:
     """For a test that starts programs of its own: its budget (tests/budget.py)."""
 
 
+@pytest.fixture
+def trains() -> None:
+    """For a test that trains with the fake framework: its budget."""
+
+
+@pytest.fixture
+def builds_a_site() -> None:
+    """For a test that renders a leaderboard: its budget."""
+
+
 @pytest.fixture(scope="session")
 def _good_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_bundle(tmp_path_factory.mktemp("bundles") / "good")

@@ -13,7 +13,7 @@ from tests.suite.submission.conftest import EPOCHS_TO_TARGET, LATER_S, make_prob
 def good_submission(folder: Path, ranks: int = 1) -> Path:
     """Package three runs into a tree below ``folder``, each rank on its own node; returns the submission."""
     tree = made_once(("good submission", ranks), folder / "made", lambda place: _write_submission(place, ranks)) / "submissions"
-    (declaration,) = tree.glob("*/*/submission.json")
+    (declaration,) = tree.glob("*/*/declaration.json")
     return declaration.parent
 
 

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from suite.catalog.frameworks import load_frameworks
 from suite.files.paths import repository_root
 
@@ -32,6 +34,7 @@ def modules() -> list[str]:
     return [".".join(path.parts).removesuffix(".__init__") for path in here]
 
 
+@pytest.mark.usefixtures("starts_programs")
 def test_every_module_imports() -> None:
     names = modules()
     assert {"suite.cli.app", "reporter.site", "reference_impls.loop", "benchmarks.harness_cost"} <= set(names)

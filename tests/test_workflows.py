@@ -203,6 +203,7 @@ def test_a_submission_that_complies_passes(runner: Runner) -> None:
     assert "to review  no-audit" in runner.summary
 
 
+@pytest.mark.proof
 def test_a_broken_submission_fails_with_its_findings_at_their_files(runner: Runner) -> None:
     (acme(runner) / "notes.txt").write_text("by the way")
     with (acme(runner) / "lenet/pytorch/run_2/log.txt").open("a") as log:
@@ -237,6 +238,7 @@ def test_the_candidates_own_rules_and_programs_judge_nothing(runner: Runner) -> 
     assert "    suite/compliance/checker.py\n" in runner.summary
 
 
+@pytest.mark.proof
 def test_objections_are_in_the_summary_and_texts_of_strangers_give_the_runner_no_commands(runner: Runner) -> None:
     folder = acme(runner).parent / "OBJECTIONS/acme"
     folder.mkdir(parents=True)
@@ -252,6 +254,7 @@ def test_objections_are_in_the_summary_and_texts_of_strangers_give_the_runner_no
     assert [line for line in lines if line and not line.startswith(("    ", "## Files outside", "## Submissions"))] == []
 
 
+@pytest.mark.usefixtures("starts_programs")
 def test_commands_of_the_runner_are_off_while_the_checker_prints(runner: Runner) -> None:
     commit(runner.workspace / "candidate")
     (step,) = [step for step in CHECK if step.get("id") == "check"]

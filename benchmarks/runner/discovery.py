@@ -15,7 +15,6 @@ HELPERS = {
     "benchmarks.predict_modes": "judges predictions of modes; its figures are no ratios of times",
     "benchmarks.predict_widths": "learns how wide intervals of predictions must be; it measures no time",
     "benchmarks.target_scatter": "trains many seeds, and says when they reached a target; it measures no time",
-    "proofs.wire.__main__": "writes the table of exchanges over shaped links, by what benchmarks.allreduce measures",
     "benchmarks.speed.__init__": "the package",
     "benchmarks.speed.loops": "what the three benchmarks of speed/ have in common",
 }

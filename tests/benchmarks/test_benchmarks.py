@@ -215,12 +215,14 @@ def test_the_commit_is_marked_when_files_differ_from_it(tmp_path: Path) -> None:
     assert this_commit(tmp_path) == f"{clean}+changes"
 
 
+@pytest.mark.usefixtures("starts_programs")
 def test_an_unknown_name_names_the_benchmarks() -> None:
     answer = subprocess.run([sys.executable, "-m", "benchmarks", "energy"], cwd=ROOT, capture_output=True, text=True)
     assert answer.returncode == 2
     assert "There is no benchmark 'energy'; the benchmarks are allreduce," in answer.stderr
 
 
+@pytest.mark.usefixtures("starts_programs")
 def test_one_benchmark_runs_alone_and_in_the_runner(tmp_path: Path) -> None:
     alone = subprocess.run(
         [sys.executable, "-m", "benchmarks.energy_speed", "--readings", "1000", "--pairs", "2"], cwd=ROOT, capture_output=True, text=True, check=True

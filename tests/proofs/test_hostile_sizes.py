@@ -10,6 +10,7 @@ from tests.every_case import some
 
 
 @pytest.mark.parametrize("name", some(HOSTILE, 2))
+@pytest.mark.usefixtures("starts_programs")
 def test_checking_is_bounded(name: str, tmp_path: Path) -> None:
     used, _ = check(tmp_path, HOSTILE[name])
     assert used.exit_code == 1 and used.peak_mib < MAX_MIB

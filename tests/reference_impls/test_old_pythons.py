@@ -46,10 +46,12 @@ def python_of(version: str) -> str:
 
 
 @pytest.mark.parametrize("jetpack", some(JETPACKS))
+@pytest.mark.usefixtures("starts_programs")
 def test_every_implementation_is_written_for_its_python(jetpack: int) -> None:
     assert newer_than(JETPACKS[jetpack]) <= NEWER_BUT_OPTIONAL
 
 
+@pytest.mark.usefixtures("starts_programs")
 def test_a_feature_of_a_later_python_is_found() -> None:
     assert newer_than("3.5"), "annotations of variables came with 3.6"
 

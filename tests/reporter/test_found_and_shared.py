@@ -31,6 +31,8 @@ from tests.every_case import some
 from tests.reporter.conftest import MACHINE, edit_json
 from tests.reporter.test_accessibility import violations
 
+pytestmark = pytest.mark.usefixtures("builds_a_site")
+
 MODEL = cpu_model() or board_name()
 ATOM = "{http://www.w3.org/2005/Atom}"
 

@@ -14,6 +14,8 @@ from tests.builders import run_id
 from tests.every_case import some
 from tests.reporter.hostile import HOSTILE, make_hostile
 
+pytestmark = pytest.mark.usefixtures("builds_a_site")
+
 RARE = {"h2", "h3", "section", "li", "details", "summary", "em", "strong", "p"}
 """Elements of templates that appear only for refused, withdrawn or broken runs."""
 

@@ -20,6 +20,8 @@ from suite.files.json_file import read_json, write_json
 from suite.metrics.matrix import MATRIX, MatrixPointPlan, Setting, read_matrix
 from tests.sweeps import make_matrix
 
+pytestmark = pytest.mark.usefixtures("builds_a_site")
+
 TIMES_S = {("pytorch", "16"): 0.010, ("pytorch", "32"): 0.018, ("tensorflow", "16"): 0.020, ("tensorflow", "32"): 0.018}
 
 

@@ -26,6 +26,8 @@ from tests.reporter.conftest import SCENARIOS
 from tests.reporter.gallery import make_template, many_entries, render
 from tests.reporter.test_hostile import Outline
 
+pytestmark = pytest.mark.usefixtures("builds_a_site")
+
 
 @pytest.fixture(scope="module")
 def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -42,6 +44,7 @@ def test_the_same_bytes_from_another_path_and_in_another_order(runs: Path, site:
     assert files(build(sorted(copy.iterdir(), reverse=True), tmp_path / "two").parent) == files(site)
 
 
+@pytest.mark.proof
 def test_the_same_bytes_on_another_day_in_another_zone_and_language(everything: Path, whole_site: Path, tmp_path: Path) -> None:
     """Another process with another hash seed, files of 2001, a clock of 2096, and no UTF-8 by default."""
     copy = shutil.copytree(everything, tmp_path / "copy")
@@ -212,6 +215,7 @@ def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> No
     assert "site/index.html" in touched and f"site/{MARK}" in touched
 
 
+@pytest.mark.proof
 def test_a_log_that_is_too_large_to_be_read_is_copied_and_not_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of any size: nothing reads the whole file, when it is copied and when it is compared with the old site's."""
     log = make_bundle(tmp_path / "runs" / "large", Scenario(name="large")) / "log.txt"
@@ -260,6 +264,7 @@ def test_pages_of_an_unchanged_entry_are_not_made_again(runs: Path, tmp_path: Pa
     assert files(tmp_path / "site") == files(tmp_path / "fresh") and len(made) > 1
 
 
+@pytest.mark.proof
 def test_an_incremental_site_is_the_same_as_a_fresh_one(runs: Path, tmp_path: Path) -> None:
     build([runs / "lenet-pytorch-1", runs / "lenet-fake-digits"], tmp_path / "grown")
     build([runs], tmp_path / "grown", force=True)

@@ -27,6 +27,8 @@ from suite.metrics.study import STUDY, PointFigures, Study, StudyPoint, StudyRun
 from tests.builders import Scenario, make_bundle
 from tests.sweeps import bundle_of, make_sweep, plan
 
+pytestmark = pytest.mark.usefixtures("builds_a_site")
+
 CONTEXT = Context("../", {"pytorch": 0})
 RANKS = ("1", "2", "4", "8")
 Spot = tuple[float, float]

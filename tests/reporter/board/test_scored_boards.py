@@ -105,6 +105,7 @@ def by_method(one: Mapping[str, Any], other: Mapping[str, Any], t: Mapping[str, 
     return math.exp(low), math.exp(high)
 
 
+@pytest.mark.proof
 def test_the_statistics_in_the_file_give_every_pair_of_it(reference_runs: Frames, tmp_path: Path) -> None:
     """One of the entries is at its own epochs."""
     for seed in range(1, 6):

@@ -92,6 +92,7 @@ def test_the_fonts_of_a_pdf_are_embedded(paper_frames: Frames, tmp_path: Path) -
     assert lines and all(" yes yes " in line and "TrueType" in line for line in lines)
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(
     shutil.which("pdftoppm") is None or shutil.which("rsvg-convert") is None, reason="needs poppler-utils, librsvg2-bin (tools/figures.sh)"
 )

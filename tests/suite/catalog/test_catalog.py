@@ -108,6 +108,7 @@ def test_the_paper_s_figures_of_the_orin() -> None:
     assert (maxn.cpu_cores, maxn.cpu_frequency_mhz, maxn.gpu_frequency_mhz, maxn.memory_frequency_mhz) == (12, 2200, 1300, 3200)
 
 
+@pytest.mark.proof
 def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

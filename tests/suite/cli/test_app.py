@@ -90,6 +90,7 @@ def test_a_path_that_this_user_may_not_open_is_a_sentence(monkeypatch: pytest.Mo
     [["--help"], ["list", "devices"], ["list", "rules"], ["explain", "log-chain"], ["list", "studies"], ["list", "data-sets"], ["list", "rounds"]],
     ids=" ".join,
 )
+@pytest.mark.usefixtures("starts_programs")
 def test_light_commands_load_nothing_heavy(arguments: list[str]) -> None:
     script = (
         "import sys; from suite.cli.app import app\n"
@@ -100,6 +101,7 @@ def test_light_commands_load_nothing_heavy(arguments: list[str]) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
 
 
+@pytest.mark.usefixtures("starts_programs")
 def test_no_function_of_the_command_line_has_many_parameters() -> None:
     """Typer's signatures aside, which are made from dataclasses."""
     import ast

@@ -104,6 +104,7 @@ def expect_discreet_submission(typed: Typed, person: Path, output: Path) -> None
     subprocess.run(["rm", "-rf", str(person / "tree")], check=True)
 
 
+@pytest.mark.usefixtures("trains")
 def test_a_run_on_one_rank(typed: Typed, person: Path, data: Path) -> None:
     output = person / f"{THESIS}-runs" / THESIS
     ran = typed(*FAKE, "--data", f"digits={data}", "--output", f"{THESIS}-runs/{THESIS}")

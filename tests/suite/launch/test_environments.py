@@ -60,6 +60,7 @@ def test_other_versions_than_the_requirements_are_named(
     assert [(one.package, one.required, one.found) for one in found] == others
 
 
+@pytest.mark.proof
 def test_a_failed_installation_leaves_its_log_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("--no-index\na-package-that-is-not-there==1\n")

@@ -41,6 +41,7 @@ def test_a_plan_that_fits_needs_no_recomputation() -> None:
     assert made.planned_bytes <= made.peak_bytes, "gradients do not gather"
 
 
+@pytest.mark.proof
 def test_a_plan_that_does_not_fit_says_what_does() -> None:
     made = plan(workplace("resnet152"), 8, 1_500_000_000)
     assert not made.fits

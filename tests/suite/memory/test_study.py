@@ -46,6 +46,7 @@ def test_the_papers_model_fits_2_gb_where_the_paper_says() -> None:
     assert max(least.values()) == least[152] == pytest.approx(1.6, abs=0.01)
 
 
+@pytest.mark.proof
 def test_what_fits_on_a_board_is_as_the_plan_says() -> None:
     fits = {fit.memory_gb: fit for fit in fits_of("resnet50", FRAMEWORK)}
     assert fits[2.0].factor == 1

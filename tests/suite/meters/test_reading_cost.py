@@ -1,5 +1,7 @@
 """The meters' cost stays small: a reading's CPU time, and the recorder's memory over time."""
 
+import pytest
+
 from proofs.meter_cost.__main__ import reading_costs, resident_over_hours, table
 
 ATTEMPTS = 10
@@ -19,6 +21,7 @@ def test_every_meter_that_can_be_read_takes_less_than_a_hundredth_of_a_core() ->
     assert {meter: share for meter, share in shares.items() if share > LIMIT} == {}
 
 
+@pytest.mark.proof
 def test_the_recorders_memory_hardly_grows_in_an_hour() -> None:
     resident = resident_over_hours(1.0)
     assert resident[-1] - resident[0] < 8  # MiB: 18,000 times of a meter's readings take 0.14

@@ -26,6 +26,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20)
 
 
+@pytest.mark.proof
 @needs_recordings
 def test_the_sampling_part_holds_the_full_rate_energy_of_real_traces() -> None:
     draws = rng()

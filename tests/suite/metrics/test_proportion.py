@@ -25,6 +25,7 @@ def test_what_is_no_share_is_refused(successes: int, count: int) -> None:
         proportion(successes, count)
 
 
+@pytest.mark.proof
 def test_it_covers_the_truth_in_about_95_of_100_samples() -> None:
     successes = np.random.RandomState(1).binomial(500, 0.9, 2000)
     covered = [found.low <= 0.9 <= found.high for found in (proportion(int(each), 500) for each in successes)]

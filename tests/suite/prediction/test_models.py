@@ -10,6 +10,7 @@ from suite.prediction import linear, posterior
 from suite.prediction.design import initial_design
 from suite.prediction.models import MODELS, fit
 from suite.prediction.table import Profile
+from tests.every_case import some
 from tests.suite.prediction.boards import MODES, law, profile
 
 DESIGN = initial_design(MODES)
@@ -17,7 +18,7 @@ LEFT = np.setdiff1d(np.arange(len(MODES)), DESIGN)
 TIME_S, POWER_W = law(MODES.rows)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", some(MODELS, 2))
 def test_a_model_predicts_every_mode_with_ordered_intervals(model: str) -> None:
     samples = fit(model, MODES, profile(DESIGN)).predict(MODES.rows)
     for one in (samples.time_s(), samples.power_w(), samples.energy_j()):
@@ -25,14 +26,14 @@ def test_a_model_predicts_every_mode_with_ordered_intervals(model: str) -> None:
         assert np.all((one.low > 0) & (one.low <= one.value) & (one.value <= one.high) & np.isfinite(one.high))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", some(MODELS, 2))
 def test_the_same_profile_and_seed_give_the_same_prediction(model: str) -> None:
     first, second = (fit(model, MODES, profile(DESIGN), seed=3).predict(MODES.rows[:50]) for _ in range(2))
     assert np.array_equal(first.log_time, second.log_time)
     assert np.array_equal(first.log_power, second.log_power)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", some(MODELS, 2))
 def test_a_wider_confidence_gives_wider_intervals(model: str) -> None:
     samples = fit(model, MODES, profile(DESIGN)).predict(MODES.rows)
     narrow, wide = samples.time_s(0.5), samples.time_s(0.9)
@@ -51,7 +52,7 @@ def test_three_modes_are_enough(model: str) -> None:
     assert np.all(np.isfinite(samples.time_s().high))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", some(MODELS, 2))
 def test_times_alone_are_predicted_without_powers(model: str) -> None:
     measured = profile(DESIGN)
     alone = replace(measured, power_w=np.full(len(DESIGN), np.nan))
@@ -93,6 +94,7 @@ def test_seven_modes_predict_the_others_of_a_law_of_the_model_s_kind() -> None:
     assert coverage > 0.8
 
 
+@pytest.mark.proof
 def test_the_physical_model_is_better_than_the_baselines_on_the_same_modes() -> None:
     errors = {
         model: np.mean(np.abs(fit(model, MODES, profile(DESIGN)).predict(MODES.rows[LEFT]).time_s().value / TIME_S[LEFT] - 1)) for model in MODELS
@@ -139,6 +141,7 @@ def test_a_linear_law_is_found_by_the_linear_regression() -> None:
     assert np.allclose(samples.energy_j().value, energy_j)
 
 
+@pytest.mark.proof
 def test_the_network_learns_from_another_workload() -> None:
     every = np.arange(len(MODES))
     other = profile(every, seed=9)

@@ -47,6 +47,7 @@ def test_a_counter_that_jumps_leaves_no_energy_rather_than_a_wrong_one(tree, rep
     assert (energy.energy_j, energy.rejected) == (None, rejected)
 
 
+@pytest.mark.proof
 def test_a_counter_that_is_set_back_in_a_long_run_leaves_no_energy(tree, replay) -> None:
     """Taken for a wrap, it would add 257 kJ, which is less than 2 kW over the ten minutes that follow."""
     counts = [5 * 10**9 + second * 10_000_000 for second in range(60)] + [second * 10_000_000 for second in range(600)]

@@ -54,6 +54,7 @@ def test_the_energy_of_an_attached_trace_is_that_of_its_power(good_bundle: Path,
     assert SOURCE in {row["source"] for row in after["energies"]}
 
 
+@pytest.mark.proof
 def test_what_other_programs_took_of_the_cpu_widens_the_clocks_bound_in_the_bundle_and_in_the_check(tmp_path: Path) -> None:
     paths, logged = [tmp_path / "alone", tmp_path / "shared"], tmp_path / "logger.csv"
     for path, own in zip(paths, (1.0, 0.4), strict=True):
