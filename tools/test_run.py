@@ -63,9 +63,16 @@ def main(words: Sequence[str]) -> int:
 
 
 def _run(command: Sequence[str]) -> bool:
-    """Run a module in a session of its own, so that Ctrl-C reaches this program alone, which then ends the whole session."""
+    """Run a module in a session of its own, so that Ctrl-C reaches this program alone, which then ends the whole session.
+
+    Orphans become children of this program, which reaps them: tests look whether a process has ended.
+    """
     process = subprocess.Popen([sys.executable, "-m", *command], cwd=repository_root(), start_new_session=True)
-    return process.wait() == 0
+    while process.returncode is None:
+        ended, status = os.wait()
+        if ended == process.pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode == 0
 
 
 def end_everything() -> None:

@@ -68,7 +68,8 @@ def make_canvas(figure: PaperFigure, look: Look) -> Canvas:
     with matplotlib.rc_context(dict(settings(look))):
         drawn = Figure(figsize=(look.width_in, height_in), layout="constrained")
         FigureCanvasAgg(drawn)
-        drawn.get_layout_engine().set(w_pad=MARGIN_IN, h_pad=MARGIN_IN, hspace=0.0, wspace=0.0, rect=(0.0, below, 1.0, 1.0 - below))
+        engine: Any = drawn.get_layout_engine()
+        engine.set(w_pad=MARGIN_IN, h_pad=MARGIN_IN, hspace=0.0, wspace=0.0, rect=(0.0, below, 1.0, 1.0 - below))
         canvas = Canvas(drawn, look)
         axes = canvas.add_axes([_projection(panel) for panel in planes], heights)
         finish = [_DRAW[type(panel)](canvas, one, panel) for panel, one in zip(planes, axes, strict=True)]

@@ -6,17 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from proofs.fuzz.__main__ import explore
+from proofs.fuzz.__main__ import Tally, explore
 from proofs.fuzz.targets import targets
 from proofs.fuzz.watch import Watch
 from suite.errors import SuiteError
 
-INPUTS = 100
+INPUTS = 500
 
 
-def test_the_checker_withstands_edited_input(tmp_path: Path) -> None:
-    watch = Watch(tmp_path)
-    tallies = [explore(watch, target, INPUTS) for target in targets(watch)]
+@pytest.fixture(scope="module")
+def tallies(tmp_path_factory: pytest.TempPathFactory) -> list[Tally]:
+    """What came of the first inputs of each target."""
+    watch = Watch(tmp_path_factory.mktemp("fuzz"))
+    return [explore(watch, target, INPUTS) for target in targets(watch)]
+
+
+def test_the_checker_withstands_edited_input(tallies: list[Tally]) -> None:
     assert sum(tally.inputs for tally in tallies) >= 0.99 * INPUTS
     assert all(tally.not_compliant + tally.refused for tally in tallies if tally.target not in ("bytes of a log", "a submission's files"))
 

@@ -118,6 +118,7 @@ def test_steps_in_another_precision_bear_its_name_and_differ(suite: Run) -> None
     assert not mixed["timed update"] and not mixed["timed losses"]
 
 
+@pytest.mark.proof
 def test_an_accelerator_that_is_not_there_is_one_sentence(suite: Run) -> None:
     environment_of("pytorch")
     answer = suite("verify-model", "lenet", "--framework", "pytorch", "--accelerator", "cuda", SUITE_HOME=str(home()))
