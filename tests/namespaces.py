@@ -189,11 +189,17 @@ def _address(number: int) -> str:
 
 def entering_agent(hosts: Iterable[Host], path: Path) -> Path:
     """A launch agent, called as ssh is, options of ssh included, whose commands are its children."""
-    cases = "".join(f"{host.name}) process={host.pid};;\n" for host in hosts)
-    command = 'exec nsenter --target "$process" --mount --net --uts -- sh -c "$*"'
-    path.write_text(
-        f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nhost=$1; shift\ncase "$host" in\n{cases}*) echo "there is no $host" >&2; exit 1;;\nesac\n{command}\n'
-    )
+    lines = [
+        "#!/bin/sh",
+        'while [ "${1#-}" != "$1" ]; do shift; done',
+        "host=$1; shift",
+        'case "$host" in',
+        *(f"{host.name}) process={host.pid};;" for host in hosts),
+        '*) echo "there is no $host" >&2; exit 1;;',
+        "esac",
+        'exec nsenter --target "$process" --mount --net --uts -- sh -c "$*"',
+    ]
+    path.write_text("".join(f"{line}\n" for line in lines))
     path.chmod(0o755)
     return path
 
