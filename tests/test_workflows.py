@@ -254,6 +254,7 @@ def test_objections_are_in_the_summary_and_texts_of_strangers_give_the_runner_no
     assert [line for line in lines if line and not line.startswith(("    ", "## Files outside", "## Submissions"))] == []
 
 
+@pytest.mark.proof
 @pytest.mark.usefixtures("starts_programs")
 def test_commands_of_the_runner_are_off_while_the_checker_prints(runner: Runner) -> None:
     commit(runner.workspace / "candidate")

@@ -57,6 +57,7 @@ def is_inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> 
     return 0 <= left < right <= size[0] and 0 <= top < bottom <= size[1]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_the_three_best_entries_are_in_the_first_view(size: tuple[int, int], frames: Frames, site: Path, tab: Tab) -> None:
     tab.look(size)
@@ -70,6 +71,7 @@ def test_the_three_best_entries_are_in_the_first_view(size: tuple[int, int], fra
                 assert any(is_inside(box, size) for box in boxes(tab, text)), f"{text!r} is not in the first view of {board.slug} at {size}"
 
 
+@pytest.mark.proof
 def test_a_text_below_the_first_view_is_not_in_it(frames: Frames, site: Path, tab: Tab) -> None:
     """The assertion by position can fail: the last entry's score is far below."""
     board, size = make_boards(frames)[0], SIZES[-1]
@@ -79,6 +81,7 @@ def test_a_text_below_the_first_view_is_not_in_it(frames: Frames, site: Path, ta
     assert cell is not None and not any(is_inside(box, size) for box in boxes(tab, cell.quantity))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_the_best_device_of_each_workload_is_in_the_first_view_of_the_front_page(size: tuple[int, int], frames: Frames, site: Path, tab: Tab) -> None:
     tab.look(size)
@@ -107,6 +110,7 @@ def test_the_front_page_answers_which_device_trains_with_the_least_energy_and_ho
             assert box is not None and is_inside((box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]), size), text
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("dark", some([False, True]), ids=lambda dark: "dark" if dark else "light")
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_no_serious_violation(size: tuple[int, int], dark: bool, frames: Frames, site: Path, tab: Tab) -> None:
@@ -119,6 +123,7 @@ def test_no_serious_violation(size: tuple[int, int], dark: bool, frames: Frames,
         assert tab.run("((menu) => menu.scrollWidth <= menu.clientWidth)(document.querySelector('.bar nav'))"), "the menu scrolls sideways"
 
 
+@pytest.mark.proof
 def test_a_keyboard_reaches_few_elements_and_skips_the_table(frames: Frames, site: Path, tab: Tab) -> None:
     tab.open(page_of(site, make_boards(frames)[0]))
     assert tab.run(f"{REACHED}.length") <= MAX_FOCUSED
@@ -128,6 +133,7 @@ def test_a_keyboard_reaches_few_elements_and_skips_the_table(frames: Frames, sit
     assert tab.run("document.activeElement.closest('#board') === null && document.activeElement.compareDocumentPosition(board) === 2")
 
 
+@pytest.mark.proof
 def test_the_table_is_one_to_a_screen_reader(frames: Frames, site: Path, tab: Tab) -> None:
     """The grid layout of rows keeps the roles: a table with its caption as name, column headers, and a header in every row."""
     tab.open(page_of(site, make_boards(frames)[0]))
@@ -140,6 +146,7 @@ def test_the_table_is_one_to_a_screen_reader(frames: Frames, site: Path, tab: Ta
     assert "LeNet-5 on MNIST, closed division, round v0.2" in names
 
 
+@pytest.mark.proof
 def test_a_card_without_a_rank_begins_at_its_left_edge(frames: Frames, site: Path, tab: Tab) -> None:
     """System, framework and energy stand below one another on a phone, where the leaderboard has no ranks, too."""
     tab.look(SIZES[0])
@@ -148,6 +155,7 @@ def test_a_card_without_a_rank_begins_at_its_left_edge(frames: Frames, site: Pat
     assert len(set(tab.run(f"[1, 2, 4].map((place) => document.querySelector('#board').tBodies[0].rows[0].cells[place]).map({left})"))) == 1
 
 
+@pytest.mark.proof
 def test_a_row_opens_without_a_script(frames: Frames, site: Path, tab: Tab) -> None:
     context = tab.page.context.browser.new_context(java_script_enabled=False)  # type: ignore[union-attr]
     try:
@@ -162,6 +170,7 @@ def test_a_row_opens_without_a_script(frames: Frames, site: Path, tab: Tab) -> N
         context.close()
 
 
+@pytest.mark.proof
 def test_one_row_per_device_under_the_readers_limits(frames: Frames, site: Path, tab: Tab) -> None:
     board = make_boards(frames)[0]
     tab.open(page_of(site, board))
@@ -184,6 +193,7 @@ def test_one_row_per_device_under_the_readers_limits(frames: Frames, site: Path,
     assert tab.page.inner_text("label:has(input[name=score_s]) output").endswith(" h"), "a limit has the units of its column"
 
 
+@pytest.mark.proof
 def test_limits_and_bars_of_an_energy_are_within_one_instrument(frames: Frames, site: Path, tab: Tab) -> None:
     board = make_boards(frames)[0]
     tab.open(page_of(site, board))
@@ -214,6 +224,7 @@ def test_few_entries_and_hostile_names_fit(count: int, names: dict[str, str], ta
             assert tab.run("document.querySelectorAll('main img').length") == 0 and "owned" not in tab.page.title()
 
 
+@pytest.mark.proof
 def test_a_device_s_power_modes_have_times_and_energies_without_a_score(site: Path) -> None:
     """ResNet-18 has no reference points: the modes are compared by what was measured, and no cell is a dash."""
     page = (site / "devices" / "orin.html").read_text()

@@ -62,6 +62,7 @@ def test_long_names_are_cut_on_pages_and_kept_in_files(tmp_path: Path) -> None:
     assert "w" * 10_000 in (site / "runs" / run_id("lenet-spoiled") / "system.json").read_text()
 
 
+@pytest.mark.proof
 @pytest.mark.browser
 @pytest.mark.parametrize("name", some(["attribute", "script", "style", "link", "long", "right-to-left"]))
 def test_no_string_runs_in_a_browser(name: str, tab: Tab, tmp_path: Path) -> None:

@@ -108,6 +108,7 @@ def test_scipys_lu_is_labelled_and_judged_as_hpl_is(tmp_path: Path) -> None:
     assert read_linpack(tmp_path / "record") == record
 
 
+@pytest.mark.proof
 def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("SUITE_HOME", str(tmp_path / "home"))  # this machine may have an HPL that tools/build_hpl.py built

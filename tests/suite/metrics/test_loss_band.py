@@ -31,6 +31,7 @@ def test_every_reference_run_is_inside_the_bands_of_the_others(reference: Refere
             assert band.low <= run.losses[band.epoch - 1] <= band.high
 
 
+@pytest.mark.proof
 def test_all_epochs_of_an_honest_run_are_inside_ninety_nine_times_in_a_hundred() -> None:
     """Losses of ten epochs, each with a scatter of its own, of nine runs; a tenth is drawn."""
     chance, trials, outside = random.Random(3), 2000, 0

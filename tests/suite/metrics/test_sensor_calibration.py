@@ -70,6 +70,7 @@ def test_finds_the_gain_within_one_percent(seed, gain, offset_w, noise_w, settli
     assert found.offset_w == pytest.approx(offset_w, abs=0.1 + noise_w)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("noise_w", [0.02, 0.2])
 @pytest.mark.parametrize("step_w", [0.0, 0.04, 0.4])
 def test_95_percent_intervals_hold(noise_w, step_w):

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,15 +29,15 @@ class Lab:
         self.server.server_close()
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    """A witness named lab."""
-    trusted, journal = tmp_path / "witnesses", tmp_path / "journal.jsonl"
-    trusted.mkdir()
+@contextmanager
+def open_lab(folder: Path, port: int = 0) -> Iterator[Lab]:
+    """A witness named lab with its key and journal in ``folder``, which may have those of an earlier one."""
+    trusted, journal = folder / "witnesses", folder / "journal.jsonl"
+    trusted.mkdir(parents=True, exist_ok=True)
     made: list[Lab] = []
-    witness = Witness("lab", tmp_path / "key", journal, clock=lambda: time.time() if made[0].time_s is None else made[0].time_s)
+    witness = Witness("lab", folder / "key", journal, clock=lambda: time.time() if made[0].time_s is None else made[0].time_s)
     (trusted / "allowed_signers").write_text(f"{witness.trust_line}\n")
-    server = WitnessServer(witness, "127.0.0.1", 0)
+    server = WitnessServer(witness, "127.0.0.1", port)
     made.append(Lab(f"http://127.0.0.1:{server.server_port}", witness, server, trusted, journal))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
@@ -44,3 +45,10 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     made[0].stop()
     witness.close()
     thread.join()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    """A witness named lab."""
+    with open_lab(tmp_path) as opened:
+        yield opened

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from suite.witness.verdict import judge_tokens
 from tests.builders import Scenario, make_bundle
 from tests.conftest import Run
 from tests.dead_disk import DeadDisk, Killed
-from tests.suite.witness.conftest import Lab
+from tests.suite.witness.conftest import Lab, open_lab
 
 FAKE = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--baseload", "0")
 A_TENTH = save_after(make_shorter(0.9), recompute=True)
@@ -53,12 +54,28 @@ def witness_rules(verdict: BundleVerdict) -> set[str]:
     return {name for name in rules_of(verdict) if name.startswith("witness-")}
 
 
+@pytest.fixture(scope="module")
+def _witnessed(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """A folder with a witnessed run and with its witness's key and journal, and the witness's port."""
+    folder = tmp_path_factory.mktemp("witnessed")
+    with open_lab(folder / "lab") as lab:
+        words = ("--witness", lab.address, "--nonce", "drawn", "--run-number", 1, "--output", folder / "run")
+        answer = suite(*FAKE, "--epochs", 3, *words)
+        assert answer.returncode == 0, answer.stderr
+        return folder, lab.server.server_port
+
+
 @pytest.fixture
-def witnessed(suite: Run, digits: Path, lab: Lab, tmp_path: Path) -> Path:
-    """A witnessed run with a nonce."""
-    answer = suite(*FAKE, "--epochs", 3, "--witness", lab.address, "--nonce", "drawn", "--run-number", 1, "--output", tmp_path / "run")
-    assert answer.returncode == 0, answer.stderr
-    return tmp_path / "run"
+def lab(_witnessed: tuple[Path, int], tmp_path: Path) -> Iterator[Lab]:
+    """The run's witness, at its address, with a journal of its own."""
+    with open_lab(Path(shutil.copytree(_witnessed[0] / "lab", tmp_path / "lab")), _witnessed[1]) as opened:
+        yield opened
+
+
+@pytest.fixture
+def witnessed(_witnessed: tuple[Path, int], tmp_path: Path) -> Path:
+    """A fresh copy of a witnessed run with a nonce."""
+    return Path(shutil.copytree(_witnessed[0] / "run", tmp_path / "run"))
 
 
 @pytest.fixture
@@ -271,6 +288,7 @@ def test_the_machines_own_times_cannot_be_shortened_with_the_log(long_run: Path,
     assert any("as by the witness's clock" in expected for expected in found)
 
 
+@pytest.mark.proof
 def test_a_witness_killed_in_the_middle_harms_nothing(digits: Path, suite_home: Path, lab: Lab, tmp_path: Path) -> None:
     run = tmp_path / "run"
     words = [*FAKE, "--epochs", "6", "--witness", lab.address, "--output", str(run)]
