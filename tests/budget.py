@@ -20,7 +20,7 @@ from tests.every_case import EVERY_CASE
 from tests.warm_commands import used_s
 
 IN_PROCESS = 10
-PROGRAM, RUN, BROWSER, FRAMEWORK, CLUSTER = 40, 80, 60, 200, 400
+PROGRAM, RUN, BROWSER, FRAMEWORK, FRAMEWORKS, CLUSTER = 40, 80, 60, 200, 600, 400
 BUDGETS = {
     "suite": PROGRAM,
     "starts_programs": PROGRAM,
@@ -31,7 +31,7 @@ BUDGETS = {
     "tab": BROWSER,
     "framework": FRAMEWORK,
     "some_framework": FRAMEWORK,
-    "agreement": FRAMEWORK,
+    "agreement": FRAMEWORKS,
     "browser": BROWSER,
     "hosts": CLUSTER,
     "real": FRAMEWORK,

@@ -35,7 +35,7 @@ class Phase:
 
 
 STYLE = Phase("style and types", (("ruff", "check", "-q", "."), ("ruff", "format", "-q", "--check", "."), ("mypy",)))
-TESTS = Phase("tests", (("pytest", "-q", "-o", "console_output_style=classic", "-n", "2", "--dist", "worksteal"),))
+TESTS = Phase("tests", (("pytest", "-q", "-o", "console_output_style=classic", "-n", "3", "--dist", "worksteal"),))
 QUICK = Phase("tests of what changed", (("tools.changed_tests",),))
 PLANS = {"test": (STYLE, TESTS), "quick": (STYLE, QUICK), "lint": (STYLE,)}
 

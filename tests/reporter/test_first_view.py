@@ -93,6 +93,7 @@ def test_the_best_device_of_each_workload_is_in_the_first_view_of_the_front_page
             assert any(is_inside(box, size) for box in boxes(tab, text)), text
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_the_front_page_answers_which_device_trains_with_the_least_energy_and_how_sure_that_is(
     size: tuple[int, int], tab: Tab, tmp_path: Path

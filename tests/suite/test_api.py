@@ -124,6 +124,7 @@ def test_a_sweep_is_planned_made_and_continued(home: Path, capfd: pytest.Capture
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.proof
 def test_a_stall_analysis_makes_three_runs(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     from dataclasses import replace
 

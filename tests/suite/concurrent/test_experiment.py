@@ -115,6 +115,7 @@ def test_a_generator_that_is_held_up_is_reported_and_latencies_count_from_the_in
     assert figures.latency_s and figures.latency_s.value == pytest.approx(as_sent_s.mean() + figures.lateness_s[0]), "what was late has waited"
 
 
+@pytest.mark.proof
 def test_a_measurement_leaves_no_process(plan: Plan, tmp_path: Path) -> None:
     measure_both(replace(plan, schedule=ScheduleKind.SLICED), 4, tmp_path / "m")
     here = str(tmp_path).encode()
@@ -180,6 +181,7 @@ def test_the_command_measures_baselines_and_both_and_shows_them_again(suite: Run
     assert stored["batches"] == values["batches"] == json.loads(json.dumps(as_dict(read_results(tmp_path / "x"))["batches"]))
 
 
+@pytest.mark.proof
 def test_records_go_where_the_command_was_typed(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The processes run in the checkout's root."""
     monkeypatch.chdir(tmp_path)

@@ -101,6 +101,7 @@ def test_steps_where_there_is_no_time_for_three_epochs(seconds: float, steps: in
     assert f"lenet: {steps} steps; an epoch like them takes " in said and "for all 30 epochs, evaluations left out" in said
 
 
+@pytest.mark.proof
 def test_a_second_trial_where_it_costs_little_because_first_steps_are_slow(world: World, tmp_path: Path) -> None:
     """An epoch of 719 steps and its evaluation take 779 s; at the first trial's three seconds a step, 3000 s would be one epoch and some steps."""
     world.slow_s = 3.0

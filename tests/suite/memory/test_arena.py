@@ -35,6 +35,7 @@ print(json.dumps([torch.equal(own(images), torchvisions(images)), json.loads(jso
 """
 
 
+@pytest.mark.proof
 def test_a_network_built_from_its_table_is_torchvisions(tmp_path: Path) -> None:
     table = read_json(folder() / "resnet50.json")["rows"]
     command = [str(environment_of("pytorch").interpreter), "-c", SAME]

@@ -20,6 +20,7 @@ def train(suite: Run, digits: Path, output: Path, *more: object) -> Bundle:
     return Bundle(output)
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_a_run_in_a_budget_complies_and_has_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
     free, kept = train(suite, digits, tmp_path / "free"), train(suite, digits, tmp_path / "kept", "--memory-budget", "450MB")

@@ -263,6 +263,7 @@ def test_the_harness_s_own_work_is_part_of_the_course(tmp_path: Path) -> None:
     assert lengths_s["closing"] == pytest.approx(CLOSED_S)
 
 
+@pytest.mark.proof
 def test_another_program_s_load_is_not_taken_for_the_run(tmp_path: Path) -> None:
     """Beside the run, in the ten minutes before it and after it, something else draws more power than it, again and again."""
     bundle, path, random = make_bundle(tmp_path / "run", RICH), tmp_path / "logger.csv", np.random.default_rng(2)
