@@ -23,15 +23,9 @@ SAMPLES = {"cifar10": 50, "gld23k": 203, "imagefolder": 20}
 
 @pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A generated data set by name, made once."""
-    made: dict[str, Path] = {}
-
-    def make(name: str) -> Path:
-        if name not in made:
-            made[name] = prepare.generate(name, SAMPLES[name], 1, tmp_path_factory.mktemp(name)).directory
-        return made[name]
-
-    return make
+    """A generated data set by name; all are made once."""
+    made = {name: prepare.generate(name, samples, 1, tmp_path_factory.mktemp(name)).directory for name, samples in SAMPLES.items()}
+    return made.__getitem__
 
 
 @pytest.fixture
