@@ -118,6 +118,7 @@ HOSTILE = st.sampled_from(
 NUMBERS = st.floats(1e-3, 1e6)
 
 
+@pytest.mark.proof
 @settings(max_examples=5, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(rows=st.lists(st.tuples(HOSTILE, NUMBERS, st.floats(0, 0.5)), min_size=1, max_size=24), heading=HOSTILE)
 def test_any_bars_are_within_their_edges(rows: list[tuple[str, float, float]], heading: str) -> None:

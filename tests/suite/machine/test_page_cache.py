@@ -76,7 +76,8 @@ def test_residency_of_another_users_file_is_unknown(data: Path, monkeypatch: pyt
     assert drop_page_cache(data, NO_ROOT).is_cold is None
 
 
-@pytest.mark.skipif(shutil.which("vmtouch") is None, reason="vmtouch is not installed (tools/measuring.sh)")
+@pytest.mark.proof
+@pytest.mark.skipif(shutil.which("vmtouch") is None, reason="vmtouch is not installed (make prove calculations)")
 def test_it_agrees_with_vmtouch(data: Path) -> None:
     drop_page_cache(data, NO_ROOT)
     (data / "b").read_bytes()

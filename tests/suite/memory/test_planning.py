@@ -66,6 +66,7 @@ def test_a_budget_below_the_weights_is_refused_with_one_that_works() -> None:
     assert plan(workplace(), 1, least).schedule is not None
 
 
+@pytest.mark.proof
 def test_a_mini_batch_that_no_schedule_fits_is_refused_with_one_that_does() -> None:
     with pytest.raises(SuiteError, match=r"use --batch (\d+), or --budget") as refused:
         plan(workplace(), 64, 800_000_000)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.compliance.paths import check_paths
+from suite.compliance.paths import CheckResult, check_paths
 from suite.files.archive import pack
 from suite.files.paths import repository_root
 from suite.submission.folders import find_submissions
@@ -12,12 +12,18 @@ from suite.submission.folders import find_submissions
 TREE = repository_root() / "submissions"
 
 
-def test_every_submission_of_the_checkout_complies() -> None:
-    verdict = check_paths([TREE])
+@pytest.fixture(scope="module")
+def verdict() -> CheckResult:
+    """Of the whole tree."""
+    return check_paths([TREE])
+
+
+def test_every_submission_of_the_checkout_complies(verdict: CheckResult) -> None:
     assert not verdict.broken
     assert [(path.relative_to(TREE).as_posix(), finding.rule) for path, finding in verdict.all_findings()] == []
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("submission", find_submissions(TREE), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_its_archive_complies_too(submission: Path, tmp_path: Path) -> None:
     pack(submission, tmp_path / "submission.tar", base=submission.parent.parent)

@@ -68,7 +68,8 @@ READS, BLOCK_BYTES = 300, 4096
 _ALIGNED = memoryview(mmap.mmap(-1, BLOCK_BYTES))  # direct reading wants whole, aligned blocks
 
 
-@pytest.mark.skipif(shutil.which("iostat") is None, reason="iostat is not installed (tools/measuring.sh)")
+@pytest.mark.proof
+@pytest.mark.skipif(shutil.which("iostat") is None, reason="iostat is not installed (make prove calculations)")
 def test_it_agrees_with_iostat_on_a_known_number_of_reads(tmp_path: Path, eventually: Callable[..., object]) -> None:
     with own_disk(tmp_path) as folder:
         (folder / "data").write_bytes(os.urandom(READS * BLOCK_BYTES))

@@ -157,6 +157,7 @@ def test_an_offset_by_hand_is_recorded_and_warned_of(good_bundle: Path, trace: P
     assert "attached-fitted" in {finding.rule for finding in verdict.findings}
 
 
+@pytest.mark.proof
 def test_a_witnessed_run_keeps_its_witness(good_bundle: Path, trace: Path) -> None:
     """The witness stamps the request and the logs, which attaching does not touch."""
     witnessed()(good_bundle)
