@@ -46,7 +46,7 @@ $(TESTED): pyproject.toml tools/bootstrap.sh
 
 test:
 	@PYTHON="$(PYTHON)" sh tools/test_setup.sh "$(VENV)"
-	@$(MAKE) --no-print-directory $(TESTED)
+	@$(MAKE) --silent --no-print-directory $(TESTED)
 	@$(VENV)/bin/python -m tools.test_run test
 
 quick: $(TESTED)

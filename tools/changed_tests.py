@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from proofs.parts import below, modules_of, needed
+from proofs.parts import modules_of, needed
 from suite.files.paths import repository_root
 
 MAX_STEPS = 2
@@ -54,7 +54,7 @@ def tests_of(changed: Iterable[Path], root: Path) -> set[Path]:
     near = set(found)
     for _ in range(MAX_STEPS):
         near |= {path for target in near for path in importers.get(target, ()) if path.name != "conftest.py"}
-    mirrored = {path for one in found for path in below(root / "tests" / one.parent.relative_to(root))}
+    mirrored = {path for one in found if one.parent != root for path in (root / "tests" / one.parent.relative_to(root)).glob("test_*.py")}
     return {path for path in near | mirrored if path.name.startswith("test_") and path.suffix == ".py" and path.is_file()}
 
 
