@@ -19,7 +19,7 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 fi
 apt-get -qq update
 # shellcheck disable=SC2086
-sizes=$(LC_ALL=C apt-get install --assume-no --no-install-recommends $missing 2>/dev/null |
+sizes=$(LC_ALL=C apt-get install --assume-no $missing 2>/dev/null |
     sed -n 's/^Need to get \(.*\) of archives.*/\1 to download/p; s/^After this operation, \(.*\) of additional.*/\1 on disk/p' | paste -sd, - | sed 's/,/, /') || true
 echo "installing$missing $purpose: ${sizes:-a small upgrade}; about a minute"
 policy=/usr/sbin/policy-rc.d
@@ -29,7 +29,7 @@ if [ ! -e $policy ]; then
     chmod +x $policy
 fi
 # shellcheck disable=SC2086
-DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $missing >/dev/null
+DEBIAN_FRONTEND=noninteractive apt-get -qq install -y $missing >/dev/null
 for package in $missing; do
     case $package in openssh-server) package=ssh ;; esac
     systemctl disable "$package.service" "$package.socket" >/dev/null 2>&1 || true

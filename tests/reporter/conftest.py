@@ -49,11 +49,16 @@ MACHINE = machine_name({"device": "generic", "cpu_model": cpu_model(), "board": 
 """The name of the machine that the tests run on; bundles are made up as its own."""
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A home folder, and so a cache of bundles, for the tests only."""
+@pytest.fixture(scope="session")
+def _reporters_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_home(_reporters_home: Path) -> Iterator[None]:
+    """A home folder, and so a cache of bundles, for these tests only: the next module of the same worker may need the frameworks' environments."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(HOME_VARIABLE, str(tmp_path_factory.mktemp("home")))
+        patch.setenv(HOME_VARIABLE, str(_reporters_home))
         yield
 
 
