@@ -7,7 +7,7 @@ version=$("${PYTHON:-python3}" -c 'import sys; print("%d.%d" % sys.version_info[
 for locks in reference_impls/locks/*/; do
     name=$(basename "$locks") lock="${locks}linux-$(uname -m)-py$version.txt"
     ls -d "$envs/$name"-*/ >/dev/null 2>&1 || {
-        sizes=$(sed -n 's/^# \(download\|disk\)_bytes = \(.*\)/\2/p' "$lock" 2>/dev/null | awk '{ printf "%s%d MB %s", NR > 1 ? ", " : "", $1 / 1e6, NR > 1 ? "on disk" : "to download" }')
+        sizes=$(sed -n 's/^# \(download\|disk\)_bytes = \(.*\)/\2/p' "$lock" 2>/dev/null | awk 'NR == 1 { printf "%d MB to download", $1 / 1e6 } NR == 2 { printf ", %d MB on disk", $1 / 1e6 }')
         echo "needed: the environment of $name in $envs: ${sizes:-of unknown size: there is no lock for this platform}; about a minute"
     }
 done
