@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
 from proofs.proof import Proof
@@ -73,9 +74,7 @@ def needed(path: Path, modules: Mapping[str, Path], root: Path) -> Iterator[Path
     for name in of_proof & DATA:
         yield from below(root / name)
     for name in names | of_proof:
-        parts = name.split(".")
-        for length in range(1, len(parts) + 1):
-            prefix = ".".join(parts[:length])
+        for prefix in accumulate(name.split("."), "{}.{}".format):
             if prefix in modules:
                 yield modules[prefix]
             for folder in BRINGS.get(prefix, ()):

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import platform
-import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from enum import Enum
-from pathlib import Path
 
-import psutil
-
+from benchmarks.runner.record import this_commit, this_machine
 from proofs.proof import Proof
-from suite.files.paths import repository_root
 
 RECORD, REPORT = "result.json", "report.md"
 
@@ -28,7 +24,7 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """``date``: day in UTC. ``commit``: what was proved, with ``+`` where files had been changed since. ``parts``: digest of each folder that
+    """``date``: day in UTC. ``commit``: what was proved, with ``+changes`` where files differed from it. ``parts``: digest of each folder that
     the proof depends on; None where nobody recorded them, so that the result is stale. ``time_s`` is None where it was not recorded.
     """
 
@@ -61,19 +57,12 @@ def today() -> str:
     return datetime.now(timezone.utc).date().isoformat()
 
 
-def commit(root: Path | None = None) -> str | None:
-    """The commit that is checked out, with ``+`` where other files than results differ from it; None outside of a repository."""
-    results = [f":(exclude)proofs/*/{name}" for name in (RECORD, REPORT)]
-    name = _git(root, "rev-parse", "--short=8", "HEAD")
-    return name and name + ("+" if _git(root, "status", "--porcelain", "--", ".", ":(exclude)docs/evidence", *results) else "")
-
-
-def _git(root: Path | None, *words: str) -> str | None:
-    command = ["git", "-C", str(root or repository_root()), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or None
+def commit() -> str:
+    """The commit that is checked out; the results of proofs do not count as changes."""
+    return this_commit(results=(*(f"proofs/*/{name}" for name in (RECORD, REPORT)), "docs/evidence"))
 
 
 def machine() -> str:
     """The kind of machine, without anything that names it."""
-    cores, memory_gib = psutil.cpu_count(), psutil.virtual_memory().total / 2**30
-    return f"{platform.machine()}, {cores} cores, {memory_gib:.0f} GiB, {platform.system()} {platform.release().split('-')[0]}"
+    here = this_machine()
+    return f"{here.processor}, {here.cores} cores, {here.memory_gib:g} GiB, {platform.system()} {here.kernel.split('-')[0]}"

@@ -19,16 +19,16 @@ import psutil
 
 from suite.errors import COULD_NOT
 from suite.files.paths import repository_root
+from suite.launch.process import PR_SET_CHILD_SUBREAPER
 from tools import framework_environments
 
-PR_SET_CHILD_SUBREAPER = 36
 GRACE_S = 10
 INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
 class Phase:
-    """Commands that must all succeed; ``words`` are given to the Python of this program."""
+    """Modules with their words, run by the Python of this program; all must succeed."""
 
     name: str
     commands: tuple[tuple[str, ...], ...]
@@ -41,17 +41,18 @@ PLANS = {"test": (STYLE, TESTS), "quick": (STYLE, QUICK), "lint": (STYLE,)}
 
 
 def main(words: Sequence[str]) -> int:
-    """``python -m tools.test_run PLAN [WORD…]``; the words go to pytest. Exit code 0: all passed, 1: not, 130: interrupted."""
-    plan, more = PLANS[words[0]], tuple(words[1:])
+    """``python -m tools.test_run PLAN``. Exit code 0: all passed, 1: not, 130: interrupted."""
+    (name,) = words
+    plan = PLANS[name]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    if words[0] == "test" and (code := framework_environments.main()):
+    if name == "test" and (code := framework_environments.main()):
         return code
     failed: list[str] = []
     for number, phase in enumerate(plan, start=1):
         print(f"{number} of {len(plan)}: {phase.name}", flush=True)
         began_s = time.monotonic()
         try:
-            is_good = all(_run((*command, *more) if command[0] in ("pytest", "tools.changed_tests") else command) for command in phase.commands)
+            is_good = all(_run(command) for command in phase.commands)
         except KeyboardInterrupt:
             end_everything()
             print(f"\nInterrupted in {phase.name}: nothing is left running; type the same command to start again.", file=sys.stderr)

@@ -4,6 +4,7 @@ import enum
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from suite.machine.system import cpu_model
 
 SCHEMA = 1
 JSON_NAME, PAGE_NAME = "benchmarks.json", "benchmarks.md"
+RESULTS = (f"docs/{JSON_NAME}", f"docs/{PAGE_NAME}")
 
 
 class Outcome(str, enum.Enum):
@@ -82,13 +84,12 @@ def this_machine() -> Machine:
     return Machine(processor, len(os.sched_getaffinity(0)), memory_gib, platform.release(), platform.python_version())
 
 
-def this_commit(root: Path | None = None) -> str:
-    """The commit checked out, with ``+changes`` if files differ from it; the results themselves do not count. "unknown" outside Git."""
+def this_commit(root: Path | None = None, results: Sequence[str] = RESULTS) -> str:
+    """The commit checked out, with ``+changes`` if files differ from it; ``results``, paths or patterns, do not count. "unknown" outside Git."""
     root = root or repository_root()
-    results = [f":!docs/{name}" for name in (JSON_NAME, PAGE_NAME)]
     try:
         commit = _git(root, "rev-parse", "--short=10", "HEAD")
-        changes = _git(root, "status", "--porcelain", "--", ".", *results)
+        changes = _git(root, "status", "--porcelain", "--", ".", *(f":!{name}" for name in results))
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return commit + ("+changes" if changes else "")

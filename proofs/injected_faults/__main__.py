@@ -60,13 +60,14 @@ def main(ids: Sequence[str]) -> int:
                 KEPT.parent.mkdir(parents=True, exist_ok=True)
                 KEPT.write_text(json.dumps(known), encoding="utf-8")
             print(f"{fault.id} {fault.room}: {fault.kind}: noticed by {known[fault.id]['by']}", file=sys.stderr, flush=True)
-    chosen = [fault for fault in faults if fault.id in known]
+    chosen = [fault for fault in faults if not ids or fault.id in ids]
     print("| fault | room | kind | noticed by | first test that failed |\n|---|---|---|---|---|")
     for fault in chosen:
         print(f"| {fault.id} | {fault.room} | {fault.kind} | {known[fault.id]['by']} | {known[fault.id]['first'].replace('|', '/')} |")
     counts = {by: sum(known[fault.id]["by"] == by for fault in chosen) for by in (BY_TESTS, BY_PROOFS, BY_NOTHING)}
     hand_over(faults=len(chosen), noticed_by_make_test=counts[BY_TESTS], noticed_by_proofs_only=counts[BY_PROOFS], unnoticed=counts[BY_NOTHING])
-    KEPT.unlink()
+    if not ids:
+        KEPT.unlink()
     return int(counts[BY_TESTS] < LEAST_SHARE * len(chosen))
 
 

@@ -85,7 +85,7 @@ def test_an_svg_has_plain_colours_and_no_fonts(paper_frames: Frames) -> None:
     assert "var(" not in svg and "@media" not in svg and "<text" not in svg and COLOURS[0].lower() in svg.lower()
 
 
-@pytest.mark.skipif(shutil.which("pdffonts") is None, reason="needs poppler-utils (tools/figures.sh)")
+@pytest.mark.skipif(shutil.which("pdffonts") is None, reason="needs poppler-utils (make prove pages)")
 def test_the_fonts_of_a_pdf_are_embedded(paper_frames: Frames, tmp_path: Path) -> None:
     preset = preset_of("pi-1a")
     (tmp_path / "figure.pdf").write_bytes(render(drawn(preset, paper_frames), preset.title, Look(), "pdf"))
@@ -95,7 +95,7 @@ def test_the_fonts_of_a_pdf_are_embedded(paper_frames: Frames, tmp_path: Path) -
 
 @pytest.mark.proof
 @pytest.mark.skipif(
-    shutil.which("pdftoppm") is None or shutil.which("rsvg-convert") is None, reason="needs poppler-utils, librsvg2-bin (tools/figures.sh)"
+    shutil.which("pdftoppm") is None or shutil.which("rsvg-convert") is None, reason="needs poppler-utils, librsvg2-bin (make prove pages)"
 )
 def test_other_programs_draw_the_same_colours(paper_frames: Frames, tmp_path: Path) -> None:
     from PIL import Image
