@@ -217,6 +217,12 @@ class Trained:
     log: Log
     steps: pandas.DataFrame
 
+    @classmethod
+    def read(cls, folder: Path) -> "Trained":
+        """Log and steps in this folder."""
+        bundle = Bundle(folder)
+        return cls(bundle.log(), bundle.steps_frame())
+
     @property
     def losses(self) -> list[float]:
         """Of every step."""
@@ -226,14 +232,20 @@ class Trained:
 def train(framework: str, folder: Path, data: contract.DataSet, **changes: Any) -> Trained:
     """Start a framework's implementation as the harness does, on as many ranks as are requested, and read what it wrote."""
     folder.mkdir()
-    request = make_request(folder, Scenario(framework=framework))._replace(data=data, global_batch_size=16, threads=1)._replace(**changes)
-    (folder / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(request)))
-    module = load_framework(framework).module
-    interpreter, ranks, variables = environment_of(framework).interpreter, request.parallel.ranks, allow_root(child_environment(1))
-    command = [str(interpreter), "-m", module, "--request", str(folder / contract.REQUEST_NAME)]
+    path = write_request(framework, folder, data, **changes)
+    module, ranks = load_framework(framework).module, contract.read_request(str(path)).parallel.ranks
+    interpreter, variables = environment_of(framework).interpreter, allow_root(child_environment(1))
+    command = [str(interpreter), "-m", module, "--request", str(path)]
     if ranks > 1:
         command = mpirun_command(find_mpirun(interpreter), Placement((), ranks), [*command, "--ranks", str(ranks)], variables, folder)
     answer = subprocess.run(command, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=600)
     assert answer.returncode == 0, answer.stderr[-2000:]
-    bundle = Bundle(folder)
-    return Trained(bundle.log(), bundle.steps_frame())
+    return Trained.read(folder)
+
+
+def write_request(framework: str, folder: Path, data: contract.DataSet, **changes: Any) -> Path:
+    """The request file of a short training on one thread."""
+    request = make_request(folder, Scenario(framework=framework))._replace(data=data, global_batch_size=16, threads=1)._replace(**changes)
+    path = folder / contract.REQUEST_NAME
+    path.write_text(json.dumps(contract.request_to_dict(request)))
+    return path

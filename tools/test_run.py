@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psutil
 
@@ -23,21 +23,25 @@ from suite.launch.process import PR_SET_CHILD_SUBREAPER
 from tools import framework_environments
 
 GRACE_S = 10
+_STARTED: dict[int, subprocess.Popen[bytes]] = {}
 INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
 class Phase:
-    """Modules with their words, run by the Python of this program; all must succeed."""
+    """Modules with their words, run by the Python of this program; all must succeed. ``ahead`` runs beside them for the next one."""
 
     name: str
     commands: tuple[tuple[str, ...], ...]
+    ahead: tuple[str, ...] = ()
 
 
 STYLE = Phase("style and types", (("ruff", "check", "-q", "."), ("ruff", "format", "-q", "--check", "."), ("mypy",)))
+COLLECT = ("pytest", "-q", "--collect-only")
+"""What it compiles, tests with their assertions rewritten, is kept for the workers, which collect all tests each."""
 TESTS = Phase("tests", (("pytest", "-q", "-o", "console_output_style=classic", "-n", "3", "--dist", "worksteal"),))
 QUICK = Phase("tests of what changed", (("tools.changed_tests",),))
-PLANS = {"test": (STYLE, TESTS), "quick": (STYLE, QUICK), "lint": (STYLE,)}
+PLANS = {"test": (replace(STYLE, ahead=COLLECT), TESTS), "quick": (STYLE, QUICK), "lint": (STYLE,)}
 
 
 def main(words: Sequence[str]) -> int:
@@ -45,6 +49,7 @@ def main(words: Sequence[str]) -> int:
     (name,) = words
     plan = PLANS[name]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of a thousand programs would compile the suite anew
     if name == "test" and (code := framework_environments.main()):
         return code
     failed: list[str] = []
@@ -52,7 +57,10 @@ def main(words: Sequence[str]) -> int:
         print(f"{number} of {len(plan)}: {phase.name}", flush=True)
         began_s = time.monotonic()
         try:
-            is_good = all(_run(command) for command in phase.commands)
+            ahead = phase.ahead and _start(phase.ahead, subprocess.DEVNULL)
+            is_good = all(_ended(_start(command)) for command in phase.commands)
+            if ahead:
+                _ended(ahead)
         except KeyboardInterrupt:
             end_everything()
             print(f"\nInterrupted in {phase.name}: nothing is left running; type the same command to start again.", file=sys.stderr)
@@ -63,16 +71,19 @@ def main(words: Sequence[str]) -> int:
     return 1 if failed else 0
 
 
-def _run(command: Sequence[str]) -> bool:
-    """Run a module in a session of its own, so that Ctrl-C reaches this program alone, which then ends the whole session.
+def _start(command: Sequence[str], output: int | None = None) -> subprocess.Popen[bytes]:
+    """Start a module in a session of its own, so that Ctrl-C reaches this program alone, which then ends all sessions."""
+    process = subprocess.Popen([sys.executable, "-m", *command], cwd=repository_root(), start_new_session=True, stdout=output, stderr=output)
+    _STARTED[process.pid] = process
+    return process
 
-    Orphans become children of this program, which reaps them: tests look whether a process has ended.
-    """
-    process = subprocess.Popen([sys.executable, "-m", *command], cwd=repository_root(), start_new_session=True)
+
+def _ended(process: subprocess.Popen[bytes]) -> bool:
+    """Wait for its end; True: it succeeded. Orphans become children of this program, which reaps them: tests look whether a process has ended."""
     while process.returncode is None:
         ended, status = os.wait()
-        if ended == process.pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
+        if ended in _STARTED:
+            _STARTED[ended].returncode = os.waitstatus_to_exitcode(status)
     return process.returncode == 0
 
 

@@ -9,7 +9,7 @@ from suite.compliance.checker import check_bundle
 from tests.every_case import some
 
 
-@pytest.mark.parametrize("name", some(HOSTILE, 2))
+@pytest.mark.parametrize("name", some(HOSTILE))
 @pytest.mark.usefixtures("starts_programs")
 def test_checking_is_bounded(name: str, tmp_path: Path) -> None:
     used, _ = check(tmp_path, HOSTILE[name])

@@ -64,6 +64,7 @@ def digits_at(folder: Path) -> DataSet:
     return DataSet("digits", str(folder), "idx", 10, TRAINED, 359, False, False)
 
 
+@pytest.mark.proof
 def test_the_fake_framework_trains_by_three_mini_batches_as_by_one(digits: Path, tmp_path: Path) -> None:
     """In float64: the state after two epochs, whose last update has fewer mini-batches and samples."""
     states = []

@@ -82,6 +82,7 @@ def test_a_board_of_each_generation_trains_and_describes_itself(jetpack: int, di
     assert facts["python"].startswith(JETPACKS[jetpack]) and "pip" in facts["packages"]
 
 
+@pytest.mark.proof
 @pytest.mark.pytorch
 def test_no_model_drops_out_where_torchvision_ignores_the_argument() -> None:
     """JetPack 4's torchvision takes any argument and keeps its own dropout."""

@@ -242,6 +242,7 @@ def unless_larger(read: Callable[..., bytes | str]) -> Callable[..., bytes | str
     return checked
 
 
+@pytest.mark.proof
 def test_pages_of_an_unchanged_entry_are_not_made_again(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = shutil.copytree(runs, tmp_path / "given")
     build([given], tmp_path / "site")

@@ -31,6 +31,7 @@ def script() -> str:
     return str(re.findall(r"```python\n(.*?)```", (repository_root() / "docs/api.md").read_text(), re.DOTALL)[0])
 
 
+@pytest.mark.proof
 def test_the_pages_script_runs(home: Path, suite_home: Path) -> None:
     lines = [line for line in script().splitlines() if line.strip()]
     assert len(lines) <= 10

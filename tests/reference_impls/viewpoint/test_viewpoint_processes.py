@@ -75,6 +75,7 @@ def test_the_student_learns_the_view_that_its_teacher_does_not_know(make: Make, 
     assert after > accuracy(task, names.PREDICTIONS[0], 60)
 
 
+@pytest.mark.proof
 def test_what_is_stored_is_what_the_records_say(make: Make, request_of_teacher: contract.Request) -> None:
     task = make()
     teach(request_of_teacher, build, task)
@@ -88,6 +89,7 @@ def test_what_is_stored_is_what_the_records_say(make: Make, request_of_teacher: 
         assert frame.size == (224, 224)
 
 
+@pytest.mark.proof
 def test_the_storage_s_limit_is_kept(make: Make, request_of_teacher: contract.Request) -> None:
     task = make(storage_bytes=50_000)
     teach(request_of_teacher, build, task)
@@ -128,6 +130,7 @@ def test_the_smallest_model_has_no_student(make: Make, request_of_teacher: contr
         teach(request_of_teacher._replace(model="odd"), build, make())
 
 
+@pytest.mark.proof
 def test_a_teacher_that_is_sure_of_nothing_has_no_student(make: Make, request_of_teacher: contract.Request) -> None:
     task = make(sure=1.0 - 1e-12)
     teach(request_of_teacher, build, task)

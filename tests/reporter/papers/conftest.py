@@ -12,6 +12,7 @@ import reporter
 from reporter.data.frames import Frames
 from suite.bundle import layout, manifest
 from tests.builders import Scenario, make_bundle
+from tests.made_once import made_once
 
 MODES = {
     "MAXN": (8, 2265, 1377, 2133, 9.0), "MODE_30W_ALL": (8, 1200, 900, 1600, 6.5), "MODE_30W_6CORE": (6, 1450, 900, 1600, 6.0),
@@ -93,9 +94,12 @@ def edit_system(folder: Path, changes: dict[str, Any]) -> None:
 @pytest.fixture(scope="session")
 def paper_runs(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., Path]) -> Path:
     """A folder with runs for every preset; tests must not change it."""
-    folder = make_runs(tmp_path_factory.mktemp("papers"))
-    make_linpack(folder / "linpack")
-    return folder
+
+    def make(folder: Path) -> None:
+        folder.mkdir(parents=True)
+        make_linpack(make_runs(folder) / "linpack")
+
+    return made_once("runs for every preset", tmp_path_factory.mktemp("papers") / "runs", make)
 
 
 @pytest.fixture(scope="session")

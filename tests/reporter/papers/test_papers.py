@@ -40,8 +40,9 @@ def drawn(preset: Preset, frames: Frames) -> PaperFigure:
 def test_a_preset_is_drawn_without_overlap_and_within_its_edges(preset: Preset, paper_frames: Frames) -> None:
     figure = drawn(preset, paper_frames)
     canvas = make_canvas(figure, Look())
-    assert collisions(canvas) == [] and outside(canvas) == []
-    assert min(size for _, _, size in texts_of(canvas)) >= 7.0
+    texts = texts_of(canvas)
+    assert collisions(texts) == [] and outside(canvas, texts) == []
+    assert min(size for _, _, size in texts) >= 7.0
     assert canvas.figure.get_size_inches()[0] == pytest.approx(3.3)
 
 
@@ -125,7 +126,8 @@ def test_any_bars_are_within_their_edges(rows: list[tuple[str, float, float]], h
     bars = tuple(Bar(f"{label} {index}", (Estimate(value, value * (1 - error), value * (1 + error)),), index) for index, (label, value, error) in
                  enumerate(rows))  # fmt: skip
     canvas = make_canvas(figure_of(Bars("quantity, unit", (BarGroup(heading, bars),))), Look())
-    assert collisions(canvas) == [] and outside(canvas) == []
+    texts = texts_of(canvas)
+    assert collisions(texts) == [] and outside(canvas, texts) == []
 
 
 @settings(max_examples=5, deadline=None, phases=(Phase.explicit, Phase.generate))
@@ -135,7 +137,8 @@ def test_labels_at_lines_never_overlap(lines: list[tuple[str, list[float]]]) -> 
         Line(f"{label} {index}" * 1, index, tuple((float(2**x), Estimate(y)) for x, y in enumerate(ys))) for index, (label, ys) in enumerate(lines)
     )
     canvas = make_canvas(figure_of(Lines("batch size, samples", "rate, samples/s", made, is_doubling=True)), Look())
-    assert collisions(canvas) == [] and outside(canvas) == []
+    texts = texts_of(canvas)
+    assert collisions(texts) == [] and outside(canvas, texts) == []
 
 
 @settings(max_examples=5, deadline=None, phases=(Phase.explicit, Phase.generate))
@@ -145,12 +148,13 @@ def test_keys_of_points_never_overlap(places: list[tuple[float, float]]) -> None
     keys = tuple((dot.key, "MODE: 8 cores") for dot in dots)
     canvas = make_canvas(replace(figure_of(Scatter("time, s", "energy, J", dots, ((0, "one"), (1, "other")))), panels=(
         Scatter("time, s", "energy, J", dots, ((0, "one"), (1, "other"))), Keys(keys))), Look())  # fmt: skip
-    assert collisions(canvas) == [] and outside(canvas) == []
+    texts = texts_of(canvas)
+    assert collisions(texts) == [] and outside(canvas, texts) == []
 
 
 def test_a_distribution_that_spans_decades_is_logarithmic() -> None:
     canvas = make_canvas(figure_of(Boxes("time, s", (("", (Box("a", 0, (1.0, 2.0)), Box("b", 1, (300.0, 400.0)))),))), Look())
-    assert canvas.figure.axes[0].get_xscale() == "log" and outside(canvas) == []
+    assert canvas.figure.axes[0].get_xscale() == "log" and outside(canvas, texts_of(canvas)) == []
 
 
 def figure_of(*panels: Bars | Lines | Boxes | Scatter) -> PaperFigure:

@@ -1,16 +1,19 @@
 """What is written in a drawn figure, with the boxes that its renderer measures."""
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 from reporter.papers.canvas import Canvas
 from reporter.papers.labels import Box, overlap
 
+Text = tuple[str, Box, float]
+"""A text with its box in pixels and its size in pt."""
 TOLERANCE_PX = 1.5
 """At 300 dots per inch; a tenth of the smallest distance that somebody would see."""
 
 
-def texts_of(canvas: Canvas) -> list[tuple[str, Box, float]]:
+def texts_of(canvas: Canvas) -> list[Text]:
     """Every visible text with its box in pixels and its size in pt."""
     import matplotlib.text
 
@@ -29,19 +32,17 @@ def _undrawn_labels(axis: Any) -> list[Any]:
     return [label for tick in (*axis.majorTicks, *axis.minorTicks) for label in (tick.label1, tick.label2) if id(label) not in shown]
 
 
-def collisions(canvas: Canvas) -> list[tuple[str, str]]:
+def collisions(texts: Sequence[Text]) -> list[tuple[str, str]]:
     """Pairs of texts whose boxes overlap."""
-    shrunk = [
-        (text, (box[0] + TOLERANCE_PX, box[1] + TOLERANCE_PX, box[2] - TOLERANCE_PX, box[3] - TOLERANCE_PX)) for text, box, _ in texts_of(canvas)
-    ]
+    shrunk = [(text, (box[0] + TOLERANCE_PX, box[1] + TOLERANCE_PX, box[2] - TOLERANCE_PX, box[3] - TOLERANCE_PX)) for text, box, _ in texts]
     return [(one, other) for (one, box), (other, of_other) in combinations(shrunk, 2) if overlap(box, of_other)]
 
 
-def outside(canvas: Canvas) -> list[str]:
+def outside(canvas: Canvas, texts: Sequence[Text]) -> list[str]:
     """Texts that the figure's edge cuts."""
     width, height = canvas.figure.bbox.size
     return [
         text
-        for text, box, _ in texts_of(canvas)
+        for text, box, _ in texts
         if box[0] < -TOLERANCE_PX or box[1] < -TOLERANCE_PX or box[2] > width + TOLERANCE_PX or box[3] > height + TOLERANCE_PX
     ]

@@ -18,6 +18,7 @@ from suite.cli.examples import EXAMPLES
 from suite.cli.options import with_options
 from suite.files.paths import repository_root
 from tests.conftest import Run
+from tests.every_case import some
 
 HEAVY = ("pandas", "pyarrow", "scipy", "jinja2", "sklearn")
 
@@ -87,7 +88,9 @@ def test_a_path_that_this_user_may_not_open_is_a_sentence(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["list", "devices"], ["list", "rules"], ["explain", "log-chain"], ["list", "studies"], ["list", "data-sets"], ["list", "rounds"]],
+    some(
+        [["list", "rules"], ["--help"], ["list", "devices"], ["explain", "log-chain"], ["list", "studies"], ["list", "data-sets"], ["list", "rounds"]]
+    ),
     ids=" ".join,
 )
 @pytest.mark.usefixtures("starts_programs")

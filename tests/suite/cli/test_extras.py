@@ -18,6 +18,7 @@ def run_without_extras(home: Path, *arguments: object) -> "subprocess.CompletedP
     return subprocess.run(command, cwd=repository_root(), env={HOME_VARIABLE: str(home), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
 
 
+@pytest.mark.proof
 def test_a_run_is_made_and_checked_without_them(suite_home: Path, digits: Path, tmp_path: Path) -> None:
     run = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--epochs", 2, "--output", tmp_path / "run")
     for command in (run, ("check", tmp_path / "run"), ("list", "rules"), ("doctor",)):

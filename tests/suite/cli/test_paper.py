@@ -69,6 +69,7 @@ def test_without_matplotlib_the_command_that_installs_it_is_said_before_anything
     assert f"-m pip install --editable '{repository_root()}[figures]'" in capsys.readouterr().err
 
 
+@pytest.mark.proof
 @pytest.mark.usefixtures("trains")
 def test_runs_that_were_interrupted_are_completed_and_not_drawn_as_they_are(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path

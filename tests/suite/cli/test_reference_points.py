@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.conftest import Run
 
 
@@ -14,6 +16,7 @@ def test_expected_epochs_have_an_interval(suite: Run) -> None:
     assert low < first["expected_epochs"] < high
 
 
+@pytest.mark.proof
 def test_the_shorter_name_works(suite: Run) -> None:
     assert suite("reference", "show", "lenet").stdout == suite("reference-points", "show", "lenet").stdout
     answer = suite("reference", "make", "nowhere")

@@ -12,6 +12,7 @@ import pytest
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.files.paths import repository_root
+from tests.every_case import some
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 FULL = "error: The output could not be written: No space left on device.\n"
@@ -30,23 +31,26 @@ def shell(tmp_path: Path, digits: Path) -> Shell:
     return call
 
 
-@pytest.mark.parametrize("words", ["list rules", "list rules --json", "--help", "--version", "explain log-chain"])
+@pytest.mark.parametrize("words", some(["list rules", "list rules --json", "--help", "--version", "explain log-chain"], 2))
 def test_a_full_disk_is_a_sentence(words: str, shell: Shell) -> None:
     answer = shell(f"SUITE {words} > /dev/full")
     assert (answer.returncode, answer.stderr) == (2, FULL)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("words", ["list rules", "run --help"])
 def test_a_reader_that_ends_first_is_no_failure(words: str, shell: Shell) -> None:
     answer = shell(f"SUITE {words} | head -1")
     assert (answer.returncode, answer.stderr, answer.stdout.count("\n")) == (0, "", 1)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("redirection", ["2> /dev/full", "2>&-", "2>&1 | true", "<&- >&- 2>&-"])
 def test_the_exit_code_is_the_same_where_nobody_reads_the_sentence(redirection: str, shell: Shell) -> None:
     assert shell(f"SUITE check nowhere {redirection}").returncode == 2
 
 
+@pytest.mark.proof
 def test_a_file_does_not_get_the_number_of_a_closed_stream(shell: Shell, tmp_path: Path) -> None:
     """What is printed would be in the first file that the command opens."""
     assert shell(f"SUITE {RUN} --dry-run <&- >&- 2>&-").returncode == 0
@@ -66,6 +70,7 @@ def test_a_run_goes_on_when_its_readers_have_gone(shell: Shell, tmp_path: Path) 
         assert answer.returncode == (2 if name == "full" else 0)
 
 
+@pytest.mark.proof
 def test_a_line_on_standard_error_is_read_while_the_command_goes_on(digits: Path, tmp_path: Path) -> None:
     """Progress that is seen only at the end is none, and a program that waits for a line would wait for the end."""
     program = [str(Path(sys.executable).with_name("suite")), *RUN.split(), "--output", str(tmp_path / "run")]
@@ -77,6 +82,7 @@ def test_a_line_on_standard_error_is_read_while_the_command_goes_on(digits: Path
         assert not (tmp_path / "run" / MANIFEST).exists()
 
 
+@pytest.mark.proof
 def test_characters_that_an_encoding_lacks_are_their_codes(shell: Shell, tmp_path: Path) -> None:
     answer = shell("SUITE check Müller", PYTHONIOENCODING="ascii")
     assert (answer.returncode, answer.stderr.split(" does")[0]) == (2, r"error: M\xfcller")

@@ -68,6 +68,7 @@ def test_both_sides_run_under_every_schedule(schedule: ScheduleKind, plan: Plan,
     assert found.setting.schedule == schedule.value
 
 
+@pytest.mark.proof
 def test_with_managed_interleaving_no_step_and_no_batch_overlap(plan: Plan, tmp_path: Path) -> None:
     measure_both(replace(plan, schedule=ScheduleKind.MANAGED), 4, tmp_path / "m")
     found = read_recording(tmp_path / "m")

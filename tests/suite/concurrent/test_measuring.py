@@ -10,6 +10,7 @@ from suite.concurrent.batching import BatchRule
 from suite.concurrent.measuring import Timing, Worker, infer
 from suite.concurrent.schedules import Managed, Schedule, Sliced
 from suite.concurrent.simulation import simulate
+from tests.every_case import some
 
 SECOND = 1_000_000_000
 
@@ -64,9 +65,9 @@ class Trainer(Scripted):
         return ["paused"] if is_due else []
 
 
-@pytest.mark.parametrize("kind", [ArrivalKind.UNIFORM, ArrivalKind.POISSON])
+@pytest.mark.parametrize("kind", some([ArrivalKind.POISSON, ArrivalKind.UNIFORM]))
 @pytest.mark.parametrize("rule", [BatchRule(1), BatchRule(16), BatchRule(8, 30_000_000)])
-@pytest.mark.parametrize("service_ns", [3_000_000, 40_000_000])
+@pytest.mark.parametrize("service_ns", some([40_000_000, 3_000_000]))
 def test_it_records_what_a_simulated_server_does(kind: ArrivalKind, rule: BatchRule, service_ns: int) -> None:
     times, clock = intended_ns(Arrivals(kind, 20, 10)), Clock()
     found = infer(times, rule, 10 * SECOND, Scripted(clock, service_ns), None, Schedule(), clock.timing)

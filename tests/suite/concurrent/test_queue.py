@@ -28,6 +28,7 @@ def test_uniform_arrivals_and_constant_service_give_the_sawtooth(batch: int, sim
     assert found == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("load", some([0.7, 0.3, 0.9]))
 def test_poisson_arrivals_and_constant_service_wait_as_pollaczek_and_khinchine_say(load: float, simulated: Simulated) -> None:
     """M/D/1: the mean waiting time is load * s / (2 (1 - load))."""

@@ -197,6 +197,7 @@ def with_damaged_states(interrupted: Path, copy: Path) -> Path:
     return copy
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("spoiled", some([with_edited_states, with_damaged_states]))
 def test_where_the_only_state_is_spoiled_the_run_is_made_anew(
     spoiled: Callable[[Path, Path], Path], suite: Run, interrupted: Path, tmp_path: Path
@@ -209,6 +210,7 @@ def test_where_the_only_state_is_spoiled_the_run_is_made_anew(
     assert suite(*command).returncode == 0, "the remedy works"
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("spoiled", some([with_damaged_states, with_edited_states]))
 def test_where_a_state_is_spoiled_the_one_before_goes_on(
     spoiled: Callable[[Path, Path], Path], suite: Run, suite_home: Path, digits: Path, tmp_path: Path

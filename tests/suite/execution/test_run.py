@@ -231,6 +231,7 @@ def test_a_killed_harness_leaves_every_finished_epoch_and_no_orphan(live: Live, 
     assert_check_says_so_in_one_finding(suite, live.path, "running")
 
 
+@pytest.mark.proof
 def test_a_killed_implementation_leaves_every_finished_epoch(live: Live, suite: Run) -> None:
     live.implementation.kill()
     _, errors = live.process.communicate(timeout=60)
@@ -274,6 +275,7 @@ def assert_interrupted(live: Live, suite: Run) -> None:
     assert_check_says_so_in_one_finding(suite, live.path, "interrupted")
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small file system of its own needs root")
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(suite: Run, digits: Path, tmp_path: Path) -> None:
     disk = tmp_path / "disk"

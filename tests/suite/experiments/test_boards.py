@@ -73,6 +73,7 @@ def test_what_arrives_damaged_is_made_again(first: str, words: str, suite: Run, 
     expect_every_run_once(out)
 
 
+@pytest.mark.proof
 def test_a_board_that_cannot_make_the_runs_is_refused_before_the_first(suite: Run, digits: Path, tmp_path: Path) -> None:
     refused = suite(*MATRIX, *boards(tmp_path / "boards", one=HERE, two=GONE), "--output", tmp_path / "out")
     assert refused.returncode == 2

@@ -319,6 +319,7 @@ def test_kill_9_loses_no_point_and_makes_none_twice(suite_home: Path, suite: Run
     assert list(problems(out, killed, 8)) == []
 
 
+@pytest.mark.proof
 def test_what_is_left_is_estimated_from_finished_runs(
     suite: Run, digits: Path, suite_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,7 @@ def world(digits: Path, suite_home: Path, monkeypatch: pytest.MonkeyPatch) -> Wo
     return made
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("epochs", some([3, 9]))
 def test_as_many_epochs_as_there_is_time_for(epochs: int, world: World, tmp_path: Path) -> None:
     """Three or four; more than --epochs are not asked for. The trial is removed."""

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from suite.files import redaction
 from suite.files.redaction import Redactor, by_form, find_names, is_telling, read_redactor
+from tests.every_case import EVERY_CASE
 
 LEAKS = {
     'File "/home/jane/edge/train.py", line 3': "a home folder",
@@ -137,7 +138,7 @@ def test_a_redactor_is_kept_in_a_file(redactor: Redactor, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("form", redaction._FORMS, ids=lambda form: form.pattern.pattern[:30])
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250 if EVERY_CASE else 25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_match_of_a_form_has_one_of_its_marks(form: redaction._Form, data: st.DataObject) -> None:
     """Also in letters that only a search without case takes for others, such as the long s."""

@@ -16,6 +16,7 @@ from proofs.energy_intervals.__main__ import (
 from suite.metrics.energy_figures import energy_figures
 from suite.metrics.figure import Figure
 from suite.metrics.uncertainty import Uncertainty, at_random_moments, of_sum
+from tests.every_case import some
 from tests.suite.meters.recorded import needs_recordings, traces
 
 DRAWS = 40
@@ -36,6 +37,7 @@ def test_the_sampling_part_holds_the_full_rate_energy_of_real_traces() -> None:
     assert all(abs(case.errors_j.mean()) < 4 * case.errors_j.std() / np.sqrt(DRAWS) for case in cases)  # without bias
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("hertz", WAVES_HZ)
 def test_a_square_wave_read_at_random_moments_lies_in_its_intervals(hertz: float) -> None:
     case = wave_at_random(hertz, 2 * DRAWS, rng())
@@ -60,7 +62,7 @@ def test_a_beat_of_load_and_clock_is_why() -> None:
     assert np.abs(wave_at_random(1.0, DRAWS, draws).errors_j).mean() / 420 < 0.02
 
 
-@pytest.mark.parametrize(("kind", "step_w", "gain_error"), SENSORS)
+@pytest.mark.parametrize(("kind", "step_w", "gain_error"), some(SENSORS, 3))
 def test_a_sensor_of_known_gain_and_resolution_lies_in_its_intervals(kind: str, step_w: float, gain_error: float) -> None:
     assert imperfect_sensor(kind, step_w, gain_error, 2 * DRAWS, rng()).held.mean() >= 0.9
 

@@ -8,6 +8,7 @@ from proofs.simulate_ranks.__main__ import compare_pairs, draw_boards
 DRAWS = 1500
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("noise", [0.01, 0.05, 0.15])
 def test_equal_entries_are_told_apart_in_at_most_one_of_twenty_cases(noise: float) -> None:
     """Three standard errors of the simulation are allowed above 5 %."""

@@ -87,6 +87,7 @@ def error_and_coverage(seed: int, error: float) -> tuple[float, float, float]:
     )
 
 
+@pytest.mark.proof
 def test_seven_modes_predict_the_others_of_a_law_of_the_model_s_kind() -> None:
     time_error, power_error, coverage = np.mean([error_and_coverage(seed, 0.02) for seed in range(5)], axis=0)
     assert time_error < 0.1

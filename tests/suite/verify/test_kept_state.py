@@ -122,6 +122,7 @@ def test_a_state_that_says_another_step_is_refused(suite: Run, kept_run: Path, t
     assert "says that it was taken after epoch 2, step 179" in answer.stderr
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("lie", [{"factor": 1.02}, {"correct": 5}], ids=str)
 def test_a_lie_in_a_later_epoch_is_contradicted(suite: Run, kept_run: Path, tmp_path: Path, lie: dict[str, float]) -> None:
     """The first steps are true, so that only the state shows it."""

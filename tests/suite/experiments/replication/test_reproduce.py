@@ -54,6 +54,7 @@ def test_the_same_command_keeps_finished_runs(suite: Run, original: Path, replic
     assert {path: (path / RUN).read_bytes() for path in replication.glob("run_*")} == before
 
 
+@pytest.mark.proof
 def test_invented_losses_are_refuted_by_the_fresh_runs_and_a_replay(suite: Run, original: Path, tmp_path: Path) -> None:
     forged = EditableBundle(Path(shutil.copytree(original, tmp_path / "forged")))
     forged.steps.loc[forged.steps.index[2:], "loss"] *= 1.02

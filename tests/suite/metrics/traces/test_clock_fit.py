@@ -152,6 +152,7 @@ def test_a_logger_that_writes_every_ten_seconds_is_placed(seed: int) -> None:
     assert abs(fit.offset_s + 97.3) <= fit.half_width_s < 12
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("rate", [-200e-6, 50e-6, 200e-6])
 def test_the_drift_of_a_long_run_is_found(rate: float) -> None:
     t_s, power_w = made([(20, 3.0), *[(180.0, 8.0), (20.0, 6.0)] * 36, (20, 3.0)], period_s=0.5)
