@@ -11,7 +11,7 @@ from proofs.fuzz.targets import targets
 from proofs.fuzz.watch import Watch
 from suite.errors import SuiteError
 
-INPUTS = 100
+INPUTS = 300
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,7 @@ MISTAKES = {
 MISTAKES_OF_STATISTICS = ("every_rank_normalises_alone", "every_rank_weighs_alike_in_the_backward_pass", "biased_running_variances")
 
 
+@pytest.mark.parametrize("some_framework", some(("chainer", "pytorch", "tensorflow")), indirect=True)
 @pytest.mark.parametrize("workload", some(WORKLOADS))
 def test_ranks_train_as_one(some_framework: str, workload: str, suite: Run) -> None:
     ranks = some(RANKS[workload])
