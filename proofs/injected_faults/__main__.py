@@ -1,9 +1,9 @@
 """Of faults injected into the product, at least nine tenths are noticed by `make test`: `make prove injected-faults`.
 
 ``python -m proofs.injected_faults [ID…]``. ``faults.json`` has the faults: a programmer's mistakes, spread over the rooms, chosen by somebody who
-had read the product and no test. Each is made in a copy of the checkout, in which all tests pass before. First run the tests of what has changed
-(as `make quick` chooses them), then all tests of `make test`; the first failure ends it. What no test notices is tried with every case of the tests
-of what has changed, as proofs run them.
+had read the product and no test. Each is made in a copy of the checkout, in which all tests pass before. First run the tests of its room (the
+folder of `tests/` that mirrors its own), then all tests of `make test`; the first failure ends it. What no test notices is tried with every case of
+the tests that import the changed file, as proofs run them.
 """
 
 from __future__ import annotations
@@ -87,15 +87,23 @@ def _noticed(fault: Fault, copy: Path) -> tuple[str, str]:
     text = path.read_text(encoding="utf-8")
     if text.count(fault.old) != 1:
         raise ValueError(f"{fault.id}: its text occurs {text.count(fault.old)} times in {fault.file}")
-    near = [test.relative_to(copy).as_posix() for test in sorted(tests_of({path}, copy))]
+    of_proofs = [test.relative_to(copy).as_posix() for test in sorted(tests_of({path}, copy))]
     path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
     try:
-        for by, tests, every_case in ((BY_TESTS, near, False), (BY_TESTS, ["tests"], False), (BY_PROOFS, near, True)):
+        for by, tests, every_case in ((BY_TESTS, _tests_of_room(path, copy), False), (BY_TESTS, ["tests"], False), (BY_PROOFS, of_proofs, True)):
             if tests and (first := _first_failure(tests, copy, every_case)):
                 return by, first
         return BY_NOTHING, ""
     finally:
         path.write_text(text, encoding="utf-8")
+
+
+def _tests_of_room(path: Path, copy: Path) -> list[str]:
+    """The folder of tests that mirrors the file's own, or the nearest one above it."""
+    folder = path.parent.relative_to(copy)
+    while not (copy / "tests" / folder).is_dir():
+        folder = folder.parent
+    return [(Path("tests") / folder).as_posix()]
 
 
 def _first_failure(tests: Sequence[str], copy: Path, every_case: bool) -> str:

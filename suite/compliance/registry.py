@@ -22,7 +22,7 @@ LAST = 1000
 
 @dataclass(frozen=True)
 class RuleModule:
-    """One module of rules: its name, the first line of its docstring, and its rules."""
+    """One module of rules: its name, the first paragraph of its docstring, and its rules."""
 
     name: str
     title: str
@@ -34,7 +34,7 @@ def discover() -> tuple[RuleModule, ...]:
     """Every module of rules, in the order in which they are checked, modules of equal order by name."""
     names = [found.name for found in pkgutil.iter_modules(rules.__path__)]
     modules = [(name, importlib.import_module(f"{rules.__name__}.{name}")) for name in names]
-    titles = [(module.__doc__ or "").partition("\n")[0].rstrip(".") for _, module in modules]
+    titles = [" ".join((module.__doc__ or "").partition("\n\n")[0].split()).rstrip(".") for _, module in modules]
     found = [RuleModule(name, title, getattr(module, "ORDER", LAST), module.RULES) for (name, module), title in zip(modules, titles, strict=True)]
     return tuple(sorted(found, key=lambda module: (module.order, module.name)))
 

@@ -32,7 +32,7 @@ def lie(
     """Register a function as a lie; its docstring says what it does."""
 
     def register(edit: Callable[[Any], None]) -> Callable[[Any], None]:
-        LIES.append(Lie(subject, edit.__name__, level, gains, contradicted, sample, reseal, edit, (edit.__doc__ or "").strip()))
+        LIES.append(Lie(subject, edit.__name__, level, gains, contradicted, sample, reseal, edit, " ".join((edit.__doc__ or "").split())))
         return edit
 
     return register

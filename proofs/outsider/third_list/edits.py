@@ -30,7 +30,7 @@ def listed(entries: list[Edit]) -> Callable[..., Callable[[Callable[[Any], None]
 
     def edit(level: str, gains: str, contradicted: str, sample: str) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
         def put(change: Callable[[Any], None]) -> Callable[[Any], None]:
-            entries.append(Edit(change.__name__, (change.__doc__ or "").strip(), level, gains, contradicted, sample, change))
+            entries.append(Edit(change.__name__, " ".join((change.__doc__ or "").split()), level, gains, contradicted, sample, change))
             return change
 
         return put
