@@ -1,4 +1,5 @@
-"""Adds `suite/installed/` to the wheel: rules, implementations and submitters' keys, as a checkout has them (docs/decisions.md)."""
+"""Adds `suite/installed/` to the wheel: rules, implementations and submitters' keys, as a checkout
+has them (docs/decisions.md)."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +11,8 @@ BESIDE_THE_PACKAGES = ("rules", "reference_impls", "examples", "submissions/ALLO
 
 
 class BuildSuite(build_py):
-    """Builds the packages, then copies what implementations are started from. An editable installation uses the checkout itself."""
+    """Builds the packages, then copies what implementations are started from. An editable
+    installation uses the checkout itself."""
 
     def run(self) -> None:
         """Start from nothing: the files of an earlier build would be in the wheel too."""

@@ -1,4 +1,6 @@
-"""Benchmarks of the suite itself: ratios measured side by side in one run. `make bench` runs all and writes docs/benchmarks.md.
+"""Benchmarks of the suite itself: ratios measured side by side in one run. `make bench` runs all
+and writes docs/benchmarks.md.
 
-A module here or in ``speed/`` that defines ``BENCHMARK`` is a benchmark; nothing lists it. ``benchmarks/runner/benchmark.py`` has the interface.
+A module here or in ``speed/`` that defines ``BENCHMARK`` is a benchmark; nothing lists it.
+``benchmarks/runner/benchmark.py`` has the interface.
 """

@@ -1,8 +1,9 @@
 """Runs every benchmark, or those named, and writes their ratios to one page.
 
-A full run of all benchmarks writes docs/benchmarks.md and docs/benchmarks.json. Named benchmarks and ``--quick`` write to build/, so that they never
-replace the results of a full run. Each benchmark runs in its own process: one that fails, or lacks something, is reported on the page and the next
-one starts. The page is written after each benchmark, so Ctrl-C keeps what was measured.
+A full run of all benchmarks writes docs/benchmarks.md and docs/benchmarks.json. Named benchmarks
+and ``--quick`` write to build/, so that they never replace the results of a full run. Each
+benchmark runs in its own process: one that fails, or lacks something, is reported on the page and
+the next one starts. The page is written after each benchmark, so Ctrl-C keeps what was measured.
 """
 
 import argparse
@@ -18,7 +19,16 @@ from benchmarks.runner.command_line import result_text
 from benchmarks.runner.discovery import discover
 from benchmarks.runner.page import duration_text, render
 from benchmarks.runner.process import run_benchmark
-from benchmarks.runner.record import JSON_NAME, PAGE_NAME, SCHEMA, Entry, Outcome, Record, this_commit, this_machine
+from benchmarks.runner.record import (
+    JSON_NAME,
+    PAGE_NAME,
+    SCHEMA,
+    Entry,
+    Outcome,
+    Record,
+    this_commit,
+    this_machine,
+)
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
 from suite.files.paths import repository_root
@@ -45,9 +55,15 @@ def main() -> int:
 
 def parse() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("names", nargs="*", help="benchmarks to run (default: all)")
-    parser.add_argument("--quick", action="store_true", help="few short measurements of everything: a smoke test")
+    parser.add_argument(
+        "--quick", action="store_true", help="few short measurements of everything: a smoke test"
+    )
     parser.add_argument("--list", action="store_true", help="list the benchmarks and end")
     parser.add_argument("--output", type=Path, help=f"the folder for {PAGE_NAME} and {JSON_NAME}")
     return parser.parse_args()
@@ -58,21 +74,37 @@ def chosen(names: Sequence[str]) -> dict[str, Benchmark]:
     found = discover()
     unknown = [name for name in names if name not in found]
     if unknown:
-        raise SuiteError(f"There is no benchmark {unknown[0]!r}; the benchmarks are {', '.join(found)}.")
+        raise SuiteError(
+            f"There is no benchmark {unknown[0]!r}; the benchmarks are {', '.join(found)}."
+        )
     return {name: found[name] for name in names or found}
 
 
 def run_all(benchmarks: dict[str, Benchmark], is_quick: bool, folder: Path) -> Record:
     """Run them one after the other, and write record and page after each."""
-    entries = {name: Entry(name, benchmark.question, Outcome.NOT_RUN) for name, benchmark in benchmarks.items()}
+    entries = {
+        name: Entry(name, benchmark.question, Outcome.NOT_RUN)
+        for name, benchmark in benchmarks.items()
+    }
     started = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    record = Record(SCHEMA, is_quick, started, 0.0, this_commit(), this_machine(), tuple(entries.values()))
-    progress = Progress({name: benchmark.quick_s if is_quick else benchmark.full_s for name, benchmark in benchmarks.items()})
+    record = Record(
+        SCHEMA, is_quick, started, 0.0, this_commit(), this_machine(), tuple(entries.values())
+    )
+    progress = Progress(
+        {
+            name: benchmark.quick_s if is_quick else benchmark.full_s
+            for name, benchmark in benchmarks.items()
+        }
+    )
     for name in benchmarks:
         progress.begin(name)
-        entries[name] = run_benchmark(entries[name], is_quick, lambda result: say(f"  {result_text(result)}"))
+        entries[name] = run_benchmark(
+            entries[name], is_quick, lambda result: say(f"  {result_text(result)}")
+        )
         progress.end(entries[name])
-        record = replace(record, taken_s=round(progress.taken_s, 1), entries=tuple(entries.values()))
+        record = replace(
+            record, taken_s=round(progress.taken_s, 1), entries=tuple(entries.values())
+        )
         write(record, folder)
         if entries[name].outcome is Outcome.INTERRUPTED:
             break
@@ -80,7 +112,8 @@ def run_all(benchmarks: dict[str, Benchmark], is_quick: bool, folder: Path) -> R
 
 
 class Progress:
-    """Prints which benchmark runs, and how long the rest will take: the expected times, scaled by how this machine did so far."""
+    """Prints which benchmark runs, and how long the rest will take: the expected times, scaled by
+    how this machine did so far."""
 
     def __init__(self, expected_s: dict[str, float]) -> None:
         self._expected_s, self._begun, self._start_s = expected_s, 0, time.monotonic()
@@ -97,11 +130,17 @@ class Progress:
         pace = self.taken_s / done_s if done_s else 1.0
         self._begun += 1
         left = duration_text(pace * (sum(expected_s) - done_s))
-        say(f"[{self._begun}/{len(expected_s)}] {name}: about {duration_text(pace * self._expected_s[name])}; all that is left: about {left}")
+        say(
+            f"[{self._begun}/{len(expected_s)}] {name}: about"
+            f" {duration_text(pace * self._expected_s[name])}; all that is left: about {left}"
+        )
 
     def end(self, entry: Entry) -> None:
         """A benchmark ended."""
-        say(f"  {entry.outcome.value} after {duration_text(entry.taken_s)}{': ' + entry.reason if entry.reason else ''}")
+        say(
+            f"  {entry.outcome.value} after"
+            f" {duration_text(entry.taken_s)}{': ' + entry.reason if entry.reason else ''}"
+        )
 
 
 def say(text: str) -> None:

@@ -1,9 +1,11 @@
-"""`suite check`: the time for a submission, and how time and memory grow with the number of bundles.
+"""`suite check`: the time for a submission, and how time and memory grow with the number of
+bundles.
 
-Bundles are made up as the tests make them (LeNet-5 on MNIST, three epochs of 469 steps, five meters), or are copies of an existing submission's.
-Every measurement is a process. The submission is compared with a process that only reads and hashes the same files, which every checker must do.
-Growth is the CPU time per bundle, and the peak memory, of a large tree compared with a small one: 1 is linear time and constant memory.
-Aim: 15 bundles in under 2 s.
+Bundles are made up as the tests make them (LeNet-5 on MNIST, three epochs of 469 steps, five
+meters), or are copies of an existing submission's. Every measurement is a process. The submission
+is compared with a process that only reads and hashes the same files, which every checker must do.
+Growth is the CPU time per bundle, and the peak memory, of a large tree compared with a small one: 1
+is linear time and constant memory. Aim: 15 bundles in under 2 s.
 """
 
 import shutil
@@ -26,7 +28,10 @@ from tests.builders import RICH, make_bundle
 
 BATCH_SIZES = (48, 64, 96, 128, 160)
 SEEDS = (1, 2, 3)
-HASH = "import hashlib, pathlib, sys; [hashlib.sha256(p.read_bytes()).hexdigest() for p in pathlib.Path(sys.argv[1]).rglob('*') if p.is_file()]"
+HASH = (
+    "import hashlib, pathlib, sys; [hashlib.sha256(p.read_bytes()).hexdigest() for p in"
+    " pathlib.Path(sys.argv[1]).rglob('*') if p.is_file()]"
+)
 JUDGED = (0, 1)
 """Exit codes of a check that came to an end: no findings, findings."""
 
@@ -50,29 +55,52 @@ def measure(settings: Settings) -> Iterator[Ratio]:
         pairs = [measure_submission(submission, pair) for pair in range(settings.pairs)]
         subject = f"a submission of {len(bundles)} bundles"
         hashing = "reading and hashing its files"
-        yield ratio_of(f"{subject}, wall time", "suite check", hashing, [(checked.wall_s, hashed.wall_s) for checked, hashed in pairs])
-        yield ratio_of(f"{subject}, CPU time", "suite check", hashing, [(checked.cpu_s, hashed.cpu_s) for checked, hashed in pairs])
+        yield ratio_of(
+            f"{subject}, wall time",
+            "suite check",
+            hashing,
+            [(checked.wall_s, hashed.wall_s) for checked, hashed in pairs],
+        )
+        yield ratio_of(
+            f"{subject}, CPU time",
+            "suite check",
+            hashing,
+            [(checked.cpu_s, hashed.cpu_s) for checked, hashed in pairs],
+        )
         yield from measure_growth(settings, bundles, folder)
 
 
 def measure_submission(submission: Path, pair: int) -> tuple[Usage, Usage]:
     """Check it, and hash it."""
-    ways = {"check": lambda: check(submission), "hash": lambda: usage_of([sys.executable, "-c", HASH, submission])}
+    ways = {
+        "check": lambda: check(submission),
+        "hash": lambda: usage_of([sys.executable, "-c", HASH, submission]),
+    }
     used = {name: ways[name]() for name in alternating(pair, *ways)}
     return used["check"], used["hash"]
 
 
 def measure_growth(settings: Settings, bundles: list[Path], folder: Path) -> Iterator[Ratio]:
     """CPU time per bundle and peak memory of a large tree against a small one."""
-    trees = {count: make_tree(folder / f"tree{count}", bundles, count) for count in (settings.large, settings.small)}
+    trees = {
+        count: make_tree(folder / f"tree{count}", bundles, count)
+        for count in (settings.large, settings.small)
+    }
     pairs = []
     for pair in range(settings.pairs):
         used = {count: check(trees[count]) for count in alternating(pair, *trees)}
         pairs.append((used[settings.large], used[settings.small]))
     sides = (f"tree of {settings.large} bundles", f"of {settings.small}")
-    per_bundle = [(large.cpu_s / settings.large, small.cpu_s / settings.small) for large, small in pairs]
+    per_bundle = [
+        (large.cpu_s / settings.large, small.cpu_s / settings.small) for large, small in pairs
+    ]
     yield ratio_of("suite check, CPU time per bundle", *sides, per_bundle)
-    yield ratio_of("suite check, peak memory", *sides, [(large.peak_mib, small.peak_mib) for large, small in pairs], "MiB")
+    yield ratio_of(
+        "suite check, peak memory",
+        *sides,
+        [(large.peak_mib, small.peak_mib) for large, small in pairs],
+        "MiB",
+    )
 
 
 def make_submission(folder: Path) -> Path:
@@ -93,7 +121,11 @@ def make_submission(folder: Path) -> Path:
         for size in BATCH_SIZES
         for seed in SEEDS
     ]
-    return package(runs, PackageRequest("acme", current_round().name, SystemAvailability.RESEARCH, "", ()), folder / "submissions")
+    return package(
+        runs,
+        PackageRequest("acme", current_round().name, SystemAvailability.RESEARCH, "", ()),
+        folder / "submissions",
+    )
 
 
 def make_tree(tree: Path, bundles: list[Path], count: int) -> Path:
@@ -112,7 +144,8 @@ def check(path: Path) -> Usage:
 
 
 BENCHMARK = Benchmark(
-    "How long does `suite check` take for a submission, and do time and memory grow with the number of bundles as they should?",
+    "How long does `suite check` take for a submission, and do time and memory grow with the number"
+    " of bundles as they should?",
     measure,
     Settings(),
     Settings(small=20, large=60, pairs=2),

@@ -1,7 +1,9 @@
-"""What `suite concurrent tune` gives away: the training rate of its choice against that of an exhaustive search's best, measured again in turns.
+"""What `suite concurrent tune` gives away: the training rate of its choice against that of an
+exhaustive search's best, measured again in turns.
 
-LeNet-5 trains beside its own inference. The exhaustive search measures every candidate once for as long as the tuning's final trials, and takes the
-highest training rate among those that keep the limit.
+LeNet-5 trains beside its own inference. The exhaustive search measures every candidate once for as
+long as the tuning's final trials, and takes the highest training rate among those that keep the
+limit.
 """
 
 import statistics
@@ -47,39 +49,69 @@ def measure(settings: Settings) -> Iterator[Ratio]:
         plan = _plan(settings, Path(name))
         chosen = tune_here(plan, CHOICES, aim, _silent).best
         best = _exhaustive(plan, aim, settings.duration_s)
-        turns = [_turn(plan, alternating(pair, chosen, best), aim, settings.duration_s, f"pair-{pair}") for pair in range(settings.pairs)]
+        turns = [
+            _turn(plan, alternating(pair, chosen, best), aim, settings.duration_s, f"pair-{pair}")
+            for pair in range(settings.pairs)
+        ]
     pairs = [(turn[chosen].samples_per_s, turn[best].samples_per_s) for turn in turns]
     yield ratio_of(
-        f"{chosen}, {_kept([turn[chosen] for turn in turns], settings)}; the best: {best}", "tuned", "exhaustive search's best", pairs, "samples/s"
+        f"{chosen}, {_kept([turn[chosen] for turn in turns], settings)}; the best: {best}",
+        "tuned",
+        "exhaustive search's best",
+        pairs,
+        "samples/s",
     )
 
 
 def _exhaustive(plan: Plan, aim: Aim, duration_s: float) -> Candidate:
     found = [
-        measure_trial(plan, each, duration_s, aim, plan.output / f"exhaustive-{number}") for number, each in enumerate(candidates(plan, CHOICES))
+        measure_trial(plan, each, duration_s, aim, plan.output / f"exhaustive-{number}")
+        for number, each in enumerate(candidates(plan, CHOICES))
     ]
-    return max((trial for trial in found if aim.kept(trial)), key=lambda trial: trial.samples_per_s).candidate
+    return max(
+        (trial for trial in found if aim.kept(trial)), key=lambda trial: trial.samples_per_s
+    ).candidate
 
 
 def _kept(trials: Sequence[Trial], settings: Settings) -> str:
     shares = [trial.windows_within for trial in trials if trial.windows_within is not None]
     if not shares:
         return "no whole window of 1,000 images"
-    return f"{statistics.fmean(shares):.0%} of its windows of 1,000 images within {settings.limit_ms:g} ms"
+    return (
+        f"{statistics.fmean(shares):.0%} of its windows of 1,000 images within"
+        f" {settings.limit_ms:g} ms"
+    )
 
 
-def _turn(plan: Plan, each: Sequence[Candidate], aim: Aim, duration_s: float, name: str) -> dict[Candidate, Trial]:
-    return {one: measure_trial(plan, one, duration_s, aim, plan.output / f"{name}-{place}") for place, one in enumerate(each)}
+def _turn(
+    plan: Plan, each: Sequence[Candidate], aim: Aim, duration_s: float, name: str
+) -> dict[Candidate, Trial]:
+    return {
+        one: measure_trial(plan, one, duration_s, aim, plan.output / f"{name}-{place}")
+        for place, one in enumerate(each)
+    }
 
 
 def _plan(settings: Settings, folder: Path) -> Plan:
     data = generated_data("mnist", settings.samples, folder / "home")
     framework = load_framework(settings.framework)
     values = request_of({"framework": settings.framework, "data": data, "output": folder / "run"})
-    side = Side(request_from_dict(values), f"{framework.module}.implementation", find(framework).interpreter)
+    side = Side(
+        request_from_dict(values), f"{framework.module}.implementation", find(framework).interpreter
+    )
     batches = tuple(4**power for power in range(10) if 4**power <= settings.largest_batch)
     arrivals = Arrivals(ArrivalKind.UNIFORM, settings.rate, settings.duration_s)
-    return Plan(side, side, arrivals, batches, None, ScheduleKind.CONCURRENT, 100_000_000, 0.5, folder / "trials")
+    return Plan(
+        side,
+        side,
+        arrivals,
+        batches,
+        None,
+        ScheduleKind.CONCURRENT,
+        100_000_000,
+        0.5,
+        folder / "trials",
+    )
 
 
 def _silent(line: str) -> None:
@@ -87,10 +119,13 @@ def _silent(line: str) -> None:
 
 
 BENCHMARK = Benchmark(
-    "How much training does the tuning of training beside inference give away against an exhaustive search?",
+    "How much training does the tuning of training beside inference give away against an exhaustive"
+    " search?",
     measure,
     Settings(),
-    Settings(framework="fake", samples=500, duration_s=0.6, limit_ms=5000.0, largest_batch=1, pairs=1),
+    Settings(
+        framework="fake", samples=500, duration_s=0.6, limit_ms=5000.0, largest_batch=1, pairs=1
+    ),
     full_s=420,
     quick_s=40,
     needs=(framework_environment("pytorch"),),

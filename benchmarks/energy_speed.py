@@ -1,7 +1,9 @@
-"""Energy from long traces: integrating power readings and differencing an energy counter, each compared with the plainest NumPy expression.
+"""Energy from long traces: integrating power readings and differencing an energy counter, each
+compared with the plainest NumPy expression.
 
-The suite's functions also find gaps, clip to a window and leave implausible readings out; the ratio is what that costs. Both results are compared
-with the exact energy of the generated trace; an error above MAX_RELATIVE_ERROR fails the benchmark.
+The suite's functions also find gaps, clip to a window and leave implausible readings out; the ratio
+is what that costs. Both results are compared with the exact energy of the generated trace; an error
+above MAX_RELATIVE_ERROR fails the benchmark.
 """
 
 import time
@@ -51,8 +53,22 @@ def measure(settings: Settings) -> Iterator[Ratio]:
     check("integrate_power", integrate(), power_exact_j)
     check("difference_counter", difference(), 5 * (last_s - first_s))
     count = f"{settings.readings:,} readings"
-    yield compare(f"power, {count}", "integrate_power", integrate, "trapezoids in NumPy", trapezoids, settings.pairs)
-    yield compare(f"energy counter, {count}", "difference_counter", difference, "sum of np.diff", lambda: np.diff(counter_j).sum(), settings.pairs)
+    yield compare(
+        f"power, {count}",
+        "integrate_power",
+        integrate,
+        "trapezoids in NumPy",
+        trapezoids,
+        settings.pairs,
+    )
+    yield compare(
+        f"energy counter, {count}",
+        "difference_counter",
+        difference,
+        "sum of np.diff",
+        lambda: np.diff(counter_j).sum(),
+        settings.pairs,
+    )
 
 
 def check(name: str, energy_j: float | None, exact_j: float) -> None:
@@ -61,11 +77,20 @@ def check(name: str, energy_j: float | None, exact_j: float) -> None:
         raise SuiteError(f"{name} gives {energy_j} J for a trace of {exact_j} J.")
 
 
-def compare(subject: str, name: str, compared: Callable[[], object], baseline_name: str, baseline: Callable[[], object], count: int) -> Ratio:
+def compare(
+    subject: str,
+    name: str,
+    compared: Callable[[], object],
+    baseline_name: str,
+    baseline: Callable[[], object],
+    count: int,
+) -> Ratio:
     """Time both in turns."""
     pairs = []
     for pair in range(count):
-        taken_s = {function: time_of(function) for function in alternating(pair, compared, baseline)}
+        taken_s = {
+            function: time_of(function) for function in alternating(pair, compared, baseline)
+        }
         pairs.append((taken_s[compared], taken_s[baseline]))
     return ratio_of(subject, name, baseline_name, pairs)
 

@@ -1,7 +1,8 @@
 """What the harness adds to an epoch: the same implementation with and without it, in turns.
 
-Without: the implementation alone, its output discarded. With: `suite run` with every meter. Both get the same request, with a learning rate that
-cannot reach the target, so that every run has the same number of epochs. The value of a run is the mean time of epochs 2 to last from its step
+Without: the implementation alone, its output discarded. With: `suite run` with every meter. Both
+get the same request, with a learning rate that cannot reach the target, so that every run has the
+same number of epochs. The value of a run is the mean time of epochs 2 to last from its step
 records.
 """
 
@@ -16,7 +17,12 @@ from benchmarks.runner.benchmark import Benchmark, Ratio, alternating, ratio_of
 from benchmarks.runner.child import output_of
 from benchmarks.runner.command_line import run_alone
 from benchmarks.runner.needs import framework_environment
-from benchmarks.runner.training import generated_data, implementation_command, request_of, run_command
+from benchmarks.runner.training import (
+    generated_data,
+    implementation_command,
+    request_of,
+    run_command,
+)
 from suite.bundle.reader import Bundle
 from suite.launch.child_environment import child_environment
 from suite.metrics.summary import derive_epochs
@@ -40,7 +46,10 @@ def measure(settings: Settings) -> Iterator[Ratio]:
         data = settings.data or str(generated_data("mnist", settings.samples, folder / "home"))
         pairs = []
         for pair in range(settings.pairs):
-            epoch_s = {kind: kind(settings, data, folder / f"{pair}-{kind.__name__}") for kind in alternating(pair, with_harness, without_harness)}
+            epoch_s = {
+                kind: kind(settings, data, folder / f"{pair}-{kind.__name__}")
+                for kind in alternating(pair, with_harness, without_harness)
+            }
             pairs.append((epoch_s[with_harness], epoch_s[without_harness]))
     yield ratio_of(f"epoch of LeNet-5, {settings.framework}", "with the harness", "without", pairs)
 
@@ -60,13 +69,22 @@ def with_harness(settings: Settings, data: str, folder: Path) -> float:
 
 def options(settings: Settings, data: str, folder: Path) -> dict[str, object]:
     """What both ways have in common."""
-    return {"framework": settings.framework, "data": data, "epochs": settings.epochs, "output": folder}
+    return {
+        "framework": settings.framework,
+        "data": data,
+        "epochs": settings.epochs,
+        "output": folder,
+    }
 
 
 def epoch_time_s(folder: Path) -> float:
     """Mean end-to-end time of epochs 2 to last."""
     bundle = Bundle(folder)
-    return statistics.mean(epoch.end_to_end_s for epoch in derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), ()) if epoch.epoch > 1)
+    return statistics.mean(
+        epoch.end_to_end_s
+        for epoch in derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), ())
+        if epoch.epoch > 1
+    )
 
 
 BENCHMARK = Benchmark(

@@ -1,7 +1,9 @@
-"""What isolation costs: the same run bare and isolated, in turns: time of an epoch, CPU time, energy, memory, start-up.
+"""What isolation costs: the same run bare and isolated, in turns: time of an epoch, CPU time,
+energy, memory, start-up.
 
-Start-up is from the harness's release to the implementation's first event. Memory is the largest process's peak resident set, which has the same
-definition with and without a parent in between. A null test compares short bare runs with bare runs by the same intervals, without the harness: 95 %
+Start-up is from the harness's release to the implementation's first event. Memory is the largest
+process's peak resident set, which has the same definition with and without a parent in between. A
+null test compares short bare runs with bare runs by the same intervals, without the harness: 95 %
 of the intervals should hold 1.
 """
 
@@ -13,11 +15,23 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from benchmarks.harness_cost import epoch_time_s
-from benchmarks.runner.benchmark import MIN_PAIRS_FOR_INTERVAL, Benchmark, Ratio, Skipped, alternating, ratio_of
+from benchmarks.runner.benchmark import (
+    MIN_PAIRS_FOR_INTERVAL,
+    Benchmark,
+    Ratio,
+    Skipped,
+    alternating,
+    ratio_of,
+)
 from benchmarks.runner.child import output_of, usage_of
 from benchmarks.runner.command_line import run_alone
 from benchmarks.runner.needs import framework_environment
-from benchmarks.runner.training import generated_data, implementation_command, request_of, run_command
+from benchmarks.runner.training import (
+    generated_data,
+    implementation_command,
+    request_of,
+    run_command,
+)
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.launch.child_environment import child_environment
@@ -66,9 +80,15 @@ def _possible(settings: Settings) -> Generator[Skipped, None, list[str]]:
     asked = settings.isolation.split(",")
     unknown = next((kind for kind in asked if kind not in kinds), None)
     if unknown is not None:
-        raise SuiteError(f"--isolation {unknown!r} is not compared with none; choose {', '.join(kinds[:-1])} or {kinds[-1]}, several with commas.")
+        raise SuiteError(
+            f"--isolation {unknown!r} is not compared with none; choose {', '.join(kinds[:-1])} or"
+            f" {kinds[-1]}, several with commas."
+        )
     if settings.pairs < 1:
-        raise SuiteError(f"--pairs {settings.pairs} measures nothing; {MIN_PAIRS_FOR_INTERVAL} or more give a 95 % interval.")
+        raise SuiteError(
+            f"--pairs {settings.pairs} measures nothing; {MIN_PAIRS_FOR_INTERVAL} or more give a 95"
+            " % interval."
+        )
     possible = []
     for kind in asked:
         try:
@@ -79,37 +99,68 @@ def _possible(settings: Settings) -> Generator[Skipped, None, list[str]]:
     return possible
 
 
-def _compare(settings: Settings, data: str, folder: Path, isolations: Sequence[str]) -> Iterator[Ratio | Skipped]:
-    """Each kind over bare runs of the same rounds; a round starts with another kind than the one before."""
+def _compare(
+    settings: Settings, data: str, folder: Path, isolations: Sequence[str]
+) -> Iterator[Ratio | Skipped]:
+    """Each kind over bare runs of the same rounds; a round starts with another kind than the one
+    before."""
     kinds, rounds = [BARE, *isolations], []
     for number in range(settings.pairs):
         first = number % len(kinds)
-        rounds.append({kind: _run(settings, data, folder / f"{number}-{kind}", kind) for kind in kinds[first:] + kinds[:first]})
+        rounds.append(
+            {
+                kind: _run(settings, data, folder / f"{number}-{kind}", kind)
+                for kind in kinds[first:] + kinds[:first]
+            }
+        )
     for isolation in isolations:
         for figure in (*FIGURES, START_UP):
             both = [(found[isolation][figure], found[BARE][figure]) for found in rounds]
-            known = [(one.value, other.value) for one, other in both if one.value is not None and other.value is not None]
+            known = [
+                (one.value, other.value)
+                for one, other in both
+                if one.value is not None and other.value is not None
+            ]
             title, unit = FIGURES.get(figure, (START_UP, "s"))
             subject = f"{title}, {settings.framework}"
             reason = both[0][0].reason or both[0][1].reason or "unknown"
-            yield ratio_of(subject, isolation, BARE, known, unit) if known else Skipped(f"{subject}, {isolation}", reason)
+            yield (
+                ratio_of(subject, isolation, BARE, known, unit)
+                if known
+                else Skipped(f"{subject}, {isolation}", reason)
+            )
 
 
 def _null_test(settings: Settings, data: str, folder: Path, number: int) -> Iterator[Ratio]:
     """Bare runs over bare runs: time of an epoch, and CPU and wall time of the whole process."""
     pairs = []
     for pair in range(settings.pairs):
-        found = {side: _alone(settings, data, folder / f"{pair}-{side}") for side in alternating(pair, 0, 1)}
+        found = {
+            side: _alone(settings, data, folder / f"{pair}-{side}")
+            for side in alternating(pair, 0, 1)
+        }
         pairs.append((found[0], found[1]))
     for title in pairs[0][0]:
-        yield ratio_of(f"{title}, {settings.framework}", f"null test {number}", BARE, [(one[title], other[title]) for one, other in pairs])
+        yield ratio_of(
+            f"{title}, {settings.framework}",
+            f"null test {number}",
+            BARE,
+            [(one[title], other[title]) for one, other in pairs],
+        )
 
 
 def _alone(settings: Settings, data: str, folder: Path) -> Mapping[str, float]:
     """The times of one short run of the implementation alone."""
     folder.parent.mkdir(exist_ok=True)
-    used = usage_of(implementation_command(settings.framework, _request(settings, data, folder), folder), child_environment(1))
-    return {"epoch": epoch_time_s(folder), "CPU time of a run": used.cpu_s, "time of a run": used.wall_s}
+    used = usage_of(
+        implementation_command(settings.framework, _request(settings, data, folder), folder),
+        child_environment(1),
+    )
+    return {
+        "epoch": epoch_time_s(folder),
+        "CPU time of a run": used.cpu_s,
+        "time of a run": used.wall_s,
+    }
 
 
 def _request(settings: Settings, data: str, folder: Path) -> Mapping[str, Any]:
@@ -120,11 +171,19 @@ def _request(settings: Settings, data: str, folder: Path) -> Mapping[str, Any]:
 
 @cache
 def _resolved(framework: str, data: str, epochs: int) -> Mapping[str, Any]:
-    return request_of({"framework": framework, "data": data, "epochs": epochs, "output": Path(data) / "never-written"})
+    return request_of(
+        {
+            "framework": framework,
+            "data": data,
+            "epochs": epochs,
+            "output": Path(data) / "never-written",
+        }
+    )
 
 
 class Measured(NamedTuple):
-    """A figure of a run; ``reason`` says why it has no value: a short run may have no memory reading, a machine no power sensor."""
+    """A figure of a run; ``reason`` says why it has no value: a short run may have no memory
+    reading, a machine no power sensor."""
 
     value: float | None
     reason: str | None = None
@@ -132,7 +191,13 @@ class Measured(NamedTuple):
 
 def _run(settings: Settings, data: str, folder: Path, isolation: str) -> Mapping[str, Measured]:
     """The figures of one run."""
-    options = {"framework": settings.framework, "data": data, "epochs": settings.epochs, "output": folder, "isolation": isolation}
+    options = {
+        "framework": settings.framework,
+        "data": data,
+        "epochs": settings.epochs,
+        "output": folder,
+        "isolation": isolation,
+    }
     output_of(run_command(options))
     bundle = Bundle(folder)
     figures: dict[str, dict[str, Any]] = read_summary(bundle)["figures"]

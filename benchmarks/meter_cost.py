@@ -1,12 +1,15 @@
-"""What the meters add to a training step, and what each of them costs: one training, with and without all meters in turns.
+"""What the meters add to a training step, and what each of them costs: one training, with and
+without all meters in turns.
 
-One implementation trains without end, without the harness and without evaluation. In blocks of some seconds a recorder reads every meter at its
-default period, as in `suite run`, or does not; nothing else of the harness runs. Two neighbouring blocks, one of each kind, make a pair.
+One implementation trains without end, without the harness and without evaluation. In blocks of some
+seconds a recorder reads every meter at its default period, as in `suite run`, or does not; nothing
+else of the harness runs. Two neighbouring blocks, one of each kind, make a pair.
 
-- Time and CPU time per training step, with meters / without. Other programs disturb the CPU time less. It contains what the meters take from the
-  training through caches and memory; what they take by needing its core is at most their own CPU time.
-- CPU time of all meters, and of each, per second of one core, from the recorder's own records. A block includes opening the meters, which a run
-  does once.
+- Time and CPU time per training step, with meters / without. Other programs disturb the CPU time
+  less. It contains what the meters take from the training through caches and memory; what they take
+  by needing its core is at most their own CPU time.
+- CPU time of all meters, and of each, per second of one core, from the recorder's own records. A
+  block includes opening the meters, which a run does once.
 
 Aim: under 1 % of an epoch, under 3 % of a core.
 """
@@ -51,7 +54,10 @@ class Settings:
     """What the command line can change."""
 
     framework: Annotated[str, "framework of the implementation"] = "pytorch"
-    data: Annotated[str | None, "a data set's name or folder (default: 12,000 generated samples in MNIST's layout)"] = None
+    data: Annotated[
+        str | None,
+        "a data set's name or folder (default: 12,000 generated samples in MNIST's layout)",
+    ] = None
     batch_size: Annotated[int, "samples of a mini-batch"] = 64
     pairs: Annotated[int, "pairs of blocks"] = 45
     block_s: Annotated[float, "seconds of a block"] = 2.5
@@ -59,7 +65,8 @@ class Settings:
 
 @dataclass(frozen=True)
 class Block:
-    """Some seconds of training. ``cpu_ns``: CPU time of the implementation's threads; ``records``: the meters', empty without them."""
+    """Some seconds of training. ``cpu_ns``: CPU time of the implementation's threads; ``records``:
+    the meters', empty without them."""
 
     start_ns: int
     stop_ns: int
@@ -84,15 +91,26 @@ def measure(settings: Settings) -> Iterator[Ratio]:
         process = start(settings, data, run)
         try:
             wait_for_epochs(process, run, WARM_UP_EPOCHS)
-            pairs = [measure_pair(process, run, settings.block_s, number) for number in range(settings.pairs)]
+            pairs = [
+                measure_pair(process, run, settings.block_s, number)
+                for number in range(settings.pairs)
+            ]
             wait_for_epochs(process, run, 1)  # the last block's steps are written at an epoch's end
         finally:
             terminate(process)
         starts_ns = np.sort(Bundle(run).steps_frame()["start_ns"].to_numpy())
     training = f"LeNet-5, {settings.framework}, blocks of {settings.block_s:g} s"
     sides = ("with all meters", "without")
-    yield ratio_of(f"time of a step; {training}", *sides, [_per_step(starts_ns, pair, lambda block: block.duration_s) for pair in pairs])
-    yield ratio_of(f"CPU time of a step; {training}", *sides, [_per_step(starts_ns, pair, lambda block: block.cpu_ns * 1e-9) for pair in pairs])
+    yield ratio_of(
+        f"time of a step; {training}",
+        *sides,
+        [_per_step(starts_ns, pair, lambda block: block.duration_s) for pair in pairs],
+    )
+    yield ratio_of(
+        f"CPU time of a step; {training}",
+        *sides,
+        [_per_step(starts_ns, pair, lambda block: block.cpu_ns * 1e-9) for pair in pairs],
+    )
     metered = [with_meters for with_meters, _ in pairs]
     yield from costs(metered)
     print("\n".join(table(metered)), file=sys.stderr)
@@ -100,22 +118,42 @@ def measure(settings: Settings) -> Iterator[Ratio]:
 
 def start(settings: Settings, data: str, folder: Path) -> "subprocess.Popen[bytes]":
     """An implementation that trains LeNet-5 on one thread until it is terminated."""
-    options = {"framework": settings.framework, "data": data, "batch_size": settings.batch_size, "epochs": ENDLESS_EPOCHS, "output": folder}
+    options = {
+        "framework": settings.framework,
+        "data": data,
+        "batch_size": settings.batch_size,
+        "epochs": ENDLESS_EPOCHS,
+        "output": folder,
+    }
     request = request_of(options, target_accuracy=None, eval_every_epochs=ENDLESS_EPOCHS)
     command = implementation_command(settings.framework, request, folder)
     quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, cwd=repository_root(), env=child_environment(1), stdout=quiet, stderr=quiet, start_new_session=True)
+    return subprocess.Popen(
+        command,
+        cwd=repository_root(),
+        env=child_environment(1),
+        stdout=quiet,
+        stderr=quiet,
+        start_new_session=True,
+    )
 
 
 def wait_for_epochs(process: "subprocess.Popen[bytes]", folder: Path, epochs: int) -> None:
-    """Wait until N more epochs are finished; raises SuiteError when the implementation ends, or takes too long."""
+    """Wait until N more epochs are finished; raises SuiteError when the implementation ends, or
+    takes too long."""
     log, deadline_s = folder / contract.log_name(0), time.monotonic() + EPOCH_TIMEOUT_S
     wanted = _finished_epochs(log) + epochs
     while _finished_epochs(log) < wanted:
         if process.poll() is not None:
-            raise SuiteError(f"the implementation ended with {process.returncode}; run `{' '.join(map(str, process.args))}` to see why")
+            raise SuiteError(
+                f"the implementation ended with {process.returncode}; run"
+                f" `{' '.join(map(str, process.args))}` to see why"
+            )
         if time.monotonic() > deadline_s:
-            raise SuiteError(f"{epochs} epochs were not finished in {EPOCH_TIMEOUT_S:g} s; try a larger --batch-size")
+            raise SuiteError(
+                f"{epochs} epochs were not finished in {EPOCH_TIMEOUT_S:g} s; try a larger"
+                " --batch-size"
+            )
         time.sleep(POLL_S)
 
 
@@ -123,13 +161,20 @@ def _finished_epochs(log: Path) -> int:
     return log.read_text().count('"epoch_stop"') if log.exists() else 0
 
 
-def measure_pair(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, number: int) -> Pair:
+def measure_pair(
+    process: "subprocess.Popen[bytes]", folder: Path, block_s: float, number: int
+) -> Pair:
     """A block with and one without meters; the order alternates."""
-    blocks = {metered: measure_block(process, folder, block_s, metered) for metered in alternating(number, False, True)}
+    blocks = {
+        metered: measure_block(process, folder, block_s, metered)
+        for metered in alternating(number, False, True)
+    }
     return blocks[True], blocks[False]
 
 
-def measure_block(process: "subprocess.Popen[bytes]", folder: Path, block_s: float, metered: bool) -> Block:
+def measure_block(
+    process: "subprocess.Popen[bytes]", folder: Path, block_s: float, metered: bool
+) -> Block:
     """Some seconds of training."""
     data = json.loads((folder / contract.REQUEST_NAME).read_text())["data"]["directory"]
     recorder = Recorder(open_meters() if metered else (), folder)
@@ -143,10 +188,15 @@ def measure_block(process: "subprocess.Popen[bytes]", folder: Path, block_s: flo
 
 def cpu_ns(pid: int) -> int:
     """CPU time of the process's threads so far (proc(5), schedstat)."""
-    return sum(int(path.read_text().split()[0]) for path in Path("/proc", str(pid), "task").glob("*/schedstat"))
+    return sum(
+        int(path.read_text().split()[0])
+        for path in Path("/proc", str(pid), "task").glob("*/schedstat")
+    )
 
 
-def _per_step(starts_ns: "np.ndarray", pair: Pair, quantity_s: Callable[[Block], float]) -> tuple[float, float]:
+def _per_step(
+    starts_ns: "np.ndarray", pair: Pair, quantity_s: Callable[[Block], float]
+) -> tuple[float, float]:
     with_meters, without = (quantity_s(block) / steps_in(starts_ns, block) for block in pair)
     return with_meters, without
 
@@ -159,31 +209,48 @@ def steps_in(starts_ns: "np.ndarray", block: Block) -> float:
 
 def costs(metered: Sequence[Block]) -> Iterator[Ratio]:
     """CPU time of all meters together and of each available one, as a share of one core."""
-    by_meter = {records[0].name: records for records in zip(*(block.records for block in metered), strict=True) if records[0].available}
+    by_meter = {
+        records[0].name: records
+        for records in zip(*(block.records for block in metered), strict=True)
+        if records[0].available
+    }
     for name, records in sorted(by_meter.items(), key=lambda item: item[0] != RECORDER):
         subject = "all meters, and writing" if name == RECORDER else f"meter {name}"
-        pairs = [(record.cost_s, block.duration_s) for record, block in zip(records, metered, strict=True)]
+        pairs = [
+            (record.cost_s, block.duration_s)
+            for record, block in zip(records, metered, strict=True)
+        ]
         yield ratio_of(subject, "its CPU time", "one core", pairs)
 
 
 def table(metered: Sequence[Block]) -> list[str]:
     """Each meter's periods, readings and cost over all blocks, in Markdown."""
     total_s = sum(block.duration_s for block in metered)
-    lines = ["| meter | period | median period reached | readings/s | CPU time per second | of one core |", "|---|---|---|---|---|---|"]
+    lines = [
+        (
+            "| meter | period | median period reached | readings/s | CPU time per second | of one"
+            " core |"
+        ),
+        "|---|---|---|---|---|---|",
+    ]
     for records in zip(*(block.records for block in metered), strict=True):
         first, cost_s = records[0], sum(record.cost_s for record in records)
-        reached = [record.achieved_period_s for record in records if record.achieved_period_s is not None]
+        reached = [
+            record.achieved_period_s for record in records if record.achieved_period_s is not None
+        ]
         if first.available:
             period = f"{statistics.median(reached):.3f} s" if reached else "-"
             rate = sum(record.readings for record in records) / total_s
             lines.append(
-                f"| {first.name} | {first.period_s:g} s | {period} | {rate:.1f} | {cost_s / total_s * 1e3:.3f} ms | {cost_s / total_s:.3%} |"
+                f"| {first.name} | {first.period_s:g} s | {period} | {rate:.1f} |"
+                f" {cost_s / total_s * 1e3:.3f} ms | {cost_s / total_s:.3%} |"
             )
     return lines
 
 
 BENCHMARK = Benchmark(
-    "How much longer does a training step take while every meter is read, and how much CPU time do the meters use?",
+    "How much longer does a training step take while every meter is read, and how much CPU time do"
+    " the meters use?",
     measure,
     Settings(),
     Settings(pairs=2, block_s=1.5),

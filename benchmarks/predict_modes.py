@@ -1,12 +1,15 @@
 """Judges predictions of modes: on laws of simulated boards, or on really measured modes.
 
-    python -m benchmarks.predict_modes                                  every law of benchmarks/predict_laws, 100 draws each
-    python -m benchmarks.predict_modes --laws my_law.py other_law.py    laws that the authors of the model did not write
-    python -m benchmarks.predict_modes --family 90                      random laws of many shapes, one draw each
-    python -m benchmarks.predict_modes --table modes.csv --profiled 8   splits of a table, or of a sweep, in which every mode was measured
+    python -m benchmarks.predict_modes                                  every law of
+    benchmarks/predict_laws, 100 draws each python -m benchmarks.predict_modes --laws my_law.py
+    other_law.py    laws that the authors of the model did not write python -m
+    benchmarks.predict_modes --family 90                      random laws of many shapes, one draw
+    each python -m benchmarks.predict_modes --table modes.csv --profiled 8   splits of a table, or
+    of a sweep, in which every mode was measured
 
-A draw has its own modes, noise and question. Of its modes the last two are those that `suite predict` recommends for the question. Scores are of
-modes that were not profiled. Prints Markdown: means over the draws, and their standard deviation after ±.
+A draw has its own modes, noise and question. Of its modes the last two are those that `suite
+predict` recommends for the question. Scores are of modes that were not profiled. Prints Markdown:
+means over the draws, and their standard deviation after ±.
 """
 
 import argparse
@@ -51,9 +54,11 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """One draw: errors and coverage (%) over the modes not profiled, and the answer (NaN: there was none).
+    """One draw: errors and coverage (%) over the modes not profiled, and the answer (NaN: there was
+    none).
 
-    ``excess`` is how far the answer is above the true best, relatively; ``answer_s`` the time to fit the model and to answer all modes.
+    ``excess`` is how far the answer is above the true best, relatively; ``answer_s`` the time to
+    fit the model and to answer all modes.
     """
 
     time_error: float
@@ -94,19 +99,49 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.predict_modes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.predict_modes",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--laws", type=Path, nargs="*", help="law files (default: all of benchmarks/predict_laws)")
-    parser.add_argument("--family", type=int, metavar="N", help="judge N laws of benchmarks/predict_family.py instead")
-    parser.add_argument("--grid", type=Path, help="TOML file of axes (default: the 29,232 modes of AGX Xavier)")
+    parser.add_argument(
+        "--laws", type=Path, nargs="*", help="law files (default: all of benchmarks/predict_laws)"
+    )
+    parser.add_argument(
+        "--family",
+        type=int,
+        metavar="N",
+        help="judge N laws of benchmarks/predict_family.py instead",
+    )
+    parser.add_argument(
+        "--grid", type=Path, help="TOML file of axes (default: the 29,232 modes of AGX Xavier)"
+    )
     parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--budget", type=int, default=10, help="profiled modes of a draw, recommended ones among them")
-    parser.add_argument("--noise", type=float, default=0.02, help="relative standard deviation of every measurement")
+    parser.add_argument(
+        "--budget",
+        type=int,
+        default=10,
+        help="profiled modes of a draw, recommended ones among them",
+    )
+    parser.add_argument(
+        "--noise", type=float, default=0.02, help="relative standard deviation of every measurement"
+    )
     parser.add_argument("--model", choices=MODELS, default="physical")
-    parser.add_argument("--other", type=Path, help="law of another workload, of which the baselines see 800 modes")
-    parser.add_argument("--random", action="store_true", help="profile modes at random instead of those that the design names")
-    parser.add_argument("--table", type=Path, help="table or sweep of measured modes; --draws splits of it are judged with every model")
-    parser.add_argument("--profiled", type=int, default=8, help="with --table: profiled modes of a split")
+    parser.add_argument(
+        "--other", type=Path, help="law of another workload, of which the baselines see 800 modes"
+    )
+    parser.add_argument(
+        "--random",
+        action="store_true",
+        help="profile modes at random instead of those that the design names",
+    )
+    parser.add_argument(
+        "--table",
+        type=Path,
+        help="table or sweep of measured modes; --draws splits of it are judged with every model",
+    )
+    parser.add_argument(
+        "--profiled", type=int, default=8, help="with --table: profiled modes of a split"
+    )
     return parser.parse_args()
 
 
@@ -116,20 +151,36 @@ def judge_laws(arguments: argparse.Namespace) -> None:
     judge = Judge(modes, arguments.budget, arguments.noise, arguments.model, arguments.random)
     if arguments.other is not None:
         seen = np.random.default_rng(0).choice(len(modes), min(800, len(modes)), replace=False)
-        judge = dataclasses.replace(judge, others=(_measured(judge, load_law(arguments.other, modes), seen, np.random.default_rng(1)),))
+        judge = dataclasses.replace(
+            judge,
+            others=(
+                _measured(judge, load_law(arguments.other, modes), seen, np.random.default_rng(1)),
+            ),
+        )
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     if arguments.family is not None:
         numbers = range(1, arguments.family + 1)
-        print(_row(f"{len(numbers)} random laws", [draw(judge, random_law(number, modes), number) for number in numbers]))
+        print(
+            _row(
+                f"{len(numbers)} random laws",
+                [draw(judge, random_law(number, modes), number) for number in numbers],
+            )
+        )
         return
-    for path in arguments.laws or sorted(path for path in FOLDER.glob("*.py") if path.name != "__init__.py"):
+    for path in arguments.laws or sorted(
+        path for path in FOLDER.glob("*.py") if path.name != "__init__.py"
+    ):
         law = load_law(path, modes)
-        print(_row(law.name, [draw(judge, law, number) for number in range(1, arguments.draws + 1)]), flush=True)
+        print(
+            _row(law.name, [draw(judge, law, number) for number in range(1, arguments.draws + 1)]),
+            flush=True,
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """One draw: the modes that were not profiled, the last prediction of all modes, the question, its answer and the seconds to both."""
+    """One draw: the modes that were not profiled, the last prediction of all modes, the question,
+    its answer and the seconds to both."""
 
     left: Array
     samples: Samples
@@ -144,20 +195,28 @@ def drawn(judge: Judge, law: Law, number: int) -> Drawn:
     asked = _question(law, number, random)
     profiled = initial_design(judge.modes, seed=number)
     if judge.at_random:
-        profiled = random.choice(len(judge.modes), judge.budget - RECOMMENDED, replace=False).tolist()
+        profiled = random.choice(
+            len(judge.modes), judge.budget - RECOMMENDED, replace=False
+        ).tolist()
     profile = _measured(judge, law, profiled, random)
     while True:
         start = time.perf_counter()
-        samples = fit(judge.model, judge.modes, profile, judge.others, number).predict(judge.modes.rows)
+        samples = fit(judge.model, judge.modes, profile, judge.others, number).predict(
+            judge.modes.rows
+        )
         answered = best(samples, asked)
         answer_s = time.perf_counter() - start
         if len(profile) >= judge.budget:
             break
-        following = next_mode(samples, profiled, asked if judge.budget - len(profile) <= RECOMMENDED else None, number)
+        following = next_mode(
+            samples, profiled, asked if judge.budget - len(profile) <= RECOMMENDED else None, number
+        )
         assert following is not None
         profiled.append(following)
         profile = _joined(profile, _measured(judge, law, [following], random))
-    return Drawn(np.setdiff1d(np.arange(len(judge.modes)), profiled), samples, asked, answered, answer_s)
+    return Drawn(
+        np.setdiff1d(np.arange(len(judge.modes)), profiled), samples, asked, answered, answer_s
+    )
 
 
 def draw(judge: Judge, law: Law, number: int) -> Score:
@@ -165,12 +224,24 @@ def draw(judge: Judge, law: Law, number: int) -> Score:
     one = drawn(judge, law, number)
     kept = Samples(one.samples.log_time[:, one.left], one.samples.log_power[:, one.left])
     within, excess = _judged(law, one.asked, one.answered)
-    time_scores, power_scores = _compared(kept.time_s(), law.time_s[one.left]), _compared(kept.power_w(), law.power_w[one.left])
-    return Score(time_scores[0], power_scores[0], time_scores[1], power_scores[1], within, excess, one.answer_s)
+    time_scores, power_scores = (
+        _compared(kept.time_s(), law.time_s[one.left]),
+        _compared(kept.power_w(), law.power_w[one.left]),
+    )
+    return Score(
+        time_scores[0],
+        power_scores[0],
+        time_scores[1],
+        power_scores[1],
+        within,
+        excess,
+        one.answer_s,
+    )
 
 
 def _question(law: Law, number: int, random: np.random.Generator) -> Question:
-    """The three questions in turn: fastest within a power, least energy within a time, fastest within an energy."""
+    """The three questions in turn: fastest within a power, least energy within a time, fastest
+    within an energy."""
     share = random.uniform(*LIMIT_SHARES)
     values = (law.power_w, law.time_s, law.time_s * law.power_w)[number % 3]
     limits: list[float | None] = [None, None, None]
@@ -179,24 +250,39 @@ def _question(law: Law, number: int, random: np.random.Generator) -> Question:
 
 
 def _judged(law: Law, asked: Question, answered: int | None) -> tuple[float, float]:
-    """Whether the answer is truly within the limits, and how far above the true best its minimised quantity is."""
+    """Whether the answer is truly within the limits, and how far above the true best its minimised
+    quantity is."""
     if answered is None:
         return float("nan"), float("nan")
-    values = {Quantity.TIME: law.time_s, Quantity.POWER: law.power_w, Quantity.ENERGY: law.time_s * law.power_w}
-    within = np.all([values[quantity] <= limit for quantity, limit in asked.limits().items()], axis=0)
+    values = {
+        Quantity.TIME: law.time_s,
+        Quantity.POWER: law.power_w,
+        Quantity.ENERGY: law.time_s * law.power_w,
+    }
+    within = np.all(
+        [values[quantity] <= limit for quantity, limit in asked.limits().items()], axis=0
+    )
     minimised = values[asked.minimise]
     return float(within[answered]), float(minimised[answered] / minimised[within].min() - 1)
 
 
-def _measured(judge: Judge, law: Law, indices: Sequence[int], random: np.random.Generator) -> Profile:
+def _measured(
+    judge: Judge, law: Law, indices: Sequence[int], random: np.random.Generator
+) -> Profile:
     place = np.asarray(indices, dtype=int)
-    noisy = [values[place] * np.exp(judge.noise * random.standard_normal(len(place))) for values in (law.time_s, law.power_w)]
+    noisy = [
+        values[place] * np.exp(judge.noise * random.standard_normal(len(place)))
+        for values in (law.time_s, law.power_w)
+    ]
     error = np.full(len(place), judge.noise)
     return Profile(judge.modes.names, judge.modes.rows[place], *noisy, error, error)
 
 
 def _joined(first: Profile, second: Profile) -> Profile:
-    joined = {field.name: np.concatenate([getattr(first, field.name), getattr(second, field.name)]) for field in dataclasses.fields(first)[1:]}
+    joined = {
+        field.name: np.concatenate([getattr(first, field.name), getattr(second, field.name)])
+        for field in dataclasses.fields(first)[1:]
+    }
     return Profile(first.names, **joined)
 
 
@@ -210,12 +296,26 @@ def _row(name: str, scores: Sequence[Score]) -> str:
     def cell(values: Array, digits: int = 1) -> str:
         return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
 
-    table = {field.name: np.array([getattr(score, field.name) for score in scores]) for field in dataclasses.fields(Score)}
+    table = {
+        field.name: np.array([getattr(score, field.name) for score in scores])
+        for field in dataclasses.fields(Score)
+    }
     answered = ~np.isnan(table["within"])
     within, excess = table["within"][answered], table["excess"][answered]
     none = "" if answered.all() else f" ({np.sum(~answered)} without an answer)"
-    errors = [cell(table[column]) for column in ("time_error", "power_error", "time_coverage", "power_coverage")]
-    answers = [f"{100 * np.mean(within):.0f}{none}", cell(100 * excess), f"{100 * np.mean(excess <= 0.07):.0f}"] if len(within) else ["-"] * 3
+    errors = [
+        cell(table[column])
+        for column in ("time_error", "power_error", "time_coverage", "power_coverage")
+    ]
+    answers = (
+        [
+            f"{100 * np.mean(within):.0f}{none}",
+            cell(100 * excess),
+            f"{100 * np.mean(excess <= 0.07):.0f}",
+        ]
+        if len(within)
+        else ["-"] * 3
+    )
     return f"| {name} | {' | '.join([*errors, *answers, cell(table['answer_s'], 2)])} |"
 
 
@@ -230,22 +330,43 @@ def judge_table(arguments: argparse.Namespace) -> None:
         rows = []
         for number in range(arguments.draws):
             order = np.random.default_rng(number).permutation(len(profile))
-            seen, left = profile.take(order[: arguments.profiled]), profile.take(order[arguments.profiled :])
+            seen, left = (
+                profile.take(order[: arguments.profiled]),
+                profile.take(order[arguments.profiled :]),
+            )
             rows.append(_held_out(fit(model, table.modes, seen, seed=number), left, number))
-        cells = [f"{mean:.1f} ± {spread:.1f}" for mean, spread in zip(np.mean(rows, axis=0), np.std(rows, axis=0), strict=True)]
-        print(f"| {model} | {' | '.join(cells if profile.has_power else [cells[0], '-', cells[2], '-'])} |", flush=True)
+        cells = [
+            f"{mean:.1f} ± {spread:.1f}"
+            for mean, spread in zip(np.mean(rows, axis=0), np.std(rows, axis=0), strict=True)
+        ]
+        print(
+            f"| {model} |"
+            f" {' | '.join(cells if profile.has_power else [cells[0], '-', cells[2], '-'])} |",
+            flush=True,
+        )
 
 
-def _held_out(predictor: Predictor, left: Profile, number: int) -> tuple[float, float, float, float]:
-    """Errors and coverage against measurements, which have errors of their own: the intervals are widened by these."""
+def _held_out(
+    predictor: Predictor, left: Profile, number: int
+) -> tuple[float, float, float, float]:
+    """Errors and coverage against measurements, which have errors of their own: the intervals are
+    widened by these."""
     random = np.random.default_rng(number)
     samples = predictor.predict(left.rows)
     noisy = Samples(
         samples.log_time + random.standard_normal(samples.log_time.shape) * left.time_error,
         samples.log_power + random.standard_normal(samples.log_power.shape) * left.power_error,
     )
-    time_error, power_error = _compared(samples.time_s(), left.time_s)[0], _compared(samples.power_w(), left.power_w)[0]
-    return time_error, power_error, _compared(noisy.time_s(), left.time_s)[1], _compared(noisy.power_w(), left.power_w)[1]
+    time_error, power_error = (
+        _compared(samples.time_s(), left.time_s)[0],
+        _compared(samples.power_w(), left.power_w)[0],
+    )
+    return (
+        time_error,
+        power_error,
+        _compared(noisy.time_s(), left.time_s)[1],
+        _compared(noisy.power_w(), left.power_w)[1],
+    )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
-"""Learns the widths of the intervals of `suite predict` (suite.prediction.posterior: TIME_WIDTH, POWER_WIDTH).
+"""Learns the widths of the intervals of `suite predict` (suite.prediction.posterior: TIME_WIDTH,
+POWER_WIDTH).
 
-    python -m benchmarks.predict_widths                   over every law of benchmarks/predict_laws, six draws each
-    python -m benchmarks.predict_widths --laws a.py b.py  over these laws
-    python -m benchmarks.predict_widths --family 100      over random laws of benchmarks/predict_family.py, the first of which is 101, one draw each
+    python -m benchmarks.predict_widths                   over every law of benchmarks/predict_laws,
+    six draws each python -m benchmarks.predict_widths --laws a.py b.py  over these laws python -m
+    benchmarks.predict_widths --family 100      over random laws of benchmarks/predict_family.py,
+    the first of which is 101, one draw each
 
-Split conformal prediction over laws: each law is profiled and predicted as `benchmarks.predict_modes` judges, in all modes of the board. Of every
-mode that was not profiled the factor is taken by which its interval had to be wider to reach the true value; the widths are the 90 % quantile of
-these, each law counting the same. A mode of a further law is then covered with 90 %, on average over laws that are drawn as these were. Prints the
-widths, and how the modes of each law are covered by the width of all the others: what a law gets that nobody has seen.
+Split conformal prediction over laws: each law is profiled and predicted as
+`benchmarks.predict_modes` judges, in all modes of the board. Of every mode that was not profiled
+the factor is taken by which its interval had to be wider to reach the true value; the widths are
+the 90 % quantile of these, each law counting the same. A mode of a further law is then covered with
+90 %, on average over laws that are drawn as these were. Prints the widths, and how the modes of
+each law are covered by the width of all the others: what a law gets that nobody has seen.
 """
 
 import argparse
@@ -36,20 +40,44 @@ QUANTILES = np.linspace(0, 1, 1001)
 def main() -> None:
     """Print the widths that the laws ask for."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.predict_widths", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.predict_widths",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--laws", type=Path, nargs="+", help="law files (default: all of benchmarks/predict_laws)")
+    parser.add_argument(
+        "--laws", type=Path, nargs="+", help="law files (default: all of benchmarks/predict_laws)"
+    )
     parser.add_argument("--draws", type=int, default=6, help="draws of each law file")
     parser.add_argument("--family", type=int, metavar="N", help="N random laws instead")
     arguments = parser.parse_args()
-    judge = Judge(read_grid(rules_folder() / "mode_grids" / "agx-xavier.toml"), budget=10, noise=0.02, model="physical", at_random=False)
-    pairs = {law.name: [_needed(judge, law, number) for number in numbers] for law, numbers in _laws(judge, arguments)}
+    judge = Judge(
+        read_grid(rules_folder() / "mode_grids" / "agx-xavier.toml"),
+        budget=10,
+        noise=0.02,
+        model="physical",
+        at_random=False,
+    )
+    pairs = {
+        law.name: [_needed(judge, law, number) for number in numbers]
+        for law, numbers in _laws(judge, arguments)
+    }
     for place, (name, now) in enumerate((("time", TIME_WIDTH), ("power", POWER_WIDTH))):
-        needed = {law: now * np.stack([draw[place] for draw in draws]) for law, draws in pairs.items()}
+        needed = {
+            law: now * np.stack([draw[place] for draw in draws]) for law, draws in pairs.items()
+        }
         print(f"{name}: width {width_of(needed.values()):.3f} (now {now})")
         covered = left_out(needed)
-        print(f"  a law that is left out is covered with {np.mean(list(covered.values())):.1f} % on average by the width of the others:")
-        print("  " + ", ".join(f"{law} {share:.1f}" for law, share in sorted(covered.items(), key=lambda pair: pair[1])))
+        print(
+            f"  a law that is left out is covered with {np.mean(list(covered.values())):.1f} % on"
+            " average by the width of the others:"
+        )
+        print(
+            "  "
+            + ", ".join(
+                f"{law} {share:.1f}"
+                for law, share in sorted(covered.items(), key=lambda pair: pair[1])
+            )
+        )
 
 
 def _laws(judge: Judge, arguments: argparse.Namespace) -> Iterator[tuple[Law, range]]:
@@ -58,18 +86,29 @@ def _laws(judge: Judge, arguments: argparse.Namespace) -> Iterator[tuple[Law, ra
         for number in range(FIRST_RANDOM, FIRST_RANDOM + arguments.family):
             yield random_law(number, judge.modes), range(number, number + 1)
         return
-    for path in arguments.laws or sorted(path for path in FOLDER.glob("*.py") if path.name != "__init__.py"):
+    for path in arguments.laws or sorted(
+        path for path in FOLDER.glob("*.py") if path.name != "__init__.py"
+    ):
         yield load_law(path, judge.modes), range(1, arguments.draws + 1)
 
 
 def width_of(needed: Iterable[Array]) -> float:
-    """The factor that covers 90 % of the modes of these laws, of which each is an array of equally many factors."""
+    """The factor that covers 90 % of the modes of these laws, of which each is an array of equally
+    many factors."""
     return float(np.quantile(np.concatenate([factors.ravel() for factors in needed]), CONFIDENCE))
 
 
 def left_out(needed: dict[str, Array]) -> dict[str, float]:
     """Which share (%) of each law's modes the width covers that all the others ask for."""
-    return {law: 100 * float(np.mean(factors <= width_of(other for name, other in needed.items() if name != law))) for law, factors in needed.items()}
+    return {
+        law: (
+            100
+            * float(
+                np.mean(factors <= width_of(other for name, other in needed.items() if name != law))
+            )
+        )
+        for law, factors in needed.items()
+    }
 
 
 def _needed(judge: Judge, law: Law, number: int) -> tuple[Array, Array]:
@@ -82,7 +121,8 @@ def _needed(judge: Judge, law: Law, number: int) -> tuple[Array, Array]:
 
 
 def needed_factors(logarithms: Array, given: Intervals, true: Array) -> Array:
-    """By which factor each interval must be wider to reach the true value, about the mean of the samples, from which widths are scaled."""
+    """By which factor each interval must be wider to reach the true value, about the mean of the
+    samples, from which widths are scaled."""
     centre, aim = np.mean(logarithms, axis=0), np.log(true)
     limit = np.where(aim > centre, np.log(given.high), np.log(given.low))
     return (aim - centre) / (limit - centre)

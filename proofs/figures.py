@@ -1,4 +1,5 @@
-"""How a campaign hands over its figures: to `make prove`, which keeps them as fields, not as prose."""
+"""How a campaign hands over its figures: to `make prove`, which keeps them as fields, not as
+prose."""
 
 import json
 import os
@@ -9,6 +10,7 @@ PLACE = "PROOF_FIGURES"
 
 
 def hand_over(**figures: float | str | None) -> None:
-    """Write the figures for `make prove`; a campaign that was started by hand has printed them and hands over nothing."""
+    """Write the figures for `make prove`; a campaign that was started by hand has printed them and
+    hands over nothing."""
     if PLACE in os.environ:
         Path(os.environ[PLACE]).write_text(json.dumps(figures), encoding="utf-8")

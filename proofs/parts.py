@@ -1,8 +1,10 @@
-"""What a proof depends on, found in its files: the modules that it imports, directly or through others, and the data that these read.
+"""What a proof depends on, found in its files: the modules that it imports, directly or through
+others, and the data that these read.
 
-A module that finds others by being there (importlib, pkgutil) depends on its whole folder. Who imports the catalogue reads ``rules/``; who starts
-implementations starts those of ``reference_impls/``; a test or proof that has the word "suite" uses the command line, and one that has the name of
-a folder of data reads it.
+A module that finds others by being there (importlib, pkgutil) depends on its whole folder. Who
+imports the catalogue reads ``rules/``; who starts implementations starts those of
+``reference_impls/``; a test or proof that has the word "suite" uses the command line, and one that
+has the name of a folder of data reads it.
 """
 
 from __future__ import annotations
@@ -82,8 +84,11 @@ def needed(path: Path, modules: Mapping[str, Path], root: Path) -> Iterator[Path
 
 
 def _mentioned(path: Path) -> tuple[set[str], set[str]]:
-    """Names that a module imports, and the words in its strings that may be names of modules or folders."""
-    return {name for each in imports(path) for name in each.names}, set(WORD.findall(path.read_text(encoding="utf-8")))
+    """Names that a module imports, and the words in its strings that may be names of modules or
+    folders."""
+    return {name for each in imports(path) for name in each.names}, set(
+        WORD.findall(path.read_text(encoding="utf-8"))
+    )
 
 
 @cache
@@ -102,13 +107,21 @@ def _of_tests(named: Iterable[str], root: Path) -> Iterator[Path]:
     """The test files, and what pytest reads beside them."""
     for name in named:
         yield from below(root / name) if (root / name).is_dir() else [root / name]
-        yield from (folder / "conftest.py" for folder in (root / name).parents if (folder / "conftest.py").is_file())
+        yield from (
+            folder / "conftest.py"
+            for folder in (root / name).parents
+            if (folder / "conftest.py").is_file()
+        )
 
 
 @cache
 def below(folder: Path) -> tuple[Path, ...]:
     """Files in a folder and its subfolders, results of proofs apart."""
-    return tuple(path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts and path.name not in RESULTS)
+    return tuple(
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts and path.name not in RESULTS
+    )
 
 
 def _digest(paths: Iterable[Path]) -> str:

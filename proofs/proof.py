@@ -1,4 +1,5 @@
-"""A proof as its ``proof.toml`` declares it: one sentence of what it shows, how long it takes, what it needs, how it is started."""
+"""A proof as its ``proof.toml`` declares it: one sentence of what it shows, how long it takes, what
+it needs, how it is started."""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ NEEDS = {
 class Declaration:
     """The keys of ``proof.toml``.
 
-    ``run``: a command, started in the checkout's root with the Python of `make test`; ``tests``: test files that pytest runs with every case
-    instead. Exactly one of them is given. ``packages``: programs and their Debian packages, as tools/packages.sh takes them; ``setup``: scripts of
+    ``run``: a command, started in the checkout's root with the Python of `make test`; ``tests``:
+    test files that pytest runs with every case instead. Exactly one of them is given. ``packages``:
+    programs and their Debian packages, as tools/packages.sh takes them; ``setup``: scripts of
     ``tools/`` that see to more.
     """
 
@@ -56,11 +58,15 @@ class Proof:
 
 
 def load(folder: Path) -> Proof:
-    """The proof that a folder declares. Raises SuiteError for a declaration that lacks something or says something unknown."""
+    """The proof that a folder declares. Raises SuiteError for a declaration that lacks something or
+    says something unknown."""
     path = folder / DECLARATION
     declared = read_toml(path, Declaration)
     if bool(declared.run) == bool(declared.tests):
-        raise SuiteError(f"{path}: give either 'run', a command, or 'tests', the test files that it runs with every case.")
+        raise SuiteError(
+            f"{path}: give either 'run', a command, or 'tests', the test files that it runs with"
+            " every case."
+        )
     for need in declared.needs:
         if need not in NEEDS:
             raise SuiteError(f"{path}: the need {need!r} is unknown; needs are {', '.join(NEEDS)}.")
@@ -77,11 +83,19 @@ def find(name: str) -> Proof:
     proofs = {proof.name: proof for proof in all_proofs()}
     found = proofs.get(name.replace("_", "-"))
     if found is None:
-        raise SuiteError(f"There is no proof {name!r}; `make prove` lists them: {', '.join(proofs)}.")
+        raise SuiteError(
+            f"There is no proof {name!r}; `make prove` lists them: {', '.join(proofs)}."
+        )
     return found
 
 
 def unmet(proof: Proof, granted: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """What the proof needs and this machine cannot be seen to have. Quiet and network are for the caller to grant."""
-    has = {"root": os.geteuid() == 0, "gpu": Path("/dev/nvidiactl").exists(), "frameworks": True, "mnist": True}
+    """What the proof needs and this machine cannot be seen to have. Quiet and network are for the
+    caller to grant."""
+    has = {
+        "root": os.geteuid() == 0,
+        "gpu": Path("/dev/nvidiactl").exists(),
+        "frameworks": True,
+        "mnist": True,
+    }
     return tuple(need for need in proof.declared.needs if not has.get(need, need in granted))

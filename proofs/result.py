@@ -1,4 +1,5 @@
-"""The last result of a proof: ``result.json`` and the text that it printed, ``report.md``, in its folder."""
+"""The last result of a proof: ``result.json`` and the text that it printed, ``report.md``, in its
+folder."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """``date``: day in UTC. ``commit``: what was proved, with ``+changes`` where files differed from it. ``parts``: digest of each folder that
-    the proof depends on; None where nobody recorded them, so that the result is stale. ``time_s`` is None where it was not recorded.
+    """``date``: day in UTC. ``commit``: what was proved, with ``+changes`` where files differed
+    from it. ``parts``: digest of each folder that the proof depends on; None where nobody recorded
+    them, so that the result is stale. ``time_s`` is None where it was not recorded.
     """
 
     date: str
@@ -48,7 +50,9 @@ def read(proof: Proof) -> Result | None:
 
 def write(proof: Proof, result: Result, report: str) -> None:
     """Replace the last result."""
-    (proof.folder / RECORD).write_text(json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8")
+    (proof.folder / RECORD).write_text(
+        json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8"
+    )
     (proof.folder / REPORT).write_text(report.strip() + "\n", encoding="utf-8")
 
 
@@ -59,10 +63,15 @@ def today() -> str:
 
 def commit() -> str:
     """The commit that is checked out; the results of proofs do not count as changes."""
-    return this_commit(results=(*(f"proofs/*/{name}" for name in (RECORD, REPORT)), "docs/evidence"))
+    return this_commit(
+        results=(*(f"proofs/*/{name}" for name in (RECORD, REPORT)), "docs/evidence")
+    )
 
 
 def machine() -> str:
     """The kind of machine, without anything that names it."""
     here = this_machine()
-    return f"{here.processor}, {here.cores} cores, {here.memory_gib:g} GiB, {platform.system()} {here.kernel.split('-')[0]}"
+    return (
+        f"{here.processor}, {here.cores} cores, {here.memory_gib:g} GiB, {platform.system()}"
+        f" {here.kernel.split('-')[0]}"
+    )

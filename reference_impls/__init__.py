@@ -1,1 +1,2 @@
-"""What is measured: one reference implementation per framework, always started as ``python -m`` from the root."""
+"""What is measured: one reference implementation per framework, always started as ``python -m``
+from the root."""

@@ -1,7 +1,8 @@
 """Arithmetic: how many bits of a number survive a framework's products and convolutions.
 
-A framework's settings are only its word; what they do is observed: a number 1 + 2^-k comes out of a product with 1 as it went in, or as 1 where the
-arithmetic has fewer than k bits. Python 3.6 grammar; NumPy.
+A framework's settings are only its word; what they do is observed: a number 1 + 2^-k comes out of a
+product with 1 as it went in, or as 1 where the arithmetic has fewer than k bits. Python 3.6
+grammar; NumPy.
 """
 
 from typing import Any, Callable, Dict, NamedTuple
@@ -27,14 +28,17 @@ class Observed(NamedTuple):
 def observe(multiply: Callable[[Any, Any], Any], convolve: Callable[[Any, Any], Any]) -> Observed:
     """Observe two functions of NumPy's float32 arrays that compute with a framework on its device.
 
-    ``multiply`` is of two matrices (SIZE, SIZE). ``convolve`` is of images (samples, channels, height, width) with kernels (out, in, 3, 3), padded
-    by one.
+    ``multiply`` is of two matrices (SIZE, SIZE). ``convolve`` is of images (samples, channels,
+    height, width) with kernels (out, in, 3, 3), padded by one.
     """
     powers = np.arange(SIZE) % MOST_BITS + 1
     numbers = (1 + 2.0**-powers).astype(np.float32)
     identity = np.eye(SIZE, dtype=np.float32)
     product = np.diagonal(_array(multiply(np.diag(numbers), identity)))
-    images, kernels = np.zeros((1, SIZE, SIDE, SIDE), np.float32), np.zeros((SIZE, SIZE, 3, 3), np.float32)
+    images, kernels = (
+        np.zeros((1, SIZE, SIDE, SIDE), np.float32),
+        np.zeros((SIZE, SIZE, 3, 3), np.float32),
+    )
     images[...] = numbers[:, np.newaxis, np.newaxis]
     kernels[:, :, 1, 1] = identity
     pictures = _array(convolve(images, kernels))[0].reshape(SIZE, -1)
@@ -43,8 +47,11 @@ def observe(multiply: Callable[[Any, Any], Any], convolve: Callable[[Any, Any], 
 
 
 def _bits(found: Any, powers: Any) -> int:
-    """The largest k up to which every 1 + 2^-k came out nearer to itself than to 1, by at least half of 2^-k."""
-    is_kept = (np.abs(found - (1 + 2.0 ** -powers[:, np.newaxis])) < 2.0 ** -(powers[:, np.newaxis] + 1.0)).all(axis=1)
+    """The largest k up to which every 1 + 2^-k came out nearer to itself than to 1, by at least
+    half of 2^-k."""
+    is_kept = (
+        np.abs(found - (1 + 2.0 ** -powers[:, np.newaxis])) < 2.0 ** -(powers[:, np.newaxis] + 1.0)
+    ).all(axis=1)
     lost = [int(power) for power, kept in zip(powers, is_kept) if not kept]
     return min(lost) - 1 if lost else MOST_BITS
 
@@ -62,7 +69,11 @@ def refuse_unsupported(request: Request, supported: Any) -> None:
     """Raise ContractError for a precision that an implementation does not compute in."""
     if request.precision not in supported:
         known = ", ".join(supported)
-        raise ContractError("{} computes in {} and not in {!r}; use another --precision.".format(request.framework, known, request.precision))
+        raise ContractError(
+            "{} computes in {} and not in {!r}; use another --precision.".format(
+                request.framework, known, request.precision
+            )
+        )
 
 
 def refuse_other(request: Request, observed: Observed) -> None:
@@ -71,10 +82,18 @@ def refuse_other(request: Request, observed: Observed) -> None:
         return
     remedy = "request the precision that it has"
     if request.precision == FLOAT32:
-        remedy = "switch reduced precision off (NVIDIA_TF32_OVERRIDE=0, ONEDNN_DEFAULT_FPMATH_MODE=STRICT)"
-    raise ContractError(
-        "{} was requested, and {} computes products with {} bits and convolutions with {}{}; {}.".format(
-            request.precision, request.framework, observed.product_bits, observed.convolution_bits,
-            ", and overflows as float16 does" if observed.overflows else "", remedy,
+        remedy = (
+            "switch reduced precision off (NVIDIA_TF32_OVERRIDE=0,"
+            " ONEDNN_DEFAULT_FPMATH_MODE=STRICT)"
         )
-    )  # fmt: skip
+    raise ContractError(
+        "{} was requested, and {} computes products with {} bits and convolutions with"
+        " {}{}; {}.".format(
+            request.precision,
+            request.framework,
+            observed.product_bits,
+            observed.convolution_bits,
+            ", and overflows as float16 does" if observed.overflows else "",
+            remedy,
+        )
+    )

@@ -1,6 +1,8 @@
-"""Communication between ranks over MPI: gradients are summed, weights broadcast, and records gathered at rank 0.
+"""Communication between ranks over MPI: gradients are summed, weights broadcast, and records
+gathered at rank 0.
 
-Python 3.6 grammar. mpi4py and NumPy are imported for several ranks only; a single rank needs neither.
+Python 3.6 grammar. mpi4py and NumPy are imported for several ranks only; a single rank needs
+neither.
 """
 
 import array
@@ -16,7 +18,8 @@ from reference_impls.contract import EXACT, SECONDS_PER_NS, ContractError, Paral
 PING_PONGS = 30
 PING_TAG, STOP_TAG = 71, 72
 BURST, SLEEP_S = 20, 20e-6
-PAUSE_S = 5e-4  # of the thread that calls MPI during the backward pass: 63 kB at 1 Gbit/s, less than a socket holds
+# of the thread that calls MPI during the backward pass: 63 kB at 1 Gbit/s, less than a socket holds
+PAUSE_S = 5e-4
 PROBE_S = 1e-4
 
 
@@ -39,7 +42,8 @@ class World:
         """Overwrite the values by their sums over all ranks (MPI_Allreduce)."""
 
     def mean(self, arrays: List[Any]) -> None:
-        """Overwrite contiguous NumPy arrays by their means over all ranks, the same bits on each."""
+        """Overwrite contiguous NumPy arrays by their means over all ranks, the same bits on
+        each."""
 
     def allgather(self, value: Any) -> List[Any]:
         """The values of all ranks, by rank (MPI_Allgather); also a barrier."""
@@ -62,7 +66,8 @@ class World:
 
 
 class ClockOffset(NamedTuple):
-    """A rank's monotonic clock less rank 0's, and half the round trip of the measurement, which bounds its error."""
+    """A rank's monotonic clock less rank 0's, and half the round trip of the measurement, which
+    bounds its error."""
 
     offset_ns: int
     uncertainty_ns: int
@@ -78,9 +83,8 @@ class MpiWorld(World):
         self.rank, self.size = self.communicator.rank, self.communicator.size
         if self.size != size:
             raise ContractError(
-                "MPI started {} ranks instead of {}: `mpirun` and mpi4py belong to different MPIs; use the environment's mpirun.".format(
-                    self.size, size
-                )
+                "MPI started {} ranks instead of {}: `mpirun` and mpi4py belong to different MPIs;"
+                " use the environment's mpirun.".format(self.size, size)
             )
         self._nodes = self.communicator.allgather(self.node)  # type: List[str]
 
@@ -94,34 +98,46 @@ class MpiWorld(World):
         _await(self.communicator.Iallreduce(self._mpi.IN_PLACE, values).Test)
 
     def separate_sum(self) -> Callable[[Any], None]:
-        """The same on a communicator of its own, for sums between whose calls gradients are on their way."""
+        """The same on a communicator of its own, for sums between whose calls gradients are on
+        their way."""
         own = self.communicator.Dup()
         return lambda values: _await(own.Iallreduce(self._mpi.IN_PLACE, values).Test)
 
     def mean(self, arrays: List[Any]) -> None:
         """Overwrite the arrays by their means, all in one message.
 
-        They are summed at rank 0 and broadcast, because an all-reduce may round differently at each rank.
+        They are summed at rank 0 and broadcast, because an all-reduce may round differently at each
+        rank.
         """
         import numpy as np  # the contract needs the standard library only
 
         if not arrays:
             return
         whole = np.concatenate([each.ravel() for each in arrays])
-        self.communicator.Reduce(self._mpi.IN_PLACE if self.rank == 0 else whole, whole if self.rank == 0 else None, root=0)
+        self.communicator.Reduce(
+            self._mpi.IN_PLACE if self.rank == 0 else whole,
+            whole if self.rank == 0 else None,
+            root=0,
+        )
         if self.rank == 0:
             whole /= self.size
         self.communicator.Bcast(whole, root=0)
-        for each, mean in zip(arrays, np.split(whole, np.cumsum([each.size for each in arrays])[:-1])):
+        for each, mean in zip(
+            arrays, np.split(whole, np.cumsum([each.size for each in arrays])[:-1])
+        ):
             each[...] = mean.reshape(each.shape)
 
     def bucket_sum(self, wire: str) -> Callable[[Any, Any], Any]:
-        """Starts the sum of an array over all ranks, or of a second one into it; returns what has the method ``Test`` of an MPI request."""
+        """Starts the sum of an array over all ranks, or of a second one into it; returns what has
+        the method ``Test`` of an MPI request."""
         if wire != EXACT:
-            from reference_impls.wire import RoundedSums  # the contract needs the standard library only
+            # the contract needs the standard library only
+            from reference_impls.wire import RoundedSums
 
             return RoundedSums(self.communicator, wire).start
-        return lambda values, send: self.communicator.Iallreduce(self._mpi.IN_PLACE if send is None else send, values)
+        return lambda values, send: self.communicator.Iallreduce(
+            self._mpi.IN_PLACE if send is None else send, values
+        )
 
     def allgather(self, value: Any) -> List[Any]:
         """The values of all ranks, by rank."""
@@ -142,10 +158,12 @@ class MpiWorld(World):
             self.communicator.Bcast(each, root=0)
 
     def clock_offsets(self) -> List[ClockOffset]:
-        """Offsets from the shortest of 30 round trips, as in NTP (RFC 5905, section 8), between the pairs of a binomial tree.
+        """Offsets from the shortest of 30 round trips, as in NTP (RFC 5905, section 8), between the
+        pairs of a binomial tree.
 
-        In round k all ranks whose number is a multiple of 2^(k+1) measure the rank 2^k above them, at the same time: log2(ranks) rounds. An offset
-        to rank 0 is the sum of those on the way, and so is its uncertainty.
+        In round k all ranks whose number is a multiple of 2^(k+1) measure the rank 2^k above them,
+        at the same time: log2(ranks) rounds. An offset to rank 0 is the sum of those on the way,
+        and so is its uncertainty.
         """
         measured, step = {}, 1  # type: Dict[int, ClockOffset], int
         while step < self.size:
@@ -162,7 +180,8 @@ class MpiWorld(World):
         return whole_offsets(edges, self.size) if self.rank == 0 else []
 
     def await_all(self) -> None:
-        """Wait asleep until all ranks are here: others may need the processor for what they measure."""
+        """Wait asleep until all ranks are here: others may need the processor for what they
+        measure."""
         all_here = self.communicator.Ibarrier()
         while not all_here.Test():
             time.sleep(PROBE_S)
@@ -175,14 +194,17 @@ class MpiWorld(World):
             self._await_from(rank)
             theirs_ns = self.communicator.recv(source=rank, tag=PING_TAG)
             received_ns = monotonic_ns()
-            found = ClockOffset(theirs_ns - (sent_ns + received_ns) // 2, (received_ns - sent_ns + 1) // 2)
+            found = ClockOffset(
+                theirs_ns - (sent_ns + received_ns) // 2, (received_ns - sent_ns + 1) // 2
+            )
             best = found if best is None or found.uncertainty_ns < best.uncertainty_ns else best
         self.communicator.send(None, dest=rank, tag=STOP_TAG)
         assert best is not None
         return best
 
     def _reply_with_clock(self, rank: int) -> None:
-        """Reply to another rank's pings; the wait for the first one sleeps, because other pairs measure meanwhile, maybe on the same processor."""
+        """Reply to another rank's pings; the wait for the first one sleeps, because other pairs
+        measure meanwhile, maybe on the same processor."""
         while not self.communicator.Iprobe(source=rank, tag=PING_TAG):
             time.sleep(PROBE_S)
         status = self._mpi.Status()
@@ -194,7 +216,8 @@ class MpiWorld(World):
             self.communicator.send(monotonic_ns(), dest=rank, tag=PING_TAG)
 
     def _await_from(self, rank: int) -> None:
-        """Wait for a message, letting other ranks of this machine have the processor: MPI's own wait keeps it, and they may be the ones to reply."""
+        """Wait for a message, letting other ranks of this machine have the processor: MPI's own
+        wait keeps it, and they may be the ones to reply."""
         while not self.communicator.Iprobe(source=rank, tag=self._mpi.ANY_TAG):
             os.sched_yield()
 
@@ -204,22 +227,32 @@ class MpiWorld(World):
 
 
 def whole_offsets(edges: "Dict[int, ClockOffset]", size: int) -> List[ClockOffset]:
-    """The offsets to rank 0, by rank; ``edges`` are those to each rank's parent, the rank without its lowest bit."""
+    """The offsets to rank 0, by rank; ``edges`` are those to each rank's parent, the rank without
+    its lowest bit."""
     whole = [ClockOffset(0, 0)]
     for rank in range(1, size):
         parent = whole[rank & (rank - 1)]
-        whole.append(ClockOffset(parent.offset_ns + edges[rank].offset_ns, parent.uncertainty_ns + edges[rank].uncertainty_ns))
+        whole.append(
+            ClockOffset(
+                parent.offset_ns + edges[rank].offset_ns,
+                parent.uncertainty_ns + edges[rank].uncertainty_ns,
+            )
+        )
     return whole
 
 
 def join(ranks: int) -> World:
-    """The world of a run: this process, or for several ranks its MPI job; raises ContractError when that has another size."""
+    """The world of a run: this process, or for several ranks its MPI job; raises ContractError when
+    that has another size."""
     if ranks == 1:
         return World()
     try:
         return MpiWorld(ranks)
     except ImportError as error:
-        raise ContractError("mpi4py cannot be imported ({}); create the environment again with `suite env create`.".format(error)) from error
+        raise ContractError(
+            "mpi4py cannot be imported ({});"
+            " create the environment again with `suite env create`.".format(error)
+        ) from error
 
 
 class Plan(NamedTuple):
@@ -230,9 +263,11 @@ class Plan(NamedTuple):
 
 
 def plan_buckets(sizes: Sequence[int], item_bytes: int, bucket_bytes: int) -> Plan:
-    """Fill buckets from the last parameter to the first, the order in which a backward pass produces gradients.
+    """Fill buckets from the last parameter to the first, the order in which a backward pass
+    produces gradients.
 
-    A bucket is full once it has ``bucket_bytes`` or more (Li et al., PyTorch Distributed, VLDB 2020, section 3.2.3).
+    A bucket is full once it has ``bucket_bytes`` or more (Li et al., PyTorch Distributed, VLDB
+    2020, section 3.2.3).
     """
     members, lengths = [], []  # type: List[List[int]], List[int]
     for place in reversed(range(len(sizes))):
@@ -247,8 +282,9 @@ def plan_buckets(sizes: Sequence[int], item_bytes: int, bucket_bytes: int) -> Pl
 def _await(has_ended: Callable[[], bool]) -> None:
     """Poll in bursts of 20, with sleeps of 20 us between them.
 
-    MPI_Wait polls without a pause and occupies a core that the kernel, which moves the messages, or another rank could use; with a sleep after
-    every poll too little is moved at a time (docs/multi-node.md has the cost of both).
+    MPI_Wait polls without a pause and occupies a core that the kernel, which moves the messages, or
+    another rank could use; with a sleep after every poll too little is moved at a time
+    (docs/multi-node.md has the cost of both).
     """
     polls = 0
     while not has_ended():
@@ -258,9 +294,11 @@ def _await(has_ended: Callable[[], bool]) -> None:
 
 
 class BucketTime(NamedTuple):
-    """Times of a bucket's exchanges since the last call, each from its start to its end, which may be during the backward pass.
+    """Times of a bucket's exchanges since the last call, each from its start to its end, which may
+    be during the backward pass.
 
-    ``mean_since_first_s`` is the mean time from the start of the step's first bucket to this one's end: of the last bucket, the exchange of a step.
+    ``mean_since_first_s`` is the mean time from the start of the step's first bucket to this one's
+    end: of the last bucket, the exchange of a step.
     """
 
     size_bytes: int
@@ -274,7 +312,11 @@ class Exchange:
     """The sum of one bucket, from its start until :meth:`test` first says that it has ended."""
 
     def __init__(self, bucket: int, request: Any, sent: Any) -> None:
-        self.bucket, self.started_ns, self.ended_ns = bucket, monotonic_ns(), None  # type: int, int, Optional[int]
+        self.bucket, self.started_ns, self.ended_ns = (
+            bucket,
+            monotonic_ns(),
+            None,
+        )  # type: int, int, Optional[int]
         self._request, self._sent = request, sent  # what is sent must live until then
 
     def test(self) -> bool:
@@ -285,18 +327,24 @@ class Exchange:
 
 
 class Progress:
-    """A thread that calls MPI while exchanges are under way and the main thread computes: MPI moves messages inside its calls only.
+    """A thread that calls MPI while exchanges are under way and the main thread computes: MPI moves
+    messages inside its calls only.
 
-    Gloo, which PyTorch's DistributedDataParallel uses here, has threads for the same reason. Only the holder of the lock calls MPI.
+    Gloo, which PyTorch's DistributedDataParallel uses here, has threads for the same reason. Only
+    the holder of the lock calls MPI.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self._started, self._pending = threading.Condition(self.lock), []  # type: threading.Condition, List[Exchange]
+        self._started, self._pending = (
+            threading.Condition(self.lock),
+            [],
+        )  # type: threading.Condition, List[Exchange]
         self._is_stopping = False
         self._thread = threading.Thread(target=self._run, name="exchange", daemon=True)
         self._thread.start()
-        atexit.register(self._stop)  # before MPI is finalized, which happens at the interpreter's end
+        # before MPI is finalized, which happens at the interpreter's end
+        atexit.register(self._stop)
 
     def add(self, exchange: Exchange) -> None:
         """Let this exchange go on in the background; call it with the lock held."""
@@ -321,13 +369,21 @@ class Progress:
 
 
 class Buckets:
-    """Gradients in a few contiguous arrays, each summed over all ranks by one non-blocking all-reduce, in the numbers that ``settings`` say.
+    """Gradients in a few contiguous arrays, each summed over all ranks by one non-blocking
+    all-reduce, in the numbers that ``settings`` say.
 
-    After :meth:`finish`, ``arrays[b]`` is the sum of bucket ``b`` over all ranks. ``progress`` goes on with the sums between the calls, for
-    frameworks that start them during the backward pass.
+    After :meth:`finish`, ``arrays[b]`` is the sum of bucket ``b`` over all ranks. ``progress`` goes
+    on with the sums between the calls, for frameworks that start them during the backward pass.
     """
 
-    def __init__(self, world: MpiWorld, sizes: Sequence[int], dtype: Any, settings: Parallel, progress: Optional[Progress] = None) -> None:
+    def __init__(
+        self,
+        world: MpiWorld,
+        sizes: Sequence[int],
+        dtype: Any,
+        settings: Parallel,
+        progress: Optional[Progress] = None,
+    ) -> None:
         import numpy as np  # the contract needs the standard library only
 
         self._sum, self._sizes = world.bucket_sum(settings.wire), list(sizes)
@@ -349,7 +405,8 @@ class Buckets:
         return [places[place] for place in range(len(places))]
 
     def start(self, bucket: int, send: Any = None) -> None:
-        """Start summing a bucket: its array, or ``send``, which must not change until :meth:`finish`."""
+        """Start summing a bucket: its array, or ``send``, which must not change until
+        :meth:`finish`."""
         with self._lock:
             exchange = Exchange(bucket, self._sum(self.arrays[bucket], send), send)
             self._exchanges.append(exchange)
@@ -358,15 +415,21 @@ class Buckets:
                 self._progress.add(exchange)
 
     def finish(self) -> float:
-        """Wait for every started bucket; returns the seconds of waiting: the exposed (non-overlapped) communication time."""
+        """Wait for every started bucket; returns the seconds of waiting: the exposed
+        (non-overlapped) communication time."""
         began_ns = monotonic_ns()
         with self._lock:
             for exchange in self._exchanges:
                 _await(exchange.test)
         for exchange in self._exchanges:
             assert exchange.ended_ns is not None
-            times = exchange.ended_ns - exchange.started_ns, exchange.ended_ns - self._exchanges[0].started_ns
-            self._durations[exchange.bucket].append((times[0] * SECONDS_PER_NS, times[1] * SECONDS_PER_NS))
+            times = (
+                exchange.ended_ns - exchange.started_ns,
+                exchange.ended_ns - self._exchanges[0].started_ns,
+            )
+            self._durations[exchange.bucket].append(
+                (times[0] * SECONDS_PER_NS, times[1] * SECONDS_PER_NS)
+            )
         self._exchanges = []
         return (monotonic_ns() - began_ns) * SECONDS_PER_NS
 
@@ -380,4 +443,6 @@ def _bucket_time(size_bytes: int, times: "List[Tuple[float, float]]") -> BucketT
     if not times:
         return BucketTime(size_bytes, 0, 0.0, 0.0, 0.0)
     own, since_first = zip(*times)
-    return BucketTime(size_bytes, len(times), sum(own) / len(times), max(own), sum(since_first) / len(times))
+    return BucketTime(
+        size_bytes, len(times), sum(own) / len(times), max(own), sum(since_first) / len(times)
+    )

@@ -1,8 +1,10 @@
-"""Pipelines for the analysis of data stalls: a framework's pipeline with synthetic data in memory, or with a cold page cache.
+"""Pipelines for the analysis of data stalls: a framework's pipeline with synthetic data in memory,
+or with a cold page cache.
 
-Three runs separate the parts of the fetch stall: with one mini-batch in memory nothing is read or preprocessed, with a warm page
-cache data is only preprocessed, with a cold one it is read too. Method: Mohan et al., "Analyzing and Mitigating Data Stalls in DNN
-Training" (VLDB 2021), DS-Analyzer. Standard library only.
+Three runs separate the parts of the fetch stall: with one mini-batch in memory nothing is read or
+preprocessed, with a warm page cache data is only preprocessed, with a cold one it is read too.
+Method: Mohan et al., "Analyzing and Mitigating Data Stalls in DNN Training" (VLDB 2021),
+DS-Analyzer. Standard library only.
 """
 
 import os
@@ -14,19 +16,23 @@ READ, SYNTHETIC = "read", "synthetic"
 
 
 def as_requested(request: Request, pipeline: Pipeline) -> Pipeline:
-    """The pipeline, wrapped according to the request's ``batches`` and ``drop_cache_every_epoch``."""
+    """The pipeline, wrapped according to the request's ``batches`` and
+    ``drop_cache_every_epoch``."""
     if request.batches not in (READ, SYNTHETIC):
-        raise ContractError("batches is {!r}; it must be {!r} or {!r}.".format(request.batches, READ, SYNTHETIC))
+        raise ContractError(
+            "batches is {!r}; it must be {!r} or {!r}.".format(request.batches, READ, SYNTHETIC)
+        )
     if request.batches == SYNTHETIC:
         return InMemory(request, pipeline)
     return Uncached(request, pipeline) if request.drop_cache_every_epoch else pipeline
 
 
 class InMemory(Pipeline):
-    """The first mini-batch of the data set, fetched before the run and repeated: nothing is read or preprocessed.
+    """The first mini-batch of the data set, fetched before the run and repeated: nothing is read or
+    preprocessed.
 
-    An epoch has as many mini-batches and samples as one of the data set. The evaluation set is read normally: it is in no
-    epoch's time.
+    An epoch has as many mini-batches and samples as one of the data set. The evaluation set is read
+    normally: it is in no epoch's time.
     """
 
     def __init__(self, request: Request, pipeline: Pipeline) -> None:
@@ -36,8 +42,13 @@ class InMemory(Pipeline):
         del batches  # ends the workers and closes the files of this epoch
 
     def training(self, epoch: int) -> Iterator[Batch]:
-        """As many mini-batches as the data set has, the last one with as many samples as its last one."""
-        size, images, labels = self._request.global_batch_size, self._batch.images, self._batch.labels
+        """As many mini-batches as the data set has, the last one with as many samples as its last
+        one."""
+        size, images, labels = (
+            self._request.global_batch_size,
+            self._batch.images,
+            self._batch.labels,
+        )
         whole, rest = divmod(self._request.data.train_samples, size)
         for _ in range(whole):
             yield self._batch
@@ -53,8 +64,9 @@ class InMemory(Pipeline):
 class Uncached(Pipeline):
     """The pipeline, with the data set's files dropped from the page cache before every epoch.
 
-    They are dropped when an epoch or an evaluation is exhausted, after the last step: this is in no epoch's time. Pages that a
-    worker process still maps stay; the harness records how much is in the page cache.
+    They are dropped when an epoch or an evaluation is exhausted, after the last step: this is in no
+    epoch's time. Pages that a worker process still maps stay; the harness records how much is in
+    the page cache.
     """
 
     def __init__(self, request: Request, pipeline: Pipeline) -> None:
@@ -76,7 +88,8 @@ class Uncached(Pipeline):
 
 
 def drop_from_page_cache(directory: str) -> None:
-    """Drop every file below the folder from the page cache: posix_fadvise(2), which needs only read permission."""
+    """Drop every file below the folder from the page cache: posix_fadvise(2), which needs only read
+    permission."""
     for folder, _, names in os.walk(directory):
         for name in names:
             handle = os.open(os.path.join(folder, name), os.O_RDONLY)

@@ -1,8 +1,9 @@
 """Initial weights made by NumPy from the seed, so that every framework starts from the same values.
 
-``numpy.random.RandomState`` is used on purpose: its stream is frozen for all NumPy versions (NEP 19), and the frameworks
-need different ones. Each parameter has a random stream, seeded with the run's seed and the parameter's name, so that
-neither the order of parameters nor an added one changes the others.
+``numpy.random.RandomState`` is used on purpose: its stream is frozen for all NumPy versions (NEP
+19), and the frameworks need different ones. Each parameter has a random stream, seeded with the
+run's seed and the parameter's name, so that neither the order of parameters nor an added one
+changes the others.
 """
 
 import zlib
@@ -17,8 +18,9 @@ Shapes = Mapping[str, Shape]
 def make(distribution: str, shapes: Shapes, seed: int) -> Dict[str, np.ndarray]:
     """Float32 arrays by canonical name.
 
-    ``shapes`` gives each parameter's canonical name and shape: ``<layer>.weight`` (out, in[, height, width]) and
-    ``<layer>.bias`` (out,), the layout of PyTorch. Raises KeyError for a distribution that is not in DISTRIBUTIONS.
+    ``shapes`` gives each parameter's canonical name and shape: ``<layer>.weight`` (out, in[,
+    height, width]) and ``<layer>.bias`` (out,), the layout of PyTorch. Raises KeyError for a
+    distribution that is not in DISTRIBUTIONS.
     """
     draw = DISTRIBUTIONS[distribution]
     return {name: draw(_stream(seed, name), name, shapes).astype(np.float32) for name in shapes}
@@ -35,13 +37,15 @@ def _fan_in(name: str, shapes: Shapes) -> int:
 
 
 def uniform_fan_in(stream: np.random.RandomState, name: str, shapes: Shapes) -> np.ndarray:
-    """U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and biases (LeCun et al., Efficient BackProp, 1998; PyTorch's default)."""
+    """U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and biases (LeCun et al., Efficient BackProp,
+    1998; PyTorch's default)."""
     bound = 1.0 / np.sqrt(_fan_in(name, shapes))
     return stream.uniform(-bound, bound, size=shapes[name])
 
 
 def glorot_uniform(stream: np.random.RandomState, name: str, shapes: Shapes) -> np.ndarray:
-    """Weights U(-b, b) with b = sqrt(6 / (fan_in + fan_out)), biases 0 (Glorot and Bengio, AISTATS 2010; Keras's default)."""
+    """Weights U(-b, b) with b = sqrt(6 / (fan_in + fan_out)), biases 0 (Glorot and Bengio, AISTATS
+    2010; Keras's default)."""
     if name.endswith(".bias"):
         return np.zeros(shapes[name])
     receptive_field = int(np.prod(shapes[name][2:]))
@@ -52,8 +56,9 @@ def glorot_uniform(stream: np.random.RandomState, name: str, shapes: Shapes) -> 
 def kaiming_normal(stream: np.random.RandomState, name: str, shapes: Shapes) -> np.ndarray:
     """Convolutions N(0, 2 / fan_out), linear layers N(0, 0.01^2), batch normalisation 1, biases 0.
 
-    He et al., Delving deep into rectifiers, ICCV 2015, as in torchvision's models: fan_out is output channels times kernel area,
-    independent of groups. torchvision's ResNets leave their linear layer at PyTorch's default; here it is as in its other models.
+    He et al., Delving deep into rectifiers, ICCV 2015, as in torchvision's models: fan_out is
+    output channels times kernel area, independent of groups. torchvision's ResNets leave their
+    linear layer at PyTorch's default; here it is as in its other models.
     """
     shape = shapes[name]
     if name.endswith(".bias"):

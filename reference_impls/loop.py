@@ -1,8 +1,9 @@
 """The only training loop: fetch, copy, step, time stamps, evaluate. Standard library only.
 
-Every duration of the suite is taken here, on the monotonic clock, after the device has finished (the protocol promises
-it). In asynchronous timing the loop waits for the device at the end of an epoch or evaluation only, and splits no step.
-Nothing is written between an epoch's first fetch and its last step.
+Every duration of the suite is taken here, on the monotonic clock, after the device has finished
+(the protocol promises it). In asynchronous timing the loop waits for the device at the end of an
+epoch or evaluation only, and splits no step. Nothing is written between an epoch's first fetch and
+its last step.
 """
 
 import math
@@ -10,9 +11,23 @@ import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from reference_impls import contract
-from reference_impls.admission import compare_processes, compare_training, data_stamps, refuse_apart, refuse_changed_data
+from reference_impls.admission import (
+    compare_processes,
+    compare_training,
+    data_stamps,
+    refuse_apart,
+    refuse_changed_data,
+)
 from reference_impls.communication import World
-from reference_impls.contract import SECONDS_PER_NS, Implementation, LogWriter, Pipeline, Request, StepRecord, monotonic_ns
+from reference_impls.contract import (
+    SECONDS_PER_NS,
+    Implementation,
+    LogWriter,
+    Pipeline,
+    Request,
+    StepRecord,
+    monotonic_ns,
+)
 from reference_impls.data_stalls import as_requested
 from reference_impls.definitions import log_facts
 from reference_impls.links import goodputs
@@ -31,7 +46,8 @@ class Built(NamedTuple):
 
 
 class States(NamedTuple):
-    """Training states on storage (reference_impls.state_file): the folder that keeps every epoch's, and the one to continue from."""
+    """Training states on storage (reference_impls.state_file): the folder that keeps every epoch's,
+    and the one to continue from."""
 
     folder: Optional[str] = None
     start: Optional[str] = None
@@ -40,13 +56,20 @@ class States(NamedTuple):
 FROM_THE_BEGINNING = States()
 
 
-def run(request: Request, world: World, build: Callable[[Request, World], Built], states: States = FROM_THE_BEGINNING) -> None:
+def run(
+    request: Request,
+    world: World,
+    build: Callable[[Request, World], Built],
+    states: States = FROM_THE_BEGINNING,
+) -> None:
     """Train as requested and write the log and the step records into ``request.output_directory``.
 
-    ``build`` makes model and pipeline; it runs inside ``init_start``/``init_stop`` and must not touch the training data.
-    For the analysis of data stalls the pipeline is wrapped (reference_impls.data_stalls). An epoch that a step limit cuts short is not evaluated.
-    The harness has begun rank 0's log with the facts of the request where that rank runs on its machine; a log that was not begun gets them here.
-    Every rank runs this, on its share of each mini-batch. From ``states.start`` it goes on as the run did from which that state is: with the
+    ``build`` makes model and pipeline; it runs inside ``init_start``/``init_stop`` and must not
+    touch the training data. For the analysis of data stalls the pipeline is wrapped
+    (reference_impls.data_stalls). An epoch that a step limit cuts short is not evaluated. The
+    harness has begun rank 0's log with the facts of the request where that rank runs on its
+    machine; a log that was not begun gets them here. Every rank runs this, on its share of each
+    mini-batch. From ``states.start`` it goes on as the run did from which that state is: with the
     evaluation after the state's epoch.
     """
     records = Records(world, request.output_directory)
@@ -58,15 +81,30 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     before = contract.resident_bytes()
     built = build(request, world)
     if request.recomputation is not None and built.implementation.recomputed() is None:
-        raise contract.ContractError("{} follows no schedule of recomputation; leave --memory-budget out.".format(request.framework))
+        raise contract.ContractError(
+            "{} follows no schedule of recomputation; leave --memory-budget out.".format(
+                request.framework
+            )
+        )
     if request.timing == contract.ASYNCHRONOUS:
         if world.size > 1 or request.recomputation is not None:
-            raise contract.ContractError("ranks that exchange gradients, and schedules of recomputation, wait in every step; leave --timing out.")
+            raise contract.ContractError(
+                "ranks that exchange gradients, and schedules of recomputation, wait in every step;"
+                " leave --timing out."
+            )
         built.implementation.defer()
     pipeline = as_requested(request, built.pipeline)
-    progress = Progress(0, 0) if states.start is None else _restore(request, world, built.implementation, states.start)
+    progress = (
+        Progress(0, 0)
+        if states.start is None
+        else _restore(request, world, built.implementation, states.start)
+    )
     if progress.epoch:
-        log.point("state_restored", digests(built.implementation.training_state()), epoch_num=progress.epoch)
+        log.point(
+            "state_restored",
+            digests(built.implementation.training_state()),
+            epoch_num=progress.epoch,
+        )
     for key in sorted(built.facts):
         log.point(key, built.facts[key])
     if request.accumulation > 1:
@@ -74,7 +112,12 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     _log_world(log, world)
     stamps = data_stamps(world, built.pipeline)
     if world.size > 1:
-        log.point("admission", dict(compared, **compare_training(request, world, built.implementation, built.pipeline)))
+        log.point(
+            "admission",
+            dict(
+                compared, **compare_training(request, world, built.implementation, built.pipeline)
+            ),
+        )
         _log_span(request, world, log, built.implementation)
     log.stop("init_stop")
     log.start("run_start")
@@ -86,7 +129,13 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     peaks = world.gather(contract.peak_rss_bytes())
     if world.rank == 0:
         log.point("peak_rss_of_ranks", peaks)
-        log.point("memory_parts", dict(memory_parts(before, after, training.state_bytes), cgroup_peak=contract.cgroup_peak_bytes()))
+        log.point(
+            "memory_parts",
+            dict(
+                memory_parts(before, after, training.state_bytes),
+                cgroup_peak=contract.cgroup_peak_bytes(),
+            ),
+        )
     if request.recomputation is not None:
         log.point("recomputation", built.implementation.recomputed())
     if world.size > 1:
@@ -95,8 +144,11 @@ def run(request: Request, world: World, build: Callable[[Request, World], Built]
     records.close()
 
 
-def memory_parts(before: Dict[str, int], after: Dict[str, int], state_bytes: Dict[str, int]) -> Dict[str, Optional[int]]:
-    """Where the memory of rank 0 was, bytes: resident before the model was built, files mapped from then on, and the training state by kind.
+def memory_parts(
+    before: Dict[str, int], after: Dict[str, int], state_bytes: Dict[str, int]
+) -> Dict[str, Optional[int]]:
+    """Where the memory of rank 0 was, bytes: resident before the model was built, files mapped from
+    then on, and the training state by kind.
 
     None where it is unknown. A GPU's memory is none of it, but the state may be there.
     """
@@ -107,31 +159,42 @@ def memory_parts(before: Dict[str, int], after: Dict[str, int], state_bytes: Dic
     return parts
 
 
-def _log_span(request: Request, world: World, log: LogWriter, implementation: Implementation) -> None:
+def _log_span(
+    request: Request, world: World, log: LogWriter, implementation: Implementation
+) -> None:
     """Log over how many samples this rank normalises, where the model has batch normalisation."""
     if any(name.startswith("statistic/") for name in implementation.training_state()):
         log.point("model_bn_span", contract.normalisation_span(request, world.rank))
     elif request.parallel.normalisation == contract.SYNCHRONISED:
-        raise contract.ContractError("{} has no batch normalisation to synchronise; leave --normalisation out.".format(request.model))
+        raise contract.ContractError(
+            "{} has no batch normalisation to synchronise; leave --normalisation out.".format(
+                request.model
+            )
+        )
 
 
 def _restore(request: Request, world: World, implementation: Implementation, path: str) -> Progress:
-    """Continue from a state of the requested training, at the end of an epoch: every rank from rank 0's, whatever the number of ranks was.
+    """Continue from a state of the requested training, at the end of an epoch: every rank from rank
+    0's, whatever the number of ranks was.
 
-    After an epoch all ranks' states are equal: statistics are averaged, or synchronised in every step.
+    After an epoch all ranks' states are equal: statistics are averaged, or synchronised in every
+    step.
     """
     state, progress = broadcast_state(world, path)
     if shapes(state) != shapes(implementation.training_state()):
         raise contract.ContractError("{} is the training state of another model.".format(path))
     if progress.epoch < 1 or progress.step != progress.epoch * steps_per_epoch(request):
         expected = "a whole number of epochs of {} steps".format(steps_per_epoch(request))
-        raise contract.ContractError("{} was taken after {} steps, not {}.".format(path, progress.step, expected))
+        raise contract.ContractError(
+            "{} was taken after {} steps, not {}.".format(path, progress.step, expected)
+        )
     implementation.restore(state)
     return progress
 
 
 def _log_world(log: LogWriter, world: World) -> None:
-    """Log the nodes of all ranks, their clock offsets and what their links carry; ends with a barrier."""
+    """Log the nodes of all ranks, their clock offsets and what their links carry; ends with a
+    barrier."""
     log.point("ranks", world.size)
     if world.size > 1:
         if world.rank == 0:
@@ -144,7 +207,8 @@ def _log_world(log: LogWriter, world: World) -> None:
 
 
 def node_labels(names: List[str]) -> List[str]:
-    """A label for every host name: node0 for rank 0's, then node1, … as the ranks go on. Records of a run name no host."""
+    """A label for every host name: node0 for rank 0's, then node1, … as the ranks go on. Records of
+    a run name no host."""
     labels = {}  # type: Dict[str, str]
     return [labels.setdefault(name, "node{}".format(len(labels))) for name in names]
 
@@ -157,7 +221,8 @@ def _log_clocks(log: LogWriter, world: World) -> None:
 
 
 def _log_heads(log: LogWriter, world: World, **metadata: Any) -> None:
-    """Log all ranks' chain values: rank 0 logs each, the other ranks the digest of all of them, so that no log grows with the number of ranks."""
+    """Log all ranks' chain values: rank 0 logs each, the other ranks the digest of all of them, so
+    that no log grows with the number of ranks."""
     heads = world.gather(log.chain)
     digest = world.bcast(contract.heads_digest(heads) if world.rank == 0 else None)
     log.point("chain_heads", heads if world.rank == 0 else digest, **metadata)
@@ -166,14 +231,28 @@ def _log_heads(log: LogWriter, world: World, **metadata: Any) -> None:
 class _Training:
     """The epochs of a run, on one rank."""
 
-    def __init__(self, request: Request, world: World, built: Built, pipeline: Pipeline, records: Records, folder: Optional[str]) -> None:
-        self._request, self._world, self._pipeline, self._records = request, world, pipeline, records
+    def __init__(
+        self,
+        request: Request,
+        world: World,
+        built: Built,
+        pipeline: Pipeline,
+        records: Records,
+        folder: Optional[str],
+    ) -> None:
+        self._request, self._world, self._pipeline, self._records = (
+            request,
+            world,
+            pipeline,
+            records,
+        )
         self._implementation, self._log, self._folder = built.implementation, records.log, folder
         self._is_deferred = request.timing == contract.ASYNCHRONOUS
         self.state_bytes = {}  # type: Dict[str, int]
 
     def status(self, progress: Progress) -> str:
-        """Train on from ``progress`` until the target is reached, or to the request's last epoch or step."""
+        """Train on from ``progress`` until the target is reached, or to the request's last epoch or
+        step."""
         epoch, done = progress
         status = self._status_after(epoch, done) if epoch else None
         while status is None:
@@ -196,7 +275,8 @@ class _Training:
         return "aborted" if request.target_accuracy is not None else "success"
 
     def _epoch(self, epoch: int, done: int) -> int:
-        """Run one epoch; rank 0's records are on the storage medium before ``epoch_stop`` is logged, the others' right after."""
+        """Run one epoch; rank 0's records are on the storage medium before ``epoch_stop`` is
+        logged, the others' right after."""
         left = None if self._request.steps is None else self._request.steps - done
         self._log.start("epoch_start", epoch_num=epoch)
         records, stopped_ns = self._steps(epoch, done, left)
@@ -205,17 +285,27 @@ class _Training:
         self._log.stop("epoch_stop", epoch_num=epoch, steps=len(records), mono_ns=stopped_ns)
         if self._world.size > 1:
             _log_heads(self._log, self._world, epoch_num=epoch)
-            self._log.point("bucket_times", [time._asdict() for time in self._implementation.bucket_times()], epoch_num=epoch)
-            if self._request.parallel.normalisation == contract.LOCAL:  # synchronised ranks have equal statistics, and their digests prove it
+            self._log.point(
+                "bucket_times",
+                [time._asdict() for time in self._implementation.bucket_times()],
+                epoch_num=epoch,
+            )
+            # synchronised ranks have equal statistics, and their digests prove it
+            if self._request.parallel.normalisation == contract.LOCAL:
                 self._implementation.average_statistics(self._world.mean)
         self._log_state(Progress(epoch, done + len(records)), len(records))
         self._records.gather()
         return len(records)
 
     def _log_state(self, progress: Progress, steps: int) -> None:
-        """Log the epoch's learning rates and the training state's digests, and keep it where that is requested: evidence is in no counted time."""
+        """Log the epoch's learning rates and the training state's digests, and keep it where that
+        is requested: evidence is in no counted time."""
         self._log.start("uncounted_start", reason="state", epoch_num=progress.epoch)
-        self._log.point("learning_rates", learning_rates(self._request, progress.step - steps, steps), epoch_num=progress.epoch)
+        self._log.point(
+            "learning_rates",
+            learning_rates(self._request, progress.step - steps, steps),
+            epoch_num=progress.epoch,
+        )
         state = self._implementation.training_state()
         if state:
             self.state_bytes = sizes(state)
@@ -227,21 +317,38 @@ class _Training:
         self._log.stop("uncounted_stop", reason="state", epoch_num=progress.epoch)
 
     def _keep(self, folder: str, state: State, progress: Progress) -> None:
-        """Write rank 0's state, and the other ranks' statistics under their names, which the format of kept states has (state_file)."""
-        others = self._world.gather({name: state[name] for name in state if name.startswith("statistic/")} if self._world.rank else {})
+        """Write rank 0's state, and the other ranks' statistics under their names, which the format
+        of kept states has (state_file)."""
+        others = self._world.gather(
+            {name: state[name] for name in state if name.startswith("statistic/")}
+            if self._world.rank
+            else {}
+        )
         if self._world.rank == 0:
-            of_others = {"rank{}/{}".format(rank, name): value for rank, of_rank in enumerate(others) for name, value in of_rank.items()}
-            write_state(os.path.join(folder, state_name(progress.epoch)), dict(state, **of_others), progress)
+            of_others = {
+                "rank{}/{}".format(rank, name): value
+                for rank, of_rank in enumerate(others)
+                for name, value in of_rank.items()
+            }
+            write_state(
+                os.path.join(folder, state_name(progress.epoch)), dict(state, **of_others), progress
+            )
 
     def _steps(self, epoch: int, done: int, left: Optional[int]) -> Tuple[List[StepRecord], int]:
-        """The measured region: nothing but fetch, copy and step, and the clock between them; in asynchronous timing also reading the losses.
+        """The measured region: nothing but fetch, copy and step, and the clock between them; in
+        asynchronous timing also reading the losses.
 
-        Returns the records and the time of the last step's end. Starting the pipeline (its workers, for example) is part of the
-        first fetch; finding it exhausted (workers end then) is after the last step and part of no time, and so is announcing the end.
+        Returns the records and the time of the last step's end. Starting the pipeline (its workers,
+        for example) is part of the first fetch; finding it exhausted (workers end then) is after
+        the last step and part of no time, and so is announcing the end.
         """
         request, rank = self._request, self._world.rank
         whole, of_updates = steps_per_epoch(request), places(request, left)
-        to_device, step, accumulate = self._implementation.to_device, self._implementation.step, self._implementation.accumulate
+        to_device, step, accumulate = (
+            self._implementation.to_device,
+            self._implementation.step,
+            self._implementation.accumulate,
+        )
         records = []  # type: List[StepRecord]
         start_ns = stepped_ns = monotonic_ns()
         batches = iter(self._pipeline.training(epoch))
@@ -253,33 +360,58 @@ class _Training:
             index, samples = done + len(records), len(batch.labels)
             update = next(of_updates)
             if update.is_last:
-                loss, communication_s = step(on_device, learning_rate(request, index), samples / update.samples)
+                loss, communication_s = step(
+                    on_device, learning_rate(request, index), samples / update.samples
+                )
             else:
                 loss, communication_s = accumulate(on_device, samples / update.samples), 0.0
             stepped_ns = monotonic_ns()
-            fetch_stall_s, copy_s = (fetched_ns - start_ns) * SECONDS_PER_NS, (copied_ns - fetched_ns) * SECONDS_PER_NS
+            fetch_stall_s, copy_s = (
+                (fetched_ns - start_ns) * SECONDS_PER_NS,
+                (copied_ns - fetched_ns) * SECONDS_PER_NS,
+            )
             compute_s = (stepped_ns - copied_ns) * SECONDS_PER_NS - communication_s
-            records.append(StepRecord(epoch, index + 1, rank, samples, start_ns, fetch_stall_s, copy_s, compute_s, communication_s, loss))
+            records.append(
+                StepRecord(
+                    epoch,
+                    index + 1,
+                    rank,
+                    samples,
+                    start_ns,
+                    fetch_stall_s,
+                    copy_s,
+                    compute_s,
+                    communication_s,
+                    loss,
+                )
+            )
             if len(records) == whole and not self._is_deferred:
                 self._records.steps.announce(records[0])
-            if len(records) == (min(left or whole, whole) if self._is_deferred else left):  # the device is not kept waiting while workers end
+            # the device is not kept waiting while workers end
+            if len(records) == (min(left or whole, whole) if self._is_deferred else left):
                 break
             start_ns = monotonic_ns()
             batch = next(batches, None)
         return self._read(records) if self._is_deferred else (records, stepped_ns)
 
     def _read(self, records: List[StepRecord]) -> Tuple[List[StepRecord], int]:
-        """Wait for the device: the records of submitted steps with their losses, without the parts, of which only submitting was timed."""
+        """Wait for the device: the records of submitted steps with their losses, without the parts,
+        of which only submitting was timed."""
         losses = self._implementation.read([record.loss for record in records])
         stopped_ns = monotonic_ns()
-        unknown = {"copy_s": contract.NOT_TAKEN, "compute_s": contract.NOT_TAKEN, "communication_s": contract.NOT_TAKEN}
+        unknown = {
+            "copy_s": contract.NOT_TAKEN,
+            "compute_s": contract.NOT_TAKEN,
+            "communication_s": contract.NOT_TAKEN,
+        }
         whole = [record._replace(loss=loss, **unknown) for record, loss in zip(records, losses)]
         if len(whole) == steps_per_epoch(self._request):
             self._records.steps.announce(whole[0])
         return whole, stopped_ns
 
     def _evaluate(self, epoch: int) -> float:
-        """Evaluate: every rank counts on its share, and all ranks receive the sum, so that all take the same decision."""
+        """Evaluate: every rank counts on its share, and all ranks receive the sum, so that all take
+        the same decision."""
         self._log.start("eval_start", epoch_num=epoch)
         count, to_device = self._implementation.count_correct, self._implementation.to_device
         counts = [count(to_device(batch)) for batch in self._pipeline.evaluation()]
@@ -295,5 +427,6 @@ def _refuse_divergence(records: List[StepRecord]) -> None:
     for record in records:
         if not math.isfinite(record.loss):
             raise contract.ContractError(
-                "the loss became {} at step {} (epoch {}); use a smaller learning rate or batch size.".format(record.loss, record.step, record.epoch)
+                "the loss became {} at step {} (epoch {}); use a smaller learning rate or batch"
+                " size.".format(record.loss, record.step, record.epoch)
             )

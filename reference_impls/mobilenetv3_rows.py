@@ -1,4 +1,5 @@
-"""MobileNetV3-Large's bottlenecks as data, for the frameworks that have no such model of their own. Standard library only."""
+"""MobileNetV3-Large's bottlenecks as data, for the frameworks that have no such model of their own.
+Standard library only."""
 
 from typing import NamedTuple
 
@@ -15,7 +16,8 @@ class Bottleneck(NamedTuple):
 
     @property
     def squeezed(self) -> int:
-        """Channels inside squeeze-and-excite: a quarter of the expanded ones, rounded to a multiple of 8 that keeps at least nine tenths."""
+        """Channels inside squeeze-and-excite: a quarter of the expanded ones, rounded to a multiple
+        of 8 that keeps at least nine tenths."""
         quarter = self.expanded // 4
         rounded = max(8, (quarter + 4) // 8 * 8)
         return rounded + 8 if rounded < 0.9 * quarter else rounded

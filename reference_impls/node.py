@@ -1,9 +1,11 @@
-"""A node's facts: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST, "port": PORT}'`` prints them as one line of JSON.
+"""A node's facts: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST, "port":
+PORT}'`` prints them as one line of JSON.
 
-With ``"listens": true``, a line ``{"port": PORT}`` comes first: the harness connects to it, as MPI would.
+With ``"listens": true``, a line ``{"port": PORT}`` comes first: the harness connects to it, as MPI
+would.
 
-Standard library only, Python 3.6 grammar: it runs on every node of a cluster, in a framework's environment. Unknown values are None,
-with the reason.
+Standard library only, Python 3.6 grammar: it runs on every node of a cluster, in a framework's
+environment. Unknown values are None, with the reason.
 """
 
 import contextlib
@@ -29,8 +31,11 @@ MAC_NAME = re.compile("(enx|wlx|wwx)[0-9a-f]{12}")
 """Names that systemd makes for USB adapters."""
 
 
-def facts(data_folders: List[str], peer: Optional[str], port: Optional[int] = None) -> Dict[str, Any]:
-    """All facts; ``peer`` is a host, and the link described is the interface that leads to it. Something listens on its ``port``, unless None."""
+def facts(
+    data_folders: List[str], peer: Optional[str], port: Optional[int] = None
+) -> Dict[str, Any]:
+    """All facts; ``peer`` is a host, and the link described is the interface that leads to it.
+    Something listens on its ``port``, unless None."""
     sources = source_files(ROOT)
     return {
         "node": socket.gethostname(),
@@ -48,18 +53,24 @@ def facts(data_folders: List[str], peer: Optional[str], port: Optional[int] = No
 
 
 def connection_problem(host: str, port: int) -> Optional[str]:
-    """Why this host cannot connect to a port of another; None where it can, and for a name that only others know: MPI has names of its own."""
+    """Why this host cannot connect to a port of another; None where it can, and for a name that
+    only others know: MPI has names of its own."""
     try:
         socket.create_connection((host, port), CONNECT_TIMEOUT_S).close()
     except socket.gaierror:
         return None
     except OSError as error:
-        return "no answer within {:g} s".format(CONNECT_TIMEOUT_S) if isinstance(error, socket.timeout) else error.strerror or str(error)
+        return (
+            "no answer within {:g} s".format(CONNECT_TIMEOUT_S)
+            if isinstance(error, socket.timeout)
+            else error.strerror or str(error)
+        )
     return None
 
 
 def suite_version(root: str) -> Optional[str]:
-    """The harness's version, read and not imported: of a checkout, or of an installed suite, which has ``root`` in its package."""
+    """The harness's version, read and not imported: of a checkout, or of an installed suite, which
+    has ``root`` in its package."""
     for place in (os.path.join(root, "suite"), os.path.dirname(root)):
         try:
             with open(os.path.join(place, "__init__.py"), encoding="utf-8") as stream:
@@ -72,37 +83,53 @@ def suite_version(root: str) -> Optional[str]:
 
 
 def source_files(root: str) -> Dict[str, str]:
-    """SHA-256 of each of the sources, settings and requirements in reference_impls, by its path below ``root``."""
+    """SHA-256 of each of the sources, settings and requirements in reference_impls, by its path
+    below ``root``."""
     folder = os.path.join(root, "reference_impls")
-    names = [name for name in _files(folder) if name.endswith(SOURCE_ENDS) and "__pycache__" not in name]
-    return {os.path.join("reference_impls", name): file_digest(os.path.join(folder, name)) for name in names}
+    names = [
+        name for name in _files(folder) if name.endswith(SOURCE_ENDS) and "__pycache__" not in name
+    ]
+    return {
+        os.path.join("reference_impls", name): file_digest(os.path.join(folder, name))
+        for name in names
+    }
 
 
 def source_digest(files: Dict[str, str]) -> str:
     """SHA-256 over names and content of these files, the names from reference_impls."""
-    return _digest({os.path.relpath(name, "reference_impls"): digest for name, digest in files.items()})
+    return _digest(
+        {os.path.relpath(name, "reference_impls"): digest for name, digest in files.items()}
+    )
 
 
 def git_state(root: str) -> Optional[str]:
-    """The commit, with "+" when tracked files were changed; None where git is missing, and where ``root`` is no repository of its own."""
+    """The commit, with "+" when tracked files were changed; None where git is missing, and where
+    ``root`` is no repository of its own."""
     if not os.path.exists(os.path.join(root, ".git")):
         return None
     git = ["git", "-c", "safe.directory=*", "-C", root]
     try:
         commit = subprocess.check_output([*git, "rev-parse", "HEAD"], stderr=subprocess.DEVNULL)
-        changed = subprocess.check_output([*git, "status", "--porcelain", "--untracked-files=no"], stderr=subprocess.DEVNULL)
+        changed = subprocess.check_output(
+            [*git, "status", "--porcelain", "--untracked-files=no"], stderr=subprocess.DEVNULL
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
     return commit.decode().strip() + ("+" if changed.strip() else "")
 
 
 def packages() -> Optional[Dict[str, str]]:
-    """Name and version of every package of this interpreter; None before Python 3.8 without setuptools."""
+    """Name and version of every package of this interpreter; None before Python 3.8 without
+    setuptools."""
     try:
         from importlib import metadata  # Python 3.8 and later
     except ImportError:
         return _packages_by_setuptools()
-    return {entry.metadata["Name"]: entry.version for entry in metadata.distributions() if entry.metadata["Name"]}
+    return {
+        entry.metadata["Name"]: entry.version
+        for entry in metadata.distributions()
+        if entry.metadata["Name"]
+    }
 
 
 def _packages_by_setuptools() -> Optional[Dict[str, str]]:
@@ -114,7 +141,8 @@ def _packages_by_setuptools() -> Optional[Dict[str, str]]:
 
 
 def data_digest(folder: str) -> Optional[str]:
-    """SHA-256 over names and content of a data set's files; None when there is no such folder. Reads all files."""
+    """SHA-256 over names and content of a data set's files; None when there is no such folder.
+    Reads all files."""
     if not os.path.isdir(folder):
         return None
     return _digest({name: file_digest(os.path.join(folder, name)) for name in _files(folder)})
@@ -144,18 +172,28 @@ def file_digest(path: str) -> str:
 
 
 def link_towards(peer: Optional[str], root: str = "/") -> Dict[str, Any]:
-    """The interface of the route to ``peer``: name, address, kind (wired, wireless, virtual) and the speed that the kernel reports."""
-    unknown = {"interface": None, "address": None, "kind": None, "speed_mbit_s": None}  # type: Dict[str, Any]
+    """The interface of the route to ``peer``: name, address, kind (wired, wireless, virtual) and
+    the speed that the kernel reports."""
+    unknown = {
+        "interface": None,
+        "address": None,
+        "kind": None,
+        "speed_mbit_s": None,
+    }  # type: Dict[str, Any]
     if peer is None:
         return dict(unknown, reason="there is no other node")
     route = route_to(peer, root)
     if route.interface is None:
         return dict(unknown, address=route.address, reason=route.reason)
-    return dict({"interface": public_interface(route.interface, root), "address": route.address}, **describe_interface(route.interface, root))
+    return dict(
+        {"interface": public_interface(route.interface, root), "address": route.address},
+        **describe_interface(route.interface, root),
+    )
 
 
 class Route(NamedTuple):
-    """The interface that leads to a host, and this host's address there; None for what is unknown, and the reason."""
+    """The interface that leads to a host, and this host's address there; None for what is unknown,
+    and the reason."""
 
     interface: Optional[str]
     address: Optional[str]
@@ -163,31 +201,47 @@ class Route(NamedTuple):
 
 
 def route_to(host: str, root: str = "/") -> Route:
-    """The route that the kernel would choose to a host; to this host itself, the interface that has its address."""
+    """The route that the kernel would choose to a host; to this host itself, the interface that has
+    its address."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect((host, 9))  # sends nothing, but chooses the route
             address = str(probe.getsockname()[0])
     except OSError as error:
-        return Route(None, None, "there is no route to {} ({})".format(host, error.strerror or error))
+        return Route(
+            None, None, "there is no route to {} ({})".format(host, error.strerror or error)
+        )
     interface = next((name for name in _interfaces(root) if _address_of(name) == address), None)
-    return Route(interface, address, None if interface else "no interface has the address {}".format(address))
+    return Route(
+        interface, address, None if interface else "no interface has the address {}".format(address)
+    )
 
 
 def public_interface(name: str, root: str = "/") -> str:
-    """The interface's name; of an adapter that is named by its MAC address (``enx…``), the prefix with its number among those of the kind."""
+    """The interface's name; of an adapter that is named by its MAC address (``enx…``), the prefix
+    with its number among those of the kind."""
     found = MAC_NAME.fullmatch(name)
     if found is None:
         return name
-    alike = [each for each in _interfaces(root) if MAC_NAME.fullmatch(each) and each.startswith(found.group(1))]
+    alike = [
+        each
+        for each in _interfaces(root)
+        if MAC_NAME.fullmatch(each) and each.startswith(found.group(1))
+    ]
     return "{}{}".format(found.group(1), alike.index(name) if name in alike else 0)
 
 
 def describe_interface(name: str, root: str = "/") -> Dict[str, Any]:
     """Kind and speed of a network interface, from sysfs; a wireless one reports no speed there."""
     folder = os.path.join(root, "sys/class/net", name)
-    if os.path.isdir(os.path.join(folder, "wireless")) or os.path.exists(os.path.join(folder, "phy80211")):
-        return {"kind": "wireless", "speed_mbit_s": None, "reason": "a wireless interface reports no speed"}
+    if os.path.isdir(os.path.join(folder, "wireless")) or os.path.exists(
+        os.path.join(folder, "phy80211")
+    ):
+        return {
+            "kind": "wireless",
+            "speed_mbit_s": None,
+            "reason": "a wireless interface reports no speed",
+        }
     kind = "wired" if os.path.exists(os.path.join(folder, "device")) else "virtual"
     try:
         with open(os.path.join(folder, "speed")) as stream:
@@ -209,7 +263,9 @@ def _interfaces(root: str) -> List[str]:
 def _address_of(interface: str) -> Optional[str]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            answer = fcntl.ioctl(probe.fileno(), SIOCGIFADDR, struct.pack("256s", interface.encode()[:15]))
+            answer = fcntl.ioctl(
+                probe.fileno(), SIOCGIFADDR, struct.pack("256s", interface.encode()[:15])
+            )
         except OSError:
             return None
     return socket.inet_ntoa(answer[20:24])
@@ -230,7 +286,8 @@ def main() -> None:
 
 
 def _await_connection(server: socket.socket) -> None:
-    """Return when somebody has connected, or has had the time to: an earlier end would look like a refusal."""
+    """Return when somebody has connected, or has had the time to: an earlier end would look like a
+    refusal."""
     server.settimeout(CONNECT_TIMEOUT_S + 1)
     with contextlib.suppress(socket.timeout):
         server.accept()[0].close()

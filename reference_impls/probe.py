@@ -1,6 +1,8 @@
-"""The probe: writes what a model computes on given weights and data, so that two implementations can be compared value by value.
+"""The probe: writes what a model computes on given weights and data, so that two implementations
+can be compared value by value.
 
-``python -m <implementation>.probe --request probe.json`` writes ``request.output``, an ``.npz`` archive without pickles:
+``python -m <implementation>.probe --request probe.json`` writes ``request.output``, an ``.npz``
+archive without pickles:
 
 ``parameter/<name>`` and ``statistic/<name>``
     parameters and batch-normalisation statistics after the last step
@@ -11,11 +13,13 @@
 ``losses``
     of every step, in training mode, before its update
 
-With several ranks, each trains on its share of every mini-batch; rank 0 writes ``losses``, parameters, its statistics, and
-``apart``: the largest difference between any rank's parameter and rank 0's.
+With several ranks, each trains on its share of every mini-batch; rank 0 writes ``losses``,
+parameters, its statistics, and ``apart``: the largest difference between any rank's parameter and
+rank 0's.
 
-Names, layout and all random values are defined here, from the seed, so that only the request is exchanged. A vendor's implementation can
-be probed by any program that reads the request and writes this archive.
+Names, layout and all random values are defined here, from the seed, so that only the request is
+exchanged. A vendor's implementation can be probed by any program that reads the request and writes
+this archive.
 """
 
 import abc
@@ -38,7 +42,8 @@ Arrays = Dict[str, np.ndarray]
 
 
 class ProbeRequest(NamedTuple):
-    """A request to a probe. One optimiser step is taken per learning rate, each on another mini-batch."""
+    """A request to a probe. One optimiser step is taken per learning rate, each on another
+    mini-batch."""
 
     probe_version: int
     model: str
@@ -57,7 +62,8 @@ class ProbeRequest(NamedTuple):
 
 
 class ProbedModel(abc.ABC):
-    """A model and its optimiser, under canonical names and in the canonical layout, in the request's precision."""
+    """A model and its optimiser, under canonical names and in the canonical layout, in the
+    request's precision."""
 
     @abc.abstractmethod
     def parameters(self) -> Arrays:
@@ -77,32 +83,47 @@ class ProbedModel(abc.ABC):
 
     @abc.abstractmethod
     def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
-        """The mean loss in training mode and its gradients, without weight decay and without an update of the parameters."""
+        """The mean loss in training mode and its gradients, without weight decay and without an
+        update of the parameters."""
 
     @abc.abstractmethod
-    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
-        """One training step, the implementation's own, on ``share`` of the samples of a mini-batch; returns the loss before the update."""
+    def step(
+        self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float
+    ) -> float:
+        """One training step, the implementation's own, on ``share`` of the samples of a mini-batch;
+        returns the loss before the update."""
 
     def restore(self, state: State) -> None:
-        """Continue from a training state (reference_impls.training_state), in the request's precision."""
-        raise ContractError("this model cannot continue from a training state; it has no method restore.")
+        """Continue from a training state (reference_impls.training_state), in the request's
+        precision."""
+        raise ContractError(
+            "this model cannot continue from a training state; it has no method restore."
+        )
 
     @abc.abstractmethod
     def join(self, world: MpiWorld, settings: Parallel) -> None:
-        """Train data-parallel with the other ranks from now on, starting from rank 0's parameters and statistics."""
+        """Train data-parallel with the other ranks from now on, starting from rank 0's parameters
+        and statistics."""
 
 
 def probe(request: ProbeRequest, model: ProbedModel, world: World) -> Arrays:
     """All arrays of the archive."""
-    shapes = {name: value.shape for name, value in {**model.parameters(), **model.statistics()}.items()}
+    shapes = {
+        name: value.shape for name, value in {**model.parameters(), **model.statistics()}.items()
+    }
     # Other ranks start from other values: joining must give them rank 0's.
-    values = {name: random_value(name, shape, request.seed + world.rank).astype(request.dtype) for name, shape in shapes.items()}
+    values = {
+        name: random_value(name, shape, request.seed + world.rank).astype(request.dtype)
+        for name, shape in shapes.items()
+    }
     model.assign(values)
     found = {} if isinstance(world, MpiWorld) else _first_mini_batch(request, model)
     model.assign(values)  # the forward pass in training mode has updated the statistics
     if isinstance(world, MpiWorld):
         model.join(world, request.parallel)
-    found["losses"] = np.asarray(_shares_in_turn(request, model) if request.shares > 1 else _steps(request, model, world))
+    found["losses"] = np.asarray(
+        _shares_in_turn(request, model) if request.shares > 1 else _steps(request, model, world)
+    )
     parameters = model.parameters()
     if world.size > 1:
         found["apart"] = np.asarray(_largest_difference(parameters, world))
@@ -127,18 +148,24 @@ def _steps(request: ProbeRequest, model: ProbedModel, world: World) -> List[floa
         images, labels = mini_batch(request, index)
         own = slice(world.rank, None, world.size)
         share = len(labels[own]) / len(labels)
-        losses.append(sum(world.allgather(share * model.step(images[own], labels[own], rate, share))))
+        losses.append(
+            sum(world.allgather(share * model.step(images[own], labels[own], rate, share)))
+        )
     return losses
 
 
 def _shares_in_turn(request: ProbeRequest, model: ProbedModel) -> List[float]:
     """The expected result of ``shares`` ranks."""
     shares = SharesInTurn(model, request.optimizer, request.shares)
-    return [shares.step(*mini_batch(request, index), rate) for index, rate in enumerate(request.learning_rates)]
+    return [
+        shares.step(*mini_batch(request, index), rate)
+        for index, rate in enumerate(request.learning_rates)
+    ]
 
 
 class SharesInTurn:
-    """Training of ``shares`` ranks in one process: every share normalised by its statistics, SGD in NumPy, rank 0's running statistics."""
+    """Training of ``shares`` ranks in one process: every share normalised by its statistics, SGD in
+    NumPy, rank 0's running statistics."""
 
     def __init__(self, model: ProbedModel, settings: Optimizer, shares: int) -> None:
         self._model, self._settings, self._shares = model, settings, shares
@@ -166,11 +193,18 @@ class SharesInTurn:
 
 def _largest_difference(parameters: Arrays, world: World) -> float:
     first = world.bcast(parameters)
-    return float(max(world.allgather(max(float(np.abs(value - first[name]).max()) for name, value in parameters.items()))))
+    return float(
+        max(
+            world.allgather(
+                max(float(np.abs(value - first[name]).max()) for name, value in parameters.items())
+            )
+        )
+    )
 
 
 def random_value(name: str, shape: Sequence[int], seed: int) -> np.ndarray:
-    """A random array that exposes mistakes: statistics and scales away from 0 and 1, every layer's output of the order of its input."""
+    """A random array that exposes mistakes: statistics and scales away from 0 and 1, every layer's
+    output of the order of its input."""
     stream = np.random.RandomState([seed, zlib.crc32(name.encode("ascii"))])
     if name.endswith(".running_var") or (name.endswith(".weight") and len(shape) == 1):
         return stream.uniform(0.5, 1.5, shape)
@@ -182,7 +216,9 @@ def random_value(name: str, shape: Sequence[int], seed: int) -> np.ndarray:
 def mini_batch(request: ProbeRequest, index: int) -> Tuple[np.ndarray, np.ndarray]:
     """The ``index``-th mini-batch: images in the request's precision, labels int64."""
     stream = np.random.RandomState([request.seed, index])
-    images = stream.standard_normal((request.batch_size, *request.image_shape)).astype(request.dtype)
+    images = stream.standard_normal((request.batch_size, *request.image_shape)).astype(
+        request.dtype
+    )
     return images, stream.randint(0, request.classes, request.batch_size).astype(np.int64)
 
 
@@ -191,11 +227,23 @@ def read_probe_request(path: str) -> ProbeRequest:
     try:
         with open(path, encoding="utf-8") as stream:
             values = json.load(stream)
-        request = ProbeRequest(**dict(values, optimizer=Optimizer(**values["optimizer"]), parallel=Parallel(**values["parallel"])))
+        request = ProbeRequest(
+            **dict(
+                values,
+                optimizer=Optimizer(**values["optimizer"]),
+                parallel=Parallel(**values["parallel"]),
+            )
+        )
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ContractError("{}: the probe's request cannot be read: {}.".format(path, error)) from error
+        raise ContractError(
+            "{}: the probe's request cannot be read: {}.".format(path, error)
+        ) from error
     if request.probe_version != PROBE_VERSION:
-        raise ContractError("{}: probe_version is {!r}, this implementation supports {}.".format(path, request.probe_version, PROBE_VERSION))
+        raise ContractError(
+            "{}: probe_version is {!r}, this implementation supports {}.".format(
+                path, request.probe_version, PROBE_VERSION
+            )
+        )
     return request
 
 

@@ -1,10 +1,13 @@
 """Starts one rank's program, and a heartbeat process that tells the harness that the rank is alive.
 
-``python -m reference_impls.rank PROGRAM …``, started by mpirun. Standard library only, Python 3.6 grammar. The program replaces this
-process (exec); the heartbeat process is a child, forked before any framework or MPI is loaded. Every two seconds it sends a line to the
-address in ``SUITE_HEARTBEAT_ADDRESS`` and waits for the reply. The program starts after the first reply, which the harness sends when the meters
-of this node are attached. The heartbeat process exits with the rank. When the harness is gone or cannot be reached for ten seconds, or for as long as
-``SUITE_HEARTBEAT_SILENCE_S`` says, it kills the rank and MPI's launcher on this node: a cut network leaves no orphan on any node.
+``python -m reference_impls.rank PROGRAM …``, started by mpirun. Standard library only, Python 3.6
+grammar. The program replaces this process (exec); the heartbeat process is a child, forked before
+any framework or MPI is loaded. Every two seconds it sends a line to the address in
+``SUITE_HEARTBEAT_ADDRESS`` and waits for the reply. The program starts after the first reply, which
+the harness sends when the meters of this node are attached. The heartbeat process exits with the
+rank. When the harness is gone or cannot be reached for ten seconds, or for as long as
+``SUITE_HEARTBEAT_SILENCE_S`` says, it kills the rank and MPI's launcher on this node: a cut network
+leaves no orphan on any node.
 """
 
 import ctypes
@@ -19,17 +22,23 @@ from typing import List, Optional
 
 HEARTBEAT_PERIOD_S = 2.0
 HEARTBEAT_TIMEOUT_S = 10.0
-ADDRESS_VARIABLE, TOKEN_VARIABLE, SILENCE_VARIABLE = "SUITE_HEARTBEAT_ADDRESS", "SUITE_HEARTBEAT_TOKEN", "SUITE_HEARTBEAT_SILENCE_S"
+ADDRESS_VARIABLE, TOKEN_VARIABLE, SILENCE_VARIABLE = (
+    "SUITE_HEARTBEAT_ADDRESS",
+    "SUITE_HEARTBEAT_TOKEN",
+    "SUITE_HEARTBEAT_SILENCE_S",
+)
 PR_SET_PDEATHSIG = 1
 RELEASE = 3
 """File descriptor of the heartbeat process: a byte lets the rank start its program."""
 
-LAUNCHERS = ("hydra_pmi_proxy", "prted", "orted")  # MPICH's, Open MPI 5's and Open MPI 4's, on the nodes that mpirun does not run on
+# MPICH's, Open MPI 5's and Open MPI 4's, on the nodes that mpirun does not run on
+LAUNCHERS = ("hydra_pmi_proxy", "prted", "orted")
 RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID")
 
 
 def mpi_rank() -> int:
-    """This process's rank, from the environment variable that MPICH's or Open MPI's mpirun or Slurm sets."""
+    """This process's rank, from the environment variable that MPICH's or Open MPI's mpirun or Slurm
+    sets."""
     return next(int(os.environ[name]) for name in RANK_VARIABLES if name in os.environ)
 
 
@@ -58,17 +67,28 @@ def _run_heartbeat_process(rank_pid: int, launcher_pid: int, release: int) -> No
     host, _, port = os.environ[ADDRESS_VARIABLE].rpartition(":")
     silence_s = float(os.environ.get(SILENCE_VARIABLE, HEARTBEAT_TIMEOUT_S))
     try:
-        _send_heartbeats(socket.create_connection((host, int(port)), silence_s), rank_pid, launcher_pid)
+        _send_heartbeats(
+            socket.create_connection((host, int(port)), silence_s), rank_pid, launcher_pid
+        )
     except OSError as error:
-        _kill_rank(rank_pid, launcher_pid, "lost the connection to the harness at {}:{} ({}); it is killed".format(host, port, error))
+        _kill_rank(
+            rank_pid,
+            launcher_pid,
+            "lost the connection to the harness at {}:{} ({}); it is killed".format(
+                host, port, error
+            ),
+        )
     os._exit(0)
 
 
 def _kill_rank(rank_pid: int, launcher_pid: int, reason: str) -> None:
     with suppress(OSError):  # the reader of the rank's output may be gone too
-        sys.stderr.write("error: rank {} on {} {}.\n".format(mpi_rank(), socket.gethostname(), reason))
+        sys.stderr.write(
+            "error: rank {} on {} {}.\n".format(mpi_rank(), socket.gethostname(), reason)
+        )
         sys.stderr.flush()
-    if name_of(launcher_pid) in LAUNCHERS:  # it would wait for mpirun until TCP times out, a quarter of an hour later
+    # it would wait for mpirun until TCP times out, a quarter of an hour later
+    if name_of(launcher_pid) in LAUNCHERS:
         _kill(launcher_pid)
     _kill(rank_pid)  # last: the kernel kills this process with the rank
 
@@ -79,13 +99,21 @@ def _kill(pid: int) -> None:
 
 
 def _send_heartbeats(connection: socket.socket, rank_pid: int, launcher_pid: int) -> None:
-    """Return when the rank has exited; raise OSError when the harness does not reply within the connection's timeout.
+    """Return when the rank has exited; raise OSError when the harness does not reply within the
+    connection's timeout.
 
-    A rank is orphaned when its launcher on this node was ended and it runs on; a launcher that ends the rank, too, does so within a period.
+    A rank is orphaned when its launcher on this node was ended and it runs on; a launcher that ends
+    the rank, too, does so within a period.
     """
     replies, is_waiting, had_launcher = connection.makefile("rb"), True, True
     while os.getppid() == rank_pid:
-        line = {"token": os.environ[TOKEN_VARIABLE], "rank": mpi_rank(), "node": socket.gethostname(), "pid": rank_pid, "state": state_of(rank_pid)}
+        line = {
+            "token": os.environ[TOKEN_VARIABLE],
+            "rank": mpi_rank(),
+            "node": socket.gethostname(),
+            "pid": rank_pid,
+            "state": state_of(rank_pid),
+        }
         has_launcher = parent_of(rank_pid) in (launcher_pid, None)
         line["orphaned"] = not (has_launcher or had_launcher)
         had_launcher = has_launcher
@@ -99,7 +127,8 @@ def _send_heartbeats(connection: socket.socket, rank_pid: int, launcher_pid: int
 
 
 def name_of(pid: int, root: str = "/") -> Optional[str]:
-    """A process's name as in /proc/PID/comm, at most 15 characters; None when there is no such process."""
+    """A process's name as in /proc/PID/comm, at most 15 characters; None when there is no such
+    process."""
     try:
         with open(os.path.join(root, "proc", str(pid), "comm")) as stream:
             return stream.read().strip()
@@ -108,13 +137,15 @@ def name_of(pid: int, root: str = "/") -> Optional[str]:
 
 
 def state_of(pid: int, root: str = "/") -> Optional[str]:
-    """A process's state as in proc(5): R running, S and D waiting, T stopped, Z zombie; None when there is no such process."""
+    """A process's state as in proc(5): R running, S and D waiting, T stopped, Z zombie; None when
+    there is no such process."""
     fields = _stat_of(pid, root)
     return fields[0] if fields else None
 
 
 def parent_of(pid: int, root: str = "/") -> Optional[int]:
-    """The process that started a process; another one after that has ended; None when there is no such process."""
+    """The process that started a process; another one after that has ended; None when there is no
+    such process."""
     fields = _stat_of(pid, root)
     return int(fields[1]) if len(fields) > 1 else None
 

@@ -1,15 +1,25 @@
-"""A rank's log and step records, and gathering those of all ranks in rank 0's folder. Standard library only."""
+"""A rank's log and step records, and gathering those of all ranks in rank 0's folder. Standard
+library only."""
 
 import ctypes
 import os
 from typing import Tuple
 
 from reference_impls.communication import World
-from reference_impls.contract import LogWriter, Outbox, RecordFile, StepWriter, last_link, log_name, steps_name
+from reference_impls.contract import (
+    LogWriter,
+    Outbox,
+    RecordFile,
+    StepWriter,
+    last_link,
+    log_name,
+    steps_name,
+)
 
 
 class Records:
-    """A rank's ``log`` and ``steps``. Rank 0 writes its records to the folder as they come, and the other ranks' at every :meth:`gather`.
+    """A rank's ``log`` and ``steps``. Rank 0 writes its records to the folder as they come, and the
+    other ranks' at every :meth:`gather`.
 
     Rank 0 appends to the log that the harness has begun, if there is one.
     """
@@ -32,9 +42,11 @@ class Records:
         self.log, self.steps = LogWriter(log, world.rank, begun=begun), StepWriter(steps)
 
     def gather(self) -> None:
-        """Write the other ranks' new records at rank 0, and sync the file system once. All ranks call it, outside the measured region.
+        """Write the other ranks' new records at rank 0, and sync the file system once. All ranks
+        call it, outside the measured region.
 
-        Their files are open only while they are written: a process may have a thousand open files, a run more ranks.
+        Their files are open only while they are written: a process may have a thousand open files,
+        a run more ranks.
         """
         if self._world.size == 1:
             return
@@ -56,12 +68,14 @@ class Records:
 
 
 def sync_file_system(folder: str) -> None:
-    """Write everything of the folder's file system to the storage medium (syncfs(2)), with one commit of its journal where an fsync per file needs
-    as many as there are files."""
+    """Write everything of the folder's file system to the storage medium (syncfs(2)), with one
+    commit of its journal where an fsync per file needs as many as there are files."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         if ctypes.CDLL(None, use_errno=True).syncfs(descriptor) != 0:
-            raise OSError(ctypes.get_errno(), "the file system of {} cannot be synced".format(folder))
+            raise OSError(
+                ctypes.get_errno(), "the file system of {} cannot be synced".format(folder)
+            )
     finally:
         os.close(descriptor)
 

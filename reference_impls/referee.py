@@ -1,17 +1,21 @@
 """Trains a request in float64 without the code that is timed: the referee of `suite verify-model`.
 
-``python -m reference_impls.<framework>.referee --request request.json`` writes ``referee.npz`` into the request's output directory:
+``python -m reference_impls.<framework>.referee --request request.json`` writes ``referee.npz`` into
+the request's output directory:
 
 ``losses`` and ``correct``
     of every step, before its update, and of the evaluation after every epoch
 ``initial/<name>``, ``update/<name>`` and ``statistic/<name>``
-    each parameter before the first step, what that step did to it, and batch normalisation's statistics after it
+    each parameter before the first step, what that step did to it, and batch normalisation's
+    statistics after it
 ``path/<name>`` and ``statistic path/<name>``
-    what all steps together did to each parameter, and what all but the first did to each of the statistics
+    what all steps together did to each parameter, and what all but the first did to each of the
+    statistics
 
-Mini-batches, rates and initial weights are those of the request, which golden values pin (tests/reference_impls/test_golden_values.py). The forward
-pass and the gradients are those of the probe's model; SGD is NumPy's. Nothing is taken from the framework's build, load_weights, to_device, step and
-count_correct.
+Mini-batches, rates and initial weights are those of the request, which golden values pin
+(tests/reference_impls/test_golden_values.py). The forward pass and the gradients are those of the
+probe's model; SGD is NumPy's. Nothing is taken from the framework's build, load_weights, to_device,
+step and count_correct.
 """
 
 import argparse
@@ -35,9 +39,18 @@ def referee(request: Request, open_model: Callable[[ProbeRequest], ProbedModel])
     """All arrays of the archive, from training every epoch of the request."""
     model = open_model(opening(request))
     shapes = {name: value.shape for name, value in model.parameters().items()}
-    initial = {name: value.astype(DTYPE) for name, value in initial_weights.make(request.initial_weights, shapes, request.seed).items()}
+    initial = {
+        name: value.astype(DTYPE)
+        for name, value in initial_weights.make(
+            request.initial_weights, shapes, request.seed
+        ).items()
+    }
     model.assign({**model.statistics(), **initial})
-    sgd, pipeline, schedule = SharesInTurn(model, request.optimizer, 1), open_pipeline(request), SCHEDULES[request.optimizer.schedule]
+    sgd, pipeline, schedule = (
+        SharesInTurn(model, request.optimizer, 1),
+        open_pipeline(request),
+        SCHEDULES[request.optimizer.schedule],
+    )
     horizon = request.epochs * -(-request.data.train_samples // request.global_batch_size)
     found = {"initial/" + name: value for name, value in initial.items()}  # type: Arrays
     losses, correct = [], []
@@ -46,11 +59,21 @@ def referee(request: Request, open_model: Callable[[ProbeRequest], ProbedModel])
             rate = schedule(request.optimizer.base_learning_rate, len(losses), horizon)
             losses.append(sgd.step(batch.images.astype(DTYPE), batch.labels, rate))
             if len(losses) == 1:
-                found.update(("update/" + name, value - initial[name]) for name, value in model.parameters().items())
-                found.update(("statistic/" + name, value) for name, value in model.statistics().items())
+                found.update(
+                    ("update/" + name, value - initial[name])
+                    for name, value in model.parameters().items()
+                )
+                found.update(
+                    ("statistic/" + name, value) for name, value in model.statistics().items()
+                )
         correct.append(sum(_correct(model, batch) for batch in pipeline.evaluation()))
-    found.update(("path/" + name, value - initial[name]) for name, value in model.parameters().items())
-    found.update(("statistic path/" + name, value - found["statistic/" + name]) for name, value in model.statistics().items())
+    found.update(
+        ("path/" + name, value - initial[name]) for name, value in model.parameters().items()
+    )
+    found.update(
+        ("statistic path/" + name, value - found["statistic/" + name])
+        for name, value in model.statistics().items()
+    )
     return dict(found, losses=np.asarray(losses), correct=np.asarray(correct, np.float64))
 
 
@@ -60,7 +83,9 @@ def _correct(model: ProbedModel, batch: Batch) -> int:
 
 def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
     """The command line of an implementation's referee."""
-    parser = argparse.ArgumentParser(description="Train a request in float64, without the code that is timed.")
+    parser = argparse.ArgumentParser(
+        description="Train a request in float64, without the code that is timed."
+    )
     parser.add_argument("--request", required=True, help="the training request, a JSON file")
     try:
         request = read_request(parser.parse_args().request)

@@ -1,11 +1,13 @@
-"""Repeats the first steps of a training request in float64, with the model of an implementation's probe: the referee of `suite audit`.
+"""Repeats the first steps of a training request in float64, with the model of an implementation's
+probe: the referee of `suite audit`.
 
-``python -m <implementation>.replay --request request.json`` writes ``losses.npz`` into the request's output directory: ``losses``, float64
-(steps,), each the mean over the global mini-batch before its update, and ``by_shares``, whether every rank's share was normalised alone. The
-request is a contract.Request whose ``steps`` are the number to take.
+``python -m <implementation>.replay --request request.json`` writes ``losses.npz`` into the
+request's output directory: ``losses``, float64 (steps,), each the mean over the global mini-batch
+before its update, and ``by_shares``, whether every rank's share was normalised alone. The request
+is a contract.Request whose ``steps`` are the number to take.
 
-One process takes the shares of all ranks in turn where every rank normalised its own share; otherwise it takes the whole mini-batch, which is the
-same mathematics.
+One process takes the shares of all ranks in turn where every rank normalised its own share;
+otherwise it takes the whole mini-batch, which is the same mathematics.
 """
 
 import argparse
@@ -26,37 +28,60 @@ DTYPE = "float64"
 LOSSES_NAME = "losses.npz"
 
 
-def replay(request: Request, open_model: Callable[[ProbeRequest], ProbedModel], start: Optional[StateFile] = None) -> Tuple[np.ndarray, bool]:
-    """The losses of the request's first ``request.steps`` steps, from the seed's weights, on the seed's mini-batches; and whether every
-    rank's share was normalised alone. From a state on, those of the steps after it."""
+def replay(
+    request: Request,
+    open_model: Callable[[ProbeRequest], ProbedModel],
+    start: Optional[StateFile] = None,
+) -> Tuple[np.ndarray, bool]:
+    """The losses of the request's first ``request.steps`` steps, from the seed's weights, on the
+    seed's mini-batches; and whether every rank's share was normalised alone. From a state on, those
+    of the steps after it."""
     model = open_model(opening(request))
     shapes = {name: value.shape for name, value in model.parameters().items()}
     weights = initial_weights.make(request.initial_weights, shapes, request.seed)
     statistics = model.statistics()
     model.assign({**statistics, **{name: value.astype(DTYPE) for name, value in weights.items()}})
-    by_shares = bool(statistics) and request.parallel.ranks > 1 and request.parallel.normalisation == LOCAL
+    by_shares = (
+        bool(statistics) and request.parallel.ranks > 1 and request.parallel.normalisation == LOCAL
+    )
     if start is not None and by_shares:
-        raise ContractError("a training state of several ranks that normalised apart cannot be replayed by one.")
+        raise ContractError(
+            "a training state of several ranks that normalised apart cannot be replayed by one."
+        )
     if start is not None:
         model.restore(start.of_rank(0))
     shares = SharesInTurn(model, request.optimizer, request.parallel.ranks) if by_shares else None
     losses = []  # type: List[float]
     for batch, rate in _steps(request, Progress(0, 0) if start is None else start.progress):
         images = batch.images.astype(DTYPE)
-        losses.append(model.step(images, batch.labels, rate, 1.0) if shares is None else shares.step(images, batch.labels, rate))
+        losses.append(
+            model.step(images, batch.labels, rate, 1.0)
+            if shares is None
+            else shares.step(images, batch.labels, rate)
+        )
     return np.asarray(losses), by_shares
 
 
 def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
     """The command line of an implementation's replay."""
-    parser = argparse.ArgumentParser(description="Repeat the first steps of a training request in float64.")
+    parser = argparse.ArgumentParser(
+        description="Repeat the first steps of a training request in float64."
+    )
     parser.add_argument("--request", required=True, help="the training request, a JSON file")
-    parser.add_argument("--start-state", help="the training state to continue from (reference_impls.state_file)")
+    parser.add_argument(
+        "--start-state", help="the training state to continue from (reference_impls.state_file)"
+    )
     try:
         arguments = parser.parse_args()
         request = read_request(arguments.request)
-        losses, by_shares = replay(request, open_model, arguments.start_state and StateFile(arguments.start_state))
-        np.savez(os.path.join(request.output_directory, LOSSES_NAME), losses=losses, by_shares=np.asarray(by_shares))
+        losses, by_shares = replay(
+            request, open_model, arguments.start_state and StateFile(arguments.start_state)
+        )
+        np.savez(
+            os.path.join(request.output_directory, LOSSES_NAME),
+            losses=losses,
+            by_shares=np.asarray(by_shares),
+        )
     except ContractError as error:
         print_error(str(error))
         sys.exit(2)
@@ -64,8 +89,15 @@ def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
 
 def _steps(request: Request, done: Progress) -> Iterator[Tuple[Batch, float]]:
     """Global mini-batches and learning rates after ``done``, as the loop takes them."""
-    pipeline, per_epoch = open_pipeline(request), -(-request.data.train_samples // request.global_batch_size)
-    schedule, horizon, index = SCHEDULES[request.optimizer.schedule], request.epochs * per_epoch, done.step
+    pipeline, per_epoch = (
+        open_pipeline(request),
+        -(-request.data.train_samples // request.global_batch_size),
+    )
+    schedule, horizon, index = (
+        SCHEDULES[request.optimizer.schedule],
+        request.epochs * per_epoch,
+        done.step,
+    )
     for epoch in range(done.epoch + 1, request.epochs + 1):
         for batch in pipeline.training(epoch):
             if index == request.steps:
@@ -77,6 +109,18 @@ def _steps(request: Request, done: Progress) -> Iterator[Tuple[Batch, float]]:
 def opening(request: Request) -> ProbeRequest:
     """What opens the model: its mini-batches are not used."""
     return ProbeRequest(
-        PROBE_VERSION, request.model, request.data.classes, [], request.global_batch_size, DTYPE, request.seed,
-        request.optimizer, [], request.threads, "cpu", ALONE, 1, "",
-    )  # fmt: skip
+        PROBE_VERSION,
+        request.model,
+        request.data.classes,
+        [],
+        request.global_batch_size,
+        DTYPE,
+        request.seed,
+        request.optimizer,
+        [],
+        request.threads,
+        "cpu",
+        ALONE,
+        1,
+        "",
+    )

@@ -1,4 +1,5 @@
-"""Learning-rate schedules by name; the loop passes the rate to the implementation at every step. Standard library only."""
+"""Learning-rate schedules by name; the loop passes the rate to the implementation at every step.
+Standard library only."""
 
 import math
 from typing import Callable, Dict
@@ -17,9 +18,11 @@ def linear(base: float, step: int, steps: int) -> float:
 
 
 def one_cycle(base: float, step: int, steps: int) -> float:
-    """From ``base / 25`` linearly up to ``base`` after three tenths of the steps, then along half a cosine down to 0 at step ``steps``.
+    """From ``base / 25`` linearly up to ``base`` after three tenths of the steps, then along half a
+    cosine down to 0 at step ``steps``.
 
-    Smith and Topin, Super-Convergence, 2019, with the shares and the cosine that PyTorch's OneCycleLR has by default.
+    Smith and Topin, Super-Convergence, 2019, with the shares and the cosine that PyTorch's
+    OneCycleLR has by default.
     """
     warm_up = 0.3 * steps
     if step < warm_up:

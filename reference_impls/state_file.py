@@ -1,7 +1,9 @@
-"""Training states on storage: one ``.npz`` archive per epoch, without pickles. Standard library only.
+"""Training states on storage: one ``.npz`` archive per epoch, without pickles. Standard library
+only.
 
-Every member is an uncompressed ``.npy``: the arrays of reference_impls.training_state under their names, and ``progress``, int64 (2,): the
-finished epochs and steps. Of several ranks, whose parameters and velocities are equal, it has rank 0's state and every other rank's statistics, as
+Every member is an uncompressed ``.npy``: the arrays of reference_impls.training_state under their
+names, and ``progress``, int64 (2,): the finished epochs and steps. Of several ranks, whose
+parameters and velocities are equal, it has rank 0's state and every other rank's statistics, as
 ``rank<r>/statistic/<name>``.
 """
 
@@ -21,13 +23,17 @@ from reference_impls.training_state import KINDS, State
 PROGRESS = "progress"
 MAX_STATE_BYTES, MAX_ARRAY_BYTES, MAX_ARRAYS = 2**32, 2**28, 10000
 SYNC_BYTES = 2**23
-"""So much may lie in the page cache before it is written and dropped: what is measured are the data set's pages."""
+"""So much may lie in the page cache before it is written and dropped: what is measured are the data
+set's pages."""
 
 _MAGIC, _ENDING = b"\x93NUMPY\x01\x00", ".npy"
 _ORDER = "<" if sys.byteorder == "little" else ">"
 _TYPES = {"e": "f2", "f": "f4", "d": "f8", "q": "i8"}
 _FORMATS = {name: letter for letter, name in _TYPES.items()}
-_HEADER = re.compile(r"\{'descr': '([<>])([a-z][0-9])', 'fortran_order': False, 'shape': \(((?:[0-9]{1,9}, ?)*(?:[0-9]{1,9})?)\), \} *\n")
+_HEADER = re.compile(
+    r"\{'descr': '([<>])([a-z][0-9])', 'fortran_order': False, 'shape': \(((?:[0-9]{1,9},"
+    r" ?)*(?:[0-9]{1,9})?)\), \} *\n"
+)
 
 
 class Progress(NamedTuple):
@@ -43,7 +49,8 @@ def state_name(epoch: int) -> str:
 
 
 def write_state(path: str, state: State, progress: Progress) -> None:
-    """Write a state to a new file that is whole on the storage medium or not there, and leave nothing of it in the page cache."""
+    """Write a state to a new file that is whole on the storage medium or not there, and leave
+    nothing of it in the page cache."""
     folder, name = os.path.split(path)
     unfinished = os.path.join(folder, "." + name)
     arrays = dict(state, **{PROGRESS: array.array("q", progress)})
@@ -77,15 +84,22 @@ def _sync_and_drop(stream) -> None:  # type: ignore[no-untyped-def]  # IO[bytes]
 def _header(view: memoryview) -> bytes:
     """The beginning of an ``.npy`` file (NumPy's format version 1.0), a multiple of 64 bytes."""
     if view.format not in _TYPES:
-        raise ContractError("a training state has an array of format {!r}; only floats can be kept.".format(view.format))
+        raise ContractError(
+            "a training state has an array of format {!r}; only floats can be kept.".format(
+                view.format
+            )
+        )
     shape = ", ".join(map(str, view.shape or ())) + ("," if view.ndim == 1 else "")
-    text = "{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}".format(_ORDER, _TYPES[view.format], shape)
+    text = "{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}".format(
+        _ORDER, _TYPES[view.format], shape
+    )
     padded = text + " " * (-(len(_MAGIC) + 2 + len(text) + 1) % 64) + "\n"
     return _MAGIC + struct.pack("<H", len(padded)) + padded.encode("ascii")
 
 
 class StateFile(abc.Mapping):  # type: ignore[type-arg]  # of str to memoryview
-    """A state in a file that anybody may have written: arrays by name, each read when it is looked up.
+    """A state in a file that anybody may have written: arrays by name, each read when it is looked
+    up.
 
     ``progress`` is how much was trained. Raises ContractError for a file that is not a state.
     """
@@ -94,29 +108,47 @@ class StateFile(abc.Mapping):  # type: ignore[type-arg]  # of str to memoryview
         self._path = path
         try:
             if os.path.getsize(path) > MAX_STATE_BYTES:
-                raise ContractError("{} is larger than {} bytes; it is not a training state.".format(path, MAX_STATE_BYTES))
+                raise ContractError(
+                    "{} is larger than {} bytes; it is not a training state.".format(
+                        path, MAX_STATE_BYTES
+                    )
+                )
             self._archive = zipfile.ZipFile(path)
         except (OSError, zipfile.BadZipFile) as error:
-            raise ContractError("{} cannot be read as a training state: {}.".format(path, error)) from error
+            raise ContractError(
+                "{} cannot be read as a training state: {}.".format(path, error)
+            ) from error
         members = self._archive.infolist()
         self._members = {each.filename[: -len(_ENDING)]: each for each in members}  # type: Dict[str, zipfile.ZipInfo]
         is_plain = all(
-            each.filename.endswith(_ENDING) and each.compress_type == zipfile.ZIP_STORED and each.file_size == each.compress_size <= MAX_ARRAY_BYTES
+            each.filename.endswith(_ENDING)
+            and each.compress_type == zipfile.ZIP_STORED
+            and each.file_size == each.compress_size <= MAX_ARRAY_BYTES
             for each in members
         )
         if not is_plain or len(self._members) != len(members) or len(members) > MAX_ARRAYS:
-            raise ContractError("{} is not a training state: its members must be uncompressed arrays, each name once.".format(path))
+            raise ContractError(
+                "{} is not a training state: its members must be uncompressed arrays, each name"
+                " once.".format(path)
+            )
         if PROGRESS not in self._members:
             raise ContractError("{} is not a training state: it has no {}.".format(path, PROGRESS))
         progress = self._read(PROGRESS)
         if progress.format != "q" or progress.shape != (2,) or min(progress.tolist()) < 0:
-            raise ContractError("{} is not a training state: {} must be two whole numbers.".format(path, PROGRESS))
+            raise ContractError(
+                "{} is not a training state: {} must be two whole numbers.".format(path, PROGRESS)
+            )
         self.progress = Progress(*progress.tolist())
 
     def of_rank(self, rank: int) -> State:
-        """The state of a rank: the shared parameters and velocities, and its own statistics. Its arrays are read when they are looked up."""
+        """The state of a rank: the shared parameters and velocities, and its own statistics. Its
+        arrays are read when they are looked up."""
         prefix = "rank{}/".format(rank) if rank else ""
-        stored = {name: prefix + name if name.startswith("statistic/") else name for name in self if name.partition("/")[0] in KINDS}
+        stored = {
+            name: prefix + name if name.startswith("statistic/") else name
+            for name in self
+            if name.partition("/")[0] in KINDS
+        }
         missing = [name for name in stored.values() if name not in self._members]
         if missing:
             raise ContractError("{} has no {}.".format(self._path, missing[0]))
@@ -135,20 +167,33 @@ class StateFile(abc.Mapping):  # type: ignore[type-arg]  # of str to memoryview
         try:
             content = self._archive.read(self._members[name])
         except (OSError, zipfile.BadZipFile, EOFError, RuntimeError, NotImplementedError) as error:
-            raise ContractError("{}: {} cannot be read: {}.".format(self._path, name, error)) from error
-        found = _HEADER.match(content[len(_MAGIC) + 2 :][:1024].decode("latin-1")) if content.startswith(_MAGIC) else None
+            raise ContractError(
+                "{}: {} cannot be read: {}.".format(self._path, name, error)
+            ) from error
+        found = (
+            _HEADER.match(content[len(_MAGIC) + 2 :][:1024].decode("latin-1"))
+            if content.startswith(_MAGIC)
+            else None
+        )
         if found is None or found.group(1) != _ORDER or found.group(2) not in _FORMATS:
-            raise ContractError("{}: {} is not an array of floats in this machine's byte order.".format(self._path, name))
+            raise ContractError(
+                "{}: {} is not an array of floats in this machine's byte order.".format(
+                    self._path, name
+                )
+            )
         shape = [int(axis) for axis in found.group(3).replace(" ", "").split(",") if axis]
         body: Any = memoryview(content)[len(_MAGIC) + 2 + found.end() :]
         try:
             return cast(memoryview, body.cast(_FORMATS[found.group(2)], shape))
         except (TypeError, ValueError) as error:
-            raise ContractError("{}: {} has not the size of its shape.".format(self._path, name)) from error
+            raise ContractError(
+                "{}: {} has not the size of its shape.".format(self._path, name)
+            ) from error
 
 
 def broadcast_state(world: World, path: str) -> Tuple[State, Progress]:
-    """Rank 0's state in the file that it can read, and its progress, at every rank; sent array by array.
+    """Rank 0's state in the file that it can read, and its progress, at every rank; sent array by
+    array.
 
     A file that is no state is rank 0's ContractError, which ends all ranks.
     """
@@ -159,7 +204,11 @@ def broadcast_state(world: World, path: str) -> Tuple[State, Progress]:
     own = {} if file is None else file.of_rank(0)  # type: State
     received = {}
     for name in world.bcast(sorted(own)):
-        sent = None if file is None else (bytes(own[name].cast("B")), own[name].format, own[name].shape)
+        sent = (
+            None
+            if file is None
+            else (bytes(own[name].cast("B")), own[name].format, own[name].shape)
+        )
         content, letter, shape = world.bcast(sent)
         received[name] = memoryview(content).cast(letter, shape)
     return received, progress

@@ -1,7 +1,9 @@
-"""The structure of a model as it was built: its layers with weights, alike in all frameworks, and its dropout. Python 3.6 grammar.
+"""The structure of a model as it was built: its layers with weights, alike in all frameworks, and
+its dropout. Python 3.6 grammar.
 
-Libraries of models change from version to version, some without a word: torchvision 0.11 leaves out an argument ``dropout=0.0``. So every
-build describes what it made, and is refused where that is not the suite's model.
+Libraries of models change from version to version, some without a word: torchvision 0.11 leaves out
+an argument ``dropout=0.0``. So every build describes what it made, and is refused where that is not
+the suite's model.
 """
 
 import hashlib
@@ -21,9 +23,11 @@ STRUCTURES = {
 
 
 class Layer(NamedTuple):
-    """A layer with weights: its canonical name, its weight's canonical shape, and what the shape does not say.
+    """A layer with weights: its canonical name, its weight's canonical shape, and what the shape
+    does not say.
 
-    ``epsilon`` and ``momentum`` (the weight of the new statistics) are batch normalisation's, None for others.
+    ``epsilon`` and ``momentum`` (the weight of the new statistics) are batch normalisation's, None
+    for others.
     """
 
     name: str
@@ -36,9 +40,12 @@ class Layer(NamedTuple):
 
 
 def described(layers: Iterable[Layer], classes: int) -> List[str]:
-    """A line per layer, sorted by name; the outputs of the last linear layer are called ``classes``."""
+    """A line per layer, sorted by name; the outputs of the last linear layer are called
+    ``classes``."""
     ordered = sorted(layers, key=lambda layer: layer.name)
-    linear = [layer.name for layer in ordered if len(layer.shape) == 2 and layer.shape[0] == classes]
+    linear = [
+        layer.name for layer in ordered if len(layer.shape) == 2 and layer.shape[0] == classes
+    ]
     return [_line(layer, layer.name in linear[-1:]) for layer in ordered]
 
 
@@ -52,17 +59,35 @@ def _line(layer: Layer, is_last: bool) -> str:
     return ", ".join(words + ["bias"] * layer.has_bias)
 
 
-def layers_as_built(model: str, library: str, layers: Iterable[Layer], dropout: Iterable[float], classes: int) -> Dict[str, Any]:
-    """The fact ``model_layers``; raises ContractError where the layers are not the suite's model's, or where a dropout is active.
+def layers_as_built(
+    model: str, library: str, layers: Iterable[Layer], dropout: Iterable[float], classes: int
+) -> Dict[str, Any]:
+    """The fact ``model_layers``; raises ContractError where the layers are not the suite's model's,
+    or where a dropout is active.
 
-    ``library`` is what built the model, with its version; ``dropout`` are the rates of all layers of dropout.
+    ``library`` is what built the model, with its version; ``dropout`` are the rates of all layers
+    of dropout.
     """
     lines = described(layers, classes)
-    digest, largest = hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest(), max(dropout, default=0.0)
-    remedy = "install the framework's environment again (`suite env create`), or use the version that its lock names."
+    digest, largest = (
+        hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest(),
+        max(dropout, default=0.0),
+    )
+    remedy = (
+        "install the framework's environment again (`suite env create`), or use the version that"
+        " its lock names."
+    )
     if largest > 0:
-        raise ContractError("the model {} that {} built has a dropout of {:g}; {}".format(model, library, largest, remedy))
+        raise ContractError(
+            "the model {} that {} built has a dropout of {:g}; {}".format(
+                model, library, largest, remedy
+            )
+        )
     if model in STRUCTURES and digest != STRUCTURES[model]:
-        message = "the model {} that {} built has other layers than the suite's (SHA-256 {}, not {}); {}"
-        raise ContractError(message.format(model, library, digest[:12], STRUCTURES[model][:12], remedy))
+        message = (
+            "the model {} that {} built has other layers than the suite's (SHA-256 {}, not {}); {}"
+        )
+        raise ContractError(
+            message.format(model, library, digest[:12], STRUCTURES[model][:12], remedy)
+        )
     return {"layers": len(lines), "sha256": digest, "dropout": 0.0}

@@ -1,6 +1,8 @@
-"""Updates of the parameters: after every mini-batch, or after every ``accumulation`` of them, counted anew in every epoch.
+"""Updates of the parameters: after every mini-batch, or after every ``accumulation`` of them,
+counted anew in every epoch.
 
-The last update of an epoch, and that of a run which a step limit ends, may have fewer mini-batches. Standard library only, Python 3.6 grammar.
+The last update of an epoch, and that of a run which a step limit ends, may have fewer mini-batches.
+Standard library only, Python 3.6 grammar.
 """
 
 import math
@@ -11,7 +13,8 @@ from reference_impls.schedules import SCHEDULES
 
 
 class Place(NamedTuple):
-    """A mini-batch of an epoch: the samples of its update, over all ranks and mini-batches, and whether the update follows it."""
+    """A mini-batch of an epoch: the samples of its update, over all ranks and mini-batches, and
+    whether the update follows it."""
 
     samples: int
     is_last: bool
@@ -30,7 +33,10 @@ def updates_of(request: Request, steps: int) -> int:
 def places(request: Request, left: Optional[int]) -> Iterator[Place]:
     """The mini-batches of an epoch, of which the step limit leaves ``left``; None: all."""
     starts = range(0, request.data.train_samples, request.global_batch_size)
-    sizes = [min(request.global_batch_size, request.data.train_samples - start) for start in starts[:left]]
+    sizes = [
+        min(request.global_batch_size, request.data.train_samples - start)
+        for start in starts[:left]
+    ]
     for first in range(0, len(sizes), request.accumulation):
         group = sizes[first : first + request.accumulation]
         for number in range(len(group)):
@@ -38,15 +44,23 @@ def places(request: Request, left: Optional[int]) -> Iterator[Place]:
 
 
 def learning_rate(request: Request, step: int) -> float:
-    """The rate of the update that a mini-batch is part of, counted from 0 over the whole run: the schedule counts updates."""
+    """The rate of the update that a mini-batch is part of, counted from 0 over the whole run: the
+    schedule counts updates."""
     per_epoch = steps_per_epoch(request)
     whole = updates_of(request, per_epoch)
     epochs, place = divmod(step, per_epoch)
     schedule = SCHEDULES[request.optimizer.schedule]
-    return schedule(request.optimizer.base_learning_rate, epochs * whole + place // request.accumulation, request.epochs * whole)
+    return schedule(
+        request.optimizer.base_learning_rate,
+        epochs * whole + place // request.accumulation,
+        request.epochs * whole,
+    )
 
 
 def learning_rates(request: Request, done: int, steps: int) -> List[float]:
-    """The rates of an epoch's updates: of its first and its last one, and their mean. ``done`` mini-batches came before its ``steps``."""
-    rates = [learning_rate(request, step) for step in range(done, done + steps, request.accumulation)]
+    """The rates of an epoch's updates: of its first and its last one, and their mean. ``done``
+    mini-batches came before its ``steps``."""
+    rates = [
+        learning_rate(request, step) for step in range(done, done + steps, request.accumulation)
+    ]
     return [rates[0], rates[-1], math.fsum(rates) / len(rates)] if rates else []

@@ -1,7 +1,9 @@
-"""Gradients as 16-bit numbers on the wire, for the open division: half the bytes of an exact sum of float32. Python 3.6 grammar; NumPy and mpi4py.
+"""Gradients as 16-bit numbers on the wire, for the open division: half the bytes of an exact sum of
+float32. Python 3.6 grammar; NumPy and mpi4py.
 
-Each rank receives its part of the array from all ranks, adds the parts in float32, and sends the sum to all: every number is rounded twice, and all
-ranks get the same bits. A rank of n sends 4 (n - 1) / n bytes a number; an exact sum needs twice as many.
+Each rank receives its part of the array from all ranks, adds the parts in float32, and sends the
+sum to all: every number is rounded twice, and all ranks get the same bits. A rank of n sends 4 (n -
+1) / n bytes a number; an exact sum needs twice as many.
 """
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
@@ -14,7 +16,8 @@ LARGEST_HALF = 65504.0
 HALF_NAN, BFLOAT16_NAN = 0x7E00, 0x7FC0
 SIGN, INFINITY = np.uint32(0x80000000), np.uint32(0x7F800000)
 SMALLEST_NORMAL_HALF, REBIASED = np.uint32((127 - 14) << 23), np.uint32((127 - 15) << 23)
-"""Bits of the float32 number 2^-14, and the difference of the exponents' biases, as it is added to those bits."""
+"""Bits of the float32 number 2^-14, and the difference of the exponents' biases, as it is added to
+those bits."""
 HALVES = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32)
 """Every float16 number: a table is faster than NumPy's conversion, which is slow for subnormals."""
 
@@ -29,14 +32,20 @@ class Encoding(NamedTuple):
 def _to_half(values: np.ndarray) -> np.ndarray:
     """IEEE 754 binary16, nearest, ties to even; larger numbers become its largest one.
 
-    NumPy's own conversion raises a floating-point exception for every subnormal result, and takes 25 times as long for the small gradients of a
-    deep network (75 ms for a million). A subnormal is rounded here by adding a half, whose last bit is worth as much as a subnormal's.
+    NumPy's own conversion raises a floating-point exception for every subnormal result, and takes
+    25 times as long for the small gradients of a deep network (75 ms for a million). A subnormal is
+    rounded here by adding a half, whose last bit is worth as much as a subnormal's.
     """
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     magnitudes = bits & ~SIGN
     limited = np.minimum(magnitudes, np.float32(LARGEST_HALF).view(np.uint32))
-    normals = ((limited - REBIASED + np.uint32(0xFFF) + ((limited >> 13) & 1)) >> 13).astype(np.uint16)
-    subnormals = ((limited.view(np.float32) + np.float32(0.5)).view(np.uint32) - np.float32(0.5).view(np.uint32)).astype(np.uint16)
+    normals = ((limited - REBIASED + np.uint32(0xFFF) + ((limited >> 13) & 1)) >> 13).astype(
+        np.uint16
+    )
+    subnormals = (
+        (limited.view(np.float32) + np.float32(0.5)).view(np.uint32)
+        - np.float32(0.5).view(np.uint32)
+    ).astype(np.uint16)
     words = np.where(limited < SMALLEST_NORMAL_HALF, subnormals, normals)  # type: np.ndarray
     words |= ((bits & SIGN) >> 16).astype(np.uint16)
     words[magnitudes > INFINITY] = HALF_NAN
@@ -61,13 +70,15 @@ ENCODINGS: Dict[str, Encoding] = {
 
 
 class RoundedSums:
-    """Sums over all ranks, of which several may be under way; every rank starts the same ones in the same order."""
+    """Sums over all ranks, of which several may be under way; every rank starts the same ones in
+    the same order."""
 
     def __init__(self, communicator: Any, wire: str) -> None:
         from mpi4py import MPI  # optional: runs on one rank have no MPI
 
         self.communicator, self.encoding, self.word = communicator, ENCODINGS[wire], MPI.UINT16_T
-        self.second = communicator.Dup()  # ranks begin its messages at different times between the first ones
+        # ranks begin its messages at different times between the first ones
+        self.second = communicator.Dup()
         self._arriving = []  # type: List[RoundedSum]
 
     def start(self, values: np.ndarray, send: Optional[np.ndarray] = None) -> "RoundedSum":
@@ -77,7 +88,8 @@ class RoundedSums:
         return started
 
     def advance(self) -> None:
-        """Begin the second exchange of every sum whose parts have arrived, in the order of starting, which is the same at all ranks.
+        """Begin the second exchange of every sum whose parts have arrived, in the order of
+        starting, which is the same at all ranks.
 
         It is not put off until the sum before has ended: the link would be idle between the two.
         """
@@ -97,7 +109,11 @@ class RoundedSum:
         self._received = np.empty((communicator.size, own), np.uint16)
         self._request = communicator.Ialltoallv(
             [self._sent, (self._lengths, _starts(self._lengths)), word],
-            [self._received, ([own] * communicator.size, [own * rank for rank in range(communicator.size)]), word],
+            [
+                self._received,
+                ([own] * communicator.size, [own * rank for rank in range(communicator.size)]),
+                word,
+            ],
         )
         self._whole = None  # type: Optional[np.ndarray]
         self._is_done = False
@@ -111,9 +127,14 @@ class RoundedSum:
         total = np.zeros(self._received.shape[1], np.float32)
         for of_rank in self._received:
             total += self._sums.encoding.decode(of_rank)
-        self._sent, self._whole = self._sums.encoding.encode(total), np.empty(sum(self._lengths), np.uint16)
+        self._sent, self._whole = (
+            self._sums.encoding.encode(total),
+            np.empty(sum(self._lengths), np.uint16),
+        )
         word = self._sums.word
-        self._request = self._sums.second.Iallgatherv([self._sent, word], [self._whole, (self._lengths, _starts(self._lengths)), word])
+        self._request = self._sums.second.Iallgatherv(
+            [self._sent, word], [self._whole, (self._lengths, _starts(self._lengths)), word]
+        )
 
     def Test(self) -> bool:
         """Whether the sum is in ``values``; lets all sums under way go on."""

@@ -9,8 +9,13 @@ if TYPE_CHECKING:
     from reporter.data.load import load
 
 __all__ = ["Frames", "compare", "load"]
-_LAZY = {"Frames": "reporter.data.frames", "compare": "reporter.board.settings_comparison", "load": "reporter.data.load"}
-"""What is imported when it is named first: start-up time, since the command line lists figures without pandas."""
+_LAZY = {
+    "Frames": "reporter.data.frames",
+    "compare": "reporter.board.settings_comparison",
+    "load": "reporter.data.load",
+}
+"""What is imported when it is named first: start-up time, since the command line lists figures
+without pandas."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,5 @@
-"""Writes the static site. Output is deterministic: it depends on the bundles only. Unchanged files are not written again."""
+"""Writes the static site. Output is deterministic: it depends on the bundles only. Unchanged files
+are not written again."""
 
 import filecmp
 import hashlib
@@ -44,9 +45,11 @@ REFERENCE = Path(__file__).resolve().parent / "demo"
 
 @dataclass(frozen=True)
 class SiteOptions:
-    """How a site is made. ``address`` is where it will be published: pictures of links and the feed need absolute addresses.
+    """How a site is made. ``address`` is where it will be published: pictures of links and the feed
+    need absolute addresses.
 
-    ``beside_reference``: the first page shows the runs beside the project's reference results on the same data.
+    ``beside_reference``: the first page shows the runs beside the project's reference results on
+    the same data.
     """
 
     address: str | None = None
@@ -56,25 +59,35 @@ class SiteOptions:
         """The contents with what these options add."""
         address = None if self.address is None else f"{self.address.rstrip('/')}/"
         paths = zip(contents.frames.runs["run_id"], contents.frames.runs["path"], strict=True)
-        own = frozenset(str(run) for run, path in paths if REFERENCE not in Path(path).parents) if self.beside_reference else None
+        own = (
+            frozenset(str(run) for run, path in paths if REFERENCE not in Path(path).parents)
+            if self.beside_reference
+            else None
+        )
         return replace(contents, address=address, own_runs=own)
 
 
 WITHOUT = SiteOptions()
 
 
-def build(paths: Iterable[Path], output: Path, force: bool = False, options: SiteOptions = WITHOUT) -> Path:
+def build(
+    paths: Iterable[Path], output: Path, force: bool = False, options: SiteOptions = WITHOUT
+) -> Path:
     """Render the bundles at or below ``paths`` into ``output``; returns the front page's path.
 
-    A site that this function made is replaced if ``force`` is true; unchanged files keep their inode and time. Raises SuiteError for any other
-    existing folder, and for paths without bundles.
+    A site that this function made is replaced if ``force`` is true; unchanged files keep their
+    inode and time. Raises SuiteError for any other existing folder, and for paths without bundles.
     """
     _refuse_foreign(output, force)
     given = [*paths, *([REFERENCE] if options.beside_reference else [])]
     with Workers() as workers:
         frames, (studies, broken) = load_with(workers, given), find_studies(given)
         frames = frames.with_broken(broken)
-        _write(options.contents(make_contents(frames, tuple(make_boards(frames)), studies)), output, workers)
+        _write(
+            options.contents(make_contents(frames, tuple(make_boards(frames)), studies)),
+            output,
+            workers,
+        )
     return output / "index.html"
 
 
@@ -87,7 +100,8 @@ def _write(contents: SiteContents, output: Path, workers: Workers) -> None:
         _swap(folder, output)
     except OSError as error:
         raise SuiteError(
-            f"The site could not be written to {output}: {error.strerror or error}. Free some space or choose another --output."
+            f"The site could not be written to {output}: {error.strerror or error}. Free some space"
+            " or choose another --output."
         ) from error
     finally:
         if folder is not None:
@@ -98,7 +112,9 @@ def _refuse_foreign(output: Path, force: bool) -> None:
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not (output / MARK).is_file():
-        raise SuiteError(f"{output} exists and is not a site that `suite report` made; choose another --output.")
+        raise SuiteError(
+            f"{output} exists and is not a site that `suite report` made; choose another --output."
+        )
     if not force:
         raise SuiteError(f"{output} exists; replace it with --force, or choose another --output.")
 
@@ -107,8 +123,11 @@ def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> 
     for file in sorted(STATIC.iterdir()):
         _place(folder, old, Page(file.name, file))
     keys: Keys = {ENTRIES: {}, RUNS: {}}
-    with ThreadPoolExecutor(1) as aside:  # renders pages with many entries while workers render those of one entry or run
-        of_many = aside.submit(_write_pages, _pages(contents, templates(contents.address)), folder, old)
+    # renders pages with many entries while workers render those of one entry or run
+    with ThreadPoolExecutor(1) as aside:
+        of_many = aside.submit(
+            _write_pages, _pages(contents, templates(contents.address)), folder, old
+        )
         for _ in workers.map(_do, _tasks(contents, folder, old, keys)):
             pass
         of_many.result()
@@ -127,7 +146,8 @@ def _write_pages(pages: Iterable[Page], folder: Path, old: Path) -> None:
 
 Task = Callable[[], None]
 Keys = dict[str, dict[str, str | None]]
-"""Digests of what the pages of each entry and of each run are made from, by kind and id; None: they are made each time."""
+"""Digests of what the pages of each entry and of each run are made from, by kind and id; None: they
+are made each time."""
 ENTRIES, RUNS = "entries", "runs"
 
 
@@ -136,7 +156,8 @@ def _do(task: Task) -> None:
 
 
 def _tasks(contents: SiteContents, folder: Path, old: Path, keys: Keys) -> Iterator[Task]:
-    """Tasks of the workers: the pages of every changed entry and run. Unchanged ones are linked from ``old``; ``keys`` receives the keys of all."""
+    """Tasks of the workers: the pages of every changed entry and run. Unchanged ones are linked
+    from ``old``; ``keys`` receives the keys of all."""
     before = _old_keys(old)
     for entry in evidence_of_entries(contents.frames, contents.boards):
         name = str(entry.entry["entry_id"])
@@ -147,7 +168,11 @@ def _tasks(contents: SiteContents, folder: Path, old: Path, keys: Keys) -> Itera
     for evidence in evidence_of_runs(contents.frames):
         name = evidence.run["run_id"]
         keys[RUNS][name] = key_of_run = _key(evidence, contents)
-        if key_of_run is not None and before[RUNS].get(name) == key_of_run and (old / "runs" / name).is_dir():
+        if (
+            key_of_run is not None
+            and before[RUNS].get(name) == key_of_run
+            and (old / "runs" / name).is_dir()
+        ):
             shutil.copytree(old / "runs" / name, folder / "runs" / name, copy_function=os.link)
         else:
             yield partial(_write_run, evidence, contents.colours, contents.address, folder, old)
@@ -170,14 +195,20 @@ def _write_entry(evidence: EntryEvidence, address: str | None, folder: Path, old
     _write_pages(replication_files(evidence), folder, old)
 
 
-def _write_run(evidence: RunEvidence, colours: Mapping[str, int], address: str | None, folder: Path, old: Path) -> None:
+def _write_run(
+    evidence: RunEvidence, colours: Mapping[str, int], address: str | None, folder: Path, old: Path
+) -> None:
     _write_pages(run_pages(evidence, colours, templates(address)), folder, old)
 
 
 def _place(folder: Path, old: Path, page: Page) -> None:
     """Write a file, or link the old site's if it has the same content (same inode, same time)."""
     target, before = folder / page.place, old / page.place
-    content = page.content.encode("utf-8", errors="replace") if isinstance(page.content, str) else page.content
+    content = (
+        page.content.encode("utf-8", errors="replace")
+        if isinstance(page.content, str)
+        else page.content
+    )
     target.parent.mkdir(parents=True, exist_ok=True)
     if not before.is_symlink() and before.is_file() and _has(before, content):
         os.link(before, target)
@@ -207,25 +238,38 @@ def _swap(folder: Path, output: Path) -> None:
 
 
 def _key(evidence: RunEvidence, contents: SiteContents) -> str | None:
-    """Digest of what a run's page is made from: bundle, code, verdict, colour, row of the run; None if the bundle's digest is unknown."""
+    """Digest of what a run's page is made from: bundle, code, verdict, colour, row of the run; None
+    if the bundle's digest is unknown."""
     run = evidence.run
     if (digest := contents.frames.digests[run["run_id"]]) is None:
         return None
     verdict = [str(finding) for finding in evidence.verdict.findings]
     row = {name: str(value) for name, value in _without_place(run).items()}
-    inputs = [digest, digest_of_code(), verdict, contents.colours[run["framework"]], row, contents.address]
+    inputs = [
+        digest,
+        digest_of_code(),
+        verdict,
+        contents.colours[run["framework"]],
+        row,
+        contents.address,
+    ]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
 def _entry_key(evidence: EntryEvidence, address: str | None) -> str | None:
-    """Digest of what an entry's page, badge and citations are made from: its evidence, less the places of its runs, and the code.
+    """Digest of what an entry's page, badge and citations are made from: its evidence, less the
+    places of its runs, and the code.
 
     None for an entry with replications, whose records are copied.
     """
     if evidence.replications:
         return None
     verdicts = [replace(verdict, path=Path()) for verdict in evidence.verdicts]
-    inputs = {**vars(evidence), "runs": [_without_place(run) for run in evidence.runs], "verdicts": verdicts}
+    inputs = {
+        **vars(evidence),
+        "runs": [_without_place(run) for run in evidence.runs],
+        "verdicts": verdicts,
+    }
     return hashlib.sha256(repr([digest_of_code(), inputs, address]).encode()).hexdigest()
 
 
@@ -239,4 +283,7 @@ def _old_keys(old: Path) -> Mapping[str, Mapping[str, Any]]:
     except (OSError, ValueError):
         found = None
     kinds = found if isinstance(found, Mapping) else {}
-    return {kind: keys if isinstance(keys := kinds.get(kind), Mapping) else {} for kind in (ENTRIES, RUNS)}
+    return {
+        kind: keys if isinstance(keys := kinds.get(kind), Mapping) else {}
+        for kind in (ENTRIES, RUNS)
+    }

@@ -1,13 +1,14 @@
-"""The suite as a library: resolve a request, run it, check, load, compare and report. Nothing here prints.
+"""The suite as a library: resolve a request, run it, check, load, compare and report. Nothing here
+prints.
 
     from suite import api
 
-    options = api.RunOptions(division=api.Division.OPEN, device="auto", workload="lenet", framework="pytorch")
-    result = api.run(api.resolve(options))
-    api.check([result.path]).complies
+    options = api.RunOptions(division=api.Division.OPEN, device="auto", workload="lenet",
+    framework="pytorch") result = api.run(api.resolve(options)) api.check([result.path]).complies
 
-Every function raises SuiteError, in one sentence that says what to do, where something could not be done. ``progress`` callbacks receive
-the events of suite.experiments.events; without one, functions are silent. Functions that need pandas load it when they are called.
+Every function raises SuiteError, in one sentence that says what to do, where something could not be
+done. ``progress`` callbacks receive the events of suite.experiments.events; without one, functions
+are silent. Functions that need pandas load it when they are called.
 """
 
 import enum
@@ -22,7 +23,14 @@ from suite.catalog.divisions import Division
 from suite.catalog.precisions import Precision
 from suite.catalog.timings import Timing
 from suite.errors import Interrupted, SuiteError
-from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, RunRequest, Wire
+from suite.execution.request import (
+    Accelerator,
+    Collective,
+    Normalisation,
+    RunOptions,
+    RunRequest,
+    Wire,
+)
 from suite.experiments.events import Progress, ProgressEvent, silent
 from suite.files.toml_file import from_plain
 from suite.launch.isolation import Isolation, refuse_isolation
@@ -56,29 +64,93 @@ if TYPE_CHECKING:
     from suite.verify.kept_state import Draw
 
 __all__ = [
-    "Accelerator", "Attachment", "AuditRecord", "Boards", "BringUp", "CannotComply", "CheckResult", "Collective", "Division", "Draw", "FinishedRun",
-    "Frames", "Interrupted", "Matrix", "MatrixDefinition", "Normalisation", "PaperFile", "Placement", "Precision", "Progress", "ProgressEvent",
-    "ReferenceComparison", "Replication", "RunOptions", "RunRequest", "RunResult", "StallAnalysis", "Study", "SuiteError", "Timing", "TraceOptions",
-    "Wire", "WrittenBringUp", "WrittenTrace", "attach_power", "audit", "bring_up", "check", "compare", "compare_with_reference", "draw_epoch",
-    "energy_figure", "figure", "findings_of", "finish", "load", "make_reference_points", "place", "plan_matrix", "plan_sweep", "predict", "report",
-    "reproduce", "resolve", "run", "run_matrix", "run_on_boards", "run_stall_analysis", "run_sweep", "trace",
-]  # fmt: skip
+    "Accelerator",
+    "Attachment",
+    "AuditRecord",
+    "Boards",
+    "BringUp",
+    "CannotComply",
+    "CheckResult",
+    "Collective",
+    "Division",
+    "Draw",
+    "FinishedRun",
+    "Frames",
+    "Interrupted",
+    "Matrix",
+    "MatrixDefinition",
+    "Normalisation",
+    "PaperFile",
+    "Placement",
+    "Precision",
+    "Progress",
+    "ProgressEvent",
+    "ReferenceComparison",
+    "Replication",
+    "RunOptions",
+    "RunRequest",
+    "RunResult",
+    "StallAnalysis",
+    "Study",
+    "SuiteError",
+    "Timing",
+    "TraceOptions",
+    "Wire",
+    "WrittenBringUp",
+    "WrittenTrace",
+    "attach_power",
+    "audit",
+    "bring_up",
+    "check",
+    "compare",
+    "compare_with_reference",
+    "draw_epoch",
+    "energy_figure",
+    "figure",
+    "findings_of",
+    "finish",
+    "load",
+    "make_reference_points",
+    "place",
+    "plan_matrix",
+    "plan_sweep",
+    "predict",
+    "report",
+    "reproduce",
+    "resolve",
+    "run",
+    "run_matrix",
+    "run_on_boards",
+    "run_stall_analysis",
+    "run_sweep",
+    "trace",
+]
 
 DEFAULT_BASELOAD_S = 10.0
 DEFAULT_STEP_S = 20.0
 Choice = TypeVar("Choice", bound=enum.Enum)
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
-    "Attachment": "suite.metrics.traces.attaching", "AuditRecord": "suite.metrics.audit_record", "BringUp": "suite.experiments.bringup.record",
-    "Boards": "suite.experiments.boards", "CannotComply": "suite.experiments.one_run",
-    "CheckResult": "suite.compliance.paths", "TraceOptions": "suite.metrics.traces.sniffing",
-    "Draw": "suite.verify.kept_state", "FinishedRun": "suite.execution.finish",
-    "Frames": "reporter.data.frames", "Matrix": "suite.metrics.matrix", "MatrixDefinition": "suite.experiments.matrix",
+    "Attachment": "suite.metrics.traces.attaching",
+    "AuditRecord": "suite.metrics.audit_record",
+    "BringUp": "suite.experiments.bringup.record",
+    "Boards": "suite.experiments.boards",
+    "CannotComply": "suite.experiments.one_run",
+    "CheckResult": "suite.compliance.paths",
+    "TraceOptions": "suite.metrics.traces.sniffing",
+    "Draw": "suite.verify.kept_state",
+    "FinishedRun": "suite.execution.finish",
+    "Frames": "reporter.data.frames",
+    "Matrix": "suite.metrics.matrix",
+    "MatrixDefinition": "suite.experiments.matrix",
     "PaperFile": "reporter.papers.make",
     "Replication": "suite.metrics.replication_record",
-    "RunResult": "suite.execution.run", "StallAnalysis": "suite.metrics.stall_analysis", "Study": "suite.metrics.study",
-    "WrittenBringUp": "suite.experiments.bringup.bringup", "WrittenTrace": "suite.metrics.trace_file",
-}  # fmt: skip
+    "RunResult": "suite.execution.run",
+    "StallAnalysis": "suite.metrics.stall_analysis",
+    "Study": "suite.metrics.study",
+    "WrittenBringUp": "suite.experiments.bringup.bringup",
+    "WrittenTrace": "suite.metrics.trace_file",
+}
 """Classes that are imported when they are named first: start-up time."""
 
 
@@ -106,13 +178,16 @@ def resolve(
 ) -> RunRequest:
     """Resolve options against workload, device, framework and prepared data set into a request.
 
-    ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's power, the idle machine is measured for
-    ``baseload_s`` seconds before the run. ``witness`` is the address of a witness (docs/witnessing.md). ``keep_states`` keeps every epoch's training
-    state in a folder beside the run directory (docs/auditing.md). ``meters`` names the meters to read ("cpu,load"), or to leave out ("-jtop").
-    ``power_pulse`` makes a pattern of loads before and after the run, which :func:`attach_power` finds in a logger's trace.
-    ``isolation``: none, namespace or podman; the record says which, and a machine that cannot is refused. A request ``to_show``
-    needs no data: a data set that is not prepared has the contents that its definition states. ``resume`` is the directory of an interrupted run,
-    which the new one continues from the last training state that it kept.
+    ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's
+    power, the idle machine is measured for ``baseload_s`` seconds before the run. ``witness`` is
+    the address of a witness (docs/witnessing.md). ``keep_states`` keeps every epoch's training
+    state in a folder beside the run directory (docs/auditing.md). ``meters`` names the meters to
+    read ("cpu,load"), or to leave out ("-jtop"). ``power_pulse`` makes a pattern of loads before
+    and after the run, which :func:`attach_power` finds in a logger's trace. ``isolation``: none,
+    namespace or podman; the record says which, and a machine that cannot is refused. A request
+    ``to_show`` needs no data: a data set that is not prepared has the contents that its definition
+    states. ``resume`` is the directory of an interrupted run, which the new one continues from the
+    last training state that it kept.
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
     from suite.meters.choice import left_out_meters  # start-up: meters
@@ -122,11 +197,20 @@ def resolve(
     kind = None if isolation is None else _choice(Isolation, isolation, "isolation")
     if witness is not None:
         check_address(witness)
-    resolved = resolve_options(_typed(options), None if output is None else Path(output), as_published=to_show)
+    resolved = resolve_options(
+        _typed(options), None if output is None else Path(output), as_published=to_show
+    )
     refuse_isolation(kind, resolved.training.parallel.ranks)
     if options.memory_budget is not None:
         resolved = _in_budget(resolved, options.memory_budget, options.spill)
-    recording = replace(resolved, baseload_s=baseload_s, witness=witness, keep_states=keep_states, left_out=left_out, power_pulse=power_pulse)
+    recording = replace(
+        resolved,
+        baseload_s=baseload_s,
+        witness=witness,
+        keep_states=keep_states,
+        left_out=left_out,
+        power_pulse=power_pulse,
+    )
     chosen = replace(recording, isolation=kind)
     if resume is None:
         return chosen
@@ -141,13 +225,25 @@ def _in_budget(request: RunRequest, budget: str, spill: str | None) -> RunReques
     from suite.memory.sizes import parse_size  # start-up: as above
 
     folder = None if spill is None else Path(spill).absolute()
-    planned = recomputation(request.training, request.framework, resident(), parse_size(budget), times_of(request.training), folder)
+    planned = recomputation(
+        request.training,
+        request.framework,
+        resident(),
+        parse_size(budget),
+        times_of(request.training),
+        folder,
+    )
     return replace(request, training=request.training._replace(recomputation=planned))
 
 
 def _typed(options: RunOptions) -> RunOptions:
-    """The options with values of the declared types: ``division="open"`` and a Path as a folder will do; raises SuiteError for others."""
-    folders: dict[str, Any] = {name: str(value) for name in ("data", "implementation", "spill") if isinstance(value := getattr(options, name), Path)}
+    """The options with values of the declared types: ``division="open"`` and a Path as a folder
+    will do; raises SuiteError for others."""
+    folders: dict[str, Any] = {
+        name: str(value)
+        for name in ("data", "implementation", "spill")
+        if isinstance(value := getattr(options, name), Path)
+    }
     return from_plain(asdict(replace(options, **folders)), RunOptions, "")
 
 
@@ -169,22 +265,33 @@ def run(
 ) -> "RunResult":
     """Run a request to its closed bundle and return where it is.
 
-    ``allow_invalid`` runs a request that can never comply with its division; otherwise CannotComply, with the findings, is raised.
-    ``force`` replaces an existing run directory. ``command`` is recorded in the bundle (default: this process's command line).
-    ``since_process_start``: this process was started for the run, and the bundle records its start (suite.bundle.lifetime).
-    Ctrl-C raises Interrupted, a KeyboardInterrupt whose message names the directory that keeps every finished epoch.
+    ``allow_invalid`` runs a request that can never comply with its division; otherwise
+    CannotComply, with the findings, is raised. ``force`` replaces an existing run directory.
+    ``command`` is recorded in the bundle (default: this process's command line).
+    ``since_process_start``: this process was started for the run, and the bundle records its start
+    (suite.bundle.lifetime). Ctrl-C raises Interrupted, a KeyboardInterrupt whose message names the
+    directory that keeps every finished epoch.
     """
     from suite.experiments.one_run import run_one  # start-up: execution
 
-    return run_one(request, allow_invalid=allow_invalid, force=force, command=command, since_process_start=since_process_start, progress=progress)
+    return run_one(
+        request,
+        allow_invalid=allow_invalid,
+        force=force,
+        command=command,
+        since_process_start=since_process_start,
+        progress=progress,
+    )
 
 
 def finish(paths: Paths) -> "tuple[FinishedRun, ...]":
-    """Close runs that were left unclosed: killed, cut off by a power failure or a full disk, interrupted, or failed.
+    """Close runs that were left unclosed: killed, cut off by a power failure or a full disk,
+    interrupted, or failed.
 
-    A run whose training ended is closed as finished, one that was cut off in training as interrupted; a closed run stays as it is, but for a
-    witness's stamp over its files that the closing did not get: the witness is asked again.
-    Raises SuiteError for the first one that cannot be closed: it still runs, or its disk is full.
+    A run whose training ended is closed as finished, one that was cut off in training as
+    interrupted; a closed run stays as it is, but for a witness's stamp over its files that the
+    closing did not get: the witness is asked again. Raises SuiteError for the first one that cannot
+    be closed: it still runs, or its disk is full.
     """
     from suite.execution import finish as finishing  # start-up: execution
 
@@ -202,11 +309,14 @@ def attach_power(
     dry_run: bool = False,
     command: tuple[str, ...] = (),
 ) -> "Attachment":
-    """Attach the trace of an external logger to a finished run and recompute its figures; an earlier trace is replaced.
+    """Attach the trace of an external logger to a finished run and recompute its figures; an
+    earlier trace is replaced.
 
-    ``covers`` is module, board, wall or chip; ``tier`` analyser, wall meter or on-board sensor. ``options`` settle what the file does not tell.
-    Without ``offset_s`` (seconds that are added to the trace's times to count them from run_start) the clock is fitted. With ``dry_run`` nothing is
-    written. Raises SuiteError, and nothing is changed, for a trace that cannot be read or does not fit.
+    ``covers`` is module, board, wall or chip; ``tier`` analyser, wall meter or on-board sensor.
+    ``options`` settle what the file does not tell. Without ``offset_s`` (seconds that are added to
+    the trace's times to count them from run_start) the clock is fitted. With ``dry_run`` nothing is
+    written. Raises SuiteError, and nothing is changed, for a trace that cannot be read or does not
+    fit.
     """
     from suite.catalog.power import Coverage, Tier  # start-up: as below
     from suite.execution.attach import attach_trace  # start-up: pandas
@@ -225,7 +335,8 @@ def attach_power(
 
 
 def energy_figure(bundle: str | Path) -> dict[str, Any]:
-    """The energy of a closed run as summary.json has it: value, unit, sensor, uncertainty, or the reason for none."""
+    """The energy of a closed run as summary.json has it: value, unit, sensor, uncertainty, or the
+    reason for none."""
     from suite.bundle.reader import Bundle  # start-up: as below
     from suite.metrics.summary import read_summary  # start-up: NumPy
 
@@ -234,7 +345,8 @@ def energy_figure(bundle: str | Path) -> dict[str, Any]:
 
 
 def trace(run: str | Path, output: str | Path | None = None) -> "WrittenTrace":
-    """Write a run as a trace in Chrome's Trace Event Format, which Perfetto and chrome://tracing draw; default: beside the run."""
+    """Write a run as a trace in Chrome's Trace Event Format, which Perfetto and chrome://tracing
+    draw; default: beside the run."""
     from suite.metrics.trace_file import default_path, write_trace  # start-up: NumPy
 
     return write_trace(Path(run), Path(output) if output is not None else default_path(Path(run)))
@@ -244,7 +356,9 @@ def _choice(kind: "type[Choice]", name: str, what: str) -> "Choice":
     try:
         return kind(name)
     except ValueError:
-        raise SuiteError(f"There is no {what} {name!r}; known are {', '.join(each.value for each in kind)}.") from None
+        raise SuiteError(
+            f"There is no {what} {name!r}; known are {', '.join(each.value for each in kind)}."
+        ) from None
 
 
 def run_stall_analysis(
@@ -255,13 +369,17 @@ def run_stall_analysis(
     command: tuple[str, ...] | None = None,
     progress: Progress = silent,
 ) -> "StallAnalysis":
-    """Run a request with cold cache, warm cache and data in memory; the differences separate reading from preprocessing.
+    """Run a request with cold cache, warm cache and data in memory; the differences separate
+    reading from preprocessing.
 
-    The runs and ``stalls.json`` are written below the request's output directory. ``epochs`` are those of each run (default: 4).
+    The runs and ``stalls.json`` are written below the request's output directory. ``epochs`` are
+    those of each run (default: 4).
     """
     from suite.experiments.stall_runs import run_stall_analysis  # start-up: execution
 
-    return run_stall_analysis(request, epochs=epochs, force=force, command=command, progress=progress)
+    return run_stall_analysis(
+        request, epochs=epochs, force=force, command=command, progress=progress
+    )
 
 
 def plan_sweep(
@@ -273,10 +391,11 @@ def plan_sweep(
     hosts: tuple[str, ...] = (),
     weak: bool = False,
 ) -> "Sweep":
-    """Plan the runs of a study from ``rules/studies``; ``values`` and ``repetitions`` default to the study's.
+    """Plan the runs of a study from ``rules/studies``; ``values`` and ``repetitions`` default to
+    the study's.
 
-    A study of nodes takes them from ``hosts``; without any, ranks run on this machine. ``weak`` keeps the mini-batch of a rank, strong
-    scaling (the default) the global one.
+    A study of nodes takes them from ``hosts``; without any, ranks run on this machine. ``weak``
+    keeps the mini-batch of a rank, strong scaling (the default) the global one.
     """
     from suite.experiments.sweep import choose, plan, scaling_of  # start-up: numpy
 
@@ -284,8 +403,15 @@ def plan_sweep(
     return plan(definition, _typed(options), hosts, scaling_of(definition, weak))
 
 
-def run_sweep(sweep: "Sweep", directory: str | Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent) -> "Study":
-    """Make every run of a sweep below ``directory`` and write ``study.json`` there. Resumable: call it again to continue."""
+def run_sweep(
+    sweep: "Sweep",
+    directory: str | Path,
+    *,
+    command: tuple[str, ...] | None = None,
+    progress: Progress = silent,
+) -> "Study":
+    """Make every run of a sweep below ``directory`` and write ``study.json`` there. Resumable: call
+    it again to continue."""
     from suite.experiments.sweep_runs import run_sweep  # start-up: execution
 
     return run_sweep(sweep, Path(directory), command=command, progress=progress)
@@ -301,29 +427,44 @@ def predict(
     model: str = "physical",
     seed: int = 0,
 ) -> "tuple[Known, Answer]":
-    """Predict every mode from a table of profiled ones: what is known of each (``known.samples``), and the best within the limits."""
+    """Predict every mode from a table of profiled ones: what is known of each (``known.samples``),
+    and the best within the limits."""
     from suite.prediction.answers import answer  # start-up: NumPy
     from suite.prediction.knowing import known_of  # start-up: NumPy
     from suite.prediction.limits import question  # start-up: NumPy
 
     known, _ = known_of(Path(table), grid, model, seed=seed)
-    return known, answer(known, question(max_watts, None if max_minutes is None else 60 * max_minutes, max_joules))
+    return known, answer(
+        known, question(max_watts, None if max_minutes is None else 60 * max_minutes, max_joules)
+    )
 
 
-def plan_matrix(definition: "MatrixDefinition", options: RunOptions, *, hosts: tuple[str, ...] = ()) -> "PlannedMatrix":
-    """Plan the runs of a matrix: several settings varied at once. ``options`` hold where the definition says nothing.
+def plan_matrix(
+    definition: "MatrixDefinition", options: RunOptions, *, hosts: tuple[str, ...] = ()
+) -> "PlannedMatrix":
+    """Plan the runs of a matrix: several settings varied at once. ``options`` hold where the
+    definition says nothing.
 
-    Raises SuiteError for settings that contradict each other; what this machine cannot do is judged by :func:`run_matrix` before the first run.
+    Raises SuiteError for settings that contradict each other; what this machine cannot do is judged
+    by :func:`run_matrix` before the first run.
     """
     from suite.experiments.matrix import plan_matrix  # start-up: numpy
 
     return plan_matrix(definition, _typed(options), hosts)
 
 
-def run_matrix(matrix: "PlannedMatrix", directory: str | Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent) -> "Matrix":
-    """Make every run of a matrix below ``directory`` and write ``matrix.json`` there. Resumable: call it again to continue.
+def run_matrix(
+    matrix: "PlannedMatrix",
+    directory: str | Path,
+    *,
+    command: tuple[str, ...] | None = None,
+    progress: Progress = silent,
+) -> "Matrix":
+    """Make every run of a matrix below ``directory`` and write ``matrix.json`` there. Resumable:
+    call it again to continue.
 
-    Power modes that the matrix varies are put back at the end. Raises SuiteError with everything that is wrong before the first run starts.
+    Power modes that the matrix varies are put back at the end. Raises SuiteError with everything
+    that is wrong before the first run starts.
     """
     from suite.experiments.matrix_runs import run_matrix  # start-up: execution
 
@@ -339,18 +480,22 @@ def run_on_boards(
     command: tuple[str, ...] | None = None,
     progress: Progress = silent,
 ) -> "Matrix":
-    """Make every run of a matrix on independent boards, over ssh, and write ``matrix.json`` into ``directory``. Resumable: call it again to continue.
+    """Make every run of a matrix on independent boards, over ssh, and write ``matrix.json`` into
+    ``directory``. Resumable: call it again to continue.
 
-    A board takes the next run when it is free; the run of a board that was lost goes to another one. Raises SuiteError for what a board refuses
-    before the first run, and where runs remain.
+    A board takes the next run when it is free; the run of a board that was lost goes to another
+    one. Raises SuiteError for what a board refuses before the first run, and where runs remain.
     """
     from suite.experiments.boards import run_on_boards  # start-up: execution
 
-    return run_on_boards(definition, _typed(options), boards, Path(directory), command=command, progress=progress)
+    return run_on_boards(
+        definition, _typed(options), boards, Path(directory), command=command, progress=progress
+    )
 
 
 def check(paths: Paths) -> "CheckResult":
-    """Judge every bundle and submission at or below the paths by the rulebook; archives of submissions are unpacked temporarily."""
+    """Judge every bundle and submission at or below the paths by the rulebook; archives of
+    submissions are unpacked temporarily."""
     from suite.compliance.paths import check_paths  # start-up: numpy
 
     return check_paths(_paths(paths))
@@ -369,19 +514,27 @@ def audit(
 ) -> "AuditRecord":
     """Train the first steps of a sealed bundle again and compare the losses.
 
-    ``framework`` trains them (default: the run's own, else the first one whose environment exists); ``steps`` is their number (default: 10);
-    ``data`` is the folder of the run's data set (default: that of `suite data prepare`). ``state`` is the file of the training state after
-    ``epoch``, from which the same number of steps is trained again; ``value`` is the text that this epoch was drawn with. ``report`` gets a line
-    for each replay.
+    ``framework`` trains them (default: the run's own, else the first one whose environment exists);
+    ``steps`` is their number (default: 10); ``data`` is the folder of the run's data set (default:
+    that of `suite data prepare`). ``state`` is the file of the training state after ``epoch``, from
+    which the same number of steps is trained again; ``value`` is the text that this epoch was drawn
+    with. ``report`` gets a line for each replay.
     """
     from suite.verify.audit import AuditOptions  # start-up: numpy
     from suite.verify.audit import audit as run_audit  # start-up: numpy
     from suite.verify.kept_state import HandedIn  # start-up: numpy
 
     if (state is None) is not (epoch is None) or (state is None and value is not None):
-        raise SuiteError("A training state is handed in with its epoch: give --state and --epoch together, and --value only with them.")
+        raise SuiteError(
+            "A training state is handed in with its epoch: give --state and --epoch together, and"
+            " --value only with them."
+        )
     kept = None if state is None or epoch is None else HandedIn(Path(state), epoch, value)
-    return run_audit(Path(bundle), AuditOptions(framework, steps, None if data is None else Path(data), kept), report)
+    return run_audit(
+        Path(bundle),
+        AuditOptions(framework, steps, None if data is None else Path(data), kept),
+        report,
+    )
 
 
 def reproduce(
@@ -396,22 +549,28 @@ def reproduce(
     progress: Progress = silent,
     report: Callable[[str], None] = lambda line: None,
 ) -> "tuple[Path, Replication]":
-    """Make the runs of a sealed bundle, or of one entry's bundles below a folder, again here; compare them; return the record and its folder.
+    """Make the runs of a sealed bundle, or of one entry's bundles below a folder, again here;
+    compare them; return the record and its folder.
 
-    ``runs`` is the number of fresh runs (default: one of each original, three at least), ``organization`` who makes them. ``data`` is the folder of
-    the data set (default: that of `suite data prepare`), ``implementation`` that of an implementation outside the checkout. ``report`` gets a line
-    for each replay that losses need. Resumable: call it again with the same ``output`` to continue.
+    ``runs`` is the number of fresh runs (default: one of each original, three at least),
+    ``organization`` who makes them. ``data`` is the folder of the data set (default: that of `suite
+    data prepare`), ``implementation`` that of an implementation outside the checkout. ``report``
+    gets a line for each replay that losses need. Resumable: call it again with the same ``output``
+    to continue.
     """
     from suite.experiments.replication import reproducing  # start-up: execution
 
     folders = (None if each is None else Path(each) for each in (data, implementation))
     options = reproducing.ReproductionOptions(runs, organization, *folders)
     planned = reproducing.plan(Path(original), options, None if output is None else Path(output))
-    return planned.directory, reproducing.reproduce(planned, command=command, progress=progress, report=report)
+    return planned.directory, reproducing.reproduce(
+        planned, command=command, progress=progress, report=report
+    )
 
 
 def draw_epoch(bundle: str | Path, value: str | None = None) -> "Draw":
-    """Draw the epoch of a sealed bundle whose training state must be handed in, by a value that somebody else gives; without one, self-drawn."""
+    """Draw the epoch of a sealed bundle whose training state must be handed in, by a value that
+    somebody else gives; without one, self-drawn."""
     from suite.verify.kept_state import draw  # start-up: numpy
 
     return draw(Path(bundle), value)
@@ -425,58 +584,92 @@ def bring_up(
     confirm: "Callable[[BringUp], bool]" = lambda found: True,
     report: Callable[[str], None] = lambda line: None,
 ) -> "WrittenBringUp":
-    """Gather what this machine reports, its meters' first readings, and a staircase of loads that calibrates its power sensor, in one file.
+    """Gather what this machine reports, its meters' first readings, and a staircase of loads that
+    calibrates its power sensor, in one file.
 
-    ``confirm`` gets what was collected, without what identifies its owner, before anything is written (docs/boards.md); False keeps nothing.
-    ``step_s`` is the length of each load. ``report`` gets a line for each part. Ctrl-C raises KeyboardInterrupt, which names the file.
+    ``confirm`` gets what was collected, without what identifies its owner, before anything is
+    written (docs/boards.md); False keeps nothing. ``step_s`` is the length of each load. ``report``
+    gets a line for each part. Ctrl-C raises KeyboardInterrupt, which names the file.
     """
     from suite.experiments.bringup import bringup  # start-up: numpy, meters
 
-    options = bringup.BringUpOptions(None if output is None else Path(output), step_s, with_identity)
+    options = bringup.BringUpOptions(
+        None if output is None else Path(output), step_s, with_identity
+    )
     return bringup.bring_up(options, confirm, report)
 
 
 def load(paths: Paths) -> "Frames":
-    """Read every bundle at or below the paths into tidy pandas frames; reporter.data.frames documents their columns."""
+    """Read every bundle at or below the paths into tidy pandas frames; reporter.data.frames
+    documents their columns."""
     from reporter.data.load import load  # start-up: pandas
 
     return load(_paths(paths))
 
 
-def report(paths: Paths, output: str | Path, *, force: bool = False, address: str | None = None, beside_reference: bool = False) -> Path:
-    """Render the bundles at or below the paths as a static site in ``output``; return its front page.
+def report(
+    paths: Paths,
+    output: str | Path,
+    *,
+    force: bool = False,
+    address: str | None = None,
+    beside_reference: bool = False,
+) -> Path:
+    """Render the bundles at or below the paths as a static site in ``output``; return its front
+    page.
 
-    ``force`` replaces a site made before. Any other existing folder is refused. ``address`` is where the site will be published, as
-    https://example.org/edge: pictures of links need it. ``beside_reference`` shows the runs beside the project's reference results first.
+    ``force`` replaces a site made before. Any other existing folder is refused. ``address`` is
+    where the site will be published, as https://example.org/edge: pictures of links need it.
+    ``beside_reference`` shows the runs beside the project's reference results first.
     """
     from reporter.site import SiteOptions, build  # start-up: pandas, jinja2
 
     if address is not None and not address.startswith(("https://", "http://")):
-        raise SuiteError(f"--address is {address!r}; it needs the whole address, such as https://example.org/edge.")
+        raise SuiteError(
+            f"--address is {address!r}; it needs the whole address, such as"
+            " https://example.org/edge."
+        )
     refuse_inside_run(Path(output))
     return build(_paths(paths), Path(output), force, SiteOptions(address, beside_reference))
 
 
 def figure(
-    name: str, paths: Paths, *, file_format: str = "pdf", width: str = "3.3in", height: str | None = None, font: str | None = None
+    name: str,
+    paths: Paths,
+    *,
+    file_format: str = "pdf",
+    width: str = "3.3in",
+    height: str | None = None,
+    font: str | None = None,
 ) -> "PaperFile":
-    """Draw a figure for a paper (`suite list figures`) of the accepted bundles at or below the paths: its file, svg, pdf or png, and its caption.
+    """Draw a figure for a paper (`suite list figures`) of the accepted bundles at or below the
+    paths: its file, svg, pdf or png, and its caption.
 
-    Lengths are written as 3.3in, 84mm, 8.4cm or 240pt, fonts as "Times New Roman" or "Times New Roman 8". Needs Matplotlib.
+    Lengths are written as 3.3in, 84mm, 8.4cm or 240pt, fonts as "Times New Roman" or "Times New
+    Roman 8". Needs Matplotlib.
     """
     from reporter.papers.make import make  # start-up: pandas
     from reporter.papers.style import FORMATS, Look, font_of, length_in  # start-up: pandas
 
     if file_format not in FORMATS:
-        raise SuiteError(f"{file_format!r} is no format of figures; choose {', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
+        raise SuiteError(
+            f"{file_format!r} is no format of figures; choose {', '.join(FORMATS[:-1])} or"
+            f" {FORMATS[-1]}."
+        )
     family, size_pt = font_of(font) if font else (Look.font, Look.size_pt)
-    look = Look(length_in(width, "--width"), length_in(height, "--height") if height else None, family, size_pt)
+    look = Look(
+        length_in(width, "--width"),
+        length_in(height, "--height") if height else None,
+        family,
+        size_pt,
+    )
     return make(name, _paths(paths), look, file_format)
 
 
 @dataclass(frozen=True)
 class ReferenceComparison:
-    """Epochs to target of some runs (infinite: missed), the reference point they are compared with, and the permutation test."""
+    """Epochs to target of some runs (infinite: missed), the reference point they are compared with,
+    and the permutation test."""
 
     epochs: tuple[float, ...]
     point: "ReferencePoint"
@@ -484,39 +677,49 @@ class ReferenceComparison:
 
 
 def make_reference_points(paths: Paths) -> "tuple[ReferencePoint, ...]":
-    """Reference points from all sealed closed runs at or below the paths, made by anybody; nothing is written.
+    """Reference points from all sealed closed runs at or below the paths, made by anybody; nothing
+    is written.
 
     Raises SuiteError for a run that its round's rules refuse, with the first finding.
     """
     from suite.compliance.checker import check_bundle, find_bundles  # start-up: rules
     from suite.compliance.finding import Severity  # start-up: rules
-    from suite.metrics.reference_points import make_points, refuse_other_precisions  # start-up: numpy
+
+    # start-up: numpy
+    from suite.metrics.reference_points import make_points, refuse_other_precisions
 
     bundles = [bundle for path in _paths(paths) for bundle in find_bundles(path)]
     for verdict in map(check_bundle, bundles):
-        refused = next((finding for finding in verdict.findings if finding.severity is Severity.INVALID), None)
+        refused = next(
+            (finding for finding in verdict.findings if finding.severity is Severity.INVALID), None
+        )
         if refused is not None:
             raise SuiteError(
-                f"{verdict.path} does not comply ({refused.rule}: expected {refused.expected}, observed {refused.observed}); see `suite check`."
+                f"{verdict.path} does not comply ({refused.rule}: expected {refused.expected},"
+                f" observed {refused.observed}); see `suite check`."
             )
     refuse_other_precisions(bundles)
     return make_points(bundles)
 
 
 def compare_with_reference(paths: Paths) -> ReferenceComparison:
-    """Compare the epochs to target of sealed closed runs with those of the reference implementations.
+    """Compare the epochs to target of sealed closed runs with those of the reference
+    implementations.
 
     The runs at or below the paths must share workload, batch size and learning rate.
     """
     from suite.compliance.checker import find_bundles  # start-up: rules
     from suite.metrics.reference_points import compare_runs  # start-up: numpy
 
-    point, epochs, test = compare_runs([bundle for path in _paths(paths) for bundle in find_bundles(path)])
+    point, epochs, test = compare_runs(
+        [bundle for path in _paths(paths) for bundle in find_bundles(path)]
+    )
     return ReferenceComparison(epochs=epochs, point=point, test=test)
 
 
 def compare(frames: "Frames", figure: str = "score_s") -> "tuple[EntryComparison, ...]":
-    """Compare every pair of accepted entries on each leaderboard by a score or a figure of their runs: ratio, 95 % interval, whether they differ."""
+    """Compare every pair of accepted entries on each leaderboard by a score or a figure of their
+    runs: ratio, 95 % interval, whether they differ."""
     from reporter.board.comparison import compare_entries  # start-up: pandas
 
     return compare_entries(frames, figure)

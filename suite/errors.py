@@ -9,8 +9,8 @@ COULD_NOT = 2
 class SuiteError(Exception):
     """Something could not be done (exit code 2).
 
-    The message is one sentence or two: what happened, where, and what to type or change next. ``problem`` is the message
-    without ``remedy``, the second part, where it was given apart.
+    The message is one sentence or two: what happened, where, and what to type or change next.
+    ``problem`` is the message without ``remedy``, the second part, where it was given apart.
     """
 
     def __init__(self, problem: str, remedy: str = "") -> None:
@@ -27,11 +27,13 @@ class Interrupted(KeyboardInterrupt):
 
 
 class InterruptedAfterEnd(Interrupted):
-    """A run was interrupted after its training had ended: there is nothing to run again. The message says where the run is."""
+    """A run was interrupted after its training had ended: there is nothing to run again. The
+    message says where the run is."""
 
 
 class FileError(SuiteError):
-    """A file is missing or malformed; ``path`` names it, ``what`` completes the sentence "<path> …"."""
+    """A file is missing or malformed; ``path`` names it, ``what`` completes the sentence "<path>
+    …"."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(f"{path} {what}.")

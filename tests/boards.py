@@ -1,4 +1,5 @@
-"""Recorded machines of the device profiles as trees below a root of their own: no /proc or /sys of this machine is read."""
+"""Recorded machines of the device profiles as trees below a root of their own: no /proc or /sys of
+this machine is read."""
 
 from pathlib import Path
 
@@ -16,7 +17,9 @@ def plant(root: Path, sample: Sample, serial_number: str = SERIAL_NUMBER) -> Pat
     for folder in ("proc/device-tree", "sys/class/dmi/id", "etc"):
         (root / folder).mkdir(parents=True)
     if sample.compatible:
-        (root / "proc/device-tree/compatible").write_bytes(b"".join(entry.encode() + b"\0" for entry in sample.compatible))
+        (root / "proc/device-tree/compatible").write_bytes(
+            b"".join(entry.encode() + b"\0" for entry in sample.compatible)
+        )
         (root / "proc/device-tree/serial-number").write_text(serial_number + "\0")
     else:
         (root / "sys/class/dmi/id/board_serial").write_text(serial_number + "\n")
@@ -36,13 +39,20 @@ def planted(root: Path, device: Device, serial_number: str = SERIAL_NUMBER) -> P
 
 
 def readings_of(root: Path) -> list[tuple[int, str, str, float, str]]:
-    """One reading of every meter that finds its files in the tree: time, source, channel, value, unit."""
+    """One reading of every meter that finds its files in the tree: time, source, channel, value,
+    unit."""
     rows = []
     for meter in open_meters(root):
-        if meter.name in ("counters", "jtop", "nvml", "tegrastats", "rpi5-pmic") or not meter.availability().available:
+        if (
+            meter.name in ("counters", "jtop", "nvml", "tegrastats", "rpi5-pmic")
+            or not meter.availability().available
+        ):
             continue  # these read the kernel, a library or a program, not files
         meter.open(MeteredProcess(1, root))
-        rows += [(reading.t_ns, reading.source, reading.channel, reading.value, reading.unit) for reading in meter.read()]
+        rows += [
+            (reading.t_ns, reading.source, reading.channel, reading.value, reading.unit)
+            for reading in meter.read()
+        ]
         meter.close()
     return rows
 
@@ -58,7 +68,8 @@ def _write(folder: Path, files: tuple[str, ...]) -> None:
 
 
 def _link_policies(root: Path) -> None:
-    """What the kernel makes of every policy and every core: cpu<n>/cpufreq, a link, and cpu<n>/online."""
+    """What the kernel makes of every policy and every core: cpu<n>/cpufreq, a link, and
+    cpu<n>/online."""
     for policy in (root / CPUS / "cpufreq").glob("policy*"):
         for core in (policy / "affected_cpus").read_text().split():
             (root / CPUS / f"cpu{core}").mkdir()

@@ -1,4 +1,5 @@
-"""A real browser for tests: Debian's Chromium, headless, driven by Playwright. What a page reports and requests is kept."""
+"""A real browser for tests: Debian's Chromium, headless, driven by Playwright. What a page reports
+and requests is kept."""
 
 import os
 import shutil
@@ -20,13 +21,16 @@ def find_chromium() -> str:
     """Chromium's path; skips where it is missing, and fails in CI."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("needs Chromium: apt-get install chromium")
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "needs Chromium: apt-get install chromium"
+        )
     return str(chromium)
 
 
 @dataclass(frozen=True)
 class Tab:
-    """One page in the browser. ``errors`` collects what the console and the page reported, ``requests`` every address requested."""
+    """One page in the browser. ``errors`` collects what the console and the page reported,
+    ``requests`` every address requested."""
 
     page: "Page"
     errors: list[str] = field(default_factory=list)
@@ -44,7 +48,9 @@ class Tab:
     def look(self, size: tuple[int, int] = WIDE, dark: bool = False, paper: bool = False) -> None:
         """Set the window's size, the reader's preference for light or dark, and screen or paper."""
         self.page.set_viewport_size({"width": size[0], "height": size[1]})
-        self.page.emulate_media(color_scheme="dark" if dark else "light", media="print" if paper else "screen")
+        self.page.emulate_media(
+            color_scheme="dark" if dark else "light", media="print" if paper else "screen"
+        )
 
     def screenshot(self, path: Path) -> None:
         """The whole page as it is seen, as PNG."""
@@ -60,8 +66,17 @@ def browser() -> Iterator[Tab]:
         opened = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
         tab = Tab(opened.new_page())
         tab.page.on("pageerror", lambda error: tab.errors.append(str(error)))
-        tab.page.on("console", lambda said: tab.errors.append(said.text) if said.type in ("error", "warning", "assert") else None)
-        tab.page.on("requestfailed", lambda request: tab.errors.append(f"{request.url}: {request.failure}"))
+        tab.page.on(
+            "console",
+            lambda said: (
+                tab.errors.append(said.text)
+                if said.type in ("error", "warning", "assert")
+                else None
+            ),
+        )
+        tab.page.on(
+            "requestfailed", lambda request: tab.errors.append(f"{request.url}: {request.failure}")
+        )
         tab.page.on("request", lambda request: tab.requests.append(request.url))
         try:
             yield tab

@@ -1,7 +1,9 @@
-"""The budget of a test: CPU time of its call, its own and that of the children it waited for, in units of a calibration loop of the same run.
+"""The budget of a test: CPU time of its call, its own and that of the children it waited for, in
+units of a calibration loop of the same run.
 
-Fixtures do not count. A test that starts a program, a framework or a browser has the budget of the fixture that it uses. Beyond it, a test is
-named in a warning. In CI it runs once more, alone on this machine, and fails if it is beyond its budget again.
+Fixtures do not count. A test that starts a program, a framework or a browser has the budget of the
+fixture that it uses. Beyond it, a test is named in a warning. In CI it runs once more, alone on
+this machine, and fails if it is beyond its budget again.
 """
 
 from __future__ import annotations
@@ -37,13 +39,15 @@ BUDGETS = {
     "real": FRAMEWORK,
     "trainer": CLUSTER,
 }
-"""Budgets, in calibration loops, of tests that use one of these fixtures or bear one of these marks; the largest counts."""
+"""Budgets, in calibration loops, of tests that use one of these fixtures or bear one of these
+marks; the largest counts."""
 SHOWN = 20
 PROPERTY = "cpu_loops"
 
 
 def calibration_s(repeats: int = 3) -> float:
-    """CPU time of the calibration loop: the least of some repeats, since other programs can only lengthen it."""
+    """CPU time of the calibration loop: the least of some repeats, since other programs can only
+    lengthen it."""
     times_s = []
     for _ in range(repeats):
         began_s = time.process_time()
@@ -61,7 +65,8 @@ def budget_of(item: pytest.Item) -> float:
 
 
 class Turns:
-    """Tests run beside others, or alone: a lock of this machine that many may share. Who waits to be alone lets nobody begin."""
+    """Tests run beside others, or alone: a lock of this machine that many may share. Who waits to
+    be alone lets nobody begin."""
 
     def __init__(self, folder: Path) -> None:
         self._gate, self._floor = folder / "edge-tests-gate.lock", folder / "edge-tests-floor.lock"
@@ -80,7 +85,11 @@ class Budget:
     """Counts, warns, and in CI fails; registered by tests/conftest.py."""
 
     def __init__(self, fails: bool, locks: Path | None = None) -> None:
-        self._fails, self._loop_s, self._turns = fails, calibration_s(), Turns(locks or Path(tempfile.gettempdir()))
+        self._fails, self._loop_s, self._turns = (
+            fails,
+            calibration_s(),
+            Turns(locks or Path(tempfile.gettempdir())),
+        )
         self._dearest: list[tuple[float, float, str]] = []
 
     @pytest.hookimpl(hookwrapper=True)
@@ -112,7 +121,13 @@ class Budget:
         """In the process that shows results: keep what each test used."""
         loops = next((value for name, value in report.user_properties if name == PROPERTY), None)
         if report.when == "teardown" and loops is not None:
-            self._dearest.append((float(loops), float(dict(report.user_properties).get("budget", IN_PROCESS)), report.nodeid))
+            self._dearest.append(
+                (
+                    float(loops),
+                    float(dict(report.user_properties).get("budget", IN_PROCESS)),
+                    report.nodeid,
+                )
+            )
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Tell the process that shows results what the budget was."""
@@ -122,12 +137,17 @@ class Budget:
         """The dearest tests, and those beyond their budgets."""
         if not self._dearest:
             return
-        terminalreporter.section(f"dearest tests, CPU time in loops of {self._loop_s * 1e3:.0f} ms", sep="-")
+        terminalreporter.section(
+            f"dearest tests, CPU time in loops of {self._loop_s * 1e3:.0f} ms", sep="-"
+        )
         for loops, budget, name in sorted(self._dearest, reverse=True)[:SHOWN]:
             terminalreporter.write_line(f"{loops:7.1f} of {budget:3g}  {name}")
         over = [(loops, budget, name) for loops, budget, name in self._dearest if loops > budget]
         for loops, budget, name in sorted(over, reverse=True):
-            terminalreporter.write_line(f"warning: {name} took {loops:.1f} loops; its budget is {budget}: make it cheaper, or a proof")
+            terminalreporter.write_line(
+                f"warning: {name} took {loops:.1f} loops; its budget is {budget}: make it cheaper,"
+                " or a proof"
+            )
 
     def _loops(self, item: pytest.Item) -> float:
         return float(next((value for name, value in item.user_properties if name == PROPERTY), 0.0))
@@ -142,6 +162,7 @@ def _fail(item: pytest.Item, reports: list[pytest.TestReport], loops: float) -> 
         if report.when == "call" and report.outcome == "passed":
             report.outcome = "failed"
             report.longrepr = (
-                f"{item.nodeid} took {loops:.1f} calibration loops of CPU time, alone; its budget is {budget}. Make it cheaper, "
-                "give it the fixture of what it starts (tests/budget.py), or make it a case of a proof (tests/every_case.py)."
+                f"{item.nodeid} took {loops:.1f} calibration loops of CPU time, alone; its budget"
+                f" is {budget}. Make it cheaper, give it the fixture of what it starts"
+                " (tests/budget.py), or make it a case of a proof (tests/every_case.py)."
             )

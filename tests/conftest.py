@@ -1,4 +1,5 @@
-"""What every test may ask for: a good bundle, the command line in a process of its own, real data, framework environments."""
+"""What every test may ask for: a good bundle, the command line in a process of its own, real data,
+framework environments."""
 
 import json
 import os
@@ -32,13 +33,20 @@ from tests.made_once import keep_in
 from tests.progress import Progress
 from tests.warm_commands import WarmCommands
 
-TITLES = {each.name: each.title for each in load_frameworks() if each.needs_environment and each.environment_of is None}
+TITLES = {
+    each.name: each.title
+    for each in load_frameworks()
+    if each.needs_environment and each.environment_of is None
+}
 FRAMEWORKS = tuple(TITLES)
-"""Every framework with an environment that is not another's, found in reference_impls; variants (bfloat16) have tests of their own."""
+"""Every framework with an environment that is not another's, found in reference_impls; variants
+(bfloat16) have tests of their own."""
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=25)  # a busy machine is slow, and no mistake
+# a busy machine is slow, and no mistake
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=25)
 settings.register_profile("searching", deadline=None)
-settings.load_profile("searching" if EVERY_CASE else "repeatable")  # `make test` answers the same twice
+# `make test` answers the same twice
+settings.load_profile("searching" if EVERY_CASE else "repeatable")
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 TIMEOUT_S = 800
@@ -50,18 +58,25 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Progress())
     for name, title in TITLES.items():
-        config.addinivalue_line("markers", f"{name}: needs the {title} environment (`suite env create {name}`)")
+        config.addinivalue_line(
+            "markers", f"{name}: needs the {title} environment (`suite env create {name}`)"
+        )
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark the tests of every framework with `framework` too, so that no list of names selects them."""
+    """Mark the tests of every framework with `framework` too, so that no list of names selects
+    them."""
     if any(mark.name in FRAMEWORKS for mark in item.iter_markers()):
         item.add_marker("framework")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option of `make quick`."""
-    parser.addoption("--in-process", action="store_true", help="leave out tests that start programs, frameworks or browsers")
+    parser.addoption(
+        "--in-process",
+        action="store_true",
+        help="leave out tests that start programs, frameworks or browsers",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -107,7 +122,10 @@ def _good_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def _good_bundles(_good_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     """Good bundles by their number of ranks."""
-    return {1: _good_bundle, 2: make_bundle(tmp_path_factory.mktemp("bundles") / "ranks", Scenario(ranks=2))}
+    return {
+        1: _good_bundle,
+        2: make_bundle(tmp_path_factory.mktemp("bundles") / "ranks", Scenario(ranks=2)),
+    }
 
 
 @pytest.fixture
@@ -149,7 +167,14 @@ def suite(suite_home: Path, warm_commands: WarmCommands | None) -> Run:
         if warm_commands is not None:
             return warm_commands.run(words, child_environment, repository_root(), TIMEOUT_S)
         command = [str(Path(sys.executable).with_name("suite")), *words]
-        return subprocess.run(command, capture_output=True, text=True, env=child_environment, timeout=TIMEOUT_S, cwd=repository_root())
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            env=child_environment,
+            timeout=TIMEOUT_S,
+            cwd=repository_root(),
+        )
 
     return call
 
@@ -165,20 +190,25 @@ def digits(suite: Run, suite_home: Path) -> Path:
 @pytest.fixture(scope="session")
 def mnist() -> Path:
     """Real MNIST beside the checkout; skips where it is not."""
-    place = Path(os.environ.get("SUITE_TEST_DATA", repository_root().parent / "shared" / "data")) / "mnist"
+    place = (
+        Path(os.environ.get("SUITE_TEST_DATA", repository_root().parent / "shared" / "data"))
+        / "mnist"
+    )
     if not place.is_dir():
         pytest.skip(f"needs the real MNIST files in {place} (set SUITE_TEST_DATA)")
     return place
 
 
 def interruptible() -> None:
-    """In a process that a test starts and interrupts: tests that run in the background, or by nohup, have signals ignored, and so would it."""
+    """In a process that a test starts and interrupts: tests that run in the background, or by
+    nohup, have signals ignored, and so would it."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
 def environment_of(framework: str) -> Environment:
-    """The framework's environment; skips where it is missing, with the command that makes it. In CI that is a failure."""
+    """The framework's environment; skips where it is missing, with the command that makes it. In CI
+    that is a failure."""
     try:
         return find(load_framework(framework))
     except SuiteError as error:
@@ -187,14 +217,21 @@ def environment_of(framework: str) -> Environment:
         pytest.skip(str(error))
 
 
-@pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS])
+@pytest.fixture(
+    params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS]
+)
 def framework(request: pytest.FixtureRequest) -> str:
     """Every framework that needs an environment, each under its own marker."""
     environment_of(request.param)
     return str(request.param)
 
 
-@pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in some(sorted(FRAMEWORKS, key="pytorch".__ne__))])
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=getattr(pytest.mark, name))
+        for name in some(sorted(FRAMEWORKS, key="pytorch".__ne__))
+    ]
+)
 def some_framework(request: pytest.FixtureRequest) -> str:
     """PyTorch; in a proof every framework."""
     environment_of(request.param)
@@ -202,9 +239,17 @@ def some_framework(request: pytest.FixtureRequest) -> str:
 
 
 def told_by(framework: str, module: str) -> dict[str, Any]:
-    """The object that a module of the tests prints as its last line, in a framework's environment."""
+    """The object that a module of the tests prints as its last line, in a framework's
+    environment."""
     command = [str(environment_of(framework).interpreter), "-m", module, framework]
-    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=repository_root(),
+        env=child_environment(1),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return told
@@ -230,22 +275,38 @@ class Trained:
 
 
 def train(framework: str, folder: Path, data: contract.DataSet, **changes: Any) -> Trained:
-    """Start a framework's implementation as the harness does, on as many ranks as are requested, and read what it wrote."""
+    """Start a framework's implementation as the harness does, on as many ranks as are requested,
+    and read what it wrote."""
     folder.mkdir()
     path = write_request(framework, folder, data, **changes)
-    module, ranks = load_framework(framework).module, contract.read_request(str(path)).parallel.ranks
+    module, ranks = (
+        load_framework(framework).module,
+        contract.read_request(str(path)).parallel.ranks,
+    )
     interpreter, variables = environment_of(framework).interpreter, allow_root(child_environment(1))
     command = [str(interpreter), "-m", module, "--request", str(path)]
     if ranks > 1:
-        command = mpirun_command(find_mpirun(interpreter), Placement((), ranks), [*command, "--ranks", str(ranks)], variables, folder)
-    answer = subprocess.run(command, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=600)
+        command = mpirun_command(
+            find_mpirun(interpreter),
+            Placement((), ranks),
+            [*command, "--ranks", str(ranks)],
+            variables,
+            folder,
+        )
+    answer = subprocess.run(
+        command, cwd=repository_root(), env=variables, capture_output=True, text=True, timeout=600
+    )
     assert answer.returncode == 0, answer.stderr[-2000:]
     return Trained.read(folder)
 
 
 def write_request(framework: str, folder: Path, data: contract.DataSet, **changes: Any) -> Path:
     """The request file of a short training on one thread."""
-    request = make_request(folder, Scenario(framework=framework))._replace(data=data, global_batch_size=16, threads=1)._replace(**changes)
+    request = (
+        make_request(folder, Scenario(framework=framework))
+        ._replace(data=data, global_batch_size=16, threads=1)
+        ._replace(**changes)
+    )
     path = folder / contract.REQUEST_NAME
     path.write_text(json.dumps(contract.request_to_dict(request)))
     return path

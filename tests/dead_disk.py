@@ -1,4 +1,5 @@
-"""A process that dies at its n-th change of a folder: from then on, no change of that folder succeeds, not even by a handler of the error."""
+"""A process that dies at its n-th change of a folder: from then on, no change of that folder
+succeeds, not even by a handler of the error."""
 
 import os
 import sys
@@ -7,7 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-_CHANGES = ("os.rename", "os.remove", "os.truncate", "os.mkdir", "os.rmdir", "os.chmod", "os.link", "os.symlink")
+_CHANGES = (
+    "os.rename",
+    "os.remove",
+    "os.truncate",
+    "os.mkdir",
+    "os.rmdir",
+    "os.chmod",
+    "os.link",
+    "os.symlink",
+)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -16,7 +26,8 @@ class Killed(BaseException):
 
 
 class DeadDisk:
-    """Counts the changes of files below a folder, by Python's audit events; one hook per test session, which cannot be removed."""
+    """Counts the changes of files below a folder, by Python's audit events; one hook per test
+    session, which cannot be removed."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -26,7 +37,8 @@ class DeadDisk:
 
     @contextmanager
     def after(self, changes: int, folder: Path) -> Iterator[None]:
-        """Inside, the first ``changes`` changes of ``folder`` succeed; every later one raises Killed."""
+        """Inside, the first ``changes`` changes of ``folder`` succeed; every later one raises
+        Killed."""
         self._folder, self._last = folder, changes
         self.changes = []
         try:
@@ -35,10 +47,14 @@ class DeadDisk:
             self._folder = None
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self._folder is None or not isinstance(arguments[0] if arguments else None, str | bytes | os.PathLike):
+        if self._folder is None or not isinstance(
+            arguments[0] if arguments else None, str | bytes | os.PathLike
+        ):
             return
         opens = event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
-        if not (opens or event in _CHANGES) or not Path(os.fsdecode(arguments[0])).is_relative_to(self._folder):
+        if not (opens or event in _CHANGES) or not Path(os.fsdecode(arguments[0])).is_relative_to(
+            self._folder
+        ):
             return
         if len(self.changes) >= self._last:
             raise Killed

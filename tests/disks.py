@@ -1,4 +1,5 @@
-"""Disks for tests: a loop device with a file system, which needs root (where it cannot be made, the test is skipped), and a simulated one."""
+"""Disks for tests: a loop device with a file system, which needs root (where it cannot be made, the
+test is skipped), and a simulated one."""
 
 import shutil
 import subprocess
@@ -29,7 +30,9 @@ def own_disk(folder: Path) -> Iterator[Path]:
 def simulated_disk(root: Path, point: str, number: str = "8:1", file_system: str = "ext4") -> None:
     """A mount table with a partition of the disk 8:0."""
     (root / "proc/self").mkdir(parents=True)
-    (root / "proc/self/mountinfo").write_text(f"1 0 {number} / {point} rw - {file_system} /dev/sda1 rw\n")
+    (root / "proc/self/mountinfo").write_text(
+        f"1 0 {number} / {point} rw - {file_system} /dev/sda1 rw\n"
+    )
     partition = root / "sys/devices/sda/sda1"
     partition.mkdir(parents=True)
     (partition / "partition").write_text("1\n")

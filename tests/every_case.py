@@ -1,4 +1,5 @@
-"""Which cases of a test run in `make test`, and which only in a proof (`make prove NAME`), which sets EVERY_CASE."""
+"""Which cases of a test run in `make test`, and which only in a proof (`make prove NAME`), which
+sets EVERY_CASE."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence

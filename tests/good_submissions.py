@@ -11,19 +11,38 @@ from tests.suite.submission.conftest import EPOCHS_TO_TARGET, LATER_S, make_prob
 
 
 def good_submission(folder: Path, ranks: int = 1) -> Path:
-    """Package three runs into a tree below ``folder``, each rank on its own node; returns the submission."""
-    tree = made_once(("good submission", ranks), folder / "made", lambda place: _write_submission(place, ranks)) / "submissions"
+    """Package three runs into a tree below ``folder``, each rank on its own node; returns the
+    submission."""
+    tree = (
+        made_once(
+            ("good submission", ranks),
+            folder / "made",
+            lambda place: _write_submission(place, ranks),
+        )
+        / "submissions"
+    )
     (declaration,) = tree.glob("*/*/declaration.json")
     return declaration.parent
 
 
 def _write_submission(folder: Path, ranks: int) -> None:
-    runs = [make_bundle(folder / f"run{seed}", _scenario(seed, epochs, ranks)) for seed, epochs in enumerate(EPOCHS_TO_TARGET, start=1)]
-    offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", (make_probe(folder / "probe.json"),))
+    runs = [
+        make_bundle(folder / f"run{seed}", _scenario(seed, epochs, ranks))
+        for seed, epochs in enumerate(EPOCHS_TO_TARGET, start=1)
+    ]
+    offer = PackageRequest(
+        "acme", None, SystemAvailability.RESEARCH, "", (make_probe(folder / "probe.json"),)
+    )
     package(runs, offer, folder / "submissions")
 
 
 def _scenario(seed: int, epochs: int, ranks: int) -> Scenario:
-    name, accuracies, later_s = started_name(seed), (0.97, *(0.985,) * (epochs - 2), 0.9905), LATER_S * (seed - 1)
-    varied = replace(RICH, name=name, seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, later_s=later_s)
+    name, accuracies, later_s = (
+        started_name(seed),
+        (0.97, *(0.985,) * (epochs - 2), 0.9905),
+        LATER_S * (seed - 1),
+    )
+    varied = replace(
+        RICH, name=name, seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, later_s=later_s
+    )
     return replace(varied, ranks=ranks, nodes=ranks, accuracies=accuracies)

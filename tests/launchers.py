@@ -1,4 +1,5 @@
-"""A launcher for tests of Ctrl-C: like mpirun it starts a process in a new session; then it sends SIGINT to its parent."""
+"""A launcher for tests of Ctrl-C: like mpirun it starts a process in a new session; then it sends
+SIGINT to its parent."""
 
 import signal
 from collections.abc import Iterator
@@ -21,7 +22,8 @@ wait
 
 @dataclass(frozen=True)
 class InterruptedLauncher:
-    """``interpreter`` has the launcher beside it, as a framework's environment does; so has a PATH with its folder."""
+    """``interpreter`` has the launcher beside it, as a framework's environment does; so has a PATH
+    with its folder."""
 
     interpreter: Path
     started: Path
@@ -32,12 +34,16 @@ class InterruptedLauncher:
             process = psutil.Process(int(self.started.read_text()))
         except psutil.NoSuchProcess:
             return
-        assert not psutil.wait_procs([process], timeout=10)[1] or process.status() == psutil.STATUS_ZOMBIE
+        assert (
+            not psutil.wait_procs([process], timeout=10)[1]
+            or process.status() == psutil.STATUS_ZOMBIE
+        )
 
 
 @contextmanager
 def with_ctrl_c() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt, even where a shell started this process in the background and so ignores it."""
+    """SIGINT raises KeyboardInterrupt, even where a shell started this process in the background
+    and so ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

@@ -1,6 +1,8 @@
-"""Bundles and other folders that tests begin with: each is made once for all workers, and every test gets a copy of its own.
+"""Bundles and other folders that tests begin with: each is made once for all workers, and every
+test gets a copy of its own.
 
-A copy takes 2 ms, making a bundle 100 to 200 ms. Copies, not hard links: tests edit files in place, and root may write to read-only files.
+A copy takes 2 ms, making a bundle 100 to 200 ms. Copies, not hard links: tests edit files in place,
+and root may write to read-only files.
 """
 
 import fcntl
@@ -19,7 +21,8 @@ def keep_in(folder: Path) -> None:
 
 
 def made_once(key: object, path: Path, make: Callable[[Path], object]) -> Path:
-    """Put at ``path`` what ``make`` writes into a folder that does not exist; ``key`` says by its repr what that is, wherever it stands."""
+    """Put at ``path`` what ``make`` writes into a folder that does not exist; ``key`` says by its
+    repr what that is, wherever it stands."""
     if not _PLACE:
         make(path)
         return path

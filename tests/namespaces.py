@@ -1,7 +1,9 @@
-"""Hosts for tests: network namespaces, each with an address, a host name and an SSH server, connected by a bridge.
+"""Hosts for tests: network namespaces, each with an address, a host name and an SSH server,
+connected by a bridge.
 
-It takes root; where it cannot be made, the test is skipped with the reason. What is real: every byte between hosts crosses a network interface, an
-SSH session starts what runs on another host, and a cut link cuts all of it. What is not: hosts share processors, memory, disk and clocks.
+It takes root; where it cannot be made, the test is skipped with the reason. What is real: every
+byte between hosts crosses a network interface, an SSH session starts what runs on another host, and
+a cut link cuts all of it. What is not: hosts share processors, memory, disk and clocks.
 """
 
 import itertools
@@ -73,7 +75,8 @@ class Host:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes that a host's interface has received and sent, with the headers of Ethernet, IP and TCP."""
+    """Bytes that a host's interface has received and sent, with the headers of Ethernet, IP and
+    TCP."""
 
     received_bytes: int
     sent_bytes: int
@@ -81,7 +84,8 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Some hosts on one network; ``agent`` is the program that starts a command on one of them, as ssh does."""
+    """Some hosts on one network; ``agent`` is the program that starts a command on one of them, as
+    ssh does."""
 
     hosts: tuple[Host, ...]
     switch: str
@@ -92,7 +96,13 @@ class Cluster:
         path.write_text("".join(f"{host.name}\n" for host in self.hosts))
         return path
 
-    def start(self, host: Host, *command: object, variables: Mapping[str, str] = OVER_THE_WIRE, **options: Any) -> "subprocess.Popen[str]":
+    def start(
+        self,
+        host: Host,
+        *command: object,
+        variables: Mapping[str, str] = OVER_THE_WIRE,
+        **options: Any,
+    ) -> "subprocess.Popen[str]":
         """Start a command on a host, in a new session."""
         enter = ["nsenter", "--target", str(host.pid), "--mount", "--net", "--uts", "--"]
         return subprocess.Popen(
@@ -107,7 +117,9 @@ class Cluster:
             **options,
         )
 
-    def run(self, host: Host, *command: object, timeout_s: float = 120, **options: Any) -> "subprocess.CompletedProcess[str]":
+    def run(
+        self, host: Host, *command: object, timeout_s: float = 120, **options: Any
+    ) -> "subprocess.CompletedProcess[str]":
         """Run a command on a host to its end."""
         process = self.start(host, *command, **options)
         out, err = process.communicate(timeout=timeout_s)
@@ -116,7 +128,9 @@ class Cluster:
     def traffic(self, host: Host) -> Traffic:
         """What has crossed the host's interface so far."""
         folder = "/sys/class/net/eth0/statistics"
-        received, sent = self.run(host, "cat", f"{folder}/rx_bytes", f"{folder}/tx_bytes").stdout.split()
+        received, sent = self.run(
+            host, "cat", f"{folder}/rx_bytes", f"{folder}/tx_bytes"
+        ).stdout.split()
         return Traffic(int(received), int(sent))
 
     def shape(self, host: Host, megabits_per_s: float) -> None:
@@ -137,9 +151,17 @@ class Cluster:
     def processes(self, host: Host) -> dict[int, str]:
         """The command line of everything that runs on a host."""
         found = {}
-        for pid in subprocess.run(["ip", "netns", "pids", host.namespace], capture_output=True, text=True).stdout.split():
+        for pid in subprocess.run(
+            ["ip", "netns", "pids", host.namespace], capture_output=True, text=True
+        ).stdout.split():
             with suppress(OSError):  # it has ended meanwhile
-                found[int(pid)] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+                found[int(pid)] = (
+                    Path(f"/proc/{pid}/cmdline")
+                    .read_bytes()
+                    .replace(b"\0", b" ")
+                    .decode(errors="replace")
+                    .strip()
+                )
         return found
 
     def expect_nobody_left(self, seconds: float = 30.0) -> None:
@@ -151,20 +173,27 @@ class Cluster:
 
     def _left(self) -> list[str]:
         found = [words for host in self.hosts for words in self.processes(host).values()]
-        return [words for words in found if words and "sshd" not in words.split()[0] and words != KEEPER]
+        return [
+            words for words in found if words and "sshd" not in words.split()[0] and words != KEEPER
+        ]
 
 
 @contextmanager
 def joined_hosts(count: int, folder: Path, by_ssh: bool = True) -> Iterator[Cluster]:
-    """``count`` hosts, node1 first; they and their processes are removed afterwards, even if this process is killed.
+    """``count`` hosts, node1 first; they and their processes are removed afterwards, even if this
+    process is killed.
 
-    Without SSH a host's commands are started in its namespaces directly: every byte of the training crosses the wire as before.
+    Without SSH a host's commands are started in its namespaces directly: every byte of the training
+    crosses the wire as before.
     """
     _refuse_without_means(by_ssh)
     prefix = f"suite{os.getpid()}x{next(_NUMBERS)}"
     switch, namespaces = f"{prefix}s", [f"{prefix}n{number}" for number in range(1, count + 1)]
     guard = subprocess.Popen(
-        ["sh", "-c", TEAR_DOWN, "sh", *namespaces, switch], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        ["sh", "-c", TEAR_DOWN, "sh", *namespaces, switch],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     try:
         if by_ssh:
@@ -173,7 +202,10 @@ def joined_hosts(count: int, folder: Path, by_ssh: bool = True) -> Iterator[Clus
         _must("ip", "-n", switch, "link", "add", "bridge", "type", "bridge")
         _must("ip", "-n", switch, "link", "set", "bridge", "up")
         names = "".join(f"{_address(number)} node{number}\n" for number in range(1, count + 1))
-        hosts = tuple(_make_host(number, namespace, switch, names, folder, by_ssh) for number, namespace in enumerate(namespaces, start=1))
+        hosts = tuple(
+            _make_host(number, namespace, switch, names, folder, by_ssh)
+            for number, namespace in enumerate(namespaces, start=1)
+        )
         if not by_ssh:
             entering_agent(hosts, folder / "agent")
         yield Cluster(hosts, switch, folder / "agent")
@@ -188,7 +220,8 @@ def _address(number: int) -> str:
 
 
 def entering_agent(hosts: Iterable[Host], path: Path) -> Path:
-    """A launch agent, called as ssh is, options of ssh included, whose commands are its children."""
+    """A launch agent, called as ssh is, options of ssh included, whose commands are its
+    children."""
     lines = [
         "#!/bin/sh",
         'while [ "${1#-}" != "$1" ]; do shift; done',
@@ -207,7 +240,11 @@ def entering_agent(hosts: Iterable[Host], path: Path) -> Path:
 def _refuse_without_means(by_ssh: bool) -> None:
     if os.geteuid() != 0:
         pytest.skip("network namespaces as hosts need root")
-    missing = {package for program, package in PROGRAMS.items() if shutil.which(program) is None and (by_ssh or "ssh" not in program)}
+    missing = {
+        package
+        for program, package in PROGRAMS.items()
+        if shutil.which(program) is None and (by_ssh or "ssh" not in program)
+    }
     if by_ssh and not Path(SSHD).exists():
         missing.add("openssh-server")
     if missing:
@@ -224,23 +261,49 @@ def _make_keys(folder: Path) -> None:
     (folder / "agent").chmod(0o755)
 
 
-def _make_host(number: int, namespace: str, switch: str, names: str, folder: Path, by_ssh: bool) -> Host:
-    """A namespace with a link to the switch, and a process that keeps it: an SSH server that listens, or one that only says that it is there."""
+def _make_host(
+    number: int, namespace: str, switch: str, names: str, folder: Path, by_ssh: bool
+) -> Host:
+    """A namespace with a link to the switch, and a process that keeps it: an SSH server that
+    listens, or one that only says that it is there."""
     port = f"port{number}"
     _must("ip", "netns", "add", namespace)
-    _must("ip", "-n", namespace, "link", "add", "eth0", "type", "veth", "peer", "name", port, "netns", switch)
+    _must(
+        "ip",
+        "-n",
+        namespace,
+        "link",
+        "add",
+        "eth0",
+        "type",
+        "veth",
+        "peer",
+        "name",
+        port,
+        "netns",
+        switch,
+    )
     _must("ip", "-n", switch, "link", "set", port, "master", "bridge", "up")
     _must("ip", "-n", namespace, "address", "add", f"{_address(number)}/24", "dev", "eth0")
     for device in ("lo", "eth0"):
         _must("ip", "-n", namespace, "link", "set", device, "up")
     hosts = Path("/etc/netns", namespace, "hosts")  # what `ip netns exec` puts in /etc/hosts' place
     hosts.parent.mkdir(parents=True)
-    hosts.write_text(f"127.0.0.1 localhost\n127.0.1.1 node{number}\n{names}")  # as Debian writes a machine's own name
+    # as Debian writes a machine's own name
+    hosts.write_text(f"127.0.0.1 localhost\n127.0.1.1 node{number}\n{names}")
     Path("/run/sshd").mkdir(exist_ok=True)
-    keeps = f"{SSHD} -D -e -f {folder}/sshd_config" if by_ssh else f"sh -c 'echo {LISTENS} >&2; exec {KEEPER}'"
+    keeps = (
+        f"{SSHD} -D -e -f {folder}/sshd_config"
+        if by_ssh
+        else f"sh -c 'echo {LISTENS} >&2; exec {KEEPER}'"
+    )
     script = f"hostname node{number} && exec {keeps}"
     with (folder / f"sshd{number}.log").open("wb") as log:
-        server = subprocess.Popen(["ip", "netns", "exec", namespace, "unshare", "--uts", "sh", "-c", script], stderr=log, start_new_session=True)
+        server = subprocess.Popen(
+            ["ip", "netns", "exec", namespace, "unshare", "--uts", "sh", "-c", script],
+            stderr=log,
+            start_new_session=True,
+        )
     host = Host(f"node{number}", _address(number), namespace, port, server.pid)
     _await_server(host, server, folder / f"sshd{number}.log")
     return host

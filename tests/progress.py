@@ -1,4 +1,5 @@
-"""How far a run of tests is, and about how long it still takes: a line every ten seconds in place of a dot a test."""
+"""How far a run of tests is, and about how long it still takes: a line every ten seconds in place
+of a dot a test."""
 
 from __future__ import annotations
 
@@ -39,7 +40,12 @@ class Progress:
         self._shown_s = now_s
         left_s = (now_s - self._began_s) * (self._total - self._done) / self._done
         left = f"{left_s / 60:.0f} min" if left_s > 90 else f"{left_s:.0f} s"
-        print(f"\n{self._done} of {self._total} tests, about {left} left", file=sys.stderr, end="", flush=True)
+        print(
+            f"\n{self._done} of {self._total} tests, about {left} left",
+            file=sys.stderr,
+            end="",
+            flush=True,
+        )
 
     def _begin(self, total: int) -> None:
         if not self._total:

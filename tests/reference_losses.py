@@ -8,7 +8,8 @@ from suite.compliance.faults.log_edits import set_everywhere
 
 
 def learn_as_the_reference(path: Path, factor: float = 1.0) -> Path:
-    """Scale a run of LeNet-5 at batch size 128 to the mean losses, times ``factor``, and the rate of a reference run."""
+    """Scale a run of LeNet-5 at batch size 128 to the mean losses, times ``factor``, and the rate
+    of a reference run."""
     bundle, reference = EditableBundle(path), load_reference_losses("lenet")[-1]
     set_everywhere("optimizer.base_learning_rate", reference.base_learning_rate)(bundle)
     longest = max((run.losses for run in reference.runs), key=len)

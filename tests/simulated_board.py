@@ -1,4 +1,5 @@
-"""A simulated Jetson: the recorded files of a profile, with programs nvpmodel and jetson_clocks that do what NVIDIA's do to files."""
+"""A simulated Jetson: the recorded files of a profile, with programs nvpmodel and jetson_clocks
+that do what NVIDIA's do to files."""
 
 import errno
 import sys
@@ -42,7 +43,7 @@ for parameter, argument, value in settings:
         value = max((root / paths[parameter, "FREQ_TABLE"].lstrip("/")).read_text().split(), key=int)
     path.write_text("%d\\n" % max(0, int(value)))
 status.write_text("pmode:%04d fmode:%s\\n" % (number, fan))
-'''
+'''  # noqa: E501
 JETSON_CLOCKS = '''\
 """jetson_clocks [--store FILE | --restore FILE]: locks every clock at its upper limit and turns the fan up; keeps the limits before in a file."""
 import pathlib, sys
@@ -64,16 +65,19 @@ else:
     for lowest, highest in pairs:
         lowest.write_text(highest.read_text())
     fan.write_text("255\\n")
-'''
+'''  # noqa: E501
 
 
 def simulated_board(root: Path, profile: str = "agx-xavier") -> Path:
-    """Plant the profile's recorded machine with its two programs, a cap of the memory controller, governors and a fan; returns ``root``."""
+    """Plant the profile's recorded machine with its two programs, a cap of the memory controller,
+    governors and a fan; returns ``root``."""
     planted(root, load_device(profile))
     _write(root / EMC_CAP, "0\n")
     _write(root / FAN, "80\n")
     for policy in (root / "sys/devices/system/cpu/cpufreq").glob("policy*"):
-        _write(policy / "scaling_available_governors", "conservative performance schedutil powersave\n")
+        _write(
+            policy / "scaling_available_governors", "conservative performance schedutil powersave\n"
+        )
     if not (root / "var/lib/nvpmodel/status").exists():
         _write(root / "var/lib/nvpmodel/status", "pmode:0000 fmode:quiet\n")
     for name, source in (("usr/sbin/nvpmodel", NVPMODEL), ("usr/bin/jetson_clocks", JETSON_CLOCKS)):
@@ -85,7 +89,11 @@ def simulated_board(root: Path, profile: str = "agx-xavier") -> Path:
 def settings_of(root: Path) -> dict[str, str]:
     """Every file below /sys and nvpmodel's status, with what it holds."""
     files = [*(root / "sys").rglob("*"), root / "var/lib/nvpmodel/status"]
-    return {path.relative_to(root).as_posix(): path.read_text().strip() for path in files if path.is_file()}
+    return {
+        path.relative_to(root).as_posix(): path.read_text().strip()
+        for path in files
+        if path.is_file()
+    }
 
 
 def _write(path: Path, content: str) -> None:
@@ -94,14 +102,20 @@ def _write(path: Path, content: str) -> None:
 
 
 def with_kernel_rules(root: Path, patch: pytest.MonkeyPatch) -> None:
-    """Let files of the board refuse what a kernel refuses: limits that cross each other, and clocks whose cores are all off line."""
+    """Let files of the board refuse what a kernel refuses: limits that cross each other, and clocks
+    whose cores are all off line."""
     read, write = Path.read_text, Path.write_text
-    cores_of = {policy.name: (read(policy / "affected_cpus")).split() for policy in (root / "sys/devices/system/cpu/cpufreq").glob("policy*")}
+    cores_of = {
+        policy.name: (read(policy / "affected_cpus")).split()
+        for policy in (root / "sys/devices/system/cpu/cpufreq").glob("policy*")
+    }
     pairs = {"scaling_max_freq": "scaling_min_freq", "max_freq": "min_freq"}
 
     def refuse_off_line(path: Path) -> None:
         cores = cores_of.get(path.parent.name, []) if path.is_relative_to(root) else []
-        if cores and all(read(root / f"sys/devices/system/cpu/cpu{core}/online").strip() == "0" for core in cores):
+        if cores and all(
+            read(root / f"sys/devices/system/cpu/cpu{core}/online").strip() == "0" for core in cores
+        ):
             raise OSError(errno.EBUSY, "Device or resource busy")
 
     def guarded_read(path: Path, *arguments: Any, **named: Any) -> str:

@@ -1,4 +1,5 @@
-"""docs/architecture.md is true: the import table holds, there is no circle, and nothing heavy is loaded before it is needed."""
+"""docs/architecture.md is true: the import table holds, there is no circle, and nothing heavy is
+loaded before it is needed."""
 
 import re
 import subprocess
@@ -15,7 +16,13 @@ from tools.imports import imports
 ROOT = repository_root()
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 TOPS = ("suite", "reporter", "reference_impls")
-FRAMEWORKS = {"torch": "pytorch", "torchvision": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "chainer": "chainer"}
+FRAMEWORKS = {
+    "torch": "pytorch",
+    "torchvision": "pytorch",
+    "tensorflow": "tensorflow",
+    "keras": "tensorflow",
+    "chainer": "chainer",
+}
 EVERYBODY = {"suite", "suite.errors", "suite.files", "reference_impls"}
 MAX_ENTRIES = 21
 
@@ -42,7 +49,10 @@ def _sources() -> None:
 @cache
 def graph() -> dict[str, set[str]]:
     """The project's modules, each with the project modules that it imports."""
-    return {name: {target for target in names_imported(path) if target in MODULES} - {name} for name, path in MODULES.items()}
+    return {
+        name: {target for target in names_imported(path) if target in MODULES} - {name}
+        for name, path in MODULES.items()
+    }
 
 
 def room(module: str) -> str:
@@ -52,10 +62,17 @@ def room(module: str) -> str:
 
 def table() -> dict[str, set[str]]:
     """The import table of the page: each room with those that it may import."""
-    rows = re.findall(r"^\| `([a-z_.]+)` \| (.*?) ?\|$", PAGE.split("## Who may import whom")[1].split("##")[0], re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([a-z_.]+)` \| (.*?) ?\|$",
+        PAGE.split("## Who may import whom")[1].split("##")[0],
+        re.MULTILINE,
+    )
     rooms = {name for name, _ in rows}
     special = {"every room": rooms, "every room but `suite.cli`": rooms - {"suite.cli"}}
-    return {name: EVERYBODY | special.get(cell, set(re.findall(r"`([a-z_.]+)`", cell))) for name, cell in rows}
+    return {
+        name: EVERYBODY | special.get(cell, set(re.findall(r"`([a-z_.]+)`", cell)))
+        for name, cell in rows
+    }
 
 
 def reachable(module: str) -> set[str]:
@@ -74,8 +91,16 @@ def test_the_table_names_every_room() -> None:
 
 def test_imports_follow_the_table() -> None:
     rooms = {name: room(name) for name in MODULES if room(name) not in ("suite", "reporter")}
-    allowed = {own: {own} if own == "reference_impls" else table()[own] | {own} for own in set(rooms.values())}
-    wrong = [f"{name} imports {target}" for name, own in rooms.items() for target in graph()[name] if room(target) not in allowed[own]]
+    allowed = {
+        own: {own} if own == "reference_impls" else table()[own] | {own}
+        for own in set(rooms.values())
+    }
+    wrong = [
+        f"{name} imports {target}"
+        for name, own in rooms.items()
+        for target in graph()[name]
+        if room(target) not in allowed[own]
+    ]
     assert not wrong
 
 
@@ -90,13 +115,25 @@ READERS = (
 
 @pytest.mark.parametrize("own", READERS)
 def test_what_reads_bundles_reaches_neither_execution_nor_instruments(own: str) -> None:
-    forbidden = {"suite.execution", "suite.meters", "suite.machine", "suite.launch", "suite.cli", "suite.api", "suite.experiments"}
+    forbidden = {
+        "suite.execution",
+        "suite.meters",
+        "suite.machine",
+        "suite.launch",
+        "suite.cli",
+        "suite.api",
+        "suite.experiments",
+    }
     for module in (module for module in MODULES if room(module) == own):
         assert not {target for target in reachable(module) if room(target) in forbidden}, module
 
 
 def test_only_api_command_line_and_experiments_reach_execution() -> None:
-    reach = {room(module) for module in MODULES if any(room(target) == "suite.execution" for target in graph()[module])}
+    reach = {
+        room(module)
+        for module in MODULES
+        if any(room(target) == "suite.execution" for target in graph()[module])
+    }
     assert reach <= {"suite.execution", "suite.api", "suite.cli", "suite.experiments"}
 
 
@@ -106,7 +143,11 @@ def test_there_is_no_import_circle() -> None:
 
 
 def test_suite_has_few_entries() -> None:
-    entries = [entry.name for entry in (ROOT / "suite").iterdir() if entry.name not in ("__init__.py", "__pycache__")]
+    entries = [
+        entry.name
+        for entry in (ROOT / "suite").iterdir()
+        if entry.name not in ("__init__.py", "__pycache__")
+    ]
     assert len(entries) <= MAX_ENTRIES, entries
 
 
@@ -115,29 +156,54 @@ def test_a_framework_is_imported_only_in_its_own_folder() -> None:
         path = MODULES[name].relative_to(ROOT).as_posix()
         for module in names_imported(MODULES[name]):
             owner = FRAMEWORKS.get(module.split(".")[0])
-            variants = (f"reference_impls/{owner}/", f"reference_impls/{owner}_")  # pytorch_bf16 is a variant of pytorch
+            # pytorch_bf16 is a variant of pytorch
+            variants = (f"reference_impls/{owner}/", f"reference_impls/{owner}_")
             assert owner is None or path.startswith(variants), f"{path} imports {module}"
         if path.count("/") == 2 and path.split("/")[1] in FRAMEWORKS.values():
-            others = tuple(f"reference_impls.{other}" for other in FRAMEWORKS.values() if other != path.split("/")[1])
-            assert not [target for target in graph()[name] if f"{target}.".startswith(tuple(f"{other}." for other in others))], path
+            others = tuple(
+                f"reference_impls.{other}"
+                for other in FRAMEWORKS.values()
+                if other != path.split("/")[1]
+            )
+            assert not [
+                target
+                for target in graph()[name]
+                if f"{target}.".startswith(tuple(f"{other}." for other in others))
+            ], path
 
 
 def test_no_other_code_imports_a_framework() -> None:
     for name, path in MODULES.items():
         if not name.startswith("reference_impls"):
-            assert not [module for module in names_imported(path) if module.split(".")[0] in FRAMEWORKS], name
+            assert not [
+                module for module in names_imported(path) if module.split(".")[0] in FRAMEWORKS
+            ], name
 
 
 def test_an_import_inside_a_function_gives_its_reason() -> None:
-    """A comment on the line of every function-local import: which start-up time, or which optional package."""
-    named = [(name, each) for name, path in MODULES.items() if name.startswith(("suite.", "reporter.")) for each in imports(path)]
-    silent = [f"{name}:{each.line}" for name, each in named if each.is_local and not any("#" in line for line in each.written)]
+    """A comment on the line of every function-local import, or above it: which start-up time, or
+    which optional package."""
+    named = [
+        (name, each)
+        for name, path in MODULES.items()
+        if name.startswith(("suite.", "reporter."))
+        for each in imports(path)
+    ]
+    silent = [
+        f"{name}:{each.line}"
+        for name, each in named
+        if each.is_local and not any("#" in line for line in each.written)
+    ]
     assert not silent
 
 
-@pytest.mark.parametrize("name", ["contract.py", "loop.py", "schedules.py", "main.py", "data_stalls.py"])
+@pytest.mark.parametrize(
+    "name", ["contract.py", "loop.py", "schedules.py", "main.py", "data_stalls.py"]
+)
 def test_the_contract_needs_the_standard_library_only(name: str) -> None:
-    modules = {module.split(".")[0] for module in names_imported(ROOT / "reference_impls" / name)} - {"reference_impls"}
+    modules = {
+        module.split(".")[0] for module in names_imported(ROOT / "reference_impls" / name)
+    } - {"reference_impls"}
     assert modules <= set(sys.stdlib_module_names)
 
 
@@ -150,7 +216,14 @@ def loaded_by(script: str) -> set[str]:
 
 
 def test_the_command_line_loads_nothing_heavy_for_help(starts_programs: None) -> None:
-    assert not loaded_by("import suite.cli.app") & {"pandas", "pyarrow", "numpy", "sklearn", "psutil", "jinja2"}
+    assert not loaded_by("import suite.cli.app") & {
+        "pandas",
+        "pyarrow",
+        "numpy",
+        "sklearn",
+        "psutil",
+        "jinja2",
+    }
 
 
 def test_explaining_a_rule_loads_nothing_heavy(starts_programs: None) -> None:
@@ -159,5 +232,7 @@ def test_explaining_a_rule_loads_nothing_heavy(starts_programs: None) -> None:
 
 def test_judging_a_bundle_loads_nothing_that_it_does_not_need(starts_programs: None) -> None:
     bundle = next(iter(sorted((ROOT / "submissions").rglob("run_1"))))
-    loaded = loaded_by(f"from suite.cli.app import app; app(['check', {str(bundle)!r}], standalone_mode=False)")
+    loaded = loaded_by(
+        f"from suite.cli.app import app; app(['check', {str(bundle)!r}], standalone_mode=False)"
+    )
     assert not loaded & {"pandas", "scipy", "sklearn", "jinja2", "pyarrow.compute"}

@@ -1,4 +1,5 @@
-"""Tests have budgets of CPU time, run beside others or alone, begin with copies of what is made once, and start commands that are warm."""
+"""Tests have budgets of CPU time, run beside others or alone, begin with copies of what is made
+once, and start commands that are warm."""
 
 import threading
 from pathlib import Path
@@ -34,12 +35,19 @@ def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.budget.IN_PROCESS", 0.01)
 
 
-def test_in_ci_a_test_beyond_its_budget_fails_and_says_what_to_do(small_budget: None, pytester: pytest.Pytester) -> None:
+def test_in_ci_a_test_beyond_its_budget_fails_and_says_what_to_do(
+    small_budget: None, pytester: pytest.Pytester
+) -> None:
     pytester.makeconftest(CONFTEST.format(fails=True))
     pytester.makepyfile(CHEAP_AND_DEAR)
     ran = pytester.runpytest_inprocess()
     ran.assert_outcomes(passed=1, failed=1)
-    ran.stdout.fnmatch_lines(["*test_dear took * calibration loops of CPU time, alone; its budget is 0.01. Make it cheaper*"])
+    ran.stdout.fnmatch_lines(
+        [
+            "*test_dear took * calibration loops of CPU time, alone; its budget is 0.01. Make it"
+            " cheaper*"
+        ]
+    )
 
 
 def test_elsewhere_it_is_named_in_a_warning(small_budget: None, pytester: pytest.Pytester) -> None:
@@ -47,10 +55,14 @@ def test_elsewhere_it_is_named_in_a_warning(small_budget: None, pytester: pytest
     pytester.makepyfile(CHEAP_AND_DEAR)
     ran = pytester.runpytest_inprocess()
     ran.assert_outcomes(passed=2)
-    ran.stdout.fnmatch_lines(["warning: *test_dear took * loops; its budget is 0.01: make it cheaper, or a proof"])
+    ran.stdout.fnmatch_lines(
+        ["warning: *test_dear took * loops; its budget is 0.01: make it cheaper, or a proof"]
+    )
 
 
-def test_a_test_that_starts_something_has_the_budget_of_the_fixture_that_it_uses(request: pytest.FixtureRequest, starts_programs: None) -> None:
+def test_a_test_that_starts_something_has_the_budget_of_the_fixture_that_it_uses(
+    request: pytest.FixtureRequest, starts_programs: None
+) -> None:
     assert budget_of(request.node) == BUDGETS["starts_programs"] > IN_PROCESS
 
 
@@ -82,15 +94,23 @@ def test_what_is_made_once_is_copied(tmp_path: Path) -> None:
         path.mkdir(parents=True)
         (path / "file").write_text("as it was")
 
-    first, second = (made_once(("a test", str(tmp_path)), tmp_path / name, make) for name in ("first", "second"))
+    first, second = (
+        made_once(("a test", str(tmp_path)), tmp_path / name, make) for name in ("first", "second")
+    )
     (first / "file").write_text("edited")
     assert len(made) == 1 and (second / "file").read_text() == "as it was"
 
 
 def test_a_warm_command_is_a_process_of_its_own(suite: Run, tmp_path: Path) -> None:
     listed, unknown = suite("list", "rounds", "--json", COLUMNS="80"), suite("repotr")
-    assert (listed.returncode, listed.stderr) == (0, "") and '"format": "list-rounds/1"' in listed.stdout
-    assert (unknown.returncode, unknown.stdout) == (2, "") and "Did you mean 'report'?" in unknown.stderr
+    assert (listed.returncode, listed.stderr) == (
+        0,
+        "",
+    ) and '"format": "list-rounds/1"' in listed.stdout
+    assert (unknown.returncode, unknown.stdout) == (
+        2,
+        "",
+    ) and "Did you mean 'report'?" in unknown.stderr
 
 
 def test_a_changed_module_has_the_tests_that_import_it_or_mirror_its_folder(tmp_path: Path) -> None:

@@ -12,11 +12,15 @@ from tools.docs_tables import TABLES, pages, write
 @pytest.mark.parametrize("path", list(pages()), ids=lambda path: path.name)
 def test_a_page_is_up_to_date(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert fill(text, TABLES) == text, f"{path.relative_to(repository_root())} is behind the code: run `make tables`"
+    assert fill(text, TABLES) == text, (
+        f"{path.relative_to(repository_root())} is behind the code: run `make tables`"
+    )
 
 
 def test_every_table_is_on_a_page() -> None:
-    assert {name for path in pages() for name in places(path.read_text(encoding="utf-8"))} == set(TABLES)
+    assert {name for path in pages() for name in places(path.read_text(encoding="utf-8"))} == set(
+        TABLES
+    )
 
 
 def test_only_marked_places_are_filled_and_an_unknown_one_is_an_error(tmp_path: Path) -> None:
@@ -24,7 +28,10 @@ def test_only_marked_places_are_filled_and_an_unknown_one_is_an_error(tmp_path: 
     page = tmp_path / "docs" / "page.md"
     page.write_text("before\n<!-- generated: meters -->\nold\n<!-- end -->\nafter\n")
     write(tmp_path)
-    assert page.read_text() == f"before\n<!-- generated: meters -->\n{TABLES['meters']()}\n<!-- end -->\nafter\n"
+    assert (
+        page.read_text()
+        == f"before\n<!-- generated: meters -->\n{TABLES['meters']()}\n<!-- end -->\nafter\n"
+    )
     with pytest.raises(KeyError, match="unknown"):
         fill("<!-- generated: unknown -->\n<!-- end -->", TABLES)
 

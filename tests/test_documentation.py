@@ -1,4 +1,5 @@
-"""The documentation site: its pages are those of the repository, its reference is the program's own, and what is wrong with a built page is found."""
+"""The documentation site: its pages are those of the repository, its reference is the program's
+own, and what is wrong with a built page is found."""
 
 import re
 from pathlib import Path
@@ -26,16 +27,28 @@ def test_every_link_between_pages_leads_to_a_page(tmp_path: Path) -> None:
     pages = list(tmp_path.rglob("*.md"))
     assert len(pages) == 1 + sum(map(len, NAVIGATION.values()))
     for page in pages:
-        targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL))
+        targets = re.findall(
+            r"\]\(([^)#\s]+)[^)]*\)",
+            re.sub(
+                r"^```.*?^```$",
+                "",
+                page.read_text(encoding="utf-8"),
+                flags=re.MULTILINE | re.DOTALL,
+            ),
+        )
         for target in (target for target in targets if "://" not in target):
             assert (page.parent / target).is_file(), f"{page.relative_to(tmp_path)}: {target}"
 
 
 def test_links_become_those_of_the_site_and_code_stays() -> None:
     text = (
-        "[a](../rules/RULES.md#seeds) [b](../examples/lenet_c) ![c](leaderboard.png) [d](https://example.org)\n```sh\n[e](../examples/lenet_c)\n```\n"
+        "[a](../rules/RULES.md#seeds) [b](../examples/lenet_c) ![c](leaderboard.png)"
+        " [d](https://example.org)\n```sh\n[e](../examples/lenet_c)\n```\n"
     )
-    expected = "[a](rules/RULES.md#seeds) b ![c](leaderboard.png) [d](https://example.org)\n```sh\n[e](../examples/lenet_c)\n```\n"
+    expected = (
+        "[a](rules/RULES.md#seeds) b ![c](leaderboard.png)"
+        " [d](https://example.org)\n```sh\n[e](../examples/lenet_c)\n```\n"
+    )
     assert on_site(text, "docs/data.md") == expected
     assert on_site("[home](../README.md)", "docs/tutorials/owner.md") == "[home](../index.md)"
     assert (site_name(HOME), site_name("docs/tutorials/owner.md"), site_name("rules/RULES.md")) == (
@@ -49,12 +62,24 @@ def test_the_reference_has_every_command_and_option() -> None:
     text = command_reference()
     for name in COMMANDS:
         command = load_command(name)
-        for path, each in {name: command, **{f"{name} {child}": found for child, found in getattr(command, "commands", {}).items()}}.items():
+        for path, each in {
+            name: command,
+            **{
+                f"{name} {child}": found
+                for child, found in getattr(command, "commands", {}).items()
+            },
+        }.items():
             if each.hidden:
                 continue
             section = text.split(f"\n## suite {path}\n")[1].split("\n## ")[0]
-            options = [] if hasattr(each, "commands") else [option for parameter in each.params for option in parameter.opts]
-            assert [option for option in options if option.startswith("-") and option not in section] == [], path
+            options = (
+                []
+                if hasattr(each, "commands")
+                else [option for parameter in each.params for option in parameter.opts]
+            )
+            assert [
+                option for option in options if option.startswith("-") and option not in section
+            ] == [], path
 
 
 @pytest.mark.parametrize(
@@ -66,20 +91,35 @@ def test_the_reference_has_every_command_and_option() -> None:
         ('<script src="https://example.org/x.js"></script>', ["is requested from another host"]),
         ('<link rel="stylesheet" href="//example.org/x.css">', ["is requested from another host"]),
         ('<img src="missing.png">', ["leads to no file"]),
-        ('<p style="background: url(https://example.org/x.png)">', ["is requested from another host"]),
-        ('<a href="#here" id="here">x</a> <a href="https://example.org">y</a> <img src="data:image/png;base64,AA">', []),
+        (
+            '<p style="background: url(https://example.org/x.png)">',
+            ["is requested from another host"],
+        ),
+        (
+            (
+                '<a href="#here" id="here">x</a> <a href="https://example.org">y</a> <img'
+                ' src="data:image/png;base64,AA">'
+            ),
+            [],
+        ),
     ],
 )
 def test_what_is_wrong_with_a_page_is_found(body: str, found: list[str], tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(f"<html><body>{body}</body></html>")
     (tmp_path / "style.css").write_text("a { color: red }")
     said = list(problems(tmp_path))
-    assert len(said) == len(found) and all(what in sentence for what, sentence in zip(found, said, strict=True))
+    assert len(said) == len(found) and all(
+        what in sentence for what, sentence in zip(found, said, strict=True)
+    )
 
 
 def test_a_style_sheet_that_fetches_a_font_is_found(tmp_path: Path) -> None:
-    (tmp_path / "style.css").write_text("@import 'https://fonts.example.org/a.css'; a { background: url('local.png') }")
-    assert list(problems(tmp_path)) == ["style.css: https://fonts.example.org/a.css is requested from another host"]
+    (tmp_path / "style.css").write_text(
+        "@import 'https://fonts.example.org/a.css'; a { background: url('local.png') }"
+    )
+    assert list(problems(tmp_path)) == [
+        "style.css: https://fonts.example.org/a.css is requested from another host"
+    ]
 
 
 @pytest.mark.proof

@@ -13,8 +13,26 @@ from tests.conftest import Run
 from tests.every_case import some
 
 ROOT = repository_root()
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("submissions/*.md"), *ROOT.glob("rules/*.md")])
-COMMANDS = some(sorted(set(re.findall(r"^suite ((?:(?:list|env|data) )?[a-z-]+)", (ROOT / "README.md").read_text(), re.MULTILINE))), 5)
+DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("submissions/*.md"),
+        *ROOT.glob("rules/*.md"),
+    ]
+)
+COMMANDS = some(
+    sorted(
+        set(
+            re.findall(
+                r"^suite ((?:(?:list|env|data) )?[a-z-]+)",
+                (ROOT / "README.md").read_text(),
+                re.MULTILINE,
+            )
+        )
+    ),
+    5,
+)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -36,11 +54,16 @@ def test_the_readme_names_the_two_commands_first() -> None:
 
 def test_the_readme_says_how_many_real_boards_are_behind_the_page() -> None:
     """Real: the record of the system names a board. The sentence changes with the first one."""
-    systems = [json.loads(path.read_text(encoding="utf-8")) for path in ROOT.glob("submissions/*/*/system.json")]
+    systems = [
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in ROOT.glob("submissions/*/*/system.json")
+    ]
     boards = {system["board"] for system in systems} - {None}
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert systems and ("Real boards behind the page today: none." in text) == (not boards)
-    assert text.index("Real boards behind the page today") < text.index("```", text.index("![A leaderboard page"))
+    assert text.index("Real boards behind the page today") < text.index(
+        "```", text.index("![A leaderboard page")
+    )
 
 
 def test_an_example_of_quick_looks_has_the_epochs_that_its_command_asks_for() -> None:
@@ -50,13 +73,21 @@ def test_an_example_of_quick_looks_has_the_epochs_that_its_command_asks_for() ->
     assert examples
     for options, trained in examples:
         asked = re.search(r"--epochs (\d+)", options)
-        assert int(trained) == (int(asked.group(1)) if asked else EPOCHS) >= load_scoring().min_projected_epochs, options
+        assert (
+            int(trained)
+            == (int(asked.group(1)) if asked else EPOCHS)
+            >= load_scoring().min_projected_epochs
+        ), options
 
 
 def test_the_killed_runs_of_the_last_proof_add_up() -> None:
     text = (ROOT / "proofs/resumptions/report.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \w+ \| (\d+) \| (\d+) \| (\d+) \(([^)]*)\) \| (\d+) \|$", text, re.MULTILINE)
+    rows = re.findall(
+        r"^\| \w+ \| (\d+) \| (\d+) \| (\d+) \(([^)]*)\) \| (\d+) \|$", text, re.MULTILINE
+    )
     assert rows
     for killed, before, resumed, often, same in rows:
         counts = [int(part.split()[0]) for part in often.split(", ")]
-        assert (int(killed), sum(counts)) == (int(before) + int(resumed), int(resumed)) and int(same) <= int(resumed)
+        assert (int(killed), sum(counts)) == (int(before) + int(resumed), int(resumed)) and int(
+            same
+        ) <= int(resumed)

@@ -1,4 +1,5 @@
-"""docs/extending.md is true: in a scratch copy, `suite new`, the page's diff and the contract tests of each kind."""
+"""docs/extending.md is true: in a scratch copy, `suite new`, the page's diff and the contract tests
+of each kind."""
 
 import os
 import re
@@ -45,14 +46,24 @@ class Scratch:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        listed = subprocess.run(["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            ["git", "ls-files", "-coz", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         for name in filter(None, listed.split("\0")):
             if (ROOT / name).is_file():
                 (path / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, path / name)
 
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
-        variables = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST_")}
+        variables = {
+            name: value
+            for name, value in os.environ.items()
+            if name != "CI" and not name.startswith("PYTEST_")
+        }
         variables |= {"PYTHONPATH": str(self.path), "SUITE_HOME": str(home())}
         return subprocess.run(command, cwd=self.path, env=variables, capture_output=True, text=True)
 
@@ -67,7 +78,13 @@ class Scratch:
             assert answer.returncode == 0, answer.stderr
 
     def apply(self, diff: str) -> None:
-        subprocess.run(["git", "apply", "--whitespace=nowarn"], cwd=self.path, input=diff, text=True, check=True)
+        subprocess.run(
+            ["git", "apply", "--whitespace=nowarn"],
+            cwd=self.path,
+            input=diff,
+            text=True,
+            check=True,
+        )
 
 
 @pytest.fixture
@@ -84,13 +101,25 @@ def test_the_pages_example_fulfils_its_contract(kind: Kind, scratch: Scratch) ->
     assert written.returncode == 0, written.stderr
     files = re.findall(r"^  (\S+)$", written.stdout.split("Next")[0], re.MULTILINE)
     assert files and all((scratch.path / name).is_file() for name in files)
-    unfilled = scratch.run(sys.executable, "-m", "pytest", FILLED, "-q", "-k", f"{shown.name} or {shown.name.replace('-', '_')}")
+    unfilled = scratch.run(
+        sys.executable,
+        "-m",
+        "pytest",
+        FILLED,
+        "-q",
+        "-k",
+        f"{shown.name} or {shown.name.replace('-', '_')}",
+    )
     assert unfilled.returncode == 1
     assert f"{files[-1]}:" in unfilled.stdout and MARKER in unfilled.stdout
     scratch.apply(shown.diff)
     touched = {*files, *re.findall(r"^\+\+\+ b/(.*)$", shown.diff, re.MULTILINE)}
     assert len(touched) == shown.files
-    assert sum(len((scratch.path / name).read_text().splitlines()) for name in files) + added(shown.diff, touched - {*files}) == shown.lines
+    assert (
+        sum(len((scratch.path / name).read_text().splitlines()) for name in files)
+        + added(shown.diff, touched - {*files})
+        == shown.lines
+    )
     for target in re.findall(r"^  \d+\. make (\S+)$", written.stdout, re.MULTILINE):
         scratch.make(target)
     tested = scratch.run(sys.executable, *shlex.split(shown.command)[1:])
@@ -101,7 +130,11 @@ def test_the_pages_example_fulfils_its_contract(kind: Kind, scratch: Scratch) ->
 def added(diff: str, files: set[str]) -> int:
     """Lines that the diff adds to these files."""
     parts = re.split(r"^--- a/", diff, flags=re.MULTILINE)
-    return sum(len(re.findall(r"^\+(?!\+\+ )", part, re.MULTILINE)) for part in parts if part.partition("\n")[0] in files)
+    return sum(
+        len(re.findall(r"^\+(?!\+\+ )", part, re.MULTILINE))
+        for part in parts
+        if part.partition("\n")[0] in files
+    )
 
 
 def test_every_kind_has_its_section() -> None:

@@ -1,4 +1,5 @@
-"""Every module imports: a broken import anywhere fails here, by name, before any test that uses the module runs."""
+"""Every module imports: a broken import anywhere fails here, by name, before any test that uses the
+module runs."""
 
 import subprocess
 import sys
@@ -28,20 +29,42 @@ ROOMS = ("suite", "reporter", "reference_impls", "benchmarks")
 def modules() -> list[str]:
     """Every module of ROOMS, but for entry points and what needs a framework's environment."""
     elsewhere = [ROOT / "benchmarks" / "workers"]
-    elsewhere += [ROOT / "reference_impls" / framework.name for framework in load_frameworks() if framework.needs_environment]
-    paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")) if path.name != "__main__.py"]
-    here = [path.relative_to(ROOT).with_suffix("") for path in paths if not any(path.is_relative_to(folder) for folder in elsewhere)]
+    elsewhere += [
+        ROOT / "reference_impls" / framework.name
+        for framework in load_frameworks()
+        if framework.needs_environment
+    ]
+    paths = [
+        path
+        for room in ROOMS
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if path.name != "__main__.py"
+    ]
+    here = [
+        path.relative_to(ROOT).with_suffix("")
+        for path in paths
+        if not any(path.is_relative_to(folder) for folder in elsewhere)
+    ]
     return [".".join(path.parts).removesuffix(".__init__") for path in here]
 
 
 @pytest.mark.usefixtures("starts_programs")
 def test_every_module_imports() -> None:
     names = modules()
-    assert {"suite.cli.app", "reporter.site", "reference_impls.loop", "benchmarks.harness_cost"} <= set(names)
-    answer = subprocess.run([sys.executable, "-c", IMPORT_ALL, *names], cwd=ROOT, capture_output=True, text=True)
+    assert {
+        "suite.cli.app",
+        "reporter.site",
+        "reference_impls.loop",
+        "benchmarks.harness_cost",
+    } <= set(names)
+    answer = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL, *names], cwd=ROOT, capture_output=True, text=True
+    )
     assert answer.returncode == 0, answer.stderr
 
 
 def test_a_module_that_does_not_import_is_named() -> None:
-    answer = subprocess.run([sys.executable, "-c", IMPORT_ALL, "json", "no_such_module"], capture_output=True, text=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL, "json", "no_such_module"], capture_output=True, text=True
+    )
     assert (answer.returncode, answer.stderr.splitlines()[-1]) == (1, "no_such_module")

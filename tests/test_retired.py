@@ -16,7 +16,21 @@ else:
 ROOT = repository_root()
 LISTS = tomllib.loads((ROOT / "tests" / "retired.toml").read_text(encoding="utf-8"))
 CODE = ("suite", "reporter", "reference_impls")
-SCOPES = {"code": CODE, "text": (*CODE, "tests", "proofs", "benchmarks", "tools", "docs", "rules", "README.md", "Makefile", "tox.ini")}
+SCOPES = {
+    "code": CODE,
+    "text": (
+        *CODE,
+        "tests",
+        "proofs",
+        "benchmarks",
+        "tools",
+        "docs",
+        "rules",
+        "README.md",
+        "Makefile",
+        "tox.ini",
+    ),
+}
 ENDINGS = (".py", ".md", ".html", ".js", ".css", ".toml", ".template", ".sh", ".ini", "Makefile")
 EXEMPT = {"rules/CHANGELOG.md", "tests/retired.toml", "tests/test_retired.py"}
 
@@ -46,9 +60,21 @@ RETIRED = [
 
 def texts(scope: str) -> dict[str, str]:
     """The text of every file in a scope, by its place in the checkout."""
-    found = [path for name in SCOPES[scope] for path in ([ROOT / name] if (ROOT / name).is_file() else (ROOT / name).rglob("*"))]
-    files = sorted(path for path in found if path.is_file() and path.name.endswith(ENDINGS) and "__pycache__" not in path.parts)
-    return {name: path.read_text(encoding="utf-8") for path in files if (name := path.relative_to(ROOT).as_posix()) not in EXEMPT}
+    found = [
+        path
+        for name in SCOPES[scope]
+        for path in ([ROOT / name] if (ROOT / name).is_file() else (ROOT / name).rglob("*"))
+    ]
+    files = sorted(
+        path
+        for path in found
+        if path.is_file() and path.name.endswith(ENDINGS) and "__pycache__" not in path.parts
+    )
+    return {
+        name: path.read_text(encoding="utf-8")
+        for path in files
+        if (name := path.relative_to(ROOT).as_posix()) not in EXEMPT
+    }
 
 
 TEXTS = {scope: texts(scope) for scope in SCOPES}
@@ -57,7 +83,10 @@ TEXTS = {scope: texts(scope) for scope in SCOPES}
 @pytest.fixture(scope="module")
 def lowered() -> dict[str, dict[str, str]]:
     """Every text with single spaces and small letters: what does not occur there occurs nowhere."""
-    return {scope: {name: " ".join(text.lower().split()) for name, text in found.items()} for scope, found in TEXTS.items()}
+    return {
+        scope: {name: " ".join(text.lower().split()) for name, text in found.items()}
+        for scope, found in TEXTS.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +96,21 @@ def joined(lowered: dict[str, dict[str, str]]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["identifiers", "phrases"])
-def test_a_retired_word_does_not_come_back(kind: str, lowered: dict[str, dict[str, str]], joined: dict[str, str]) -> None:
+def test_a_retired_word_does_not_come_back(
+    kind: str, lowered: dict[str, dict[str, str]], joined: dict[str, str]
+) -> None:
     found = []
-    for word in (word for word in RETIRED if word.is_identifier is (kind == "identifiers") and word.text.lower() in joined[word.scope]):
+    for word in (
+        word
+        for word in RETIRED
+        if word.is_identifier is (kind == "identifiers") and word.text.lower() in joined[word.scope]
+    ):
         allowed = LISTS["exceptions"].get(word.text, ())
-        for name in (name for name, text in lowered[word.scope].items() if word.text.lower() in text and name not in allowed):
+        for name in (
+            name
+            for name, text in lowered[word.scope].items()
+            if word.text.lower() in text and name not in allowed
+        ):
             text = TEXTS[word.scope][name]
             if match := word.pattern.search(text):
                 line = text.count("\n", 0, match.start()) + 1
@@ -84,7 +123,9 @@ def test_an_exception_is_needed() -> None:
     for name, files in LISTS["exceptions"].items():
         for file in files:
             text = TEXTS[words[name].scope][file]
-            assert words[name].pattern.search(text), f"{file} does not contain {name!r} any more: remove the exception"
+            assert words[name].pattern.search(text), (
+                f"{file} does not contain {name!r} any more: remove the exception"
+            )
 
 
 def test_the_search_finds_a_word_across_lines() -> None:

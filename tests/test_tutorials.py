@@ -1,7 +1,9 @@
-"""The tutorials are true: every command of a page is executed, in order, in one new folder, and what the page prints is compared with what comes out.
+"""The tutorials are true: every command of a page is executed, in order, in one new folder, and
+what the page prints is compared with what comes out.
 
-A block of ``sh`` or ``python`` is executed. The block of ``text`` after it is what it prints: ``…`` is any text of a line, a line of ``…`` any
-lines. A block after ``<!-- not executed: REASON -->`` is not executed.
+A block of ``sh`` or ``python`` is executed. The block of ``text`` after it is what it prints: ``…``
+is any text of a line, a line of ``…`` any lines. A block after ``<!-- not executed: REASON -->`` is
+not executed.
 """
 
 import os
@@ -22,12 +24,16 @@ NEEDED_COMMAND = {"vendor": "cc"}
 """Programs that a page needs beside the suite."""
 MAX_NOT_EXECUTED = 2
 """Blocks of a page that are not executed."""
-_BLOCK = re.compile(r"(?:^<!-- not executed: (?P<reason>[^\n]+) -->\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"(?:^<!-- not executed: (?P<reason>[^\n]+) -->\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 @dataclass
 class Block:
-    """Commands of a page, why they are not executed (None: they are), and what the page says that they print."""
+    """Commands of a page, why they are not executed (None: they are), and what the page says that
+    they print."""
 
     kind: str
     text: str
@@ -47,8 +53,12 @@ def blocks(page: str) -> list[Block]:
 
 
 def is_printed(expected: str, printed: str) -> bool:
-    """Whether a program printed what a page says: all lines in order, none left out but for lines of ``…``."""
-    pattern = "".join(r"(?:[^\n]*\n)*" if line == "…" else re.escape(line).replace("…", r"[^\n]*") + r"[ \t]*\n" for line in expected.splitlines())
+    """Whether a program printed what a page says: all lines in order, none left out but for lines
+    of ``…``."""
+    pattern = "".join(
+        r"(?:[^\n]*\n)*" if line == "…" else re.escape(line).replace("…", r"[^\n]*") + r"[ \t]*\n"
+        for line in expected.splitlines()
+    )
     return re.fullmatch(pattern, printed) is not None
 
 
@@ -64,18 +74,38 @@ def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
         shutil.copytree(ROOT / "submissions", folder / "submissions")
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name, command in {"suite": 'exec "{}" -c "from suite.cli.app import main; main()" "$@"', "python": 'exec "{}" "$@"'}.items():
+    for name, command in {
+        "suite": 'exec "{}" -c "from suite.cli.app import main; main()" "$@"',
+        "python": 'exec "{}" "$@"',
+    }.items():
         (programs / name).write_text("#!/bin/sh\n" + command.format(sys.executable) + "\n")
         (programs / name).chmod(0o755)
-    variables = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST_")}
-    variables |= {"SUITE_HOME": str(tmp_path / "home"), "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "150"}
+    variables = {
+        name: value
+        for name, value in os.environ.items()
+        if name != "CI" and not name.startswith("PYTEST_")
+    }
+    variables |= {
+        "SUITE_HOME": str(tmp_path / "home"),
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "COLUMNS": "150",
+    }
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.reason is not None:
             continue
-        command = ["bash", "-euc", block.text] if block.kind == "sh" else [sys.executable, "-c", block.text]
-        answer = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=800)
+        command = (
+            ["bash", "-euc", block.text]
+            if block.kind == "sh"
+            else [sys.executable, "-c", block.text]
+        )
+        answer = subprocess.run(
+            command, cwd=folder, env=variables, capture_output=True, text=True, timeout=800
+        )
         assert answer.returncode == 0, f"{block.text}\n{answer.stdout}\n{answer.stderr}"
-        assert block.expected is None or is_printed(block.expected, answer.stdout), f"{block.text}\nprints\n{answer.stdout}"
+        assert block.expected is None or is_printed(block.expected, answer.stdout), (
+            f"{block.text}\nprints\n{answer.stdout}"
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -85,7 +115,9 @@ def test_hardly_anything_is_left_out(page: Path) -> None:
     assert sum(block.reason is None for block in found) >= 4
     assert sum(block.reason is not None for block in found) <= MAX_NOT_EXECUTED
     assert any(block.expected for block in found)
-    assert page.read_text(encoding="utf-8").count("\n```") == 2 * (len(found) + sum(block.expected is not None for block in found))
+    assert page.read_text(encoding="utf-8").count("\n```") == 2 * (
+        len(found) + sum(block.expected is not None for block in found)
+    )
 
 
 def test_an_output_that_differs_is_found() -> None:

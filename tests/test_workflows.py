@@ -1,4 +1,5 @@
-"""The workflows for a code host: what they may do, and every ``run:`` step executed in a clone, with submissions that comply and that do not.
+"""The workflows for a code host: what they may do, and every ``run:`` step executed in a clone,
+with submissions that comply and that do not.
 
 The actions themselves (checkout, uploads, publishing) run on the host only.
 """
@@ -46,8 +47,15 @@ def test_there_are_two() -> None:
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_permissions_are_none_but_for_what_a_job_names(name: str) -> None:
     assert WORKFLOWS[name]["permissions"] == {}
-    assert all("permissions" in job and "timeout-minutes" in job for job in WORKFLOWS[name]["jobs"].values())
-    assert not [expression for expression in EXPRESSION.findall(TEXTS[name]) if "secrets" in expression or "token" in expression]
+    assert all(
+        "permissions" in job and "timeout-minutes" in job
+        for job in WORKFLOWS[name]["jobs"].values()
+    )
+    assert not [
+        expression
+        for expression in EXPRESSION.findall(TEXTS[name])
+        if "secrets" in expression or "token" in expression
+    ]
     assert not {"pull_request_target", "workflow_run"} & set(WORKFLOWS[name][TRIGGERS])
 
 
@@ -56,9 +64,19 @@ def test_what_reads_a_pull_request_may_only_read_and_what_may_write_runs_no_comm
     assert set(WORKFLOWS["submission"][TRIGGERS]) == {"pull_request"}
     assert jobs["check"]["permissions"] == {"contents": "read"}
     assert "head.repo.full_name == github.repository" in jobs["show"]["if"]
-    writing = [job for workflow in WORKFLOWS.values() for job in workflow["jobs"].values() if "write" in job["permissions"].values()]
+    writing = [
+        job
+        for workflow in WORKFLOWS.values()
+        for job in workflow["jobs"].values()
+        if "write" in job["permissions"].values()
+    ]
     assert len(writing) == 2
-    assert not [step for job in writing for step in job["steps"] if "run" in step or "checkout" in step["uses"]]
+    assert not [
+        step
+        for job in writing
+        for step in job["steps"]
+        if "run" in step or "checkout" in step["uses"]
+    ]
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
@@ -77,7 +95,9 @@ def test_no_expression_is_written_into_a_script(name: str) -> None:
 
 def copy_of_the_checkout(folder: Path) -> Path:
     """A repository with the tracked and new files of the checkout, in one commit."""
-    listed = subprocess.run(["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+    )
     if listed.returncode != 0:
         pytest.skip("needs the repository's list of files, which an unpacked archive lacks")
     for name in (name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()):
@@ -89,7 +109,22 @@ def copy_of_the_checkout(folder: Path) -> Path:
 
 
 def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false", *words], check=True, timeout=120)
+    subprocess.run(
+        [
+            "git",
+            "-C",
+            folder,
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "-c",
+            "commit.gpgsign=false",
+            *words,
+        ],
+        check=True,
+        timeout=120,
+    )
 
 
 def commit(folder: Path) -> None:
@@ -99,7 +134,8 @@ def commit(folder: Path) -> None:
 
 @dataclass
 class Runner:
-    """Executes the steps of a job as the host's runner does: bash -e, outputs, a summary, and texts for the expressions that steps may use."""
+    """Executes the steps of a job as the host's runner does: bash -e, outputs, a summary, and texts
+    for the expressions that steps may use."""
 
     workspace: Path
     temp: Path
@@ -107,8 +143,15 @@ class Runner:
     expressions: dict[str, str]
 
     def run(self, step: Mapping[str, Any]) -> "subprocess.CompletedProcess[str]":
-        given = {name: EXPRESSION.sub(lambda found: self.expressions[found[1]], str(value)) for name, value in step.get("env", {}).items()}
-        variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST_", "GIT_"))}
+        given = {
+            name: EXPRESSION.sub(lambda found: self.expressions[found[1]], str(value))
+            for name, value in step.get("env", {}).items()
+        }
+        variables = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "PYTEST_", "GIT_"))
+        }
         variables |= {
             "GITHUB_OUTPUT": str(self.temp / "output"),
             "GITHUB_STEP_SUMMARY": str(self.temp / "summary.md"),
@@ -118,7 +161,14 @@ class Runner:
             "PIP_NO_BUILD_ISOLATION": "0",
         }
         place = self.workspace / step.get("working-directory", ".")
-        answer = subprocess.run(["bash", "-e", "-c", step["run"]], cwd=place, env={**variables, **given}, capture_output=True, text=True, timeout=600)
+        answer = subprocess.run(
+            ["bash", "-e", "-c", step["run"]],
+            cwd=place,
+            env={**variables, **given},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
         if "id" in step and (self.temp / "output").is_file():
             for line in (self.temp / "output").read_text().splitlines():
                 key, _, value = line.partition("=")
@@ -141,12 +191,15 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment in which the workflow's own step installed the checker; the dependencies are those of the tests."""
+    """The programs of an environment in which the workflow's own step installed the checker; the
+    dependencies are those of the tests."""
     folder = tmp_path_factory.mktemp("runner") / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     found = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
-    (packages / "dependencies.pth").write_text("".join(f"{path}\n" for path in found), encoding="utf-8")
+    (packages / "dependencies.pth").write_text(
+        "".join(f"{path}\n" for path in found), encoding="utf-8"
+    )
     runner = Runner(base.parent, folder, folder / "bin", {})
     for step in INSTALL:
         answer = runner.run(step)
@@ -157,12 +210,15 @@ def programs(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def runner(base: Path, programs: Path, tmp_path: Path) -> Runner:
-    """A workspace with the base, and as candidate a clone of it with one more commit: a submission that complies."""
+    """A workspace with the base, and as candidate a clone of it with one more commit: a submission
+    that complies."""
     (tmp_path / "temp").mkdir()
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace" / "base").symlink_to(base)
     git(tmp_path, "clone", "--quiet", str(base), str(tmp_path / "workspace" / "candidate"))
-    offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "a fan", (make_probe(tmp_path / "probe.json"),))
+    offer = PackageRequest(
+        "acme", None, SystemAvailability.RESEARCH, "a fan", (make_probe(tmp_path / "probe.json"),)
+    )
     package(make_runs(tmp_path / "runs"), offer, tmp_path / "workspace/candidate/submissions")
     return Runner(tmp_path / "workspace", tmp_path / "temp", programs, {})
 
@@ -172,7 +228,8 @@ def acme(runner: Runner) -> Path:
 
 
 def judge(runner: Runner) -> tuple[int, dict[str, Any]]:
-    """Commit the candidate and execute the steps after the installation; the exit code of the last one, and the findings in SARIF."""
+    """Commit the candidate and execute the steps after the installation; the exit code of the last
+    one, and the findings in SARIF."""
     commit(runner.workspace / "candidate")
     *first, last = [step for step in CHECK if "run" in step and step not in INSTALL]
     for step in first:
@@ -197,7 +254,9 @@ def test_a_submission_that_complies_passes(runner: Runner) -> None:
     assert (code, errors(findings)) == (0, set())
     name = current_round().name
     assert "## Files outside of submissions: 0\n" in runner.summary
-    assert f"    submissions/{name}/acme: complies with round {name}, open; 3 runs\n" in runner.summary
+    assert (
+        f"    submissions/{name}/acme: complies with round {name}, open; 3 runs\n" in runner.summary
+    )
     count = 1 + len(find_submissions(ROOT / "submissions"))
     assert f"    submissions: {count}; comply: {count}; " in runner.summary
     assert "to review  no-audit" in runner.summary
@@ -213,7 +272,9 @@ def test_a_broken_submission_fails_with_its_findings_at_their_files(runner: Runn
     assert code == 1
     assert ("submission-layout", f"{place}/notes.txt") in errors(findings)
     assert any(uri.startswith(f"{place}/lenet/pytorch/run_2/") for _, uri in errors(findings))
-    assert "does not comply" in runner.summary and "violates   submission-layout (1)" in runner.summary
+    assert (
+        "does not comply" in runner.summary and "violates   submission-layout (1)" in runner.summary
+    )
 
 
 @pytest.mark.proof
@@ -239,7 +300,9 @@ def test_the_candidates_own_rules_and_programs_judge_nothing(runner: Runner) -> 
 
 
 @pytest.mark.proof
-def test_objections_are_in_the_summary_and_texts_of_strangers_give_the_runner_no_commands(runner: Runner) -> None:
+def test_objections_are_in_the_summary_and_texts_of_strangers_give_the_runner_no_commands(
+    runner: Runner,
+) -> None:
     folder = acme(runner).parent / "OBJECTIONS/acme"
     folder.mkdir(parents=True)
     (folder / "1.toml").write_text(GOOD)
@@ -251,7 +314,11 @@ def test_objections_are_in_the_summary_and_texts_of_strangers_give_the_runner_no
     assert code == 1
     assert "objection  1.toml, open: time_to_target_s of lenet/pytorch/run_1" in runner.summary
     lines = runner.summary.splitlines()
-    assert [line for line in lines if line and not line.startswith(("    ", "## Files outside", "## Submissions"))] == []
+    assert [
+        line
+        for line in lines
+        if line and not line.startswith(("    ", "## Files outside", "## Submissions"))
+    ] == []
 
 
 @pytest.mark.proof
@@ -260,7 +327,10 @@ def test_commands_of_the_runner_are_off_while_the_checker_prints(runner: Runner)
     commit(runner.workspace / "candidate")
     (step,) = [step for step in CHECK if step.get("id") == "check"]
     first, *_, last = runner.run(step).stdout.splitlines()
-    assert first.startswith("::stop-commands::") and last == f"::{first.removeprefix('::stop-commands::')}::"
+    assert (
+        first.startswith("::stop-commands::")
+        and last == f"::{first.removeprefix('::stop-commands::')}::"
+    )
 
 
 @pytest.mark.proof
@@ -271,8 +341,21 @@ def test_the_site_is_built(tmp_path: Path) -> None:
     runner = Runner(copy, tmp_path, Path(sys.executable).parent, names)
     for step in (step for step in WORKFLOWS["site"]["jobs"]["build"]["steps"] if "run" in step):
         variables = {"PIP_NO_INDEX": "", "PIP_NO_BUILD_ISOLATION": "", **step.get("env", {})}
-        answer = runner.run({**step, "run": f"unset PIP_NO_INDEX PIP_NO_BUILD_ISOLATION\n{step['run']}", "env": variables})
+        answer = runner.run(
+            {
+                **step,
+                "run": f"unset PIP_NO_INDEX PIP_NO_BUILD_ISOLATION\n{step['run']}",
+                "env": variables,
+            }
+        )
         assert answer.returncode == 0, f"{step['name']}: {answer.stdout}{answer.stderr}"
-    for page in ("index.html", "docs/index.html", "docs/reference/commands.html", "docs/rules/RULES.html"):
+    for page in (
+        "index.html",
+        "docs/index.html",
+        "docs/reference/commands.html",
+        "docs/rules/RULES.html",
+    ):
         assert (copy / "build/pages" / page).is_file()
-    assert "https://example.github.io/edge" in (copy / "build/pages/index.html").read_text(encoding="utf-8")
+    assert "https://example.github.io/edge" in (copy / "build/pages/index.html").read_text(
+        encoding="utf-8"
+    )

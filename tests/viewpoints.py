@@ -1,4 +1,5 @@
-"""A made-up student and its teacher that comply: 40 tracks of ten frames, twenty tested pictures at three views."""
+"""A made-up student and its teacher that comply: 40 tracks of ten frames, twenty tested pictures at
+three views."""
 
 import json
 from pathlib import Path
@@ -41,24 +42,55 @@ SETTING_VALUES = Setting(
 
 
 def make_viewpoint(path: Path) -> Path:
-    """Write the records. Every fourth track is unsure, the first one is wrong, and of the 30 sure ones of 1,000 bytes each 25 fit.
+    """Write the records. Every fourth track is unsure, the first one is wrong, and of the 30 sure
+    ones of 1,000 bytes each 25 fit.
 
-    The teacher errs at 60 degrees in half of the pictures, the student before in all but every tenth, after in the first picture of every view.
+    The teacher errs at 60 degrees in half of the pictures, the student before in all but every
+    tenth, after in the first picture of every view.
     """
     path.mkdir(parents=True)
     write_json(path / SETTING, SETTING_VALUES)
-    _table(path, task.TRACKS, task.TRACK_COLUMNS, [(n, n % 10, 1 if n == 0 else n % 10, 0.5 if n % 4 == 1 else 0.99, 1000) for n in range(TRACKS)])
-    predicted = (lambda view, n: n % 10 if view < 60 or n % 2 else 0.5, lambda view, n: 0, lambda view, n: 1 if n == 0 else n % 10)
+    _table(
+        path,
+        task.TRACKS,
+        task.TRACK_COLUMNS,
+        [
+            (n, n % 10, 1 if n == 0 else n % 10, 0.5 if n % 4 == 1 else 0.99, 1000)
+            for n in range(TRACKS)
+        ],
+    )
+    predicted = (
+        lambda view, n: n % 10 if view < 60 or n % 2 else 0.5,
+        lambda view, n: 0,
+        lambda view, n: 1 if n == 0 else n % 10,
+    )
     for name, guess in zip(task.PREDICTIONS, predicted, strict=True):
-        rows = [(view, place, place % 10, int(guess(view, place))) for view in VIEWS for place in range(TESTED)]
+        rows = [
+            (view, place, place % 10, int(guess(view, place)))
+            for view in VIEWS
+            for place in range(TESTED)
+        ]
         _table(path, name, task.PREDICTION_COLUMNS, rows)
     left = KEPT * FRAMES % SAMPLES
     sizes = EPOCHS * [*[SAMPLES] * (KEPT * FRAMES // SAMPLES), left]
-    rows = [(TRAINED_NS + n * 10**8, TRAINED_NS + n * 10**8 + 9 * 10**7, size, 1.0 / (n + 1)) for n, size in enumerate(sizes)]
+    rows = [
+        (TRAINED_NS + n * 10**8, TRAINED_NS + n * 10**8 + 9 * 10**7, size, 1.0 / (n + 1))
+        for n, size in enumerate(sizes)
+    ]
     _table(path, task.STEPS, task.STEP_COLUMNS, rows)
-    facts = {"parameters": 61706, "pictures": TRACKS + TESTED, "start_ns": START_NS, "end_ns": START_NS + 5 * 10**9}
+    facts = {
+        "parameters": 61706,
+        "pictures": TRACKS + TESTED,
+        "start_ns": START_NS,
+        "end_ns": START_NS + 5 * 10**9,
+    }
     (path / task.TEACHER).write_text(json.dumps(facts))
-    facts = {"parameters": 15738, "start_ns": TRAINED_NS, "end_ns": TRAINED_NS + 4 * 10**9, "cpu_s": 3.0}
+    facts = {
+        "parameters": 15738,
+        "start_ns": TRAINED_NS,
+        "end_ns": TRAINED_NS + 4 * 10**9,
+        "cpu_s": 3.0,
+    }
     (path / task.STUDENT).write_text(json.dumps(facts))
     close(path)
     return path

@@ -1,6 +1,8 @@
-"""Runs `suite` commands in processes that are forked from one that has imported everything: each is a process of its own and starts in 20 ms.
+"""Runs `suite` commands in processes that are forked from one that has imported everything: each is
+a process of its own and starts in 20 ms.
 
-What tests of start-up, signals and streams need is a fresh interpreter: they start one themselves, and COLD_COMMANDS=1 makes every command one.
+What tests of start-up, signals and streams need is a fresh interpreter: they start one themselves,
+and COLD_COMMANDS=1 makes every command one.
 """
 
 from __future__ import annotations
@@ -22,10 +24,20 @@ from typing import NoReturn
 
 from suite.files.paths import repository_root
 
-HEAVY = ("pandas", "pyarrow.parquet", "scipy.stats", "jinja2", "markdown_it", "rich.table", "reporter.site", "suite.api")
+HEAVY = (
+    "pandas",
+    "pyarrow.parquet",
+    "scipy.stats",
+    "jinja2",
+    "markdown_it",
+    "rich.table",
+    "reporter.site",
+    "suite.api",
+)
 MAX_REQUEST_BYTES = 1 << 20
 CPU_S = 0.0
-"""CPU time of all warm commands of this process: nobody's children, so that no process's usage has it."""
+"""CPU time of all warm commands of this process: nobody's children, so that no process's usage has
+it."""
 
 
 class WarmCommands:
@@ -36,17 +48,29 @@ class WarmCommands:
         # one BLAS thread: threads do not survive a fork
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         command = [sys.executable, "-m", "tests.warm_commands", str(theirs.fileno())]
-        self._process = subprocess.Popen(command, cwd=repository_root(), env=environment, pass_fds=[theirs.fileno()], start_new_session=True)
+        self._process = subprocess.Popen(
+            command,
+            cwd=repository_root(),
+            env=environment,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
         theirs.close()
 
-    def run(self, words: Sequence[str], environment: Mapping[str, str], folder: Path, timeout_s: float) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, words: Sequence[str], environment: Mapping[str, str], folder: Path, timeout_s: float
+    ) -> subprocess.CompletedProcess[str]:
         """What `subprocess.run` would return. Raises TimeoutError."""
         global CPU_S
         answers, theirs = socket.socketpair()
-        request = json.dumps({"words": list(words), "environment": dict(environment), "folder": str(folder)}).encode()
+        request = json.dumps(
+            {"words": list(words), "environment": dict(environment), "folder": str(folder)}
+        ).encode()
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error, answers:
             with theirs:
-                socket.send_fds(self._ours, [request], [out.fileno(), error.fileno(), theirs.fileno()])
+                socket.send_fds(
+                    self._ours, [request], [out.fileno(), error.fileno(), theirs.fileno()]
+                )
             answers.settimeout(timeout_s)
             answer = json.loads(answers.recv(4096))
             CPU_S += answer["cpu_s"]
@@ -107,7 +131,9 @@ def _become(request: Mapping[str, object], out: int, error: int) -> NoReturn:
     os.chdir(str(request["folder"]))
     sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115 - standard streams
     sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(  # noqa: SIM115
+        2, "w", encoding="utf-8", errors="backslashreplace", closefd=False
+    )
     sys.argv = [str(Path(sys.executable).with_name("suite")), *request["words"]]  # type: ignore[misc]
     from suite.cli.start import main as command
 

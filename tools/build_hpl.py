@@ -1,8 +1,11 @@
-"""Builds hpcc with HPL and STREAM alone, for `suite linpack`: ``python -m tools.build_hpl [SOURCE.tar.gz]``.
+"""Builds hpcc with HPL and STREAM alone, for `suite linpack`: ``python -m tools.build_hpl
+[SOURCE.tar.gz]``.
 
-Debian's hpcc runs its whole suite, several times as long as HPL, and has no option against it. The source is Debian's (`apt-get source
---download-only hpcc`, which needs a deb-src line) or the given one. Needs gcc, make, and MPI's and OpenBLAS's development files:
-``sudo apt-get install build-essential libopenmpi-dev libopenblas-dev``. The program is placed where `suite linpack` looks for it first.
+Debian's hpcc runs its whole suite, several times as long as HPL, and has no option against it. The
+source is Debian's (`apt-get source --download-only hpcc`, which needs a deb-src line) or the given
+one. Needs gcc, make, and MPI's and OpenBLAS's development files: ``sudo apt-get install
+build-essential libopenmpi-dev libopenblas-dev``. The program is placed where `suite linpack` looks
+for it first.
 """
 
 import argparse
@@ -17,7 +20,9 @@ from pathlib import Path
 from suite.experiments.linpack import OWN_HPCC
 from suite.files.paths import home
 
-ALL_TESTS = re.compile(r"params->RunHPL = params->RunStarDGEMM.*?params->RunLatencyBandwidth = 1;", re.DOTALL)
+ALL_TESTS = re.compile(
+    r"params->RunHPL = params->RunStarDGEMM.*?params->RunLatencyBandwidth = 1;", re.DOTALL
+)
 CHOSEN_TESTS = "params->RunHPL = params->RunStarStream = params->RunSingleStream = 1;"
 RENAMED = {"MPI_Address": "MPI_Get_address", "MPI_Type_struct": "MPI_Type_create_struct"}
 """Functions that MPI 3 no longer has, and those that took their place with the same arguments."""
@@ -51,8 +56,12 @@ RANLIB = echo
 
 def main() -> int:
     """Build the program; the exit code is make's."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", nargs="?", type=Path, help="hpcc's source as .tar.gz (default: Debian's)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "source", nargs="?", type=Path, help="hpcc's source as .tar.gz (default: Debian's)"
+    )
     parser.add_argument("--blas", default="-lopenblas", help="what is linked as BLAS")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -69,10 +78,18 @@ def main() -> int:
 
 def _downloaded(folder: Path) -> Path:
     """Debian's source archive."""
-    fetched = subprocess.run(["apt-get", "source", "--download-only", "--tar-only", "hpcc"], cwd=folder, capture_output=True, text=True)
+    fetched = subprocess.run(
+        ["apt-get", "source", "--download-only", "--tar-only", "hpcc"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
     if fetched.returncode:
         said = (fetched.stderr.strip().splitlines() or ["apt-get said nothing"])[-1]
-        sys.exit(f"Debian's source of hpcc could not be fetched ({said}); add a deb-src line and run apt-get update, or name hpcc's .tar.gz")
+        sys.exit(
+            f"Debian's source of hpcc could not be fetched ({said}); add a deb-src line and run"
+            " apt-get update, or name hpcc's .tar.gz"
+        )
     return next(folder.glob("hpcc_*.orig.tar.gz"))
 
 
@@ -82,7 +99,9 @@ def _prepared(source: Path, folder: Path) -> Path:
         archive.extractall(folder, filter="data")
     tree = next(path.parent for path in folder.glob("hpcc-*/hpl"))
     tests = tree / "src" / "io.c"
-    text, found = ALL_TESTS.subn(CHOSEN_TESTS, tests.read_text(encoding="utf-8", errors="surrogateescape"))
+    text, found = ALL_TESTS.subn(
+        CHOSEN_TESTS, tests.read_text(encoding="utf-8", errors="surrogateescape")
+    )
     if found != 1:
         sys.exit(f"{source} is another version of hpcc than 1.5: its list of tests was not found")
     tests.write_text(text, encoding="utf-8", errors="surrogateescape")

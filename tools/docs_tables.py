@@ -1,6 +1,7 @@
 """Fills the generated tables of docs/: ``python -m tools.docs_tables``.
 
-A page has a table where it has the marks ``<!-- generated: NAME -->`` and ``<!-- end -->``; NAME is a key of :data:`TABLES`.
+A page has a table where it has the marks ``<!-- generated: NAME -->`` and ``<!-- end -->``; NAME is
+a key of :data:`TABLES`.
 """
 
 import ast
@@ -39,28 +40,38 @@ def write(root: Path | None = None) -> None:
 
 
 def channels_of(meter: type[Meter]) -> str:
-    """The channels of a meter as Markdown: the first paragraph of its class's docstring, without the word "Channels"."""
+    """The channels of a meter as Markdown: the first paragraph of its class's docstring, without
+    the word "Channels"."""
     paragraph = (inspect.getdoc(meter) or "").partition("\n\n")[0]
     return re.sub(r"^Channels?:? ", "", " ".join(paragraph.split()).replace("``", "`"))
 
 
 def _meters() -> str:
-    rows = [(f"`{meter.name}`", f"{meter.period_s:g} s", meter.description, channels_of(meter)) for meter in meter_classes()]
+    rows = [
+        (f"`{meter.name}`", f"{meter.period_s:g} s", meter.description, channels_of(meter))
+        for meter in meter_classes()
+    ]
     return table(("meter", "period", "reads", "channels"), rows)
 
 
 def _roots() -> str:
     """What the paths of a bundle are relative to."""
-    return table(("root", "stands for"), [(f"`{root}`", meaning) for root, meaning in ROOTS.items()])
+    return table(
+        ("root", "stands for"), [(f"`{root}`", meaning) for root, meaning in ROOTS.items()]
+    )
 
 
 def _named() -> str:
     """What names a person or a network by its form, in words."""
-    return table(("found by its form", "examples"), [(kind, ", ".join(f"`{each}`" for each in examples)) for kind, examples in FORMS.items()])
+    return table(
+        ("found by its form", "examples"),
+        [(kind, ", ".join(f"`{each}`" for each in examples)) for kind, examples in FORMS.items()],
+    )
 
 
 def _boards() -> str:
-    """One row per profile: what it covers, how it is recognised, its modes, and what is read from its recorded machine."""
+    """One row per profile: what it covers, how it is recognised, its modes, and what is read from
+    its recorded machine."""
     rows = [
         (
             f"`{device.name}`",
@@ -71,7 +82,18 @@ def _boards() -> str:
         )
         for device in load_devices()
     ]
-    return table(("profile", "covers", "recognised by", "modes", "sample", "its power mode", "its total power"), rows)
+    return table(
+        (
+            "profile",
+            "covers",
+            "recognised by",
+            "modes",
+            "sample",
+            "its power mode",
+            "its total power",
+        ),
+        rows,
+    )
 
 
 def _recognised_by(identity: Identity) -> str:
@@ -90,10 +112,19 @@ def _read_from(sample: Sample | None) -> tuple[str, str, str]:
 
 
 def _tree() -> str:
-    """Every package, and the modules beside packages in suite/ and reporter/, with the first sentence of its docstring."""
+    """Every package, and the modules beside packages in suite/ and reporter/, with the first
+    sentence of its docstring."""
     root = repository_root()
-    paths = [path for top in ("suite", "reporter", "reference_impls") for path in sorted((root / top).rglob("*.py"), key=_position)]
-    lines = [_line(path.relative_to(root), path) for path in paths if path.name == "__init__.py" or path.parent.name in ("suite", "reporter")]
+    paths = [
+        path
+        for top in ("suite", "reporter", "reference_impls")
+        for path in sorted((root / top).rglob("*.py"), key=_position)
+    ]
+    lines = [
+        _line(path.relative_to(root), path)
+        for path in paths
+        if path.name == "__init__.py" or path.parent.name in ("suite", "reporter")
+    ]
     return "\n".join(["```text", *lines, "```"])
 
 
@@ -102,7 +133,9 @@ def _position(path: Path) -> tuple[str, ...]:
 
 
 def _line(relative: Path, path: Path) -> str:
-    sentence = re.split(r"(?<=\.)\s|\n\n", ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")[0]
+    sentence = re.split(
+        r"(?<=\.)\s|\n\n", ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    )[0]
     place = relative.parent if relative.name == "__init__.py" else relative
     name = "  " * (len(place.parts) - 1) + place.name + ("/" if place.suffix == "" else "")
     return f"{name:18} {' '.join(sentence.split())}"
@@ -113,7 +146,11 @@ def _audit_tolerances() -> str:
     every = load_all_audit_tolerances()
     last_steps = sorted({last for tolerances in every for last in tolerances.last_steps})
     rows = [
-        (tolerances.name, " and ".join(pair.frameworks), *(_tolerance_at(tolerances, pair.frameworks, last) for last in last_steps))
+        (
+            tolerances.name,
+            " and ".join(pair.frameworks),
+            *(_tolerance_at(tolerances, pair.frameworks, last) for last in last_steps),
+        )
         for tolerances in every
         for pair in tolerances.pairs
     ]
@@ -127,7 +164,16 @@ def _tolerance_at(tolerances: AuditTolerances, pair: tuple[str, ...], step: int)
 
 def _figures() -> str:
     """Every preset of `suite figure`."""
-    rows = [(f"`{one.name}`", f"{one.study} {one.number}".strip(), one.title, one.needs, f"`{one.make}`") for one in PRESETS]
+    rows = [
+        (
+            f"`{one.name}`",
+            f"{one.study} {one.number}".strip(),
+            one.title,
+            one.needs,
+            f"`{one.make}`",
+        )
+        for one in PRESETS
+    ]
     return table(("name", "study, figure", "shows", "needs", "for example"), rows)
 
 
@@ -135,15 +181,27 @@ def _locks() -> str:
     """One row per lock: what it is for, and its sizes."""
     rows = []
     for framework in load_frameworks():
-        for path in sorted(locks_folder(framework).glob("*.txt")) if framework.environment_of is None else ():
+        for path in (
+            sorted(locks_folder(framework).glob("*.txt"))
+            if framework.environment_of is None
+            else ()
+        ):
             found = read_lock(path)
-            main = next(pin.split()[0] for pin in found.pins if name_of(pin) in {name_of(name) for name in framework.packages})
+            main = next(
+                pin.split()[0]
+                for pin in found.pins
+                if name_of(pin) in {name_of(name) for name in framework.packages}
+            )
             sizes = (f"{size / 1e6:,.0f} MB" for size in (found.download_bytes, found.disk_bytes))
-            rows.append((framework.title, f"`{path.stem}`", f"`{main}`", str(len(found.pins)), *sizes))
+            rows.append(
+                (framework.title, f"`{path.stem}`", f"`{main}`", str(len(found.pins)), *sizes)
+            )
     return table(("framework", "platform", "version", "packages", "to download", "on disk"), rows)
 
 
-_FIELD = re.compile(r"^    (\w+): ([^#=\n]+?)(?: = [^#\n]+?)?(?:  # (.*))?$", re.MULTILINE)
+_FIELD = re.compile(
+    r"((?:^    # .*\n)*)^    (\w+): ([^#=\n]+?)(?: = [^#\n]+?)?(?:  # (.*))?$", re.MULTILINE
+)
 _TYPES = (
     ("Optional[", "null or "),
     ("List[", "list of "),
@@ -157,16 +215,27 @@ _TYPES = (
 
 def _request() -> str:
     """Every key of request.json, from the contract's classes and their comments."""
-    nested = {name: kind for name, kind in get_type_hints(contract.Request).items() if hasattr(kind, "_fields")}
+    nested = {
+        name: kind
+        for name, kind in get_type_hints(contract.Request).items()
+        if hasattr(kind, "_fields")
+    }
     rows = []
-    for name, kind, comment in _FIELD.findall(inspect.getsource(contract.Request)):
+    for name, kind, comment in _fields(contract.Request):
         if name in nested:
             rows += [
-                (f"`{name}.{inner}`", _plain_type(of), _plain_comment(about)) for inner, of, about in _FIELD.findall(inspect.getsource(nested[name]))
+                (f"`{name}.{inner}`", _plain_type(of), _plain_comment(about))
+                for inner, of, about in _fields(nested[name])
             ]
         else:
             rows.append((f"`{name}`", _plain_type(kind), _plain_comment(comment)))
     return table(("key", "type", "meaning"), rows)
+
+
+def _fields(kind: type) -> Iterator[tuple[str, str, str]]:
+    """Names and types of a class's fields, and the comment above or behind each."""
+    for above, name, of, behind in _FIELD.findall(inspect.getsource(kind)):
+        yield name, of, behind or " ".join(above.replace("    # ", "").split())
 
 
 def _plain_type(kind: str) -> str:
@@ -185,18 +254,31 @@ def _facts() -> str:
 
 def _events() -> str:
     rows = [
-        (f"`{event.key}`", event.event_type, event.needed, event.when, event.value or "null", ", ".join(f"`{name}`" for name in event.metadata))
+        (
+            f"`{event.key}`",
+            event.event_type,
+            event.needed,
+            event.when,
+            event.value or "null",
+            ", ".join(f"`{name}`" for name in event.metadata),
+        )
         for event in definitions.EVENTS
     ]
     return table(("key", "event_type", "needed", "when", "value", "metadata"), rows)
 
 
 def _files() -> str:
-    return table(("file", "written by", "needed", "content"), [(f"`{file.name}`", file.by, file.needed, file.content) for file in definitions.FILES])
+    return table(
+        ("file", "written by", "needed", "content"),
+        [(f"`{file.name}`", file.by, file.needed, file.content) for file in definitions.FILES],
+    )
 
 
 def _steps() -> str:
-    return table(("column", "meaning"), [(f"`{name}`", meaning) for name, meaning in definitions.STEP_MEANINGS])
+    return table(
+        ("column", "meaning"),
+        [(f"`{name}`", meaning) for name, meaning in definitions.STEP_MEANINGS],
+    )
 
 
 def _timings() -> str:
@@ -206,7 +288,10 @@ def _timings() -> str:
 
 def _probe_files() -> str:
     rows = [("inputs", f"`{name}`", content) for name, content in definitions.PROBE_INPUTS]
-    return table(("folder", "file", "content"), rows + [("output", f"`{name}`", content) for name, content in definitions.PROBE_OUTPUTS])
+    return table(
+        ("folder", "file", "content"),
+        rows + [("output", f"`{name}`", content) for name, content in definitions.PROBE_OUTPUTS],
+    )
 
 
 def _json_formats() -> str:
@@ -215,7 +300,14 @@ def _json_formats() -> str:
     for one in FORMATS.values():
         for place, (key, about) in enumerate(one.keys.items()):
             label = f"`{one.label}`" + (", in `rows`" if one.is_list else "") if place == 0 else ""
-            rows.append((label, one.printed_by if place == 0 else "", f"`{key}`" + (" (may be absent)" if key in one.optional else ""), about))
+            rows.append(
+                (
+                    label,
+                    one.printed_by if place == 0 else "",
+                    f"`{key}`" + (" (may be absent)" if key in one.optional else ""),
+                    about,
+                )
+            )
     return table(("format", "printed by", "key", "holds"), rows)
 
 

@@ -1,4 +1,5 @@
-"""Creates the environment of every framework that is in reference_impls: ``python -m tools.framework_environments``."""
+"""Creates the environment of every framework that is in reference_impls: ``python -m
+tools.framework_environments``."""
 
 import sys
 
@@ -8,7 +9,8 @@ from suite.launch.environments import create
 
 
 def main() -> int:
-    """Create what is missing; an environment that exists is kept. Returns 1 if one could not be created, after the others were."""
+    """Create what is missing; an environment that exists is kept. Returns 1 if one could not be
+    created, after the others were."""
     failed = False
     for framework in load_frameworks():
         if framework.needs_environment and framework.environment_of is None:

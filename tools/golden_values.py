@@ -1,7 +1,9 @@
-"""Prints what a workload's model computes on the inputs of `suite verify-model`, in float64, in every framework.
+"""Prints what a workload's model computes on the inputs of `suite verify-model`, in float64, in
+every framework.
 
-``python -m tools.golden_values WORKLOAD``: the first outputs and the losses of the optimiser steps, as ``[verification.golden]`` has them. They are
-written down where frameworks agree to the last digits; nothing is judged.
+``python -m tools.golden_values WORKLOAD``: the first outputs and the losses of the optimiser steps,
+as ``[verification.golden]`` has them. They are written down where frameworks agree to the last
+digits; nothing is judged.
 """
 
 import sys
@@ -18,7 +20,9 @@ def main() -> None:
     workload = load_workload(sys.argv[1])
     for framework in (framework for framework in load_frameworks() if framework.serves_closed):
         sys.stdout.write(f"# {framework.title}\n[verification.golden]\n")
-        for name, values in golden_values(probe(probed(framework, find(framework)), workload, WIDE)).items():
+        for name, values in golden_values(
+            probe(probed(framework, find(framework)), workload, WIDE)
+        ).items():
             sys.stdout.write(f"{name} = {[float(value) for value in values]}\n")
         sys.stdout.flush()
 

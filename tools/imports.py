@@ -1,4 +1,5 @@
-"""The import statements of a Python file, wherever they stand in it. Expressions are not visited: a thousand files take two seconds."""
+"""The import statements of a Python file, wherever they stand in it. Expressions are not visited: a
+thousand files take two seconds."""
 
 import ast
 from functools import cache
@@ -7,7 +8,8 @@ from typing import NamedTuple
 
 
 class Import(NamedTuple):
-    """An import statement: the modules that it names (for ``from a import b`` both ``a`` and ``a.b``), its lines, and whether a function has it."""
+    """An import statement: the modules that it names (for ``from a import b`` both ``a`` and
+    ``a.b``), its lines with the comment above them, and whether a function has it."""
 
     names: tuple[str, ...]
     line: int
@@ -24,11 +26,17 @@ def imports(path: Path) -> tuple[Import, ...]:
     while waiting:
         node, is_local = waiting.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
-            found.append(Import(_named(node), node.lineno, tuple(lines[node.lineno - 1 : node.end_lineno]), is_local))
+            above = [
+                line for line in lines[: node.lineno - 1][-1:] if line.lstrip().startswith("#")
+            ]
+            written = (*above, *lines[node.lineno - 1 : node.end_lineno])
+            found.append(Import(_named(node), node.lineno, written, is_local))
         inside = is_local or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
             children = getattr(node, field, ())
-            waiting += [(child, inside) for child in (children if isinstance(children, list) else ())]
+            waiting += [
+                (child, inside) for child in (children if isinstance(children, list) else ())
+            ]
     return tuple(found)
 
 
@@ -36,4 +44,8 @@ def _named(node: ast.Import | ast.ImportFrom) -> tuple[str, ...]:
     names = [alias.name for alias in node.names]
     if isinstance(node, ast.Import):
         return tuple(names)
-    return (node.module, *(f"{node.module}.{name}" for name in names)) if node.module and not node.level else ()
+    return (
+        (node.module, *(f"{node.module}.{name}" for name in names))
+        if node.module and not node.level
+        else ()
+    )

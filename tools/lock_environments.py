@@ -1,7 +1,9 @@
-"""Resolves every framework's environment for every platform and writes the locks: ``python -m tools.lock_environments``.
+"""Resolves every framework's environment for every platform and writes the locks: ``python -m
+tools.lock_environments``.
 
-uv resolves, because pip judges a package's conditions by the machine that it runs on. A hash is written where PyPI has the file. ``UV_FIND_LINKS``
-may name a folder with wheels of the indexes beside PyPI, where those cannot be reached.
+uv resolves, because pip judges a package's conditions by the machine that it runs on. A hash is
+written where PyPI has the file. ``UV_FIND_LINKS`` may name a folder with wheels of the indexes
+beside PyPI, where those cannot be reached.
 """
 
 import argparse
@@ -40,7 +42,8 @@ VENV_BYTES = 25 * 2**20
 
 @dataclass(frozen=True)
 class PackageFile:
-    """A file of a package: where it is, its hash (None where it is not PyPI's), and its sizes packed and unpacked."""
+    """A file of a package: where it is, its hash (None where it is not PyPI's), and its sizes
+    packed and unpacked."""
 
     url: str
     sha256: str | None
@@ -54,11 +57,18 @@ class Unresolved(Exception):
 
 def platforms(framework: Framework) -> Iterator[Platform]:
     """Every platform that the framework may have a lock for."""
-    highest = tuple(map(int, framework.highest_python.split("."))) if framework.highest_python else PYTHONS[-1]
+    highest = (
+        tuple(map(int, framework.highest_python.split(".")))
+        if framework.highest_python
+        else PYTHONS[-1]
+    )
     for machine in MACHINES:
         has_choice = any(each.machine == machine for each in framework.without_gpu)
         for python in (python for python in PYTHONS if python <= highest):
-            yield from (Platform(machine, python, has_gpu) for has_gpu in ((False, True) if has_choice else (False,)))
+            yield from (
+                Platform(machine, python, has_gpu)
+                for has_gpu in ((False, True) if has_choice else (False,))
+            )
 
 
 def resolve(chosen: Recipe) -> list[str]:
@@ -66,16 +76,35 @@ def resolve(chosen: Recipe) -> list[str]:
     framework, place = chosen.framework, chosen.platform
     with tempfile.TemporaryDirectory(prefix="lock-") as folder:
         constraints = Path(folder) / "build.txt"
-        constraints.write_text("".join(f"{line}\n" for line in framework.install.first), encoding="utf-8")
+        constraints.write_text(
+            "".join(f"{line}\n" for line in framework.install.first), encoding="utf-8"
+        )
         requirements = chosen.requirements + constraints.read_text(encoding="utf-8")
         command = [
-            "uv", "pip", "compile", "-", "--no-header", "--no-annotate", "--quiet", "--build-constraints", str(constraints),
-            "--python-version", ".".join(map(str, place.python)), "--python-platform", f"{place.machine}-manylinux_2_{GLIBC}",
-        ]  # fmt: skip
+            "uv",
+            "pip",
+            "compile",
+            "-",
+            "--no-header",
+            "--no-annotate",
+            "--quiet",
+            "--build-constraints",
+            str(constraints),
+            "--python-version",
+            ".".join(map(str, place.python)),
+            "--python-platform",
+            f"{place.machine}-manylinux_2_{GLIBC}",
+        ]
         if chosen.index is not None and _is_reachable(chosen.index):
             command += ["--index", chosen.index, "--index-strategy", "unsafe-best-match"]
-        variables = {name: value for name, value in os.environ.items() if chosen.index is not None or name != "UV_FIND_LINKS"}
-        done = subprocess.run(command, input=requirements, env=variables, capture_output=True, text=True, check=False)
+        variables = {
+            name: value
+            for name, value in os.environ.items()
+            if chosen.index is not None or name != "UV_FIND_LINKS"
+        }
+        done = subprocess.run(
+            command, input=requirements, env=variables, capture_output=True, text=True, check=False
+        )
     if done.returncode != 0:
         raise Unresolved(" ".join(done.stderr.split()))
     return [line.split(";")[0].strip() for line in done.stdout.splitlines() if "==" in line]
@@ -89,29 +118,39 @@ def lock(chosen: Recipe, pins: list[str]) -> str:
     disk_bytes = sum(file.disk_bytes for file in files) + VENV_BYTES
     return "\n".join(
         [
-            f"# {chosen.framework.title} for Python {python} on {chosen.platform.machine} {gpu} an NVIDIA GPU. "
-            "Made by `python -m tools.lock_environments`; do not edit.",
+            (
+                f"# {chosen.framework.title} for Python {python} on {chosen.platform.machine} {gpu}"
+                " an NVIDIA GPU. Made by `python -m tools.lock_environments`; do not edit."
+            ),
             f"# download_bytes = {sum(file.download_bytes for file in files)}",
             f"# disk_bytes = {disk_bytes}",
-            *(f"{pin} --hash=sha256:{file.sha256}" if file.sha256 else pin for pin, file in zip(pins, files, strict=True)),
+            *(
+                f"{pin} --hash=sha256:{file.sha256}" if file.sha256 else pin
+                for pin, file in zip(pins, files, strict=True)
+            ),
             "",
         ]
     )
 
 
 def find_file(pin: str, chosen: Recipe) -> PackageFile:
-    """The file of a pinned package that pip would choose on the platform: the best wheel, else the source. Raises Unresolved."""
+    """The file of a pinned package that pip would choose on the platform: the best wheel, else the
+    source. Raises Unresolved."""
     name, version = name_of(pin), pin.partition("==")[2]
     wheels = tags_of(chosen.platform)
     of_version = [file for file in _at_pypi(name) if _version_of(file["filename"], name) == version]
     best = min(of_version, key=lambda file: _rank(file["filename"], wheels), default=None)
     if best is not None and _rank(best["filename"], wheels) <= len(wheels):
-        return PackageFile(best["url"], best["hashes"]["sha256"], best["size"], unpacked_bytes(best["url"]))
+        return PackageFile(
+            best["url"], best["hashes"]["sha256"], best["size"], unpacked_bytes(best["url"])
+        )
     for url in _elsewhere(name, chosen.index):
         file_name = urllib.parse.unquote(url.rpartition("/")[2])
         if _version_of(file_name, name) == version and _rank(file_name, wheels) < len(wheels):
             with _opened(url) as response:
-                return PackageFile(url, None, int(response.headers["Content-Length"]), unpacked_bytes(url))
+                return PackageFile(
+                    url, None, int(response.headers["Content-Length"]), unpacked_bytes(url)
+                )
     raise Unresolved(f"no file of {pin} fits")
 
 
@@ -126,12 +165,16 @@ def tags_of(place: Platform) -> dict[Tag, int]:
         f"linux_{place.machine}",
     ]
     interpreter = f"cp{place.python[0]}{place.python[1]}"
-    tags = [*cpython_tags(place.python, platforms=platform_names), *compatible_tags(place.python, interpreter, platform_names)]
+    tags = [
+        *cpython_tags(place.python, platforms=platform_names),
+        *compatible_tags(place.python, interpreter, platform_names),
+    ]
     return {tag: rank for rank, tag in reversed(list(enumerate(tags)))}
 
 
 def _rank(file_name: str, tags: dict[Tag, int]) -> int:
-    """Rank of a file; that of the source comes after every wheel that fits, and wheels that do not fit last."""
+    """Rank of a file; that of the source comes after every wheel that fits, and wheels that do not
+    fit last."""
     try:
         found = parse_wheel_filename(file_name)[3]
     except InvalidWheelFilename:
@@ -148,7 +191,9 @@ def _version_of(file_name: str, name: str) -> str | None:
 
 @cache
 def _at_pypi(name: str) -> tuple[dict[str, Any], ...]:
-    request = urllib.request.Request(f"{PYPI}/{name}/", headers={"Accept": "application/vnd.pypi.simple.v1+json"})
+    request = urllib.request.Request(
+        f"{PYPI}/{name}/", headers={"Accept": "application/vnd.pypi.simple.v1+json"}
+    )
     with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
         return tuple(json.load(response)["files"])
 
@@ -156,7 +201,9 @@ def _at_pypi(name: str) -> tuple[dict[str, Any], ...]:
 def _elsewhere(name: str, index: str | None) -> list[str]:
     """Addresses of a package's files in the folder of wheels, and in the index beside pip's own."""
     folder = os.environ.get("UV_FIND_LINKS")
-    found = [path.absolute().as_uri() for path in sorted(Path(folder).glob("*.whl"))] if folder else []
+    found = (
+        [path.absolute().as_uri() for path in sorted(Path(folder).glob("*.whl"))] if folder else []
+    )
     if index is not None and _is_reachable(index):
         with _opened(f"{index}/{name}/") as page:
             links = re.findall(r'href="([^"#]+)', page.read().decode())
@@ -180,11 +227,18 @@ def _opened(url: str, **headers: str) -> Any:
 
 @cache
 def unpacked_bytes(url: str) -> int:
-    """A package on disk: its files, and the bytecode of its modules, which is about as large as they are. Of a wheel only the list is read."""
+    """A package on disk: its files, and the bytecode of its modules, which is about as large as
+    they are. Of a wheel only the list is read."""
     if url.endswith(".whl"):
-        source: Any = Path(urllib.request.url2pathname(urllib.parse.urlparse(url).path)) if url.startswith("file:") else _RangedFile(url)
+        source: Any = (
+            Path(urllib.request.url2pathname(urllib.parse.urlparse(url).path))
+            if url.startswith("file:")
+            else _RangedFile(url)
+        )
         with zipfile.ZipFile(source) as archive:
-            return _with_bytecode((member.filename, member.file_size) for member in archive.infolist())
+            return _with_bytecode(
+                (member.filename, member.file_size) for member in archive.infolist()
+            )
     with _opened(url) as response, tarfile.open(fileobj=io.BytesIO(response.read())) as source:
         return _with_bytecode((member.name, member.size) for member in source)
 
@@ -211,7 +265,9 @@ class _RangedFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """As a file's."""
-        self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = (
+            offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        )
         return self._position
 
     def read(self, size: int = -1) -> bytes:
@@ -226,20 +282,27 @@ class _RangedFile(io.RawIOBase):
 
 
 def main() -> int:
-    """Write every lock that can be resolved, and print a line for each platform. Returns 1 if one could not be; its old lock is kept."""
+    """Write every lock that can be resolved, and print a line for each platform. Returns 1 if one
+    could not be; its old lock is kept."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--framework", help="only this framework")
     arguments = parser.parse_args()
     failed = False
     for framework in load_frameworks():
-        if not framework.needs_environment or framework.environment_of or arguments.framework not in (None, framework.name):
+        if (
+            not framework.needs_environment
+            or framework.environment_of
+            or arguments.framework not in (None, framework.name)
+        ):
             continue
         for place in platforms(framework):
             chosen, path = recipe(framework, place), lock_path(framework, place)
             try:
                 text = lock(chosen, resolve(chosen))
             except Unresolved as error:
-                sys.stdout.write(f"no new lock for {framework.title}, {path.stem}: {str(error)[:300]}\n")
+                sys.stdout.write(
+                    f"no new lock for {framework.title}, {path.stem}: {str(error)[:300]}\n"
+                )
                 failed = True
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,8 @@
-"""Write the networks of ``rules/memory/models``: traced in PyTorch's environment. ``python -m tools.memory_models``.
+"""Write the networks of ``rules/memory/models``: traced in PyTorch's environment. ``python -m
+tools.memory_models``.
 
-Run it after a change of a model, or for a new torchvision; a test compares the stored parameters with the workloads'.
+Run it after a change of a model, or for a new torchvision; a test compares the stored parameters
+with the workloads'.
 """
 
 from suite.catalog.workloads import load_workloads
@@ -13,18 +15,32 @@ IMAGE_224 = (3, 224, 224)
 def main() -> None:
     """Trace every model once and write its file."""
     wanted = {
-        f"resnet{depth}": (f"torchvision:resnet{depth}", f"ResNet-{depth} (torchvision, 1000 classes)", IMAGE_224) for depth in (18, 34, 50, 101, 152)
+        f"resnet{depth}": (
+            f"torchvision:resnet{depth}",
+            f"ResNet-{depth} (torchvision, 1000 classes)",
+            IMAGE_224,
+        )
+        for depth in (18, 34, 50, 101, 152)
     }
     for workload in load_workloads():
-        own, verification = f"own:{workload.model}:{workload.verification.classes}", workload.verification
+        own, verification = (
+            f"own:{workload.model}:{workload.verification.classes}",
+            workload.verification,
+        )
         channels, height, width = verification.image_shape
-        image = IMAGE_224 if workload.name == "mobilenetv3" else (channels, height, width)  # the probe's pictures are smaller than the workload's
+        # the probe's pictures are smaller than the workload's
+        image = IMAGE_224 if workload.name == "mobilenetv3" else (channels, height, width)
         wanted[f"workload-{workload.name}"] = (own, workload.title, image)
     answers = rows_of([model for model, _, _ in wanted.values()])
     for name, (model, title, image) in wanted.items():
         answer = answers[model]
-        source = f"traced by reference_impls.pytorch.trace ({model}), torch {answer['torch']}, torchvision {answer['torchvision']}"
-        (folder() / f"{name}.json").write_text(as_json(Network(name, title, source, image, ()), answer["rows"]), encoding="utf-8")
+        source = (
+            f"traced by reference_impls.pytorch.trace ({model}), torch {answer['torch']},"
+            f" torchvision {answer['torchvision']}"
+        )
+        (folder() / f"{name}.json").write_text(
+            as_json(Network(name, title, source, image, ()), answer["rows"]), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

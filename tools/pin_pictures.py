@@ -1,7 +1,9 @@
-"""Pins the pictures of a data set: ``python -m tools.pin_pictures gld23k DIR`` writes rules/datasets/gld23k.sha256 from a downloaded set.
+"""Pins the pictures of a data set: ``python -m tools.pin_pictures gld23k DIR`` writes
+rules/datasets/gld23k.sha256 from a downloaded set.
 
-DIR has the published tables and ``images/`` (or ``train/`` and ``test/``). The tables are compared with their published MD5 first. Pictures that
-the tables name and DIR lacks are counted and named: a list with holes pins no data set, so it is written only if none is missing.
+DIR has the published tables and ``images/`` (or ``train/`` and ``test/``). The tables are compared
+with their published MD5 first. Pictures that the tables name and DIR lacks are counted and named: a
+list with holes pins no data set, so it is written only if none is missing.
 """
 
 import argparse
@@ -18,18 +20,27 @@ MAX_NAMES = 20
 
 
 def pin(definition: DataSetDefinition, directory: Path, output: Path) -> str:
-    """Write the digest list; returns the lines for the definition. Raises SuiteError for other tables and for missing pictures."""
+    """Write the digest list; returns the lines for the definition. Raises SuiteError for other
+    tables and for missing pictures."""
     for table in definition.tables:
-        found = file_digest(directory, table.name).md5 if (directory / table.name).is_file() else "no such file"
+        found = (
+            file_digest(directory, table.name).md5
+            if (directory / table.name).is_file()
+            else "no such file"
+        )
         if found != table.md5:
-            raise SuiteError(f"{directory / table.name} is not the published table: MD5 {found}, expected {table.md5}.")
+            raise SuiteError(
+                f"{directory / table.name} is not the published table: MD5 {found}, expected"
+                f" {table.md5}."
+            )
     wanted = named_pictures(definition, directory)
     lines = tuple(line for line in lines_of_folder(directory) if line[66:] in wanted)
     missing = sorted(wanted - {line[66:] for line in lines})
     if missing:
         more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
         raise SuiteError(
-            f"{directory}: {len(missing)} of {len(wanted)} pictures are missing: {', '.join(missing[:MAX_NAMES])}{more}; nothing was written."
+            f"{directory}: {len(missing)} of {len(wanted)} pictures are missing:"
+            f" {', '.join(missing[:MAX_NAMES])}{more}; nothing was written."
         )
     output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return f'[pictures]\ndigest_list = "{output.name}"\nsha256 = "{digest_of_list(lines)}"\n'

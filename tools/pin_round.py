@@ -1,7 +1,9 @@
 """Writes what a round pins into its file: `python -m tools.pin_round NAME [--close DATE]`.
 
-Without ``--close``: the suite's version, the files of its implementations, every workload and its newest reference points, for a round that is open.
-With it: also every rule with its severity, and the manifests of the results in ``submissions/NAME``; from then on nothing can be added to the round.
+Without ``--close``: the suite's version, the files of its implementations, every workload and its
+newest reference points, for a round that is open. With it: also every rule with its severity, and
+the manifests of the results in ``submissions/NAME``; from then on nothing can be added to the
+round.
 """
 
 import argparse
@@ -25,42 +27,89 @@ HEADER = "# Written by `python -m tools.pin_round`; what each key means: suite/c
 
 
 def opened(current: Round) -> Round:
-    """The round with this version of the suite and its implementations among its own, and every workload and reference point as it is now."""
-    versions, workloads = tuple(dict.fromkeys((*current.suite_versions, __version__))), load_workloads()
+    """The round with this version of the suite and its implementations among its own, and every
+    workload and reference point as it is now."""
+    versions, workloads = (
+        tuple(dict.fromkeys((*current.suite_versions, __version__))),
+        load_workloads(),
+    )
     points = tuple(point.digest for workload in workloads for point in newest_points(workload.name))
-    own = [implementation_sha256(framework) for framework in load_frameworks() if framework.serves_closed]
+    own = [
+        implementation_sha256(framework)
+        for framework in load_frameworks()
+        if framework.serves_closed
+    ]
     implementations = tuple(dict.fromkeys((*current.implementations, *own)))
-    return replace(current, suite_versions=versions, workloads=tuple(map(pin, workloads)), reference_points=points, implementations=implementations)
+    return replace(
+        current,
+        suite_versions=versions,
+        workloads=tuple(map(pin, workloads)),
+        reference_points=points,
+        implementations=implementations,
+    )
 
 
 def closed(current: Round, date: str, submissions: Path) -> Round:
     """The round with its rules and results, closed on ``date``."""
     rules = rules_of(current)
-    ids = {severity: tuple(rule.id for rule in rules if rule.severity is severity) for severity in Severity}
-    results = sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in submissions.glob("*/*/*/*/MANIFEST.sha256"))
-    return replace(current, closed=date, rules=PinnedRules(*(ids[severity] for severity in Severity)), rules_left_out=(), results=tuple(results))
+    ids = {
+        severity: tuple(rule.id for rule in rules if rule.severity is severity)
+        for severity in Severity
+    }
+    results = sorted(
+        hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in submissions.glob("*/*/*/*/MANIFEST.sha256")
+    )
+    return replace(
+        current,
+        closed=date,
+        rules=PinnedRules(*(ids[severity] for severity in Severity)),
+        rules_left_out=(),
+        results=tuple(results),
+    )
 
 
 def to_toml(pinned: Round) -> str:
     """The round's file."""
-    lines = [HEADER, f'name = "{pinned.name}"', f'title = "{pinned.title}"', f"suite_versions = {_strings(pinned.suite_versions)}"]
+    lines = [
+        HEADER,
+        f'name = "{pinned.name}"',
+        f'title = "{pinned.title}"',
+        f"suite_versions = {_strings(pinned.suite_versions)}",
+    ]
     lines += [f'closed = "{pinned.closed}"'] if pinned.closed else []
     lines += [f"nonce = {json.dumps(pinned.nonce, ensure_ascii=False)}"] if pinned.nonce else []
     lines += [f"locked = {_lines(pinned.locked)}"] if pinned.locked else []
     lines += [f"rules_left_out = {_lines(pinned.rules_left_out)}"] if pinned.rules_left_out else []
-    lines += [f"reference_points = {_lines(pinned.reference_points)}"] if pinned.reference_points else []
-    lines += [f"implementations = {_lines(pinned.implementations)}"] if pinned.implementations else []
+    lines += (
+        [f"reference_points = {_lines(pinned.reference_points)}"] if pinned.reference_points else []
+    )
+    lines += (
+        [f"implementations = {_lines(pinned.implementations)}"] if pinned.implementations else []
+    )
     lines += [f"results = {_lines(pinned.results)}"] if pinned.results else []
     lines += [_workload(workload) for workload in pinned.workloads]
     if pinned.rules is not None:
-        lines += ["", "[rules]", f"invalid = {_lines(pinned.rules.invalid)}", f"warning = {_lines(pinned.rules.warning)}"]
+        lines += [
+            "",
+            "[rules]",
+            f"invalid = {_lines(pinned.rules.invalid)}",
+            f"warning = {_lines(pinned.rules.warning)}",
+        ]
         lines += [f"note = {_lines(pinned.rules.note)}"] if pinned.rules.note else []
     return "\n".join(lines) + "\n"
 
 
 def _workload(workload: PinnedWorkload) -> str:
-    target = f"\ntarget_accuracy = {workload.target_accuracy}" if workload.target_accuracy is not None else ""
-    return f'\n[[workloads]]\nname = "{workload.name}"\nepochs = {workload.epochs}\ndefinition = "{workload.definition}"{target}'
+    target = (
+        f"\ntarget_accuracy = {workload.target_accuracy}"
+        if workload.target_accuracy is not None
+        else ""
+    )
+    return (
+        f'\n[[workloads]]\nname = "{workload.name}"\nepochs = {workload.epochs}\ndefinition ='
+        f' "{workload.definition}"{target}'
+    )
 
 
 def _strings(values: tuple[str, ...]) -> str:
@@ -73,13 +122,22 @@ def _lines(values: tuple[str, ...]) -> str:
 
 def main() -> None:
     """Pin the named round."""
-    parser = argparse.ArgumentParser(prog="python -m tools.pin_round", description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.pin_round",
+        description=__doc__.partition("\n")[0] if __doc__ else None,
+    )
     parser.add_argument("name")
-    parser.add_argument("--close", metavar="DATE", help="the date, YYYY-MM-DD, on which the round is closed")
+    parser.add_argument(
+        "--close", metavar="DATE", help="the date, YYYY-MM-DD, on which the round is closed"
+    )
     arguments = parser.parse_args()
     path = folder() / f"{arguments.name}.toml"
     current = read_toml(path, Round)
-    pinned = closed(current, arguments.close, repository_root() / "submissions" / current.name) if arguments.close else opened(current)
+    pinned = (
+        closed(current, arguments.close, repository_root() / "submissions" / current.name)
+        if arguments.close
+        else opened(current)
+    )
     path.write_text(to_toml(pinned), encoding="utf-8")
 
 

@@ -1,6 +1,8 @@
-"""Writes rules/reference_losses: ``python -m tools.reference_losses FOLDER…``, with folders of reference runs that are published.
+"""Writes rules/reference_losses: ``python -m tools.reference_losses FOLDER…``, with folders of
+reference runs that are published.
 
-For instance ``submissions/v0.1/reference submissions/v0.2/reference``. What was there of a workload is replaced.
+For instance ``submissions/v0.1/reference submissions/v0.2/reference``. What was there of a workload
+is replaced.
 """
 
 import sys
@@ -21,9 +23,14 @@ def reference_losses(folders: Iterable[Path]) -> dict[str, tuple[ReferenceLosses
         bundle = Bundle(path)
         run, epochs = bundle.run(), bundle.json(SUMMARY)["epochs"]
         losses = RunLosses(run.run_id, tuple(float(epoch["mean_loss"]) for epoch in epochs))
-        found.setdefault(run.request["workload"], {}).setdefault(setting_of(run.request), []).append(losses)
+        found.setdefault(run.request["workload"], {}).setdefault(
+            setting_of(run.request), []
+        ).append(losses)
     return {
-        workload: tuple(ReferenceLosses(batch, rate, local or None, tuple(runs)) for (batch, rate, local), runs in sorted(settings.items()))
+        workload: tuple(
+            ReferenceLosses(batch, rate, local or None, tuple(runs))
+            for (batch, rate, local), runs in sorted(settings.items())
+        )
         for workload, settings in found.items()
     }
 

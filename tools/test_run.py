@@ -1,4 +1,5 @@
-"""`make test` and `make quick`: their phases, one after the other, each with its name and time; Ctrl-C ends with one sentence.
+"""`make test` and `make quick`: their phases, one after the other, each with its name and time;
+Ctrl-C ends with one sentence.
 
 Everything that a phase started has ended before this program does, also what has left its group.
 """
@@ -29,17 +30,25 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Phase:
-    """Modules with their words, run by the Python of this program; all must succeed. ``ahead`` runs beside them for the next one."""
+    """Modules with their words, run by the Python of this program; all must succeed. ``ahead`` runs
+    beside them for the next one."""
 
     name: str
     commands: tuple[tuple[str, ...], ...]
     ahead: tuple[str, ...] = ()
 
 
-STYLE = Phase("style and types", (("ruff", "check", "-q", "."), ("ruff", "format", "-q", "--check", "."), ("mypy",)))
+STYLE = Phase(
+    "style and types",
+    (("ruff", "check", "-q", "."), ("ruff", "format", "-q", "--check", "."), ("mypy",)),
+)
 COLLECT = ("pytest", "-q", "--collect-only")
-"""What it compiles, tests with their assertions rewritten, is kept for the workers, which collect all tests each."""
-TESTS = Phase("tests", (("pytest", "-q", "-o", "console_output_style=classic", "-n", "3", "--dist", "worksteal"),))
+"""What it compiles, tests with their assertions rewritten, is kept for the workers, which collect
+all tests each."""
+TESTS = Phase(
+    "tests",
+    (("pytest", "-q", "-o", "console_output_style=classic", "-n", "3", "--dist", "worksteal"),),
+)
 QUICK = Phase("tests of what changed", (("tools.changed_tests",),))
 PLANS = {"test": (replace(STYLE, ahead=COLLECT), TESTS), "quick": (STYLE, QUICK), "lint": (STYLE,)}
 
@@ -49,7 +58,8 @@ def main(words: Sequence[str]) -> int:
     (name,) = words
     plan = PLANS[name]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of a thousand programs would compile the suite anew
+    # each of a thousand programs would compile the suite anew
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if name == "test" and (code := framework_environments.main()):
         return code
     failed: list[str] = []
@@ -63,23 +73,39 @@ def main(words: Sequence[str]) -> int:
                 _ended(ahead)
         except KeyboardInterrupt:
             end_everything()
-            print(f"\nInterrupted in {phase.name}: nothing is left running; type the same command to start again.", file=sys.stderr)
+            print(
+                f"\nInterrupted in {phase.name}: nothing is left running; type the same command to"
+                " start again.",
+                file=sys.stderr,
+            )
             return INTERRUPTED
-        print(f"{number} of {len(plan)}: {phase.name}: {'passed' if is_good else 'FAILED'} in {time.monotonic() - began_s:.0f} s", flush=True)
+        print(
+            f"{number} of {len(plan)}: {phase.name}: {'passed' if is_good else 'FAILED'} in"
+            f" {time.monotonic() - began_s:.0f} s",
+            flush=True,
+        )
         failed += [] if is_good else [phase.name]
     end_everything()
     return 1 if failed else 0
 
 
 def _start(command: Sequence[str], output: int | None = None) -> subprocess.Popen[bytes]:
-    """Start a module in a session of its own, so that Ctrl-C reaches this program alone, which then ends all sessions."""
-    process = subprocess.Popen([sys.executable, "-m", *command], cwd=repository_root(), start_new_session=True, stdout=output, stderr=output)
+    """Start a module in a session of its own, so that Ctrl-C reaches this program alone, which then
+    ends all sessions."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        cwd=repository_root(),
+        start_new_session=True,
+        stdout=output,
+        stderr=output,
+    )
     _STARTED[process.pid] = process
     return process
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:
-    """Wait for its end; True: it succeeded. Orphans become children of this program, which reaps them: tests look whether a process has ended."""
+    """Wait for its end; True: it succeeded. Orphans become children of this program, which reaps
+    them: tests look whether a process has ended."""
     while process.returncode is None:
         ended, status = os.wait()
         if ended in _STARTED:

@@ -1,9 +1,11 @@
-"""Laws of simulated boards for `python -m benchmarks.predict_modes`: one file each, written before the model was tuned.
+"""Laws of simulated boards for `python -m benchmarks.predict_modes`: one file each, written before
+the model was tuned.
 
-A law is a Python file with two functions, ``time_s(mode)`` and ``power_w(mode)``: seconds of an epoch and average watts. ``mode`` is a dict of
-``cores``, ``cpu_mhz``, ``gpu_mhz`` and ``emc_mhz`` (the columns of the grid). ``held_out_*.py`` were not looked at while the model was tuned;
-``outsider_*.py`` are of an author who had not read it; ``published_*.py``
-put shapes and tables of published sources together and were committed before their author read `suite/prediction`. A
+A law is a Python file with two functions, ``time_s(mode)`` and ``power_w(mode)``: seconds of an
+epoch and average watts. ``mode`` is a dict of ``cores``, ``cpu_mhz``, ``gpu_mhz`` and ``emc_mhz``
+(the columns of the grid). ``held_out_*.py`` were not looked at while the model was tuned;
+``outsider_*.py`` are of an author who had not read it; ``published_*.py`` put shapes and tables of
+published sources together and were committed before their author read `suite/prediction`. A
 simulated board yields numbers alone: it writes no bundle, so it can never make a submission.
 """
 
@@ -31,14 +33,20 @@ class Law:
 
 
 def load_law(path: Path, modes: Modes) -> Law:
-    """Run a law's file and evaluate it in every mode. Only this tool runs such files. Raises ValueError for values that are not above 0."""
+    """Run a law's file and evaluate it in every mode. Only this tool runs such files. Raises
+    ValueError for values that are not above 0."""
     found = runpy.run_path(str(path))
     rows = [modes.named(index) for index in range(len(modes))]
     time_s, power_w = (_values(path, name, found[name], rows) for name in ("time_s", "power_w"))
     return Law(path.stem, time_s, power_w)
 
 
-def _values(path: Path, name: str, function: Callable[[Mapping[str, float]], float], rows: list[dict[str, float]]) -> Array:
+def _values(
+    path: Path,
+    name: str,
+    function: Callable[[Mapping[str, float]], float],
+    rows: list[dict[str, float]],
+) -> Array:
     values = np.array([float(function(dict(row))) for row in rows])
     if not np.all(np.isfinite(values) & (values > 0)):
         raise ValueError(f"{path}: {name} must be above 0 in every mode")

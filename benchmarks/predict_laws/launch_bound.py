@@ -1,4 +1,5 @@
-"""A small network: kernel launches by one core, workers that compete for few cores, an idle GPU, power that is mostly baseload."""
+"""A small network: kernel launches by one core, workers that compete for few cores, an idle GPU,
+power that is mostly baseload."""
 
 
 def _parts(mode):

@@ -1,10 +1,14 @@
-"""A network whose launches and work overlap by two thirds, and whose power is straight in the GPU's busy share, as measured on an AGX Orin.
+"""A network whose launches and work overlap by two thirds, and whose power is straight in the GPU's
+busy share, as measured on an AGX Orin.
 
-Sources: times and power of a ResNet-50 on a Jetson AGX Orin at mini-batches of 1, 4, 16 and 64, measured (Pagoda, arXiv 2509.20189, notebook
-roofline_batch_size_expt: 15.4, 19.3, 51.6 and 191.6 ms; 26.9, 41.4, 53.5 and 55.4 W). The longer of launching (14.4 ms) and work (3 ms a sample)
-plus a third of the shorter gives the times within 5 %; 20 W and 35 W times the share of work the power within 4 %. More cores than the four
-worker processes load no faster (Prashanthi et al., POMACS 2022, 5.6.5); the memory's clock shortens loading and computing (5.6.7).
-How idle power divides among cores, memory and the rest was not measured there: round numbers. Watts are scaled to an AGX Xavier's 30 W.
+Sources: times and power of a ResNet-50 on a Jetson AGX Orin at mini-batches of 1, 4, 16 and 64,
+measured (Pagoda, arXiv 2509.20189, notebook roofline_batch_size_expt: 15.4, 19.3, 51.6 and 191.6
+ms; 26.9, 41.4, 53.5 and 55.4 W). The longer of launching (14.4 ms) and work (3 ms a sample) plus a
+third of the shorter gives the times within 5 %; 20 W and 35 W times the share of work the power
+within 4 %. More cores than the four worker processes load no faster (Prashanthi et al., POMACS
+2022, 5.6.5); the memory's clock shortens loading and computing (5.6.7). How idle power divides
+among cores, memory and the rest was not measured there: round numbers. Watts are scaled to an AGX
+Xavier's 30 W.
 """
 
 MINI_BATCHES, SAMPLES, TRAINING = 250, 8, 3
@@ -35,4 +39,9 @@ def power_w(mode):
     cpu, gpu, emc = _shares(mode)
     compute, work, wait = _parts(mode)
     busy = work / (compute + wait)
-    return SCALE * (FIXED_W + MEMORY_W * emc + CORES_W * mode["cores"] / 8 * cpu**2 + BUSY_W * min(1.0, busy) * gpu**1.8)
+    return SCALE * (
+        FIXED_W
+        + MEMORY_W * emc
+        + CORES_W * mode["cores"] / 8 * cpu**2
+        + BUSY_W * min(1.0, busy) * gpu**1.8
+    )

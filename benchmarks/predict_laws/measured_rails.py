@@ -1,10 +1,14 @@
-"""A small network whose power follows what rails of an AGX Orin took under stress, between the measured points in straight lines.
+"""A small network whose power follows what rails of an AGX Orin took under stress, between the
+measured points in straight lines.
 
-Sources: GPU and CPU rails of a Jetson AGX Orin under stress in four nvpmodel modes, measured by a user (NVIDIA developer forum, "Maximum power
-consumption bounds for Orin AGX", 323456); times of a MobileNet on that board at mini-batches of 1 to 64, measured (Pagoda, arXiv 2509.20189,
-notebook roofline_batch_size_expt: 18.0, 19.8, 28.1, 54.0, 102.1 ms, which (launches^3 + work^3)^(1/3) with 18 ms and 1.6 ms a sample gives within
-8 %), training as three times the forward pass (same source); loading by four worker processes, which fewer cores make in turns (Prashanthi et al.,
-POMACS 2022, 5.6.5 and 5.6.6). Clocks are shares of the board's highest ones; the rails are scaled to an AGX Xavier's 30 W.
+Sources: GPU and CPU rails of a Jetson AGX Orin under stress in four nvpmodel modes, measured by a
+user (NVIDIA developer forum, "Maximum power consumption bounds for Orin AGX", 323456); times of a
+MobileNet on that board at mini-batches of 1 to 64, measured (Pagoda, arXiv 2509.20189, notebook
+roofline_batch_size_expt: 18.0, 19.8, 28.1, 54.0, 102.1 ms, which (launches^3 + work^3)^(1/3) with
+18 ms and 1.6 ms a sample gives within 8 %), training as three times the forward pass (same source);
+loading by four worker processes, which fewer cores make in turns (Prashanthi et al., POMACS 2022,
+5.6.5 and 5.6.6). Clocks are shares of the board's highest ones; the rails are scaled to an AGX
+Xavier's 30 W.
 """
 
 import itertools

@@ -1,12 +1,15 @@
-"""A small network whose steps wait for kernel launches, and whose loading processes compete with them for few cores.
+"""A small network whose steps wait for kernel launches, and whose loading processes compete with
+them for few cores.
 
-After the paper's 5.6.5 and 5.6.6: four loading processes, the training process and a logger share the cores.
+After the paper's 5.6.5 and 5.6.6: four loading processes, the training process and a logger share
+the cores.
 
 Written from the paper before its author had read the model's code or the other laws.
 """
 
 _STEPS = 3750.0
-_VOLTAGE_KNEE = {"cpu": (0.62, 1.1), "gpu": (0.60, 0.55)}  # volts up to this clock (GHz), rising beyond it
+# volts up to this clock (GHz), rising beyond it
+_VOLTAGE_KNEE = {"cpu": (0.62, 1.1), "gpu": (0.60, 0.55)}
 
 
 def time_s(mode):
@@ -17,11 +20,17 @@ def power_w(mode):
     step, cpu_busy, gpu_busy, traffic = _step_ms(mode)
     cpu, gpu, memory = (mode[name] / 1000 for name in ("cpu_mhz", "gpu_mhz", "emc_mhz"))
     busy_cores = min(mode["cores"], cpu_busy / step)
-    chip = 1.1 * _volts("cpu", cpu) ** 2 * cpu * (busy_cores + 0.12 * mode["cores"]) + 8.5 * _volts("gpu", gpu) ** 2 * gpu * (
-        0.1 + 0.9 * gpu_busy / step
+    chip = 1.1 * _volts("cpu", cpu) ** 2 * cpu * (busy_cores + 0.12 * mode["cores"]) + 8.5 * _volts(
+        "gpu", gpu
+    ) ** 2 * gpu * (0.1 + 0.9 * gpu_busy / step)
+    chip += (
+        0.35
+        + 0.55 * memory
+        + 0.09 * traffic / step
+        + 0.11 * mode["cores"] * _volts("cpu", cpu) ** 3
     )
-    chip += 0.35 + 0.55 * memory + 0.09 * traffic / step + 0.11 * mode["cores"] * _volts("cpu", cpu) ** 3
-    warm_w = 3.4 + chip * (1 + 0.004 * chip)  # leakage grows with the temperature that the power itself makes
+    # leakage grows with the temperature that the power itself makes
+    warm_w = 3.4 + chip * (1 + 0.004 * chip)
     return warm_w / (0.93 - 0.004 * warm_w)  # of the converter, which loses more when it gives more
 
 

@@ -1,4 +1,5 @@
-"""Pictures read from a slow medium through a cache that holds most of them; decoding needs several cores; the GPU throttles nothing.
+"""Pictures read from a slow medium through a cache that holds most of them; decoding needs several
+cores; the GPU throttles nothing.
 
 After the paper's 5.1.1, 5.1.5 and 5.2.
 
@@ -15,7 +16,9 @@ def power_w(mode):
     cpu, gpu, memory = (mode[name] / 1000 for name in ("cpu_mhz", "gpu_mhz", "emc_mhz"))
     cores = mode["cores"]
     running = min(float(cores), decode / total)
-    cpu_w = (0.35 + 0.95 * running) * cpu ** (1.0 if cpu < 0.8 else 2.1) * (1.0 if cpu < 0.8 else 0.8**-1.1) + 0.2 * cores
+    cpu_w = (0.35 + 0.95 * running) * cpu ** (1.0 if cpu < 0.8 else 2.1) * (
+        1.0 if cpu < 0.8 else 0.8**-1.1
+    ) + 0.2 * cores
     gpu_w = (0.5 + 10.5 * device / total) * gpu * (0.36 + 0.52 * gpu**2)
     return 4.1 + cpu_w + gpu_w + 1.05 * memory**0.8 + 0.7 * read / total
 

@@ -1,9 +1,11 @@
-"""Mini-batches that circulate through a closed queueing network: storage, decoding cores, the training process, the GPU.
+"""Mini-batches that circulate through a closed queueing network: storage, decoding cores, the
+training process, the GPU.
 
-Sources: exact mean value analysis, Reiser and Lavenberg 1980; a station of several servers as a delay and a queue, Seidmann et al. 1987;
-power of a component at utilisation u, idle + (busy - idle)(2u - u^1.4), Fan, Weber and Barroso 2007; dynamic power C V^2 f with a voltage that
-is linear in the frequency above a floor, Burd and Brodersen 1995.
-The constants are round numbers of this board's order of magnitude, not fitted to anything.
+Sources: exact mean value analysis, Reiser and Lavenberg 1980; a station of several servers as a
+delay and a queue, Seidmann et al. 1987; power of a component at utilisation u, idle + (busy -
+idle)(2u - u^1.4), Fan, Weber and Barroso 2007; dynamic power C V^2 f with a voltage that is linear
+in the frequency above a floor, Burd and Brodersen 1995. The constants are round numbers of this
+board's order of magnitude, not fitted to anything.
 """
 
 MINI_BATCHES, IN_FLIGHT = 400, 4
@@ -12,7 +14,8 @@ WATTS = {"cpu": 2.1, "gpu": 15.0, "memory": 5.0}
 
 
 def _network(mode):
-    """Mini-batches per second and the utilisation of the cores (mean of all), the training process and the GPU."""
+    """Mini-batches per second and the utilisation of the cores (mean of all), the training process
+    and the GPU."""
     cpu, gpu, emc = mode["cpu_mhz"] / 2265.6, mode["gpu_mhz"] / 1377, mode["emc_mhz"] / 2133
     cores = mode["cores"]
     decode, python = DECODE_S / cpu, PYTHON_S / cpu
@@ -44,5 +47,7 @@ def power_w(mode):
     rate, cores_busy, gpu_busy = _network(mode)
     cpu_w = mode["cores"] * WATTS["cpu"] * cpu * _volt(cpu) ** 2 * (0.2 + 0.8 * _busy(cores_busy))
     gpu_w = WATTS["gpu"] * gpu * _volt(gpu) ** 2 * (0.25 + 0.75 * _busy(gpu_busy))
-    memory_w = WATTS["memory"] * (0.35 * emc + 0.65 * _busy(min(1.0, rate * GPU_MEMORY_S / emc)) * emc)
+    memory_w = WATTS["memory"] * (
+        0.35 * emc + 0.65 * _busy(min(1.0, rate * GPU_MEMORY_S / emc)) * emc
+    )
     return 5.5 + cpu_w + gpu_w + memory_w

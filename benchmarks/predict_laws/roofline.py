@@ -1,4 +1,5 @@
-"""A GPU that is bound by arithmetic or by bandwidth, beside kernel launches by one core; storage gives a constant."""
+"""A GPU that is bound by arithmetic or by bandwidth, beside kernel launches by one core; storage
+gives a constant."""
 
 
 def _parts(mode):

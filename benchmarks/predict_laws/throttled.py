@@ -4,7 +4,12 @@
 def _at(mode, gpu_mhz):
     cpu, gpu, memory = mode["cpu_mhz"] / 2265.6, gpu_mhz / 1377, mode["emc_mhz"] / 2133
     time = 4 + 10 / cpu * (0.3 + 0.7 / mode["cores"]) + 45 / gpu + 5 / memory
-    power = 7 + 1.3 * mode["cores"] * cpu * (0.5 + 0.5 * cpu) ** 2 + 20 * gpu * (0.5 + 0.5 * gpu) ** 2 + 3 * memory
+    power = (
+        7
+        + 1.3 * mode["cores"] * cpu * (0.5 + 0.5 * cpu) ** 2
+        + 20 * gpu * (0.5 + 0.5 * gpu) ** 2
+        + 3 * memory
+    )
     return time, power
 
 

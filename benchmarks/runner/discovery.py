@@ -1,4 +1,5 @@
-"""Finds the benchmarks: every module of ``benchmarks/`` and ``benchmarks/speed/`` that is not declared a helper here."""
+"""Finds the benchmarks: every module of ``benchmarks/`` and ``benchmarks/speed/`` that is not
+declared a helper here."""
 
 import importlib
 from pathlib import Path
@@ -11,10 +12,16 @@ HELPERS = {
     "benchmarks.__init__": "the package",
     "benchmarks.__main__": "the command line that runs all benchmarks",
     "benchmarks.loss_curves": "draws the losses of given runs; it measures nothing",
-    "benchmarks.predict_family": "draws laws of simulated boards, which benchmarks.predict_modes judges by",
+    "benchmarks.predict_family": (
+        "draws laws of simulated boards, which benchmarks.predict_modes judges by"
+    ),
     "benchmarks.predict_modes": "judges predictions of modes; its figures are no ratios of times",
-    "benchmarks.predict_widths": "learns how wide intervals of predictions must be; it measures no time",
-    "benchmarks.target_scatter": "trains many seeds, and says when they reached a target; it measures no time",
+    "benchmarks.predict_widths": (
+        "learns how wide intervals of predictions must be; it measures no time"
+    ),
+    "benchmarks.target_scatter": (
+        "trains many seeds, and says when they reached a target; it measures no time"
+    ),
     "benchmarks.speed.__init__": "the package",
     "benchmarks.speed.loops": "what the three benchmarks of speed/ have in common",
 }
@@ -46,7 +53,8 @@ def short_name(module: str) -> str:
 
 
 def discover() -> dict[str, Benchmark]:
-    """Every benchmark by name; raises SuiteError for a module that is neither a benchmark nor a declared helper."""
+    """Every benchmark by name; raises SuiteError for a module that is neither a benchmark nor a
+    declared helper."""
     return {short_name(module): _load(module) for module in modules() if not is_helper(module)}
 
 
@@ -54,7 +62,7 @@ def _load(module: str) -> Benchmark:
     found = getattr(importlib.import_module(module), "BENCHMARK", None)
     if not isinstance(found, Benchmark):
         raise SuiteError(
-            f"{module} defines no BENCHMARK; define one as benchmarks/runner/benchmark.py shows, or declare the module in HELPERS of "
-            "benchmarks/runner/discovery.py with the reason."
+            f"{module} defines no BENCHMARK; define one as benchmarks/runner/benchmark.py shows, or"
+            " declare the module in HELPERS of benchmarks/runner/discovery.py with the reason."
         )
     return found

@@ -1,4 +1,5 @@
-"""What benchmarks need beyond the suite itself. Each function returns None, or what is missing and the command that provides it."""
+"""What benchmarks need beyond the suite itself. Each function returns None, or what is missing and
+the command that provides it."""
 
 from benchmarks.runner.benchmark import Need
 from suite.catalog.frameworks import load_framework

@@ -1,4 +1,5 @@
-"""Renders ``benchmarks.md`` from a record: ``python -m benchmarks.runner.page docs/benchmarks.json``."""
+"""Renders ``benchmarks.md`` from a record: ``python -m benchmarks.runner.page
+docs/benchmarks.json``."""
 
 import sys
 from pathlib import Path
@@ -12,7 +13,15 @@ PREFIXES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 def render(record: Record) -> str:
     """The page, as Markdown."""
-    parts = [MARK, "# Benchmarks", QUICK_WARNING if record.is_quick else "", INTRODUCTION, _facts(record), "## Overview", _overview(record.entries)]
+    parts = [
+        MARK,
+        "# Benchmarks",
+        QUICK_WARNING if record.is_quick else "",
+        INTRODUCTION,
+        _facts(record),
+        "## Overview",
+        _overview(record.entries),
+    ]
     for entry in record.entries:
         parts += [f"## {entry.name}", *_section(entry)]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -25,8 +34,10 @@ neighbouring measurements. Its spread is the 95 % confidence interval of that me
 
     make bench                                           # all benchmarks, and this page
     make bench BENCH=--quick                             # a smoke test of all, written to build/
-    .venv/bin/python -m benchmarks.harness_cost --help   # one benchmark, with its options"""
-QUICK_WARNING = "**A quick run: a smoke test with few, short measurements. Its ratios are not results.**"
+    .venv/bin/python -m benchmarks.harness_cost --help   # one benchmark, with its options"""  # noqa: E501
+QUICK_WARNING = (
+    "**A quick run: a smoke test with few, short measurements. Its ratios are not results.**"
+)
 
 
 def _facts(record: Record) -> str:
@@ -34,7 +45,10 @@ def _facts(record: Record) -> str:
     rows = {
         "commit": f"`{record.commit}`",
         "started": f"{record.started}, {duration_text(record.taken_s)} in all",
-        "processor": f"{machine.processor}, {machine.cores} cores usable, {machine.memory_gib:g} GiB of memory",
+        "processor": (
+            f"{machine.processor}, {machine.cores} cores usable, {machine.memory_gib:g} GiB of"
+            " memory"
+        ),
         "system": f"Linux {machine.kernel}, Python {machine.python}",
     }
     return _table(("run", ""), [(name, value) for name, value in rows.items()])
@@ -44,7 +58,8 @@ def _overview(entries: tuple[Entry, ...]) -> str:
     rows = [
         (
             f"[{entry.name}](#{_anchor(entry.name)})",
-            entry.outcome.value + (", parts skipped" if entry.outcome is Outcome.COMPLETE and entry.skipped else ""),
+            entry.outcome.value
+            + (", parts skipped" if entry.outcome is Outcome.COMPLETE and entry.skipped else ""),
             str(len(entry.ratios)),
             duration_text(entry.taken_s) if entry.taken_s else "-",
             f"{_load(entry.load_before)}, {_load(entry.load_after)}",
@@ -60,9 +75,13 @@ def _section(entry: Entry) -> list[str]:
     if entry.ratios:
         header = ("what", "compared / baseline", "ratio", "spread", "pairs", "compared", "baseline")
         parts.append(_table(header, [_row(ratio) for ratio in entry.ratios]))
-    missing = [f"- Skipped: {_cell(skipped.subject)}: {_cell(skipped.reason)}" for skipped in entry.skipped]
+    missing = [
+        f"- Skipped: {_cell(skipped.subject)}: {_cell(skipped.reason)}" for skipped in entry.skipped
+    ]
     if entry.outcome not in (Outcome.COMPLETE, Outcome.SKIPPED):
-        missing.append(f"- {entry.outcome.value.capitalize()}{': ' + _cell(entry.reason) if entry.reason else ''}")
+        missing.append(
+            f"- {entry.outcome.value.capitalize()}{': ' + _cell(entry.reason) if entry.reason else ''}"  # noqa: E501
+        )
     return [*parts, "\n".join(missing)]
 
 
@@ -103,7 +122,9 @@ def _load(value: float | None) -> str:
 
 def _anchor(heading: str) -> str:
     """The anchor of a heading as GitHub makes it."""
-    return "".join(letter for letter in heading.lower().replace(" ", "-") if letter.isalnum() or letter in "-_")
+    return "".join(
+        letter for letter in heading.lower().replace(" ", "-") if letter.isalnum() or letter in "-_"
+    )
 
 
 def _table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

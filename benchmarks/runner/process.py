@@ -23,13 +23,24 @@ TIMEOUT_S = 1800.0
 Report = Callable[[Ratio | Skipped], None]
 
 
-def run_benchmark(entry: Entry, is_quick: bool, report: Report, timeout_s: float = TIMEOUT_S) -> Entry:
-    """Run the benchmark of an entry; ``report`` receives each ratio at once. Failure, time-out and Ctrl-C keep what was measured by then."""
-    command = [sys.executable, "-m", f"benchmarks.{entry.name}", "--json", *(["--quick"] if is_quick else [])]
+def run_benchmark(
+    entry: Entry, is_quick: bool, report: Report, timeout_s: float = TIMEOUT_S
+) -> Entry:
+    """Run the benchmark of an entry; ``report`` receives each ratio at once. Failure, time-out and
+    Ctrl-C keep what was measured by then."""
+    command = [
+        sys.executable,
+        "-m",
+        f"benchmarks.{entry.name}",
+        "--json",
+        *(["--quick"] if is_quick else []),
+    ]
     return run_command(entry, command, report, timeout_s)
 
 
-def run_command(entry: Entry, command: Sequence[str], report: Report, timeout_s: float = TIMEOUT_S) -> Entry:
+def run_command(
+    entry: Entry, command: Sequence[str], report: Report, timeout_s: float = TIMEOUT_S
+) -> Entry:
     """The same for any command that prints results as JSON lines."""
     results: list[Ratio | Skipped] = []
 
@@ -47,14 +58,29 @@ def run_command(entry: Entry, command: Sequence[str], report: Report, timeout_s:
         reason = None if skipped else "it printed no ratio"
     taken_s, load_after = round(time.monotonic() - start_s, 1), os.getloadavg()[0]
     return replace(
-        entry, outcome=outcome, reason=reason, taken_s=taken_s, load_before=load_before, load_after=load_after, ratios=ratios, skipped=skipped
+        entry,
+        outcome=outcome,
+        reason=reason,
+        taken_s=taken_s,
+        load_before=load_before,
+        load_after=load_after,
+        ratios=ratios,
+        skipped=skipped,
     )
 
 
-def _collect(command: Sequence[str], keep: Report, errors: IO[str], timeout_s: float) -> tuple[Outcome, str | None]:
+def _collect(
+    command: Sequence[str], keep: Report, errors: IO[str], timeout_s: float
+) -> tuple[Outcome, str | None]:
     """Read the results of the process to its end."""
     process = subprocess.Popen(
-        command, cwd=repository_root(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True
+        command,
+        cwd=repository_root(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        start_new_session=True,
     )
     timed_out = threading.Event()
     timer = threading.Timer(timeout_s, lambda: (timed_out.set(), terminate(process)))
@@ -85,4 +111,7 @@ def _parse(line: str) -> Ratio | Skipped:
         ((kind, values),) = json.loads(line).items()
         return from_plain(values, {"ratio": Ratio, "skipped": Skipped}[kind], "")
     except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise SuiteError(f"The benchmark printed a line that is no result: {line.strip()[:200]!r}; print to standard error instead.") from error
+        raise SuiteError(
+            f"The benchmark printed a line that is no result: {line.strip()[:200]!r}; print to"
+            " standard error instead."
+        ) from error

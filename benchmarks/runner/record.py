@@ -32,7 +32,8 @@ class Outcome(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Entry:
-    """One benchmark: its outcome, and every ratio that it had measured by then. Load averages are those of the last minute."""
+    """One benchmark: its outcome, and every ratio that it had measured by then. Load averages are
+    those of the last minute."""
 
     name: str
     question: str
@@ -70,10 +71,13 @@ class Record:
 
 
 def read_record(path: Path) -> Record:
-    """The record in a JSON file; raises SuiteError for unknown or missing keys and for another schema."""
+    """The record in a JSON file; raises SuiteError for unknown or missing keys and for another
+    schema."""
     record = from_plain(read_json(path), Record, f"{path}: ")
     if record.schema != SCHEMA:
-        raise SuiteError(f"{path}: schema {record.schema} is not {SCHEMA}; run the benchmarks again: make bench")
+        raise SuiteError(
+            f"{path}: schema {record.schema} is not {SCHEMA}; run the benchmarks again: make bench"
+        )
     return record
 
 
@@ -81,11 +85,18 @@ def this_machine() -> Machine:
     """The machine that this process runs on."""
     memory_gib = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
     processor = cpu_model() or platform.machine()
-    return Machine(processor, len(os.sched_getaffinity(0)), memory_gib, platform.release(), platform.python_version())
+    return Machine(
+        processor,
+        len(os.sched_getaffinity(0)),
+        memory_gib,
+        platform.release(),
+        platform.python_version(),
+    )
 
 
 def this_commit(root: Path | None = None, results: Sequence[str] = RESULTS) -> str:
-    """The commit checked out, with ``+changes`` if files differ from it; ``results``, paths or patterns, do not count. "unknown" outside Git."""
+    """The commit checked out, with ``+changes`` if files differ from it; ``results``, paths or
+    patterns, do not count. "unknown" outside Git."""
     root = root or repository_root()
     try:
         commit = _git(root, "rev-parse", "--short=10", "HEAD")
@@ -96,4 +107,6 @@ def this_commit(root: Path | None = None, results: Sequence[str] = RESULTS) -> s
 
 
 def _git(root: Path, *arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
+    ).stdout.strip()

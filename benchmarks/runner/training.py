@@ -1,4 +1,5 @@
-"""Training that benchmarks measure: generated data, requests, and an implementation without the harness."""
+"""Training that benchmarks measure: generated data, requests, and an implementation without the
+harness."""
 
 import json
 import sys
@@ -23,7 +24,11 @@ def generated_data(name: str, samples: int, home: Path) -> Path:
 def run_command(options: Mapping[str, object]) -> list[str]:
     """`suite run` of LeNet-5 in the open division on one thread, with further options by name."""
     fixed = {"division": "open", "workload": "lenet", "learning_rate": 0.0001, "threads": 1}
-    flags = [word for name, value in {**fixed, **options}.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    flags = [
+        word
+        for name, value in {**fixed, **options}.items()
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
     return [SUITE, "run", *flags]
 
 
@@ -34,7 +39,8 @@ def request_of(options: Mapping[str, object], **changes: object) -> dict[str, An
 
 
 def implementation_command(framework: str, request: Mapping[str, Any], folder: Path) -> list[str]:
-    """The command that trains without the harness; writes the request into ``folder``, which it creates."""
+    """The command that trains without the harness; writes the request into ``folder``, which it
+    creates."""
     folder.mkdir()
     path = folder / contract.REQUEST_NAME
     path.write_text(json.dumps(request), encoding="utf-8")

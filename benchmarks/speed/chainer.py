@@ -1,4 +1,5 @@
-"""Chainer: its own Trainer compared with our loop; theirs / ours, so more than 1 means that ours is faster.
+"""Chainer: its own Trainer compared with our loop; theirs / ours, so more than 1 means that ours is
+faster.
 
 The worker is benchmarks/workers/chainer_loop.py, in Chainer's environment.
 """
@@ -14,7 +15,13 @@ CASES = (
     Case("vgg11", "VGG-11, a mini-batch in memory", TRAINER, 32, 3),
     Case("mobilenetv3", "MobileNetV3-Large, a mini-batch in memory", TRAINER, 8, 2),
 )
-BENCHMARK = loop_benchmark("chainer", "How fast is our Chainer loop compared with Chainer's Trainer?", CASES, full_s=240, quick_s=20)
+BENCHMARK = loop_benchmark(
+    "chainer",
+    "How fast is our Chainer loop compared with Chainer's Trainer?",
+    CASES,
+    full_s=240,
+    quick_s=20,
+)
 
 if __name__ == "__main__":
     run_alone(BENCHMARK, __doc__)

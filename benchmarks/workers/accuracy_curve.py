@@ -1,6 +1,8 @@
-"""Trains a request in PyTorch and evaluates several times an epoch. Prints a JSON list: correct predictions after each of these parts.
+"""Trains a request in PyTorch and evaluates several times an epoch. Prints a JSON list: correct
+predictions after each of these parts.
 
-Started by benchmarks/target_scatter.py. The steps are the reference implementation's, in the order and at the rates of a run; no target ends them.
+Started by benchmarks/target_scatter.py. The steps are the reference implementation's, in the order
+and at the rates of a run; no target ends them.
 """
 
 import argparse
@@ -14,14 +16,22 @@ from reference_impls.updates import learning_rate, steps_per_epoch
 
 
 def correct_predictions(request: contract.Request, parts: int) -> list[int]:
-    """Of an evaluation after each of ``parts`` parts of every epoch, as many mini-batches in each as there can be."""
+    """Of an evaluation after each of ``parts`` parts of every epoch, as many mini-batches in each
+    as there can be."""
     implementation, pipeline, _ = build(request, World())
     whole, steps, found = steps_per_epoch(request), count(), []
     for epoch in range(1, request.epochs + 1):
         for place, batch in enumerate(pipeline.training(epoch), 1):
-            implementation.step(implementation.to_device(batch), learning_rate(request, next(steps)), 1.0)
+            implementation.step(
+                implementation.to_device(batch), learning_rate(request, next(steps)), 1.0
+            )
             if place * parts // whole > (place - 1) * parts // whole:
-                found.append(sum(implementation.count_correct(implementation.to_device(one)) for one in pipeline.evaluation()))
+                found.append(
+                    sum(
+                        implementation.count_correct(implementation.to_device(one))
+                        for one in pipeline.evaluation()
+                    )
+                )
     return found
 
 
@@ -30,4 +40,6 @@ if __name__ == "__main__":
     parser.add_argument("--request", required=True)
     parser.add_argument("--parts", type=int, required=True)
     arguments = parser.parse_args()
-    print(json.dumps(correct_predictions(contract.read_request(arguments.request), arguments.parts)))
+    print(
+        json.dumps(correct_predictions(contract.read_request(arguments.request), arguments.parts))
+    )

@@ -1,7 +1,9 @@
-"""A rank of benchmarks/allreduce.py: training steps without exchange, with ours and with PyTorch's, in turns. Started by mpirun.
+"""A rank of benchmarks/allreduce.py: training steps without exchange, with ours and with PyTorch's,
+in turns. Started by mpirun.
 
-Rank 0 prints one JSON line: {"step_s": {way: [seconds per step of each turn]}, "communication_s": {way: [exposed seconds per step]}, "forward_s":
-[seconds of a forward pass in each turn], "exchange_alone_s": [seconds of our exchange in each turn, while the ranks compute nothing],
+Rank 0 prints one JSON line: {"step_s": {way: [seconds per step of each turn]}, "communication_s":
+{way: [exposed seconds per step]}, "forward_s": [seconds of a forward pass in each turn],
+"exchange_alone_s": [seconds of our exchange in each turn, while the ranks compute nothing],
 "gradient_bytes": size of the gradients}.
 """
 
@@ -40,13 +42,28 @@ def ways(bucket_bytes: int) -> "dict[str, Parallel | None]":
 def main() -> None:
     """Time every way in turns; a turn lasts as long as its slowest rank."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name, kind in (("model", str), ("ranks", int), ("side", int), ("batch-size", int), ("steps", int), ("turns", int), ("bucket-bytes", int)):
+    for name, kind in (
+        ("model", str),
+        ("ranks", int),
+        ("side", int),
+        ("batch-size", int),
+        ("steps", int),
+        ("turns", int),
+        ("bucket-bytes", int),
+    ):
         parser.add_argument(f"--{name}", type=kind, required=True)
     options = parser.parse_args()
     torch.set_num_threads(1)
     world = communication.join(options.ranks)
-    batch = Batch(*turns.pictures(turns.Options("", options.steps, options.turns, options.batch_size, 1), options.side, 10))
-    steps = {name: _step(world, settings, options.model, batch) for name, settings in ways(options.bucket_bytes).items()}
+    batch = Batch(
+        *turns.pictures(
+            turns.Options("", options.steps, options.turns, options.batch_size, 1), options.side, 10
+        )
+    )
+    steps = {
+        name: _step(world, settings, options.model, batch)
+        for name, settings in ways(options.bucket_bytes).items()
+    }
     times_s: dict[str, list[float]] = {name: [] for name in steps}
     communication_s: dict[str, list[float]] = {name: [] for name in steps}
     forward_s: list[float] = []
@@ -62,12 +79,18 @@ def main() -> None:
             world.allgather(None)
             began_s = time.perf_counter()
             exposed_s = sum(steps[name]() for _ in range(options.steps))
-            times_s[name].append(max(world.allgather(time.perf_counter() - began_s)) / options.steps)
-            communication_s[name].append(statistics.mean(world.allgather(exposed_s)) / options.steps)
+            times_s[name].append(
+                max(world.allgather(time.perf_counter() - began_s)) / options.steps
+            )
+            communication_s[name].append(
+                statistics.mean(world.allgather(exposed_s)) / options.steps
+            )
         forward_s.append(_slowest_s(world, lambda: network(images)))
         exchange_alone_s.append(_slowest_s(world, alone))
     if world.rank == 0:
-        size_bytes = sum(parameter.numel() * parameter.element_size() for parameter in network.parameters())
+        size_bytes = sum(
+            parameter.numel() * parameter.element_size() for parameter in network.parameters()
+        )
         found = {
             "step_s": times_s,
             "communication_s": communication_s,
@@ -87,7 +110,8 @@ def _slowest_s(world: MpiWorld, work: Callable[[], object]) -> float:
 
 
 def _exchange(world: MpiWorld, network: torch.nn.Module, bucket_bytes: int) -> Step:
-    """Our exchange of a network's gradients without anything else; it returns the seconds of waiting."""
+    """Our exchange of a network's gradients without anything else; it returns the seconds of
+    waiting."""
     sizes = [parameter.numel() for parameter in network.parameters()]
     settings = ways(bucket_bytes)[OURS]
     assert settings is not None
@@ -104,7 +128,9 @@ def _exchange(world: MpiWorld, network: torch.nn.Module, bucket_bytes: int) -> S
 def _step(world: MpiWorld, settings: "Parallel | None", model: str, batch: Batch) -> Step:
     """One training step of a separate model; it returns the seconds of exposed communication."""
     network = MODELS[model](10)
-    implementation = PyTorchImplementation(network, Optimizer("sgd", 0.001, 0.9, 0.0, "constant"), "cpu")
+    implementation = PyTorchImplementation(
+        network, Optimizer("sgd", 0.001, 0.9, 0.0, "constant"), "cpu"
+    )
     if settings is not None:
         implementation.join(world, settings)
     channels = next(network.parameters()).shape[1]  # LeNet-5 takes grey pictures

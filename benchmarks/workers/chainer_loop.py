@@ -19,7 +19,9 @@ from reference_impls.contract import Batch
 from reference_impls.data.pipelines import open_pipeline
 
 
-def trainer(model: chainer.Chain, images: np.ndarray, labels: np.ndarray, options: Options) -> Callable[[], None]:
+def trainer(
+    model: chainer.Chain, images: np.ndarray, labels: np.ndarray, options: Options
+) -> Callable[[], None]:
     """Chainer's own loop over arrays in memory."""
     classifier = L.Classifier(model)
     classifier.compute_accuracy = False
@@ -28,27 +30,50 @@ def trainer(model: chainer.Chain, images: np.ndarray, labels: np.ndarray, option
 
     def run() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            updater = training.StandardUpdater(SerialIterator(examples, options.batch_size), optimizer)
+            updater = training.StandardUpdater(
+                SerialIterator(examples, options.batch_size), optimizer
+            )
             training.Trainer(updater, (options.steps, "iteration"), out=folder).run()
 
     return run
 
 
 def lenet(options: Options) -> Contest:
-    """The first mini-batches of an epoch: ours from MNIST's files, Chainer's from an already normalised array."""
+    """The first mini-batches of an epoch: ours from MNIST's files, Chainer's from an already
+    normalised array."""
     request = turns.mnist(options)
-    implementation = ChainerImplementation(MODELS["lenet5"](10), request.optimizer, chainer.get_device("@numpy"))
-    whole = next(iter(open_pipeline(request._replace(global_batch_size=options.steps * options.batch_size)).training(1)))
+    implementation = ChainerImplementation(
+        MODELS["lenet5"](10), request.optimizer, chainer.get_device("@numpy")
+    )
+    whole = next(
+        iter(
+            open_pipeline(
+                request._replace(global_batch_size=options.steps * options.batch_size)
+            ).training(1)
+        )
+    )
     theirs = trainer(MODELS["lenet5"](10), whole.images, whole.labels, options)
-    return Contest(lambda: turns.steps_of(implementation, open_pipeline(request).training(1), options.steps), theirs, options.steps)
+    return Contest(
+        lambda: turns.steps_of(implementation, open_pipeline(request).training(1), options.steps),
+        theirs,
+        options.steps,
+    )
 
 
 def model(name: str, side: int, classes: int, options: Options) -> Contest:
     """A training step on a mini-batch in memory: ours, and the Trainer's on the same one."""
     images, labels = turns.pictures(options, side, classes)
-    implementation = ChainerImplementation(MODELS[name](classes), turns.mnist(options).optimizer, chainer.get_device("@numpy"))
+    implementation = ChainerImplementation(
+        MODELS[name](classes), turns.mnist(options).optimizer, chainer.get_device("@numpy")
+    )
     theirs = trainer(MODELS[name](classes), images, labels, options)
-    return Contest(lambda: turns.steps_of(implementation, itertools.repeat(Batch(images, labels)), options.steps), theirs, options.steps)
+    return Contest(
+        lambda: turns.steps_of(
+            implementation, itertools.repeat(Batch(images, labels)), options.steps
+        ),
+        theirs,
+        options.steps,
+    )
 
 
 CASES = {

@@ -1,4 +1,5 @@
-"""What one TCP connection carries between two hosts: ``receive PORT BYTES`` on one, ``send HOST PORT BYTES`` on the other.
+"""What one TCP connection carries between two hosts: ``receive PORT BYTES`` on one, ``send HOST
+PORT BYTES`` on the other.
 
 The sender prints bytes per second.
 """

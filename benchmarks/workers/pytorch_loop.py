@@ -1,4 +1,5 @@
-"""PyTorch: our loop and a plain loop over torchvision's data sets. Started by benchmarks/speed/pytorch.py."""
+"""PyTorch: our loop and a plain loop over torchvision's data sets. Started by
+benchmarks/speed/pytorch.py."""
 
 import itertools
 from collections.abc import Callable
@@ -21,7 +22,10 @@ from reference_impls.pytorch_bf16.implementation import Bfloat16ChannelsLast
 
 def plain(model: nn.Module) -> Callable[[torch.Tensor, torch.Tensor], float]:
     """A training step as in PyTorch's tutorials."""
-    optimizer, criterion = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), nn.CrossEntropyLoss()
+    optimizer, criterion = (
+        torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9),
+        nn.CrossEntropyLoss(),
+    )
 
     def step(images: torch.Tensor, labels: torch.Tensor) -> float:
         model.train()
@@ -35,23 +39,32 @@ def plain(model: nn.Module) -> Callable[[torch.Tensor, torch.Tensor], float]:
 
 
 def lenet(options: Options) -> Contest:
-    """The first mini-batches of an epoch from MNIST's files: ours, and torchvision's MNIST with a transform per sample (as in the papers)."""
+    """The first mini-batches of an epoch from MNIST's files: ours, and torchvision's MNIST with a
+    transform per sample (as in the papers)."""
     torch.set_num_threads(options.threads)
     request = turns.mnist(options)
     ours, theirs = MODELS["lenet5"](10), plain(MODELS["lenet5"](10))
     implementation = PyTorchImplementation(ours, request.optimizer, "cpu")
-    loader = DataLoader(_torchvision_mnist(options.data), batch_size=options.batch_size, shuffle=True)
+    loader = DataLoader(
+        _torchvision_mnist(options.data), batch_size=options.batch_size, shuffle=True
+    )
 
     def do_theirs() -> None:
         for images, labels in itertools.islice(loader, options.steps):
             theirs(images, labels)
 
-    return Contest(lambda: turns.steps_of(implementation, open_pipeline(request).training(1), options.steps), do_theirs, options.steps)
+    return Contest(
+        lambda: turns.steps_of(implementation, open_pipeline(request).training(1), options.steps),
+        do_theirs,
+        options.steps,
+    )
 
 
 def _torchvision_mnist(folder: str) -> "torch.utils.data.Dataset":
     vision = import_torchvision()
-    transform = vision.transforms.Compose([vision.transforms.ToTensor(), vision.transforms.Normalize((0.1307,), (0.3081,))])
+    transform = vision.transforms.Compose(
+        [vision.transforms.ToTensor(), vision.transforms.Normalize((0.1307,), (0.3081,))]
+    )
 
     class Mnist(vision.datasets.MNIST):
         """torchvision's MNIST, read from a folder of any name."""
@@ -67,30 +80,49 @@ def model(name: str, side: int, classes: int, options: Options) -> Contest:
     images, labels = turns.pictures(options, side, classes)
     request = turns.mnist(options)
     implementation = PyTorchImplementation(MODELS[name](classes), request.optimizer, "cpu")
-    theirs, tensors = plain(MODELS[name](classes)), (torch.from_numpy(images), torch.from_numpy(labels))
+    theirs, tensors = (
+        plain(MODELS[name](classes)),
+        (torch.from_numpy(images), torch.from_numpy(labels)),
+    )
 
     def do_theirs() -> None:
         for _ in range(options.steps):
             theirs(*tensors)
 
-    return Contest(lambda: turns.steps_of(implementation, itertools.repeat(Batch(images, labels)), options.steps), do_theirs, options.steps)
+    return Contest(
+        lambda: turns.steps_of(
+            implementation, itertools.repeat(Batch(images, labels)), options.steps
+        ),
+        do_theirs,
+        options.steps,
+    )
 
 
 def bf16(name: str, side: int, classes: int, options: Options) -> Contest:
     """A training step: the open-division variant with bfloat16, and the reference."""
     torch.set_num_threads(options.threads)
     batch, settings = Batch(*turns.pictures(options, side, classes)), turns.mnist(options).optimizer
-    both = [kind(MODELS[name](classes), settings, "cpu") for kind in (Bfloat16ChannelsLast, PyTorchImplementation)]
-    tuned, reference = (partial(turns.steps_of, one, itertools.repeat(batch), options.steps) for one in both)
+    both = [
+        kind(MODELS[name](classes), settings, "cpu")
+        for kind in (Bfloat16ChannelsLast, PyTorchImplementation)
+    ]
+    tuned, reference = (
+        partial(turns.steps_of, one, itertools.repeat(batch), options.steps) for one in both
+    )
     return Contest(tuned, reference, options.steps)
 
 
 def photographs(options: Options) -> Contest:
-    """Mini-batches of 224x224 from JPEG files, without training: ours, and ImageFolder with the usual transforms."""
+    """Mini-batches of 224x224 from JPEG files, without training: ours, and ImageFolder with the
+    usual transforms."""
     torch.set_num_threads(options.threads)
     vision = import_torchvision()
     transforms = vision.transforms
-    chain = [transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.ToTensor()]
+    chain = [
+        transforms.RandomResizedCrop(224),
+        transforms.RandomHorizontalFlip(),
+        transforms.ToTensor(),
+    ]
     chain.append(transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
     folder = vision.datasets.ImageFolder(Path(options.data) / "train", transforms.Compose(chain))
     loader = DataLoader(folder, batch_size=options.batch_size, shuffle=True)
@@ -100,7 +132,9 @@ def photographs(options: Options) -> Contest:
         for _ in itertools.islice(batches, options.steps):
             pass
 
-    return Contest(lambda: take(open_pipeline(request).training(1)), lambda: take(loader), options.steps)
+    return Contest(
+        lambda: take(open_pipeline(request).training(1)), lambda: take(loader), options.steps
+    )
 
 
 CASES = {

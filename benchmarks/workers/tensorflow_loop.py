@@ -1,4 +1,5 @@
-"""TensorFlow: our loop and Keras's `fit`; our batch normalisation and Keras's; two precisions. Started by benchmarks/speed/tensorflow.py."""
+"""TensorFlow: our loop and Keras's `fit`; our batch normalisation and Keras's; two precisions.
+Started by benchmarks/speed/tensorflow.py."""
 
 import itertools
 from collections.abc import Callable
@@ -24,34 +25,59 @@ def threads(options: Options) -> None:
     tf.config.threading.set_inter_op_parallelism_threads(1)
 
 
-def fit(model: keras.Model, images: np.ndarray, labels: np.ndarray, options: Options) -> Callable[[], None]:
+def fit(
+    model: keras.Model, images: np.ndarray, labels: np.ndarray, options: Options
+) -> Callable[[], None]:
     """Keras's own loop over arrays in memory, `steps` mini-batches of them."""
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(optimizer=keras.optimizers.SGD(0.01, momentum=0.9), loss=loss)
     count = options.steps * options.batch_size
     images, labels = images[:count], labels[:count]
-    return lambda: model.fit(images, labels, batch_size=options.batch_size, epochs=1, shuffle=True, verbose=0)
+    return lambda: model.fit(
+        images, labels, batch_size=options.batch_size, epochs=1, shuffle=True, verbose=0
+    )
 
 
 def lenet(options: Options) -> Contest:
-    """The first mini-batches of an epoch: ours from MNIST's files, Keras's from an already normalised array."""
+    """The first mini-batches of an epoch: ours from MNIST's files, Keras's from an already
+    normalised array."""
     threads(options)
     request = turns.mnist(options)
     implementation = TensorFlowImplementation(MODELS["lenet5"](10), request.optimizer, "cpu")
-    whole = next(iter(open_pipeline(request._replace(global_batch_size=options.steps * options.batch_size), channels_last=True).training(1)))
+    whole = next(
+        iter(
+            open_pipeline(
+                request._replace(global_batch_size=options.steps * options.batch_size),
+                channels_last=True,
+            ).training(1)
+        )
+    )
     theirs = fit(MODELS["lenet5"](10), whole.images, whole.labels, options)
     pipeline = open_pipeline(request, channels_last=True)
-    return Contest(lambda: turns.steps_of(implementation, pipeline.training(1), options.steps), theirs, options.steps)
+    return Contest(
+        lambda: turns.steps_of(implementation, pipeline.training(1), options.steps),
+        theirs,
+        options.steps,
+    )
 
 
 def model(name: str, side: int, classes: int, options: Options) -> Contest:
-    """A training step: ours on a mini-batch in memory, and `fit` over the same mini-batch repeated."""
+    """A training step: ours on a mini-batch in memory, and `fit` over the same mini-batch
+    repeated."""
     threads(options)
     images, labels = _channels_last(options, side, classes)
-    implementation = TensorFlowImplementation(MODELS[name](classes), turns.mnist(options).optimizer, "cpu")
+    implementation = TensorFlowImplementation(
+        MODELS[name](classes), turns.mnist(options).optimizer, "cpu"
+    )
     repeated = np.tile(images, (options.steps, 1, 1, 1)), np.tile(labels, options.steps)
     theirs = fit(MODELS[name](classes), *repeated, options)
-    return Contest(lambda: turns.steps_of(implementation, itertools.repeat(Batch(images, labels)), options.steps), theirs, options.steps)
+    return Contest(
+        lambda: turns.steps_of(
+            implementation, itertools.repeat(Batch(images, labels)), options.steps
+        ),
+        theirs,
+        options.steps,
+    )
 
 
 def stock(name: str, side: int, classes: int, options: Options) -> Contest:
@@ -62,7 +88,10 @@ def stock(name: str, side: int, classes: int, options: Options) -> Contest:
     kept, layers.BatchNormalization = layers.BatchNormalization, keras.layers.BatchNormalization
     theirs = TensorFlowImplementation(MODELS[name](classes), turns.mnist(options).optimizer, "cpu")
     layers.BatchNormalization = kept
-    both = [partial(turns.steps_of, one, itertools.repeat(batch), options.steps) for one in (ours, theirs)]
+    both = [
+        partial(turns.steps_of, one, itertools.repeat(batch), options.steps)
+        for one in (ours, theirs)
+    ]
     return Contest(both[0], both[1], options.steps)
 
 

@@ -1,6 +1,8 @@
-"""Times our training loop and another one in turns. Prints one JSON line: {"pairs": [[compared, baseline], …]}.
+"""Times our training loop and another one in turns. Prints one JSON line: {"pairs": [[compared,
+baseline], …]}.
 
-Seconds per mini-batch of theirs and ours; with ``--share-of``, GFLOPS of our training and of NumPy's SGEMM.
+Seconds per mini-batch of theirs and ours; with ``--share-of``, GFLOPS of our training and of
+NumPy's SGEMM.
 """
 
 import argparse
@@ -12,7 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reference_impls.contract import CONTRACT_VERSION, DataSet, Loading, Optimizer, Parallel, Preprocessing, Request
+from reference_impls.contract import (
+    CONTRACT_VERSION,
+    DataSet,
+    Loading,
+    Optimizer,
+    Parallel,
+    Preprocessing,
+    Request,
+)
 from reference_impls.data.idx import read_header
 
 SGEMM_SIZE = 2048
@@ -37,7 +47,8 @@ class Contest(NamedTuple):
 
 
 class Options(NamedTuple):
-    """The command line: ``data`` is the folder of the data set, empty for cases that read none; ``steps`` are mini-batches per turn."""
+    """The command line: ``data`` is the folder of the data set, empty for cases that read none;
+    ``steps`` are mini-batches per turn."""
 
     data: str
     steps: int
@@ -58,12 +69,15 @@ def main(cases: dict[str, Callable[[Options], Contest]]) -> None:
     name, mega_macs = arguments.pop("case"), arguments.pop("share_of")
     options = Options(**arguments)
     contest = cases[name](options)
-    pairs = compare(contest, options.pairs) if mega_macs is None else share(contest, options, mega_macs)
+    pairs = (
+        compare(contest, options.pairs) if mega_macs is None else share(contest, options, mega_macs)
+    )
     print(json.dumps({"pairs": pairs}), flush=True)
 
 
 def compare(contest: Contest, count: int) -> Pairs:
-    """Seconds per mini-batch (theirs, ours) in turns, the order alternating; a first turn of each warms caches and compilers up."""
+    """Seconds per mini-batch (theirs, ours) in turns, the order alternating; a first turn of each
+    warms caches and compilers up."""
     contest.ours()
     contest.theirs()
     pairs = []
@@ -76,8 +90,18 @@ def compare(contest: Contest, count: int) -> Pairs:
 
 def share(contest: Contest, options: Options, mega_macs: float) -> Pairs:
     """GFLOPS of our training and of a large matrix product in NumPy, in turns."""
-    left, right = (np.random.RandomState(seed).standard_normal((SGEMM_SIZE, SGEMM_SIZE)).astype(np.float32) for seed in (1, 2))
-    training_gflop = 1e-3 * mega_macs * OPERATIONS_PER_MAC * FORWARD_PASSES_PER_STEP * options.batch_size * contest.steps
+    left, right = (
+        np.random.RandomState(seed).standard_normal((SGEMM_SIZE, SGEMM_SIZE)).astype(np.float32)
+        for seed in (1, 2)
+    )
+    training_gflop = (
+        1e-3
+        * mega_macs
+        * OPERATIONS_PER_MAC
+        * FORWARD_PASSES_PER_STEP
+        * options.batch_size
+        * contest.steps
+    )
     product_gflop = 1e-9 * OPERATIONS_PER_MAC * SGEMM_SIZE**3
     contest.ours()
     left.dot(right)
@@ -95,21 +119,45 @@ def _time(work: Callable[[], None]) -> float:
     return time.perf_counter() - start_s
 
 
-def request_for(options: Options, model: str, data: DataSet, preprocessing: Preprocessing) -> Request:
+def request_for(
+    options: Options, model: str, data: DataSet, preprocessing: Preprocessing
+) -> Request:
     """The request for our input pipeline and implementation."""
     return Request(
-        contract_version=CONTRACT_VERSION, workload="benchmark", model=model, framework="", division="open", organization="none", platform="generic",
-        seed=1, epochs=1, steps=None, eval_every_epochs=1, target_accuracy=None, global_batch_size=options.batch_size,
-        optimizer=Optimizer("sgd", 0.01, 0.9, 0.0, "constant"), initial_weights="kaiming_normal", data=data, preprocessing=preprocessing,
+        contract_version=CONTRACT_VERSION,
+        workload="benchmark",
+        model=model,
+        framework="",
+        division="open",
+        organization="none",
+        platform="generic",
+        seed=1,
+        epochs=1,
+        steps=None,
+        eval_every_epochs=1,
+        target_accuracy=None,
+        global_batch_size=options.batch_size,
+        optimizer=Optimizer("sgd", 0.01, 0.9, 0.0, "constant"),
+        initial_weights="kaiming_normal",
+        data=data,
+        preprocessing=preprocessing,
         loading=Loading(0, 2),
-        parallel=Parallel(1, 1, "none", 0, False), batches="read", drop_cache_every_epoch=False, accelerator="cpu", threads=options.threads,
-        cache_cleared=None, output_directory="",
-    )  # fmt: skip
+        parallel=Parallel(1, 1, "none", 0, False),
+        batches="read",
+        drop_cache_every_epoch=False,
+        accelerator="cpu",
+        threads=options.threads,
+        cache_cleared=None,
+        output_directory="",
+    )
 
 
 def mnist(options: Options) -> Request:
-    """LeNet-5 on the files in MNIST's layout in ``options.data``; without a folder, a request that nothing is read for."""
-    train, evaluation = (_idx_samples(options.data, part) for part in ("train", "t10k")) if options.data else (0, 0)
+    """LeNet-5 on the files in MNIST's layout in ``options.data``; without a folder, a request that
+    nothing is read for."""
+    train, evaluation = (
+        (_idx_samples(options.data, part) for part in ("train", "t10k")) if options.data else (0, 0)
+    )
     data = DataSet("mnist", options.data, "idx", 10, train, evaluation, True, False)
     return request_for(options, "lenet5", data, Preprocessing([0.1307], [0.3081], "none"))
 
@@ -121,14 +169,22 @@ def _idx_samples(folder: str, part: str) -> int:
 def photographs(options: Options, samples: int, classes: int) -> Request:
     """MobileNetV3-Large on the folders of pictures in ``options.data``."""
     data = DataSet("imagefolder", options.data, "imagefolder", classes, samples, 1, False, False)
-    return request_for(options, "mobilenetv3_large", data, Preprocessing([0.485, 0.456, 0.406], [0.229, 0.224, 0.225], "resized_crop"))
+    return request_for(
+        options,
+        "mobilenetv3_large",
+        data,
+        Preprocessing([0.485, 0.456, 0.406], [0.229, 0.224, 0.225], "resized_crop"),
+    )
 
 
 def pictures(options: Options, side: int, classes: int) -> "tuple[np.ndarray, np.ndarray]":
-    """A mini-batch of noise, which takes as long as pictures: float32 (samples, 3, side, side) and int64 labels."""
+    """A mini-batch of noise, which takes as long as pictures: float32 (samples, 3, side, side) and
+    int64 labels."""
     stream = np.random.RandomState(1)
     shape = (options.batch_size, 3, side, side)
-    return stream.standard_normal(shape).astype(np.float32), stream.randint(0, classes, options.batch_size).astype(np.int64)
+    return stream.standard_normal(shape).astype(np.float32), stream.randint(
+        0, classes, options.batch_size
+    ).astype(np.int64)
 
 
 def steps_of(implementation: Any, batches: Any, count: int) -> None:

@@ -1,4 +1,5 @@
-"""LeNet-5 for 28x28 grey images in NumPy: forward, backward and SGD with momentum, in the precision of its parameters."""
+"""LeNet-5 for 28x28 grey images in NumPy: forward, backward and SGD with momentum, in the precision
+of its parameters."""
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -20,7 +21,8 @@ SHAPES = {
 
 
 class LeNet5:
-    """The model with its optimizer. ``parameters``, ``velocities`` and ``gradients`` are arrays by canonical name."""
+    """The model with its optimizer. ``parameters``, ``velocities`` and ``gradients`` are arrays by
+    canonical name."""
 
     def __init__(self, parameters):
         self.parameters = parameters
@@ -85,7 +87,8 @@ class LeNet5:
         return error @ self.parameters[layer + ".weight"]
 
     def _convolved(self, layer, columns, error, is_first=False):
-        """Gradients of a convolution; returns its inputs' error by map and tap (samples, maps, 5, 5, height, width), None for the first layer."""
+        """Gradients of a convolution; returns its inputs' error by map and tap (samples, maps, 5,
+        5, height, width), None for the first layer."""
         samples, maps, height, width = error.shape
         rows = error.transpose(1, 0, 2, 3).reshape(maps, -1)
         weight = self.parameters[layer + ".weight"]
@@ -93,12 +96,15 @@ class LeNet5:
         self.gradients[layer + ".bias"] = rows.sum(axis=1)
         if is_first:
             return None
-        back = (weight.reshape(maps, -1).T @ rows).reshape(weight.shape[1], KERNEL, KERNEL, samples, height, width)
+        back = (weight.reshape(maps, -1).T @ rows).reshape(
+            weight.shape[1], KERNEL, KERNEL, samples, height, width
+        )
         return back.transpose(3, 0, 1, 2, 4, 5)
 
 
 def _convolve(images, weight, bias):
-    """The columns (samples x points, taps) of a convolution, and its maps (samples, maps, height, width)."""
+    """The columns (samples x points, taps) of a convolution, and its maps (samples, maps, height,
+    width)."""
     windows = sliding_window_view(images, (KERNEL, KERNEL), axis=(2, 3))
     samples, _, height, width = windows.shape[:4]
     columns = windows.transpose(0, 2, 3, 1, 4, 5).reshape(samples * height * width, -1)
@@ -110,7 +116,9 @@ def _pool(maps):
     """Largest of 2x2, and which of the four it was (the first of equal ones)."""
     samples, count, height, width = maps.shape
     blocks = (
-        maps.reshape(samples, count, height // 2, 2, width // 2, 2).transpose(0, 1, 2, 4, 3, 5).reshape(samples, count, height // 2, width // 2, 4)
+        maps.reshape(samples, count, height // 2, 2, width // 2, 2)
+        .transpose(0, 1, 2, 4, 3, 5)
+        .reshape(samples, count, height // 2, width // 2, 4)
     )
     chosen = blocks.argmax(axis=4)[..., np.newaxis]
     return np.take_along_axis(blocks, chosen, axis=4)[..., 0], chosen
@@ -121,4 +129,8 @@ def _unpool(error, chosen):
     samples, count, height, width = error.shape
     blocks = np.zeros((samples, count, height, width, 4), error.dtype)
     np.put_along_axis(blocks, chosen, error[..., np.newaxis], axis=4)
-    return blocks.reshape(samples, count, height, width, 2, 2).transpose(0, 1, 2, 4, 3, 5).reshape(samples, count, 2 * height, 2 * width)
+    return (
+        blocks.reshape(samples, count, height, width, 2, 2)
+        .transpose(0, 1, 2, 4, 3, 5)
+        .reshape(samples, count, 2 * height, 2 * width)
+    )

@@ -1,4 +1,5 @@
-"""Answers the probe of `suite verify-model`: reads .npy files, writes .npy files. docs/implementing.md defines both."""
+"""Answers the probe of `suite verify-model`: reads .npy files, writes .npy files.
+docs/implementing.md defines both."""
 
 import argparse
 import json

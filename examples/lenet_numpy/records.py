@@ -17,7 +17,9 @@ class Log:
         path = Path(folder) / "log.txt"
         self._chain = "0" * 64
         if path.exists():
-            self._chain = path.read_text(encoding="utf-8").splitlines()[-1].rpartition(CHAIN)[2][:64]
+            self._chain = (
+                path.read_text(encoding="utf-8").splitlines()[-1].rpartition(CHAIN)[2][:64]
+            )
         self._stream = path.open("a", encoding="utf-8")
         self._boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
@@ -28,7 +30,9 @@ class Log:
         event = {
             "namespace": "edge",
             "time_ms": int(time.time() * 1000) - (now - taken) // 1000000,
-            "event_type": TYPES.get(key[key.rfind("_") :], "POINT_IN_TIME") if "_" in key else "POINT_IN_TIME",
+            "event_type": (
+                TYPES.get(key[key.rfind("_") :], "POINT_IN_TIME") if "_" in key else "POINT_IN_TIME"
+            ),
             "key": key,
             "value": value,
             "metadata": dict(metadata, mono_ns=taken, rank=0, boot=self._boot),
@@ -49,7 +53,9 @@ class Steps:
 
     def __init__(self, folder):
         self._stream = (Path(folder) / "steps.csv").open("x", encoding="utf-8")
-        self._stream.write("epoch,step,rank,samples,start_ns,fetch_stall_s,copy_s,compute_s,communication_s,loss\n")
+        self._stream.write(
+            "epoch,step,rank,samples,start_ns,fetch_stall_s,copy_s,compute_s,communication_s,loss\n"
+        )
 
     def write(self, rows):
         """Append an epoch's rows; they are on the storage medium when this returns."""
@@ -63,15 +69,24 @@ class Steps:
 
 
 def state_digests(model):
-    """SHA-256 of parameters, velocities and statistics (LeNet-5 keeps none): a line with name, format and axes before each array."""
-    return {"parameter": _digest("parameter", model.parameters), "velocity": _digest("velocity", model.velocities), "statistic": _digest("", {})}
+    """SHA-256 of parameters, velocities and statistics (LeNet-5 keeps none): a line with name,
+    format and axes before each array."""
+    return {
+        "parameter": _digest("parameter", model.parameters),
+        "velocity": _digest("velocity", model.velocities),
+        "statistic": _digest("", {}),
+    }
 
 
 def _digest(kind, values):
     digest = hashlib.sha256()
     for name in sorted(values):
         view = memoryview(values[name])
-        digest.update("{}/{} {} {}\n".format(kind, name, view.format, ",".join(map(str, view.shape))).encode("ascii"))
+        digest.update(
+            "{}/{} {} {}\n".format(kind, name, view.format, ",".join(map(str, view.shape))).encode(
+                "ascii"
+            )
+        )
         digest.update(view)
     return digest.hexdigest()
 

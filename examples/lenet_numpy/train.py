@@ -1,4 +1,5 @@
-"""Trains LeNet-5 as request.json says. docs/implementing.md defines request, log and step records."""
+"""Trains LeNet-5 as request.json says. docs/implementing.md defines request, log and step
+records."""
 
 import argparse
 import json
@@ -13,7 +14,12 @@ from model import SHAPES, LeNet5
 from records import Log, Steps, peak_memory_bytes, state_digests
 
 EVALUATED = 100
-KNOWN = {"model": "lenet5", "initial_weights": "glorot_uniform", "batches": "read", "accelerator": "cpu"}
+KNOWN = {
+    "model": "lenet5",
+    "initial_weights": "glorot_uniform",
+    "batches": "read",
+    "accelerator": "cpu",
+}
 
 
 def main():
@@ -23,7 +29,10 @@ def main():
     request = json.loads(Path(parser.parse_args().request).read_text(encoding="utf-8"))
     for key, known in KNOWN.items():
         if request[key] != known:
-            sys.exit(f"error: this implementation knows {key} = {known}, and the request says {request[key]}")
+            sys.exit(
+                f"error: this implementation knows {key} = {known}, and the request says"
+                f" {request[key]}"
+            )
     log, steps = Log(request["output_directory"]), Steps(request["output_directory"])
     log.event("init_start")
     model = LeNet5(draw_weights(request["seed"]))
@@ -55,7 +64,8 @@ def draw_weights(seed):
 
 
 def run(request, model, log, steps):
-    """Epochs until the target is reached, or to the last epoch or step; returns the run's status."""
+    """Epochs until the target is reached, or to the last epoch or step; returns the run's
+    status."""
     whole = math.ceil(request["data"]["train_samples"] / request["global_batch_size"])
     training, evaluation = Split(request, "train"), Split(request, "t10k")
     epoch = done = 0
@@ -75,8 +85,13 @@ def run(request, model, log, steps):
 
 
 def train_epoch(request, model, split, log, steps, epoch, done):
-    """One epoch; returns the number of its steps. Nothing is written between its first fetch and its last step."""
-    optimizer, samples, size = request["optimizer"], request["data"]["train_samples"], request["global_batch_size"]
+    """One epoch; returns the number of its steps. Nothing is written between its first fetch and
+    its last step."""
+    optimizer, samples, size = (
+        request["optimizer"],
+        request["data"]["train_samples"],
+        request["global_batch_size"],
+    )
     horizon = request["epochs"] * math.ceil(samples / size)
     rows = []
     log.event("epoch_start", epoch_num=epoch)
@@ -86,7 +101,9 @@ def train_epoch(request, model, split, log, steps, epoch, done):
         images, labels = split.batch(order[first : first + size])
         fetched_ns = time.monotonic_ns()
         step = done + len(rows)
-        rate = optimizer["base_learning_rate"] * ((1.0 - step / horizon) if optimizer["schedule"] == "linear" else 1.0)
+        rate = optimizer["base_learning_rate"] * (
+            (1.0 - step / horizon) if optimizer["schedule"] == "linear" else 1.0
+        )
         loss = model.loss(images, labels)
         model.update(rate, optimizer["momentum"], optimizer["weight_decay"])
         stepped_ns = time.monotonic_ns()
@@ -97,7 +114,10 @@ def train_epoch(request, model, split, log, steps, epoch, done):
         start_ns = time.monotonic_ns()
     steps.write(rows)
     if not all(math.isfinite(row[-1]) for row in rows):
-        sys.exit(f"error: the loss is no finite number in epoch {epoch}; use a smaller learning rate or batch size")
+        sys.exit(
+            f"error: the loss is no finite number in epoch {epoch}; use a smaller learning rate or"
+            " batch size"
+        )
     log.event("epoch_stop", at_ns=stepped_ns, epoch_num=epoch, steps=len(rows))
     return len(rows)
 
@@ -119,9 +139,15 @@ class Split:
     """A part of the data set in IDX files, read when its first mini-batch is fetched."""
 
     def __init__(self, request, prefix):
-        self._paths = [Path(request["data"]["directory"]) / (prefix + name) for name in ("-images-idx3-ubyte", "-labels-idx1-ubyte")]
+        self._paths = [
+            Path(request["data"]["directory"]) / (prefix + name)
+            for name in ("-images-idx3-ubyte", "-labels-idx1-ubyte")
+        ]
         mean, deviation = request["preprocessing"]["mean"][0], request["preprocessing"]["std"][0]
-        self._scale, self._shift = np.float32(1.0 / (255.0 * deviation)), np.float32(-mean / deviation)
+        self._scale, self._shift = (
+            np.float32(1.0 / (255.0 * deviation)),
+            np.float32(-mean / deviation),
+        )
         self._images = self._labels = None
 
     def batch(self, chosen):

@@ -1,9 +1,11 @@
-"""An emulated arm64 board makes the demo's run, and a kernel whose power sensor shows known joules is read right: `make prove box`.
+"""An emulated arm64 board makes the demo's run, and a kernel whose power sensor shows known joules
+is read right: `make prove box`.
 
 `python -m proofs.box energy counters` runs some of the checks.
 
-Resumable: the output of a check whose claims all held is kept in the box's folder, and is printed instead of running the check again as long as
-nothing that runs in the box has changed. A check that is named always runs.
+Resumable: the output of a check whose claims all held is kept in the box's folder, and is printed
+instead of running the check again as long as nothing that runs in the box has changed. A check that
+is named always runs.
 """
 
 import subprocess
@@ -19,7 +21,8 @@ from proofs.figures import hand_over
 
 @dataclass(frozen=True)
 class Result:
-    """What a check printed, whether it finished and all its claims held, and how long it took or when it ran."""
+    """What a check printed, whether it finished and all its claims held, and how long it took or
+    when it ran."""
 
     name: str
     output: str
@@ -33,7 +36,10 @@ class Result:
     def row(self) -> str:
         """A line of the summary."""
         held, failed = self.claims(HELD), self.claims(FAILED)
-        return f"{self.name:<10} {'yes' if self.held else 'NO ':<5} {held} of {held + failed} claims, {self.when}"
+        return (
+            f"{self.name:<10} {'yes' if self.held else 'NO ':<5} {held} of {held + failed} claims,"
+            f" {self.when}"
+        )
 
 
 def main(named: list[str]) -> None:
@@ -47,13 +53,21 @@ def main(named: list[str]) -> None:
         results.append(_again(name, kept) if kept.exists() and not named else _run(name, kept))
     print("\n".join(("", "check      held", *(result.row() for result in results))))
     held, failed = (sum(result.claims(mark) for result in results) for mark in (HELD, FAILED))
-    hand_over(checks=len(results), checks_that_held=sum(result.held for result in results), claims=held + failed, claims_that_held=held)
+    hand_over(
+        checks=len(results),
+        checks_that_held=sum(result.held for result in results),
+        claims=held + failed,
+        claims_that_held=held,
+    )
     sys.exit(0 if all(result.held for result in results) else 1)
 
 
 def _again(name: str, kept: Path) -> Result:
     """Print the kept output of a check."""
-    output, when = kept.read_text(encoding="utf-8"), time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(kept.stat().st_mtime))
+    output, when = (
+        kept.read_text(encoding="utf-8"),
+        time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(kept.stat().st_mtime)),
+    )
     print(output, end="", flush=True)
     return Result(name, output, True, f"ran {when}")
 
@@ -61,7 +75,12 @@ def _again(name: str, kept: Path) -> Result:
 def _run(name: str, kept: Path) -> Result:
     """Run a check, print what it prints, and keep that at ``kept`` when every claim held."""
     began_s, lines = time.monotonic(), []
-    with subprocess.Popen([sys.executable, "-m", "proofs.box.check", name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-m", "proofs.box.check", name],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             lines.append(line)
@@ -71,7 +90,9 @@ def _run(name: str, kept: Path) -> Result:
         for earlier in kept.parent.glob(f"{name}-*.txt"):
             earlier.unlink()
         kept.write_text("".join(lines), encoding="utf-8")
-    return Result(name, "".join(lines), process.returncode == 0, f"{time.monotonic() - began_s:.0f} s")
+    return Result(
+        name, "".join(lines), process.returncode == 0, f"{time.monotonic() - began_s:.0f} s"
+    )
 
 
 if __name__ == "__main__":

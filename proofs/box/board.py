@@ -1,4 +1,5 @@
-"""Runs inside the emulated machine: moves the sensor's registers by a law, and answers as a plug that shows the true power.
+"""Runs inside the emulated machine: moves the sensor's registers by a law, and answers as a plug
+that shows the true power.
 
 python3 -m proofs.box.board time|load GAIN
 """
@@ -28,7 +29,12 @@ class _Data(ctypes.Union):
 
 
 class _Message(ctypes.Structure):
-    _fields_ = (("write", ctypes.c_uint8), ("command", ctypes.c_uint8), ("size", ctypes.c_uint32), ("data", ctypes.POINTER(_Data)))
+    _fields_ = (
+        ("write", ctypes.c_uint8),
+        ("command", ctypes.c_uint8),
+        ("size", ctypes.c_uint32),
+        ("data", ctypes.POINTER(_Data)),
+    )
 
 
 class Chip:
@@ -39,7 +45,8 @@ class Chip:
         fcntl.ioctl(self._bus, _SLAVE_FORCE, CHIP)
 
     def write(self, number: int, value: int) -> None:
-        """Set a register; SMBus words have the low byte first, the chip's registers the high one."""
+        """Set a register; SMBus words have the low byte first, the chip's registers the high
+        one."""
         data = _Data(word=(value & 0xFF) << 8 | value >> 8)
         fcntl.ioctl(self._bus, _SMBUS, _Message(_WRITE, number, _WORD, ctypes.pointer(data)))
 
@@ -61,7 +68,10 @@ class Plug(http.server.BaseHTTPRequestHandler):
 
 def busy_and_all_s() -> tuple[float, float]:
     """CPU time of all cores that were busy, and all time, in ticks."""
-    ticks = [float(part) for part in Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:]]
+    ticks = [
+        float(part)
+        for part in Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:]
+    ]
     return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
 
 
@@ -77,7 +87,9 @@ def main(law: str, gain: float) -> None:
         else:
             history = [*history[-LOAD_PERIODS:], busy_and_all_s()]
             (busy_before, all_before), (busy, total) = history[0], history[-1]
-            Plug.power_w = power_of_load_w(cores * (busy - busy_before) / max(total - all_before, 1.0))
+            Plug.power_w = power_of_load_w(
+                cores * (busy - busy_before) / max(total - all_before, 1.0)
+            )
         for number, value in registers(Plug.power_w, gain).items():
             chip.write(number, value)
         time.sleep(PERIOD_S)

@@ -1,4 +1,5 @@
-"""Runs inside the emulated machine: counts a program of known length, by perf_event_open and by the suite's counters meter.
+"""Runs inside the emulated machine: counts a program of known length, by perf_event_open and by the
+suite's counters meter.
 
 python3 -m proofs.box.counting PROGRAM
 """
@@ -26,18 +27,33 @@ def main(program: str) -> None:
     meter = CountersMeter()
     availability = meter.availability()
     metered = _of_program(
-        program, lambda pid: meter.open(MeteredProcess(pid, Path("/out"))), lambda: {one.channel: one.value for one in meter.read()}
+        program,
+        lambda pid: meter.open(MeteredProcess(pid, Path("/out"))),
+        lambda: {one.channel: one.value for one in meter.read()},
     )
     meter.close()
-    user = _of_program(program, _open_in_user_mode, _read_in_user_mode)  # on its own: with the meter's there are more events than counters
-    listed = sorted(path.name for path in Path("/sys/bus/event_source/devices").glob("armv8*/events/*"))
-    found = {"available": availability.available, "reason": availability.reason, "user": user, "meter": metered, "listed": listed}
+    # on its own: with the meter's there are more events than counters
+    user = _of_program(program, _open_in_user_mode, _read_in_user_mode)
+    listed = sorted(
+        path.name for path in Path("/sys/bus/event_source/devices").glob("armv8*/events/*")
+    )
+    found = {
+        "available": availability.available,
+        "reason": availability.reason,
+        "user": user,
+        "meter": metered,
+        "listed": listed,
+    }
     print(json.dumps({**found, "expected": 2 * LOOPS + BESIDE}))
 
 
-def _of_program(program: str, attach: Callable[[int], None], read: Callable[[], dict[str, float]]) -> dict[str, float]:
+def _of_program(
+    program: str, attach: Callable[[int], None], read: Callable[[], dict[str, float]]
+) -> dict[str, float]:
     """Increase of every count between the program's two waits."""
-    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+    with subprocess.Popen(
+        [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    ) as process:
         assert process.stdin is not None and process.stdout is not None
         _wait_until_asleep(process.pid)
         attach(process.pid)
@@ -54,7 +70,13 @@ _HANDLES: dict[str, int] = {}
 
 
 def _open_in_user_mode(pid: int) -> None:
-    _HANDLES.update({one.name: open_event(one.code, pid, include_kernel=False) for one in counter_events.events() if one.name in EXACT})
+    _HANDLES.update(
+        {
+            one.name: open_event(one.code, pid, include_kernel=False)
+            for one in counter_events.events()
+            if one.name in EXACT
+        }
+    )
 
 
 def _read_in_user_mode() -> dict[str, float]:

@@ -1,6 +1,7 @@
 """The laws of the emulated board's power, and the registers of an INA3221 that show a power.
 
-``of_time``: a sine, a square wave and a constant, whose energy is known in closed form. ``of_load``: a constant and a share per busy core.
+``of_time``: a sine, a square wave and a constant, whose energy is known in closed form.
+``of_load``: a constant and a share per busy core.
 """
 
 import math
@@ -28,7 +29,9 @@ def energy_of_time_j(start_s: float, stop_s: float) -> float:
 
 
 def _integral(t_s: float) -> float:
-    sine = SINE_W * SINE_PERIOD_S / (2 * math.pi) * (1 - math.cos(2 * math.pi * t_s / SINE_PERIOD_S))
+    sine = (
+        SINE_W * SINE_PERIOD_S / (2 * math.pi) * (1 - math.cos(2 * math.pi * t_s / SINE_PERIOD_S))
+    )
     whole, part = divmod(t_s / SQUARE_PERIOD_S, 1.0)
     square = SQUARE_W * SQUARE_PERIOD_S * (whole * SQUARE_SHARE + min(part, SQUARE_SHARE))
     return CONSTANT_W * t_s + sine + square
@@ -40,7 +43,8 @@ def power_of_load_w(busy_cores: float) -> float:
 
 
 def registers(power_w: float, gain: float = 1.0) -> dict[int, int]:
-    """Values of the chip's registers by number: shunt voltage 1, 3, 5 and bus voltage 2, 4, 6 of the three channels.
+    """Values of the chip's registers by number: shunt voltage 1, 3, 5 and bus voltage 2, 4, 6 of
+    the three channels.
 
     ``gain`` is that of a sensor which is wrong: it shows ``gain`` times the current.
     """

@@ -1,6 +1,8 @@
-"""The run of `make demo`, one epoch of it, in an emulated arm64 Debian; its losses are compared with x86's.
+"""The run of `make demo`, one epoch of it, in an emulated arm64 Debian; its losses are compared
+with x86's.
 
-The framework is the aarch64 wheel that a Raspberry Pi installs. Everything that it prints of time, memory or load is of an emulated machine.
+The framework is the aarch64 wheel that a Raspberry Pi installs. Everything that it prints of time,
+memory or load is of an emulated machine.
 """
 
 import json
@@ -19,9 +21,13 @@ from suite.bundle.layout import SYSTEM
 EPOCHS = 1
 RUNS_ON = "aarch64"
 EMULATOR_SHOWS = "system-possible"
-"""Under user emulation /proc shows the host's processor: the checker refuses such a run, by this rule alone."""
+"""Under user emulation /proc shows the host's processor: the checker refuses such a run, by this
+rule alone."""
 SUITE = "python3 -c 'from suite.cli.app import main; main()'"
-RUN = f"run --division open --device auto --workload lenet --framework pytorch --data digits --epochs {EPOCHS} --output /out/demo --force"
+RUN = (
+    "run --division open --device auto --workload lenet --framework pytorch --data digits --epochs"
+    f" {EPOCHS} --output /out/demo --force"
+)
 # In a mount namespace of its own: nothing stays mounted.
 _MOUNTS = r"""set -e
 mount --bind {checkout} {root}/suite
@@ -33,7 +39,7 @@ mount -t tmpfs tmp {root}/tmp
 mount --bind {out} {root}/out
 exec chroot {root} /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root SUITE_HOME=/home/suite PYTHONPATH=/suite \
     PYTHONPYCACHEPREFIX=/var/cache/python sh -ec "$1"
-"""
+"""  # noqa: E501
 
 
 def userspace() -> Iterator[Verdict]:
@@ -49,7 +55,10 @@ def userspace() -> Iterator[Verdict]:
             return
     run = out / "demo"
     system = json.loads((run / SYSTEM).read_text(encoding="utf-8"))
-    yield Verdict(f"the run trained on {system['architecture']}, PyTorch {system['framework_version']}", system["architecture"] == RUNS_ON)
+    yield Verdict(
+        f"the run trained on {system['architecture']}, PyTorch {system['framework_version']}",
+        system["architecture"] == RUNS_ON,
+    )
     for arguments in (("env", "create", "pytorch"), ("data", "prepare", "digits")):
         answer_here(*arguments)
     yield _checked(run)
@@ -57,7 +66,8 @@ def userspace() -> Iterator[Verdict]:
 
 
 def emulated(command: str, checkout: Path, out: Path) -> int:
-    """Run a shell command in the emulated Debian, in the checkout, with ``out`` as its /out; returns its exit code."""
+    """Run a shell command in the emulated Debian, in the checkout, with ``out`` as its /out;
+    returns its exit code."""
     mounts = _MOUNTS.format(checkout=checkout, root=root(), out=out)
     return subprocess.run(["unshare", "--mount", "sh", "-c", mounts, "sh", command]).returncode
 
@@ -72,18 +82,36 @@ def answer_here(*arguments: str) -> str:
 def _checked(run: Path) -> Verdict:
     """The checker finds nothing but what the emulator shows of this machine."""
     (verdict,) = json.loads(answer_here("check", str(run), "--json"))["verdicts"]
-    rules = {severity: sorted({each["rule"] for each in verdict["findings"] if each["severity"] == severity}) for severity in ("invalid", "warning")}
+    rules = {
+        severity: sorted(
+            {each["rule"] for each in verdict["findings"] if each["severity"] == severity}
+        )
+        for severity in ("invalid", "warning")
+    }
     found = " ".join(rules["invalid"]) or "nothing"
     warned = f"; it warns: {' '.join(rules['warning'])}" if rules["warning"] else ""
-    return Verdict(f"the checker refuses the run for the host's processor in /proc alone: {found}{warned}", rules["invalid"] == [EMULATOR_SHOWS])
+    return Verdict(
+        f"the checker refuses the run for the host's processor in /proc alone: {found}{warned}",
+        rules["invalid"] == [EMULATOR_SHOWS],
+    )
 
 
 def _audited(run: Path) -> Verdict:
     """The first steps, trained again on this machine, have the same losses."""
-    record: dict[str, Any] = json.loads(answer_here("audit", str(run), "--framework", "pytorch", "--json"))
-    pairs = [(there, here) for there, here in zip(record["losses"]["recorded"], record["losses"]["plain"], strict=True)]
+    record: dict[str, Any] = json.loads(
+        answer_here("audit", str(run), "--framework", "pytorch", "--json")
+    )
+    pairs = [
+        (there, here)
+        for there, here in zip(record["losses"]["recorded"], record["losses"]["plain"], strict=True)
+    ]
     largest = max(abs(there - here) for there, here in pairs)
     comparison, replayer = record["comparison"], record["replayer"]
-    claim = f"{len(pairs)} losses agree with PyTorch {replayer['framework_version']}'s on {os.uname().machine} within {largest:.1e}: "
+    claim = (
+        f"{len(pairs)} losses agree with PyTorch {replayer['framework_version']}'s on"
+        f" {os.uname().machine} within {largest:.1e}: "
+    )
     shown = " ".join(f"{there:.6f}" for there, _ in pairs)
-    return Verdict(f"{claim}{shown}; audit: {comparison['verdict']}", comparison["verdict"] == "agrees")
+    return Verdict(
+        f"{claim}{shown}; audit: {comparison['verdict']}", comparison["verdict"] == "agrees"
+    )

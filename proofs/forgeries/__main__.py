@@ -1,6 +1,8 @@
-"""Audits of the reference runs agree in every framework, and forgeries of them are contradicted: `make prove forgeries`.
+"""Audits of the reference runs agree in every framework, and forgeries of them are contradicted:
+`make prove forgeries`.
 
-`python -m proofs.forgeries [DATA]`: DATA is the folder of the prepared MNIST data set (default: that of `suite data prepare`).
+`python -m proofs.forgeries [DATA]`: DATA is the folder of the prepared MNIST data set (default:
+that of `suite data prepare`).
 """
 
 import sys
@@ -35,7 +37,11 @@ def reference_runs() -> list[Path]:
 
 def audit_reference(data: Path) -> list[tuple[Path, AuditRecord]]:
     """Every reference run, audited in every framework."""
-    return [(run, api.audit(run, framework=name, data=data)) for run in reference_runs() for name in FRAMEWORKS]
+    return [
+        (run, api.audit(run, framework=name, data=data))
+        for run in reference_runs()
+        for name in FRAMEWORKS
+    ]
 
 
 def audit_forgeries(data: Path) -> list[tuple[Forgery, AuditRecord]]:
@@ -43,9 +49,15 @@ def audit_forgeries(data: Path) -> list[tuple[Forgery, AuditRecord]]:
     audited, runs = [], [run for run in reference_runs() if run.parent.name == FORGED]
     for number, forgery in enumerate(all_forgeries()):
         with tempfile.TemporaryDirectory(prefix="forgery-") as folder:
-            forged = forge(forgery, sample(runs[number % len(runs)], data, Path(folder)), Path(folder) / "run")
+            forged = forge(
+                forgery, sample(runs[number % len(runs)], data, Path(folder)), Path(folder) / "run"
+            )
             audited.append((forgery, api.audit(forged, data=data)))
-        print(f"{forgery.kind}: {forgery.name}: {audited[-1][1].verdict.value}", file=sys.stderr, flush=True)
+        print(
+            f"{forgery.kind}: {forgery.name}: {audited[-1][1].verdict.value}",
+            file=sys.stderr,
+            flush=True,
+        )
     return audited
 
 
@@ -56,12 +68,33 @@ def reference_table(audited: list[tuple[Path, AuditRecord]]) -> str:
         groups[run.parent.name, record.replayer.framework].append(record)
     rows = []
     for (own, other), records in groups.items():
-        largest = max(one.comparison.step.difference for one in records if one.comparison.step is not None)
+        largest = max(
+            one.comparison.step.difference for one in records if one.comparison.step is not None
+        )
         rates = [one.rate_error_found for one in records if one.rate_error_found is not None]
         agree = sum(one.verdict is AuditVerdict.AGREES for one in records)
         time_s = sum(one.time_s for one in records) / len(records)
-        rows.append((own, other, f"{agree} of {len(records)}", f"{largest:.1e}", f"{max(rates):.1%}" if rates else "—", f"{time_s:.0f} s"))
-    return table(("run", "replay", "agree", "difference nearest to its tolerance", "rate error found", "time"), rows)
+        rows.append(
+            (
+                own,
+                other,
+                f"{agree} of {len(records)}",
+                f"{largest:.1e}",
+                f"{max(rates):.1%}" if rates else "—",
+                f"{time_s:.0f} s",
+            )
+        )
+    return table(
+        (
+            "run",
+            "replay",
+            "agree",
+            "difference nearest to its tolerance",
+            "rate error found",
+            "time",
+        ),
+        rows,
+    )
 
 
 def forgery_table(audited: list[tuple[Forgery, AuditRecord]]) -> str:
@@ -74,14 +107,24 @@ def forgery_table(audited: list[tuple[Forgery, AuditRecord]]) -> str:
         refuted = [record for _, record in entries if record.verdict is AuditVerdict.CONTRADICTS]
         steps = [record.comparison.step for record in refuted if record.comparison.step is not None]
         smallest = min((step.difference / step.tolerance for step in steps), default=float("nan"))
-        missed = "; ".join(forgery.name for forgery, record in entries if record.verdict is not AuditVerdict.CONTRADICTS) or "—"
+        missed = (
+            "; ".join(
+                forgery.name
+                for forgery, record in entries
+                if record.verdict is not AuditVerdict.CONTRADICTS
+            )
+            or "—"
+        )
         first = ", ".join(sorted({str(step.step) for step in steps}, key=int))
         rows.append((kind, f"{len(refuted)} of {len(entries)}", first, f"{smallest:.0f}", missed))
-    return table(("forgery", "refuted", "at step", "least difference, in tolerances", "not refuted"), rows)
+    return table(
+        ("forgery", "refuted", "at step", "least difference, in tolerances", "not refuted"), rows
+    )
 
 
 def main() -> int:
-    """Print both tables; exit code 1 unless all reference runs agree and enough forgeries are refuted."""
+    """Print both tables; exit code 1 unless all reference runs agree and enough forgeries are
+    refuted."""
     data = find("mnist", Path(sys.argv[1]) if len(sys.argv) > 1 else None).directory
     started_s = time.monotonic()
     genuine = audit_reference(data)
@@ -91,9 +134,17 @@ def main() -> int:
     print(forgery_table(forged))
     refuted = sum(record.verdict is AuditVerdict.CONTRADICTS for _, record in forged)
     agree = sum(record.verdict is AuditVerdict.AGREES for _, record in genuine)
-    print(f"\n{agree} of {len(genuine)} audits of reference runs agree; {refuted} of {len(forged)} forgeries are refuted.")
+    print(
+        f"\n{agree} of {len(genuine)} audits of reference runs agree; {refuted} of {len(forged)}"
+        " forgeries are refuted."
+    )
     print(f"All of this took {time.monotonic() - started_s:.0f} s.")
-    hand_over(audits=len(genuine), audits_that_agree=agree, forgeries=len(forged), forgeries_refuted=refuted)
+    hand_over(
+        audits=len(genuine),
+        audits_that_agree=agree,
+        forgeries=len(forged),
+        forgeries_refuted=refuted,
+    )
     return 0 if agree == len(genuine) and refuted >= MIN_REFUTED else 1
 
 

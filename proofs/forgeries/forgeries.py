@@ -1,7 +1,8 @@
-"""Forged runs for the audit: copies of sealed reference runs whose losses are those of another training, or of none, sealed again.
+"""Forged runs for the audit: copies of sealed reference runs whose losses are those of another
+training, or of none, sealed again.
 
-Losses of a training with something wrong are real: the implementation trained them, with another seed, data, weights, batch size or rate than the
-bundle says. Other forgeries need no training.
+Losses of a training with something wrong are real: the implementation trained them, with another
+seed, data, weights, batch size or rate than the bundle says. Other forgeries need no training.
 """
 
 import shutil
@@ -39,7 +40,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Forgery:
-    """One forgery: its kind, what it does, and the losses that it claims; ``seed`` is claimed too, if not None."""
+    """One forgery: its kind, what it does, and the losses that it claims; ``seed`` is claimed too,
+    if not None."""
 
     kind: str
     name: str
@@ -50,7 +52,16 @@ class Forgery:
 def sample(run: Path, data: Path, scratch: Path) -> Sample:
     """A genuine run, and what is needed to train it with something wrong."""
     request = request_from_dict(dict(Bundle(run).run().request))
-    return Sample(run, request._replace(data=request.data._replace(directory=str(data)), steps=STEPS, target_accuracy=None, threads=1), scratch)
+    return Sample(
+        run,
+        request._replace(
+            data=request.data._replace(directory=str(data)),
+            steps=STEPS,
+            target_accuracy=None,
+            threads=1,
+        ),
+        scratch,
+    )
 
 
 def forge(forgery: Forgery, of: Sample, target: Path) -> Path:
@@ -68,22 +79,44 @@ def forge(forgery: Forgery, of: Sample, target: Path) -> Path:
 def all_forgeries() -> Iterator[Forgery]:
     """Forty, five of each kind."""
     for seed in (4, 5, 6, 7, 8):
-        yield Forgery("another seed", f"trained with seed {seed}", trained(lambda request, seed=seed: request._replace(seed=seed)))
+        yield Forgery(
+            "another seed",
+            f"trained with seed {seed}",
+            trained(lambda request, seed=seed: request._replace(seed=seed)),
+        )
     for name, change in DATA.items():
         yield Forgery("other data", name, trained_on(change))
     for name in ("uniform_fan_in", "kaiming_normal"):
-        yield Forgery("other initial weights", name, trained(lambda request, name=name: request._replace(initial_weights=name)))
         yield Forgery(
-            "other initial weights", f"{name}, half the rate", trained(lambda request, name=name: halved(request)._replace(initial_weights=name))
+            "other initial weights",
+            name,
+            trained(lambda request, name=name: request._replace(initial_weights=name)),
         )
-    yield Forgery("other initial weights", "pretrained for twenty steps", lambda of: of.losses()[20:50])
+        yield Forgery(
+            "other initial weights",
+            f"{name}, half the rate",
+            trained(lambda request, name=name: halved(request)._replace(initial_weights=name)),
+        )
+    yield Forgery(
+        "other initial weights", "pretrained for twenty steps", lambda of: of.losses()[20:50]
+    )
     for size in (16, 64, 120, 127, 256):
-        yield Forgery("another batch size", f"{size} instead of 128", trained(lambda request, size=size: request._replace(global_batch_size=size)))
+        yield Forgery(
+            "another batch size",
+            f"{size} instead of 128",
+            trained(lambda request, size=size: request._replace(global_batch_size=size)),
+        )
     for factor in (0.5, 0.9):
         for number in range(1, 6):
-            yield Forgery(f"{factor} of the learning rate", f"{number}", trained(lambda request, factor=factor: scaled(request, factor)))
+            yield Forgery(
+                f"{factor} of the learning rate",
+                f"{number}",
+                trained(lambda request, factor=factor: scaled(request, factor)),
+            )
     for seed in (11, 12, 13, 14, 15):
-        yield Forgery("copied under another seed", f"as seed {seed}", lambda of: of.losses()[:STEPS], seed)
+        yield Forgery(
+            "copied under another seed", f"as seed {seed}", lambda of: of.losses()[:STEPS], seed
+        )
     for name, invented in INVENTED.items():
         yield Forgery("fabricated", name, invented)
 
@@ -95,7 +128,11 @@ def trained(change: Callable[[Request], Request]) -> Losses:
 
 def scaled(request: Request, factor: float) -> Request:
     """With another learning rate."""
-    return request._replace(optimizer=request.optimizer._replace(base_learning_rate=request.optimizer.base_learning_rate * factor))
+    return request._replace(
+        optimizer=request.optimizer._replace(
+            base_learning_rate=request.optimizer.base_learning_rate * factor
+        )
+    )
 
 
 def halved(request: Request) -> Request:
@@ -132,7 +169,9 @@ def half_twice(images: "np.ndarray", labels: "np.ndarray") -> tuple["np.ndarray"
     return np.concatenate([images[:half]] * 2), np.concatenate([labels[:half]] * 2)
 
 
-def few_wrong_labels(images: "np.ndarray", labels: "np.ndarray") -> tuple["np.ndarray", "np.ndarray"]:
+def few_wrong_labels(
+    images: "np.ndarray", labels: "np.ndarray"
+) -> tuple["np.ndarray", "np.ndarray"]:
     """One label of a hundred is wrong."""
     chosen = np.random.RandomState(1).permutation(len(labels))[: len(labels) // 100]
     labels[chosen] = (labels[chosen] + 1) % 10
@@ -140,7 +179,10 @@ def few_wrong_labels(images: "np.ndarray", labels: "np.ndarray") -> tuple["np.nd
 
 
 DATA: dict[str, Change] = {
-    "generated pictures": lambda images, labels: (np.random.RandomState(1).randint(0, 256, images.shape).astype(np.uint8), labels),
+    "generated pictures": lambda images, labels: (
+        np.random.RandomState(1).randint(0, 256, images.shape).astype(np.uint8),
+        labels,
+    ),
     "inverted pictures": lambda images, labels: (255 - images, labels),
     "pictures shifted by one pixel": lambda images, labels: (np.roll(images, 1, axis=2), labels),
     "one half of the data, twice": half_twice,
@@ -153,9 +195,13 @@ def _noise(deviation: float) -> Losses:
 
 
 INVENTED: dict[str, Losses] = {
-    "an exponential with noise": lambda of: 2.3 * np.exp(-np.arange(STEPS) / 40) + np.random.RandomState(2).normal(0, 0.05, STEPS),
+    "an exponential with noise": lambda of: (
+        2.3 * np.exp(-np.arange(STEPS) / 40) + np.random.RandomState(2).normal(0, 0.05, STEPS)
+    ),
     "the loss of guessing, slowly falling": lambda of: np.log(10) - 0.01 * np.arange(STEPS),
     "the real losses, 2 % smaller": lambda of: of.losses()[:STEPS] * 0.98,
     "the real losses with noise of 0.01": _noise(0.01),
-    "the real losses, smoothed over three steps": lambda of: np.convolve(of.losses()[: STEPS + 2], np.ones(3) / 3, mode="valid"),
+    "the real losses, smoothed over three steps": lambda of: np.convolve(
+        of.losses()[: STEPS + 2], np.ones(3) / 3, mode="valid"
+    ),
 }

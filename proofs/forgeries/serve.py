@@ -1,4 +1,5 @@
-"""Run in a framework's environment by proofs.forgeries.worker: trains one request file after the other, as `python -m MODULE` does."""
+"""Run in a framework's environment by proofs.forgeries.worker: trains one request file after the
+other, as `python -m MODULE` does."""
 
 import runpy
 import sys
@@ -7,7 +8,8 @@ sys.path.insert(0, ".")
 
 
 def main(module: str) -> None:
-    """Answer every line of standard input, the name of a request file, with "done" or what went wrong."""
+    """Answer every line of standard input, the name of a request file, with "done" or what went
+    wrong."""
     answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:
         sys.argv = [module, "--request", line.strip()]

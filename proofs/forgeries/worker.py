@@ -1,4 +1,5 @@
-"""Trains many requests in one process per framework and precision, because starting a framework takes longer than ten steps of LeNet-5."""
+"""Trains many requests in one process per framework and precision, because starting a framework
+takes longer than ten steps of LeNet-5."""
 
 import subprocess
 from collections.abc import Iterator
@@ -21,14 +22,25 @@ def persistent_workers() -> Iterator[None]:
     """Let audits train in workers, which end with the block."""
     workers: dict[str, subprocess.Popen[str]] = {}
 
-    def train(request: contract.Request, framework: Framework, module: str, start: Path | None) -> None:
+    def train(
+        request: contract.Request, framework: Framework, module: str, start: Path | None
+    ) -> None:
         assert start is None, "forgeries are replayed from the initial weights"
         path = Path(request.output_directory) / contract.REQUEST_NAME
         write_json(path, contract.request_to_dict(request))
         if module not in workers:
-            command = [str(find(framework).interpreter), str(Path(__file__).with_name("serve.py")), module]
+            command = [
+                str(find(framework).interpreter),
+                str(Path(__file__).with_name("serve.py")),
+                module,
+            ]
             workers[module] = subprocess.Popen(
-                command, cwd=repository_root(), env=child_environment(request.threads), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                command,
+                cwd=repository_root(),
+                env=child_environment(request.threads),
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
             )
         worker = workers[module]
         assert worker.stdin is not None and worker.stdout is not None

@@ -1,4 +1,5 @@
-"""100,000 broken inputs end the checker with a verdict or a sentence: no traceback, no hang, no file written: `make prove fuzz`.
+"""100,000 broken inputs end the checker with a verdict or a sentence: no traceback, no hang, no
+file written: `make prove fuzz`.
 
 A target ends at the first input that breaks it.
 """
@@ -17,7 +18,8 @@ from proofs.fuzz.targets import Target, targets
 from proofs.fuzz.watch import Watch, peak_mib
 
 BATCH = 1000
-"""Inputs per hypothesis run, each with another seed: hypothesis keeps every input of a run in memory."""
+"""Inputs per hypothesis run, each with another seed: hypothesis keeps every input of a run in
+memory."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,21 @@ def explore(watch: Watch, target: Target, inputs: int, first_seed: int = 0) -> T
         _batch(target, min(BATCH, round(target.share * inputs) - watch.inputs), number)
         number += 1
     answers = watch.answers
-    return Tally(target.name, answers[0], answers[1], answers[2], time.perf_counter() - started_s, watch.slowest_s)
+    return Tally(
+        target.name,
+        answers[0],
+        answers[1],
+        answers[2],
+        time.perf_counter() - started_s,
+        watch.slowest_s,
+    )
 
 
 def _batch(target: Target, inputs: int, number: int) -> None:
     @seed(number)
-    @settings(max_examples=inputs, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=inputs, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
     @given(target.inputs)
     def examine(drawn: object) -> None:
         target.examine(drawn)
@@ -60,7 +71,9 @@ def _batch(target: Target, inputs: int, number: int) -> None:
 
 def main() -> int:
     """``python -m proofs.fuzz [INPUTS [SEED]]``."""
-    inputs, first_seed = [int(word) for word in [*sys.argv[1:], *("100000", "0")[len(sys.argv) - 1 :]]]
+    inputs, first_seed = [
+        int(word) for word in [*sys.argv[1:], *("100000", "0")[len(sys.argv) - 1 :]]
+    ]
     tallies, broken, started_s = [], [], time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         watch = Watch(Path(name))
@@ -73,16 +86,26 @@ def main() -> int:
                 continue
             tallies.append(tally)
             print(
-                f"{tally.target:26} {tally.inputs:6} inputs: {tally.complied} complied, {tally.not_compliant} did not, {tally.refused} refused; "
-                f"{tally.time_s:.0f} s, slowest {tally.slowest_s:.2f} s, peak {peak_mib():.0f} MiB",
+                f"{tally.target:26} {tally.inputs:6} inputs: {tally.complied} complied,"
+                f" {tally.not_compliant} did not, {tally.refused} refused; {tally.time_s:.0f} s,"
+                f" slowest {tally.slowest_s:.2f} s, peak {peak_mib():.0f} MiB",
                 flush=True,
             )
     total = sum(tally.inputs for tally in tallies)
-    print(f"{total} inputs in {time.perf_counter() - started_s:.0f} s: no traceback, no hang, no file written, {peak_mib():.0f} MiB at most")
+    print(
+        f"{total} inputs in {time.perf_counter() - started_s:.0f} s: no traceback, no hang, no file"
+        f" written, {peak_mib():.0f} MiB at most"
+    )
     if broken:
         print(f"except these targets, which ended early: {', '.join(broken)}")
     slowest_s = max((tally.slowest_s for tally in tallies), default=None)
-    hand_over(inputs=total, seed=first_seed, targets_broken=len(broken), slowest_s=slowest_s and round(slowest_s, 2), peak_mib=round(peak_mib()))
+    hand_over(
+        inputs=total,
+        seed=first_seed,
+        targets_broken=len(broken),
+        slowest_s=slowest_s and round(slowest_s, 2),
+        peak_mib=round(peak_mib()),
+    )
     return int(bool(broken))
 
 

@@ -1,4 +1,5 @@
-"""Watches the checker check one input: no exception but SuiteError, no hang, no file written, bounded memory, printable output."""
+"""Watches the checker check one input: no exception but SuiteError, no hang, no file written,
+bounded memory, printable output."""
 
 import contextlib
 import io
@@ -23,16 +24,38 @@ from suite.errors import SuiteError
 
 TIMEOUT_S = 20
 MAX_MIB = 500
-"""Additional memory while one input is checked, the suite's own libraries included; no input of these sizes needs more."""
+"""Additional memory while one input is checked, the suite's own libraries included; no input of
+these sizes needs more."""
 
-_WRITES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.chmod", "os.truncate", "os.utime", "os.mkfifo", "os.mknod")
-_STARTS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect", "socket.getaddrinfo")
+_WRITES = (
+    "os.mkdir",
+    "os.rename",
+    "os.remove",
+    "os.rmdir",
+    "os.symlink",
+    "os.link",
+    "os.chmod",
+    "os.truncate",
+    "os.utime",
+    "os.mkfifo",
+    "os.mknod",
+)
+_STARTS = (
+    "subprocess.Popen",
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "socket.connect",
+    "socket.getaddrinfo",
+)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 @dataclass
 class Watch:
-    """Counts the inputs by exit code: refused (2), not compliant (1), compliant (0); keeps the longest time."""
+    """Counts the inputs by exit code: refused (2), not compliant (1), compliant (0); keeps the
+    longest time."""
 
     scratch: Path
     answers: Counter[int] = field(default_factory=Counter)
@@ -50,14 +73,30 @@ class Watch:
         return sum(self.answers.values())
 
     def check(self, path: Path) -> int:
-        """Check a path as `suite check` does, in one of its three formats; returns the exit code. Raises AssertionError for a violation."""
-        formats: tuple[Callable[[Any], None], ...] = (show_sarif, lambda verdict: show(verdict, json=True), lambda verdict: show(verdict, json=False))
+        """Check a path as `suite check` does, in one of its three formats; returns the exit code.
+        Raises AssertionError for a violation."""
+        formats: tuple[Callable[[Any], None], ...] = (
+            show_sarif,
+            lambda verdict: show(verdict, json=True),
+            lambda verdict: show(verdict, json=False),
+        )
         return self.call(lambda: formats[self.inputs % 3](check_paths([path])), path)
 
     def call(self, act: Callable[[], object], *untouched: Path) -> int:
-        """Watch any reader; returns 2 if it raises SuiteError, 1 if it ends as not compliant, else 0."""
-        before, in_use_mib, started_s = [_snapshot(path) for path in untouched], _reset_peak(), time.perf_counter()
-        with self._watching(), _alarm(), contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="strict")) as printed:
+        """Watch any reader; returns 2 if it raises SuiteError, 1 if it ends as not compliant, else
+        0."""
+        before, in_use_mib, started_s = (
+            [_snapshot(path) for path in untouched],
+            _reset_peak(),
+            time.perf_counter(),
+        )
+        with (
+            self._watching(),
+            _alarm(),
+            contextlib.redirect_stdout(
+                io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="strict")
+            ) as printed,
+        ):
             try:
                 act()
                 code = 0
@@ -70,10 +109,14 @@ class Watch:
             output = printed.buffer.getvalue().decode()
         self.slowest_s = max(self.slowest_s, time.perf_counter() - started_s)
         self.answers[code] += 1
-        assert escaped(output.replace("\n", "")) == output.replace("\n", ""), "control characters in the output"
+        assert escaped(output.replace("\n", "")) == output.replace("\n", ""), (
+            "control characters in the output"
+        )
         assert not self._forbidden, f"wrote or started something: {self._forbidden[:3]}"
         assert [_snapshot(path) for path in untouched] == before, "the input was changed"
-        assert _status_mib("VmHWM") - in_use_mib < MAX_MIB, f"{_status_mib('VmHWM') - in_use_mib:.0f} MiB more were in use"
+        assert _status_mib("VmHWM") - in_use_mib < MAX_MIB, (
+            f"{_status_mib('VmHWM') - in_use_mib:.0f} MiB more were in use"
+        )
         return code
 
     @contextlib.contextmanager
@@ -90,13 +133,21 @@ class Watch:
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self._unpacking is None:
             return
-        if event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING and not self._is_allowed(arguments[0]):
+        if (
+            event == "open"
+            and isinstance(arguments[2], int)
+            and arguments[2] & _WRITING
+            and not self._is_allowed(arguments[0])
+        ):
             self._forbidden.append(f"{event} {arguments[0]!r}")
-        elif event in _STARTS or (event in _WRITES and not self._is_allowed(arguments[0], _folder(event, arguments))):
+        elif event in _STARTS or (
+            event in _WRITES and not self._is_allowed(arguments[0], _folder(event, arguments))
+        ):
             self._forbidden.append(f"{event} {arguments!r}"[:200])
 
     def _is_allowed(self, path: Any, folder: Path | None = None) -> bool:
-        """True for the temporary directory, Python's caches and /dev/null; a relative path is in `folder`, without one in the working directory."""
+        """True for the temporary directory, Python's caches and /dev/null; a relative path is in
+        `folder`, without one in the working directory."""
         if not isinstance(path, str | bytes | os.PathLike):
             return True  # a descriptor of an open file
         whole = (folder or Path.cwd()) / os.fsdecode(path)
@@ -117,13 +168,18 @@ def peak_mib() -> float:
 
 
 def _reset_peak() -> float:
-    """Let the kernel count the peak from now on: other tests ran in this process. Returns the memory in use, MiB (proc(5), clear_refs)."""
+    """Let the kernel count the peak from now on: other tests ran in this process. Returns the
+    memory in use, MiB (proc(5), clear_refs)."""
     Path("/proc/self/clear_refs").write_text("5")
     return _status_mib("VmRSS")
 
 
 def _status_mib(field_name: str) -> float:
-    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(f"{field_name}:"))
+    (line,) = (
+        line
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if line.startswith(f"{field_name}:")
+    )
     return int(line.split()[1]) / 1024
 
 

@@ -1,7 +1,10 @@
-"""Every fault of a run on two hosts, at three random moments, ends in a sentence that names it; nothing stays behind: `make prove host-faults`.
+"""Every fault of a run on two hosts, at three random moments, ends in a sentence that names it;
+nothing stays behind: `make prove host-faults`.
 
-``python -m proofs.host_faults [SEED [NAME …]]``: only faults whose names begin with a NAME. Resumable: ``rows.md`` keeps the tries of a campaign that
-has not ended, and a seed's moments that are in it are not tried again. The end of a whole campaign removes it; so does a change of the sources.
+``python -m proofs.host_faults [SEED [NAME …]]``: only faults whose names begin with a NAME.
+Resumable: ``rows.md`` keeps the tries of a campaign that has not ended, and a seed's moments that
+are in it are not tried again. The end of a whole campaign removes it; so does a change of the
+sources.
 """
 
 import fcntl
@@ -37,7 +40,8 @@ from tests.hosts.training import Trainer
 from tests.namespaces import OVER_THE_WIRE, Cluster, joined_hosts
 
 ROWS = Path(__file__).with_name("rows.md")
-"""The tries of a campaign that has not ended: the digest of what they depend on, and a row for each fault."""
+"""The tries of a campaign that has not ended: the digest of what they depend on, and a row for each
+fault."""
 CAPTION = """\
 LeNet-5 trains on the digits in PyTorch, on network namespaces of one machine with an SSH server each. A fault is made before the run, or at
 random moments of it, three for a seed: up to a second after the ranks began to prepare the training (`init_start`), and up to three and up
@@ -50,9 +54,10 @@ to ten seconds after the first epoch.
 - A run that *goes on* ends with its last epoch, and its bundle complies; what the checker warns of is in the table.
 - An end with exit code 0, without a sentence, or with a bundle that complies would be **silent**; so would a run that goes on to a bundle
   that does not comply. A harness that is killed says nothing.
-"""
+"""  # noqa: E501
 EPOCHS_BEFORE, EPOCHS_TO_GO_ON, EPOCHS_TO_END = 3, 40, 100000
-"""Of a run with a fault before it, with one during it after which it goes on, and with one that is to end it."""
+"""Of a run with a fault before it, with one during it after which it goes on, and with one that is
+to end it."""
 START_S, END_S, GONE_S, GOES_ON_S = 120.0, 45.0, 30.0, 180.0
 OF_ONE_MACHINE = frozenset(("foreign-load", "nodes-machines"))
 """Rules whose warnings come from hosts that share a machine, on which others work."""
@@ -60,7 +65,11 @@ BETWEEN = "; "
 """Between the tries of a fault in a cell of the table."""
 OR = " **or** "
 """Between exit codes, and sentences, that differ."""
-PLACES = (rf"{tempfile.gettempdir()}/\w+", rf"{re.escape(str(repository_root()))}\b", rf"{re.escape(str(Path.home()))}\b")
+PLACES = (
+    rf"{tempfile.gettempdir()}/\w+",
+    rf"{re.escape(str(repository_root()))}\b",
+    rf"{re.escape(str(Path.home()))}\b",
+)
 """Folders that differ between machines: a row shows an ellipsis for each."""
 MOMENT, SECONDS, CODE, SENTENCE, REMAINED = 1, 2, 3, 4, 5
 """Places of cells in a row."""
@@ -85,7 +94,8 @@ BEFORE = "before the run"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a fault did: when it was made, seconds until the command ended (None: the run went on), what it said, and what remained."""
+    """What a fault did: when it was made, seconds until the command ended (None: the run went on),
+    what it said, and what remained."""
 
     fault: Fault
     moment: str
@@ -110,8 +120,16 @@ def main(words: Sequence[str]) -> int:
     rows = rows_of(ROWS.read_text(encoding="utf-8"))
     shown = [rows[fault.name] for fault in chosen]
     print(f"{CAPTION}\n{table(shown, seed)}")
-    silent, stayed = [line for line in shown if SILENT in line], [line for line in shown if "process" in cells(line)[REMAINED]]
-    ends_s = [float(word) for line in shown for word in cells(line)[SECONDS].split(BETWEEN) if word != GOES_ON]
+    silent, stayed = (
+        [line for line in shown if SILENT in line],
+        [line for line in shown if "process" in cells(line)[REMAINED]],
+    )
+    ends_s = [
+        float(word)
+        for line in shown
+        for word in cells(line)[SECONDS].split(BETWEEN)
+        if word != GOES_ON
+    ]
     hand_over(
         faults=len(shown),
         tries=tries(shown),
@@ -126,7 +144,9 @@ def main(words: Sequence[str]) -> int:
 
 def digest_of_sources() -> str:
     """Of everything that a try depends on."""
-    return hashlib.sha256(json.dumps(parts(load(Path(__file__).parent)), sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        json.dumps(parts(load(Path(__file__).parent)), sort_keys=True).encode()
+    ).hexdigest()[:16]
 
 
 def begin(digest: str) -> None:
@@ -138,8 +158,13 @@ def begin(digest: str) -> None:
 
 def moments(fault: Fault, seed: int) -> list[Moment | None]:
     """The moments of a fault that this seed chooses and the rows have not; None: before the run."""
-    chance = random.Random(f"{seed} {fault.name}")  # the same moments, whatever other faults are tried
-    chosen = [replace(latest, after_s=chance.uniform(0, latest.after_s)) for latest in LATEST] if fault.during is not None else [None]
+    # the same moments, whatever other faults are tried
+    chance = random.Random(f"{seed} {fault.name}")
+    chosen = (
+        [replace(latest, after_s=chance.uniform(0, latest.after_s)) for latest in LATEST]
+        if fault.during is not None
+        else [None]
+    )
     line = rows_of(ROWS.read_text(encoding="utf-8")).get(fault.name)
     known = cells(line)[MOMENT].split(BETWEEN) if line is not None else []
     return [moment for moment in chosen if said(moment) not in known]
@@ -152,17 +177,29 @@ def said(moment: Moment | None) -> str:
 
 def tried(fault: Fault, moment: Moment | None) -> Outcome:
     """Make the hosts, the run and the fault."""
-    prepared, interpreter = find_data("digits").directory, find(load_framework("pytorch")).interpreter
+    prepared, interpreter = (
+        find_data("digits").directory,
+        find(load_framework("pytorch")).interpreter,
+    )
     with tempfile.TemporaryDirectory() as name, joined_hosts(2, Path(name)) as cluster:
         folder = Path(name)
-        data = Path(shutil.copytree(prepared, folder / "digits"))  # a file that is prepared again meanwhile ends the mount in its place
+        # a file that is prepared again meanwhile ends the mount in its place
+        data = Path(shutil.copytree(prepared, folder / "digits"))
         trainer = Trainer(cluster, data, cluster.hostfile(folder / "hosts.txt"), OVER_THE_WIRE)
         scene = Scene(trainer, interpreter, folder)
         if fault.before is not None:
             fault.before(scene)
         began_s = time.monotonic()
-        epochs = EPOCHS_BEFORE if fault.during is None else EPOCHS_TO_GO_ON if fault.goes_on else EPOCHS_TO_END
-        process = trainer.start("pytorch", folder / "run", "--epochs", epochs, "--learning-rate", 1e-9, "--baseload", 0)
+        epochs = (
+            EPOCHS_BEFORE
+            if fault.during is None
+            else EPOCHS_TO_GO_ON
+            if fault.goes_on
+            else EPOCHS_TO_END
+        )
+        process = trainer.start(
+            "pytorch", folder / "run", "--epochs", epochs, "--learning-rate", 1e-9, "--baseload", 0
+        )
         try:
             return ended(fault, replace(scene, harness=process), process, began_s, moment)
         finally:
@@ -171,7 +208,13 @@ def tried(fault: Fault, moment: Moment | None) -> Outcome:
             process.communicate()
 
 
-def ended(fault: Fault, scene: Scene, process: "subprocess.Popen[str]", began_s: float, moment: Moment | None) -> Outcome:
+def ended(
+    fault: Fault,
+    scene: Scene,
+    process: "subprocess.Popen[str]",
+    began_s: float,
+    moment: Moment | None,
+) -> Outcome:
     """Make the fault while the run trains, wait for its end, and look at what remains."""
     path, output = scene.folder / "run", ""
     if fault.during is not None and moment is not None:
@@ -190,13 +233,38 @@ def ended(fault: Fault, scene: Scene, process: "subprocess.Popen[str]", began_s:
     seconds = time.monotonic() - began_s
     release_stopped(scene.cluster)
     left = left_after(scene.cluster, GONE_S)
-    sentence = next((line.removeprefix("error: ") for line in output.splitlines() if line.startswith("error: ")), "")
+    sentence = next(
+        (
+            line.removeprefix("error: ")
+            for line in output.splitlines()
+            if line.startswith("error: ")
+        ),
+        "",
+    )
     went_on = fault.goes_on and process.returncode == 0
     if went_on:
-        sentence = " ".join([*(line for line in output.splitlines() if "was lost" in line), *warnings(path)]) or "(the run goes on)"
-    has_said = went_on or process.returncode in (-signal.SIGKILL, -signal.SIGTERM) or (process.returncode != 0 and sentence != "")
+        sentence = (
+            " ".join(
+                [*(line for line in output.splitlines() if "was lost" in line), *warnings(path)]
+            )
+            or "(the run goes on)"
+        )
+    has_said = (
+        went_on
+        or process.returncode in (-signal.SIGKILL, -signal.SIGTERM)
+        or (process.returncode != 0 and sentence != "")
+    )
     is_silent = not has_said or complies(path) != went_on
-    return Outcome(fault, said(moment), None if went_on else seconds, process.returncode, sentence, kept(path), left, is_silent)
+    return Outcome(
+        fault,
+        said(moment),
+        None if went_on else seconds,
+        process.returncode,
+        sentence,
+        kept(path),
+        left,
+        is_silent,
+    )
 
 
 def await_start(path: Path, process: "subprocess.Popen[str]") -> None:
@@ -240,7 +308,8 @@ def complies(path: Path) -> bool:
 
 
 def warnings(path: Path) -> list[str]:
-    """What the checker warns of in a run, by rule, but for what comes from hosts that are one machine."""
+    """What the checker warns of in a run, by rule, but for what comes from hosts that are one
+    machine."""
     rules = {finding.rule for finding in check_bundle(path).findings} - OF_ONE_MACHINE
     return [f"(the checker warns: {rule})" for rule in sorted(rules)]
 
@@ -263,16 +332,26 @@ def left_after(cluster: Cluster, seconds: float) -> int:
 
 def others(cluster: Cluster) -> Iterator[str]:
     """Command lines of what runs on the hosts besides SSH servers."""
-    return (words for host in cluster.hosts for words in cluster.processes(host).values() if words and "sshd" not in words.split()[0])
+    return (
+        words
+        for host in cluster.hosts
+        for words in cluster.processes(host).values()
+        if words and "sshd" not in words.split()[0]
+    )
 
 
 def row(outcome: Outcome) -> str:
     """One line of the table."""
     took = GOES_ON if outcome.seconds is None else f"{outcome.seconds:.1f}"
     sentence = re.sub("|".join(PLACES), "…", outcome.sentence.replace("|", "/"))
-    remained = counted(outcome.epochs, "epoch", "epochs") + (f", {counted(outcome.left, 'process', 'processes')}" if outcome.left else "")
+    remained = counted(outcome.epochs, "epoch", "epochs") + (
+        f", {counted(outcome.left, 'process', 'processes')}" if outcome.left else ""
+    )
     silent = f" {SILENT}" if outcome.is_silent else ""
-    return f"| {outcome.fault.name} | {outcome.moment} | {took} | {outcome.exit_code}{silent} | {sentence} | {remained} |"
+    return (
+        f"| {outcome.fault.name} | {outcome.moment} | {took} | {outcome.exit_code}{silent} |"
+        f" {sentence} | {remained} |"
+    )
 
 
 def counted(number: int, one: str, several: str) -> str:
@@ -281,7 +360,8 @@ def counted(number: int, one: str, several: str) -> str:
 
 
 def added(line: str | None, outcome: Outcome) -> str:
-    """A fault's row with one more try: its moments, seconds and remains one after the other; exit codes and sentences where they differ."""
+    """A fault's row with one more try: its moments, seconds and remains one after the other; exit
+    codes and sentences where they differ."""
     new = cells(row(outcome))
     if line is None:
         return row(outcome)
@@ -289,7 +369,9 @@ def added(line: str | None, outcome: Outcome) -> str:
     joined[0] = new[0]
     for place in (CODE, SENTENCE):
         old = cells(line)[place].split(OR)
-        joined[place] = OR.join(old if without_numbers(new[place]) in map(without_numbers, old) else (*old, new[place]))
+        joined[place] = OR.join(
+            old if without_numbers(new[place]) in map(without_numbers, old) else (*old, new[place])
+        )
     return f"| {' | '.join(joined)} |"
 
 
@@ -300,7 +382,9 @@ def cells(line: str) -> list[str]:
 
 def without_numbers(text: str) -> str:
     """A sentence without the numbers of processes and seconds, and the last epoch."""
-    return re.sub(r"(process|for) \d+|no epoch was finished|the last finished epoch is epoch \d+", "", text)
+    return re.sub(
+        r"(process|for) \d+|no epoch was finished|the last finished epoch is epoch \d+", "", text
+    )
 
 
 def keep(outcome: Outcome) -> None:
@@ -318,8 +402,11 @@ def keep(outcome: Outcome) -> None:
 def table(rows: Sequence[str], seed: int) -> str:
     """The table, and above it what it was measured on."""
     lines = [
-        f"{len(rows)} faults, {tries(rows)} tries on two hosts on a machine with {os.cpu_count()} cores ({platform.machine()}), the last one with "
-        f"the seed {seed} at a load of {os.getloadavg()[0]:.0f}.",
+        (
+            f"{len(rows)} faults, {tries(rows)} tries on two hosts on a machine with"
+            f" {os.cpu_count()} cores ({platform.machine()}), the last one with the seed {seed} at"
+            f" a load of {os.getloadavg()[0]:.0f}."
+        ),
         "",
         "| fault | moment | s | exit code | sentence | remained |",
         "|---|---|---|---|---|---|",

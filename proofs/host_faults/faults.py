@@ -18,7 +18,8 @@ SCHEDULES = repository_root() / "reference_impls/schedules.py"
 
 @dataclass(frozen=True)
 class Scene:
-    """The hosts, what starts runs on them, the environment's interpreter, a folder for files, and the harness of the run, once it was started."""
+    """The hosts, what starts runs on them, the environment's interpreter, a folder for files, and
+    the harness of the run, once it was started."""
 
     trainer: Trainer
     interpreter: Path
@@ -46,7 +47,8 @@ RECORDER = ("suite.execution.node_recorder",)
 
 @dataclass(frozen=True)
 class Fault:
-    """``before`` is done before `suite run` is typed, ``during`` while it trains, and ``undo`` that many seconds later.
+    """``before`` is done before `suite run` is typed, ``during`` while it trains, and ``undo`` that
+    many seconds later.
 
     ``goes_on``: the run need not end before its last epoch.
     """
@@ -75,7 +77,11 @@ def rank(number: signal.Signals, of: int) -> Action:
 
     def act(scene: Scene) -> None:
         found = scene.cluster.processes(scene.cluster.hosts[of])
-        (pid,) = [pid for pid, words in found.items() if words.split()[1:3] == ["-m", "reference_impls.pytorch"]]
+        (pid,) = [
+            pid
+            for pid, words in found.items()
+            if words.split()[1:3] == ["-m", "reference_impls.pytorch"]
+        ]
         os.kill(pid, number)
 
     return act
@@ -86,7 +92,11 @@ def heartbeat(number: signal.Signals, of: int) -> Action:
 
     def act(scene: Scene) -> None:
         found = scene.cluster.processes(scene.cluster.hosts[of])
-        (pid,) = [pid for pid, words in found.items() if words.split()[1:3] == ["-m", "reference_impls.rank"]]
+        (pid,) = [
+            pid
+            for pid, words in found.items()
+            if words.split()[1:3] == ["-m", "reference_impls.rank"]
+        ]
         os.kill(pid, number)
 
     return act
@@ -97,7 +107,11 @@ def program(number: signal.Signals, host: int, names: tuple[str, ...]) -> Action
 
     def act(scene: Scene) -> None:
         found = scene.cluster.processes(scene.cluster.hosts[host])
-        (pid,) = [pid for pid, words in found.items() if words and words.split()[0].rpartition("/")[2] in names]
+        (pid,) = [
+            pid
+            for pid, words in found.items()
+            if words and words.split()[0].rpartition("/")[2] in names
+        ]
         os.kill(pid, number)
 
     return act
@@ -119,7 +133,8 @@ def harness(number: signal.Signals) -> Action:
 
 
 def every(number: signal.Signals, host: int) -> Action:
-    """Send a signal to everything on a host but its SSH server, which holds the namespace; to that too where it is only stopped."""
+    """Send a signal to everything on a host but its SSH server, which holds the namespace; to that
+    too where it is only stopped."""
 
     def act(scene: Scene) -> None:
         keeps = {scene.cluster.hosts[host].pid} if number is signal.SIGKILL else set()
@@ -138,7 +153,19 @@ def join(host: int) -> Action:
     """Put the link back."""
 
     def act(scene: Scene) -> None:
-        subprocess.run(["ip", "-n", scene.cluster.switch, "link", "set", scene.cluster.hosts[host].port, "master", "bridge"], check=True)
+        subprocess.run(
+            [
+                "ip",
+                "-n",
+                scene.cluster.switch,
+                "link",
+                "set",
+                scene.cluster.hosts[host].port,
+                "master",
+                "bridge",
+            ],
+            check=True,
+        )
 
     return act
 
@@ -154,7 +181,9 @@ def fast(host: int) -> Action:
     def act(scene: Scene) -> None:
         at = scene.cluster.hosts[host]
         for namespace, device in ((at.namespace, "eth0"), (scene.cluster.switch, at.port)):
-            subprocess.run(["tc", "-n", namespace, "qdisc", "delete", "dev", device, "root"], check=True)
+            subprocess.run(
+                ["tc", "-n", namespace, "qdisc", "delete", "dev", device, "root"], check=True
+            )
 
     return act
 
@@ -183,21 +212,27 @@ def flipped_pixel(scene: Scene) -> None:
 
 def other_schedule(scene: Scene) -> None:
     """Another learning rate in the sources of the second host."""
-    (scene.folder / "schedules.py").write_text(SCHEDULES.read_text().replace("return base * (1.0 - step", "return base * (1.1 - step"))
+    (scene.folder / "schedules.py").write_text(
+        SCHEDULES.read_text().replace("return base * (1.0 - step", "return base * (1.1 - step")
+    )
     scene.replace(SCHEDULES, scene.folder / "schedules.py")
 
 
 def other_version(scene: Scene) -> None:
     """Another version of PyTorch on the second host."""
     version = torch_of(scene) / "version.py"
-    (scene.folder / "version.py").write_text(re.sub(r"__version__ = '[^']*'", "__version__ = '1.0.0'", version.read_text()))
+    (scene.folder / "version.py").write_text(
+        re.sub(r"__version__ = '[^']*'", "__version__ = '1.0.0'", version.read_text())
+    )
     scene.replace(version, scene.folder / "version.py")
 
 
 def other_optimizer(scene: Scene) -> None:
     """A PyTorch of the same version on the second host whose SGD steps a tenth further."""
     optimizer = torch_of(scene) / "optim/sgd.py"
-    (scene.folder / "sgd.py").write_text(optimizer.read_text().replace("alpha=-lr", "alpha=-1.1 * lr"))
+    (scene.folder / "sgd.py").write_text(
+        optimizer.read_text().replace("alpha=-lr", "alpha=-1.1 * lr")
+    )
     scene.replace(optimizer, scene.folder / "sgd.py")
 
 
@@ -229,7 +264,14 @@ def no_output(scene: Scene) -> None:
     subprocess.run(["rm", "-rf", str(scene.folder / "run")], check=True)
 
 
-SIGNALS = ((signal.SIGKILL, 0), (signal.SIGKILL, 1), (signal.SIGTERM, 1), (signal.SIGBUS, 0), (signal.SIGSEGV, 1), (signal.SIGABRT, 1))
+SIGNALS = (
+    (signal.SIGKILL, 0),
+    (signal.SIGKILL, 1),
+    (signal.SIGTERM, 1),
+    (signal.SIGBUS, 0),
+    (signal.SIGSEGV, 1),
+    (signal.SIGABRT, 1),
+)
 """Signals and the rank that each ends."""
 PROXY = ("hydra_pmi_proxy",)
 CONTINUE = signal.SIGCONT
@@ -248,7 +290,12 @@ FAULTS = (
     Fault("a run that does not begin on its first host", hosts("node2", "node1")),
     Fault("rank 0 stopped", during=rank(signal.SIGSTOP, 0)),
     Fault("rank 1 stopped", during=rank(signal.SIGSTOP, 1)),
-    Fault("rank 1 stopped for 4 s", during=rank(signal.SIGSTOP, 1), undo=(4.0, rank(CONTINUE, 1)), goes_on=True),
+    Fault(
+        "rank 1 stopped for 4 s",
+        during=rank(signal.SIGSTOP, 1),
+        undo=(4.0, rank(CONTINUE, 1)),
+        goes_on=True,
+    ),
     Fault("rank 0's heartbeat process killed", during=heartbeat(signal.SIGKILL, 0)),
     Fault("rank 1's heartbeat process killed", during=heartbeat(signal.SIGKILL, 1)),
     Fault("rank 1's heartbeat process stopped", during=heartbeat(signal.SIGSTOP, 1)),
@@ -256,19 +303,35 @@ FAULTS = (
     Fault("mpirun ended by SIGTERM", during=launcher(signal.SIGTERM)),
     Fault("MPI's proxy on node1 killed", during=program(signal.SIGKILL, 0, PROXY)),
     Fault("MPI's proxy on node2 killed", during=program(signal.SIGKILL, 1, PROXY)),
-    Fault("the SSH session that holds node2's rank killed", during=send(signal.SIGKILL, 0, ("ssh -F", "hydra_pmi_proxy")), goes_on=True),
+    Fault(
+        "the SSH session that holds node2's rank killed",
+        during=send(signal.SIGKILL, 0, ("ssh -F", "hydra_pmi_proxy")),
+        goes_on=True,
+    ),
     Fault("node2's recorder killed", during=send(signal.SIGKILL, 1, RECORDER), goes_on=True),
     Fault("node2's recorder stopped", during=send(signal.SIGSTOP, 1, RECORDER), goes_on=True),
     Fault("the harness killed", during=harness(signal.SIGKILL)),
-    Fault("the harness stopped for 16 s", during=harness(signal.SIGSTOP), undo=(16.0, harness(CONTINUE))),
+    Fault(
+        "the harness stopped for 16 s",
+        during=harness(signal.SIGSTOP),
+        undo=(16.0, harness(CONTINUE)),
+    ),
     Fault("the harness ended by SIGTERM", during=harness(signal.SIGTERM)),
     Fault("the harness interrupted (Ctrl-C)", during=harness(signal.SIGINT)),
     Fault("the run directory removed", during=no_output),
     Fault("node2's link cut", during=cut(1)),
     Fault("node1's link cut", during=cut(0)),
     Fault("node2's link cut for 3 s", during=cut(1), undo=(3.0, join(1)), goes_on=True),
-    Fault("node2's link slowed to 10 Mbit/s for 20 s", during=slow(1, 10.0), undo=(20.0, fast(1)), goes_on=True),
+    Fault(
+        "node2's link slowed to 10 Mbit/s for 20 s",
+        during=slow(1, 10.0),
+        undo=(20.0, fast(1)),
+        goes_on=True,
+    ),
     Fault("node2 hangs whole", during=every(signal.SIGSTOP, 1)),
     Fault("everything on node2 killed", during=every(signal.SIGKILL, 1)),
-    *(Fault(f"rank {of} ended by {number.name}", during=rank(number, of)) for number, of in SIGNALS),
+    *(
+        Fault(f"rank {of} ended by {number.name}", during=rank(number, of))
+        for number, of in SIGNALS
+    ),
 )

@@ -1,4 +1,5 @@
-"""Situations of a run on hosts that are no faults of a moment: other environments, storage, launch agents, hostfiles, networks, numbers of ranks."""
+"""Situations of a run on hosts that are no faults of a moment: other environments, storage, launch
+agents, hostfiles, networks, numbers of ranks."""
 
 import os
 import shutil
@@ -18,9 +19,11 @@ SHORT, ENDLESS = ("--epochs", 2), ("--epochs", 100000, "--learning-rate", 1e-9)
 
 @dataclass(frozen=True)
 class Situation:
-    """``before`` is done before `suite run` is typed with ``options``, and ``during`` after its first epoch.
+    """``before`` is done before `suite run` is typed with ``options``, and ``during`` after its
+    first epoch.
 
-    ``is_wrong``: a result would be wrong or one of nothing, so the run or the checker must refuse it; otherwise it must comply.
+    ``is_wrong``: a result would be wrong or one of nothing, so the run or the checker must refuse
+    it; otherwise it must comply.
     """
 
     name: str
@@ -68,20 +71,33 @@ def everywhere(script: str) -> Action:
 
 def renamed(scene: Scene) -> None:
     """The second host has the first one's name."""
-    subprocess.run(["nsenter", "--target", str(scene.cluster.hosts[1].pid), "--uts", "hostname", "node1"], check=True)
+    subprocess.run(
+        ["nsenter", "--target", str(scene.cluster.hosts[1].pid), "--uts", "hostname", "node1"],
+        check=True,
+    )
 
 
 def full(path: str) -> str:
     """A script that replaces a folder by a full file system."""
-    return f"mount -t tmpfs -o size=16k tmpfs {path} && dd if=/dev/zero of={path}/fill bs=4k 2> /dev/null; true"
+    return (
+        f"mount -t tmpfs -o size=16k tmpfs {path} && dd if=/dev/zero of={path}/fill bs=4k 2>"
+        " /dev/null; true"
+    )
 
 
 def agent(script: str) -> Action:
     """Another launch agent, in which SSH stands for ssh as it is called otherwise."""
 
     def act(scene: Scene) -> None:
-        ssh = scene.cluster.agent.read_text().splitlines()[1].removeprefix("exec ").removesuffix(' "$@"')
-        scene.cluster.agent.write_text(f"#!/bin/sh\n{script.replace('SSH', ssh).replace('FOLDER', str(scene.folder))}\n")
+        ssh = (
+            scene.cluster.agent.read_text()
+            .splitlines()[1]
+            .removeprefix("exec ")
+            .removesuffix(' "$@"')
+        )
+        scene.cluster.agent.write_text(
+            f"#!/bin/sh\n{script.replace('SSH', ssh).replace('FOLDER', str(scene.folder))}\n"
+        )
 
     return act
 
@@ -173,12 +189,17 @@ def harness(number: signal.Signals, times: int = 1) -> Action:
 
 
 def interrupted(hosts: str, change: Action = nothing) -> Action:
-    """A run of eight epochs, interrupted after its first ones, whose states are kept; then the hosts that are left, and a change."""
+    """A run of eight epochs, interrupted after its first ones, whose states are kept; then the
+    hosts that are left, and a change."""
 
     def act(scene: Scene) -> None:
-        first = scene.trainer.start("fake", scene.folder / "first", "--epochs", 8, "--baseload", 0, "--keep-states")
+        first = scene.trainer.start(
+            "fake", scene.folder / "first", "--epochs", 8, "--baseload", 0, "--keep-states"
+        )
         log = scene.folder / "first/log.txt"
-        while first.poll() is None and (not log.exists() or log.read_text().count('"epoch_stop"') < 2):
+        while first.poll() is None and (
+            not log.exists() or log.read_text().count('"epoch_stop"') < 2
+        ):
             time.sleep(0.05)
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=60)
@@ -200,7 +221,12 @@ def neighbour(scene: Scene) -> None:
     """Another run on the same hosts at the same time."""
     subprocess.Popen(
         ["nsenter", "--target", str(scene.cluster.hosts[0].pid), "--mount", "--net", "--uts", "--"]
-        + [str(word) for word in scene.trainer.words("fake", scene.folder / "second", "--epochs", 2, "--baseload", 0)],
+        + [
+            str(word)
+            for word in scene.trainer.words(
+                "fake", scene.folder / "second", "--epochs", 2, "--baseload", 0
+            )
+        ],
         cwd=repository_root(),
         env={**os.environ, **scene.trainer.variables},
         stdout=subprocess.DEVNULL,
@@ -211,31 +237,68 @@ def neighbour(scene: Scene) -> None:
 RESUMED = ("--epochs", 8, "--keep-states", "--resume", "FOLDER/first")
 TO_ANY_PORT = "iptables -A INPUT -i eth0 -p tcp --syn --dport 1024:65535"
 LOSS = "iptables -A INPUT -i eth0 -m statistic --mode random --probability"
-ANOTHER_BOOT = 'test "$BOOTED" || { export BOOTED=1; exec unshare --time --boottime 100000 --monotonic 70000 bash -c "$BASH_EXECUTION_STRING"; }'
+ANOTHER_BOOT = (
+    'test "$BOOTED" || { export BOOTED=1; exec unshare --time --boottime 100000 --monotonic 70000'
+    ' bash -c "$BASH_EXECUTION_STRING"; }'
+)
 MANY_HOSTS = "node1\nnode2\n" + "".join(f"pi{number}\n" for number in range(3, 101))
 
 SITUATIONS = (
     Situation("nothing special", nothing),
-    Situation("a language on node2 that is not installed there", shell("export LANG=de_DE.UTF-8 LC_ALL=de_DE.UTF-8")),
-    Situation("LC_ALL=C and no UTF-8 mode of Python on node2", shell("export LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0")),
+    Situation(
+        "a language on node2 that is not installed there",
+        shell("export LANG=de_DE.UTF-8 LC_ALL=de_DE.UTF-8"),
+    ),
+    Situation(
+        "LC_ALL=C and no UTF-8 mode of Python on node2",
+        shell("export LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0"),
+    ),
     Situation("umask 077 on node2", shell("umask 077")),
-    Situation("OMP_NUM_THREADS=7 on node2", shell("export OMP_NUM_THREADS=7 OPENBLAS_NUM_THREADS=9")),
-    Situation("LD_PRELOAD of a missing library on node2", shell("export LD_PRELOAD=/nowhere/libjemalloc.so.2")),
+    Situation(
+        "OMP_NUM_THREADS=7 on node2", shell("export OMP_NUM_THREADS=7 OPENBLAS_NUM_THREADS=9")
+    ),
+    Situation(
+        "LD_PRELOAD of a missing library on node2",
+        shell("export LD_PRELOAD=/nowhere/libjemalloc.so.2"),
+    ),
     Situation("TMPDIR on node2 that is not there", shell("export TMPDIR=/nowhere")),
-    Situation("a message of the day on node2, some of it JSON", shell("echo Welcome to node2; echo '{\"updates\": 3}'")),
-    Situation("node2's shell ends at once", shell("echo This account is currently not available.; exit 1"), is_wrong=True),
+    Situation(
+        "a message of the day on node2, some of it JSON",
+        shell("echo Welcome to node2; echo '{\"updates\": 3}'"),
+    ),
+    Situation(
+        "node2's shell ends at once",
+        shell("echo This account is currently not available.; exit 1"),
+        is_wrong=True,
+    ),
     Situation("a sitecustomize.py in node2's PYTHONPATH", shadowed, is_wrong=True),
     Situation("node2 was started 100,000 s earlier", shell(ANOTHER_BOOT)),
     Situation("node2 calls itself node1", renamed),
     Situation("/tmp full on node2", there(full("/tmp"))),
-    Situation("node2's home read-only", there(f"mount --bind {Path.home()} {Path.home()} && mount -o remount,ro,bind {Path.home()}")),
+    Situation(
+        "node2's home read-only",
+        there(
+            f"mount --bind {Path.home()} {Path.home()} && mount -o remount,ro,bind {Path.home()}"
+        ),
+    ),
     Situation("/dev/shm full on node2", there(full("/dev/shm")), is_wrong=True),
     Situation("16 KiB for the run directory", small_disk("16k"), is_wrong=True),
     Situation("the run directory's disk filled", small_disk("80m"), True, ENDLESS, during=filled),
     Situation("data behind symbolic links on node2", own_data(linked)),
-    Situation("data of another user on node2", own_data(lambda theirs: subprocess.run(["chown", "-R", "12345", theirs], check=True))),
-    Situation("node2's labels rolled by three while it trains", own_data(as_they_are), True, ("--epochs", 40), during=own_data(rolled)),
-    Situation("a launch agent that is not there", nothing, True, ("--launch-agent", "/nowhere/agent")),
+    Situation(
+        "data of another user on node2",
+        own_data(lambda theirs: subprocess.run(["chown", "-R", "12345", theirs], check=True)),
+    ),
+    Situation(
+        "node2's labels rolled by three while it trains",
+        own_data(as_they_are),
+        True,
+        ("--epochs", 40),
+        during=own_data(rolled),
+    ),
+    Situation(
+        "a launch agent that is not there", nothing, True, ("--launch-agent", "/nowhere/agent")
+    ),
     Situation("a launch agent with an option", nothing, True, ("--launch-agent", "ssh -q")),
     Situation("a launch agent that does nothing, with exit code 0", agent("exit 0"), is_wrong=True),
     Situation("a launch agent that does nothing, with exit code 7", agent("exit 7"), is_wrong=True),
@@ -244,45 +307,110 @@ SITUATIONS = (
         agent('echo >> FOLDER/n; test $(wc -l < FOLDER/n) -gt 3 || exec SSH "$@"'),
         True,
     ),
-    Situation("a launch agent that runs everything on node1", agent('shift; exec sh -c "$*"'), is_wrong=True),
     Situation(
-        "a launch agent that asks for a password", agent("echo -n 'password: ' >&2; read word; echo Permission denied. >&2; exit 255"), is_wrong=True
+        "a launch agent that runs everything on node1",
+        agent('shift; exec sh -c "$*"'),
+        is_wrong=True,
+    ),
+    Situation(
+        "a launch agent that asks for a password",
+        agent("echo -n 'password: ' >&2; read word; echo Permission denied. >&2; exit 255"),
+        is_wrong=True,
     ),
     Situation("a launch agent that takes 20 s", agent('sleep 20; exec SSH "$@"'), is_wrong=True),
     Situation("a launch agent that takes 4 s", agent('sleep 4; exec SSH "$@"')),
     Situation("node2's host key changed", changed_key, is_wrong=True),
-    Situation("a hostfile of Windows, with comments and no last line end", hostfile("\ufeff# shelf\r\n\r\n  node1 slots=1\t\r\nNODE2  # two")),
+    Situation(
+        "a hostfile of Windows, with comments and no last line end",
+        hostfile("\ufeff# shelf\r\n\r\n  node1 slots=1\t\r\nNODE2  # two"),
+    ),
     Situation("a hostfile with addresses", hostfile("10.77.0.1\n10.77.0.2\n")),
-    Situation("a hostfile of MPICH that asks for two ranks (node2:2)", hostfile("node1:2\nnode2:2\n")),
+    Situation(
+        "a hostfile of MPICH that asks for two ranks (node2:2)", hostfile("node1:2\nnode2:2\n")
+    ),
     Situation("a hostfile with users (root@node2)", hostfile("node1\nroot@node2\n"), is_wrong=True),
     Situation("a hostfile with an address of IPv6", hostfile("node1\nfd77::2\n"), is_wrong=True),
     Situation("a hostfile with a host twice", hostfile("node1\nnode2\nnode2\n"), is_wrong=True),
-    Situation("a hostfile that begins with localhost", hostfile("localhost\nnode2\n"), is_wrong=True),
+    Situation(
+        "a hostfile that begins with localhost", hostfile("localhost\nnode2\n"), is_wrong=True
+    ),
     Situation("a hostfile without the own host", hostfile("node2\n"), is_wrong=True),
-    Situation("a hostfile with an option of ssh", hostfile("node1\n-oProxyCommand=reboot\n"), is_wrong=True),
+    Situation(
+        "a hostfile with an option of ssh",
+        hostfile("node1\n-oProxyCommand=reboot\n"),
+        is_wrong=True,
+    ),
     Situation("an empty hostfile", hostfile("\n"), is_wrong=True),
-    Situation("a hostfile of 100 hosts, of which two are there", hostfile(MANY_HOSTS), True, ("--epochs", 1, "--batch-size", 719)),
-    Situation("the same, with --nodes 2", hostfile(MANY_HOSTS), False, ("--epochs", 1, "--nodes", 2)),
+    Situation(
+        "a hostfile of 100 hosts, of which two are there",
+        hostfile(MANY_HOSTS),
+        True,
+        ("--epochs", 1, "--batch-size", 719),
+    ),
+    Situation(
+        "the same, with --nodes 2", hostfile(MANY_HOSTS), False, ("--epochs", 1, "--nodes", 2)
+    ),
     Situation("an MTU of 576 at one end", there("ip link set eth0 mtu 576")),
-    Situation("large packets to node2 are lost", there("iptables -A INPUT -p tcp -m length --length 1000:65535 -j DROP"), is_wrong=True),
+    Situation(
+        "large packets to node2 are lost",
+        there("iptables -A INPUT -p tcp -m length --length 1000:65535 -j DROP"),
+        is_wrong=True,
+    ),
     Situation("1 % of packets lost, both ways", everywhere(f"{LOSS} 0.01 -j DROP")),
     Situation("20 % of packets lost, both ways", everywhere(f"{LOSS} 0.2 -j DROP"), is_wrong=True),
-    Situation("a firewall on node1 drops new connections", there(f"{TO_ANY_PORT} -j DROP", 0), is_wrong=True),
-    Situation("a firewall on node2 refuses new connections", there(f"{TO_ANY_PORT} -j REJECT"), is_wrong=True),
+    Situation(
+        "a firewall on node1 drops new connections",
+        there(f"{TO_ANY_PORT} -j DROP", 0),
+        is_wrong=True,
+    ),
+    Situation(
+        "a firewall on node2 refuses new connections",
+        there(f"{TO_ANY_PORT} -j REJECT"),
+        is_wrong=True,
+    ),
     Situation(
         "one address of another network on both (docker0)",
-        everywhere("ip link add docker0 type bridge && ip address add 172.17.0.1/16 dev docker0 && ip link set docker0 up"),
+        everywhere(
+            "ip link add docker0 type bridge && ip address add 172.17.0.1/16 dev docker0 && ip link"
+            " set docker0 up"
+        ),
     ),
     Situation("two ranks a node", nothing, options=("--epochs", 2, "--ranks-per-node", 2)),
-    Situation("7 samples for three hosts", nothing, options=("--epochs", 1, "--batch-size", 7), hosts=3),
+    Situation(
+        "7 samples for three hosts", nothing, options=("--epochs", 1, "--batch-size", 7), hosts=3
+    ),
     Situation("1 sample for two hosts", nothing, True, ("--epochs", 1, "--batch-size", 1)),
-    Situation("a learning rate that diverges", nothing, True, ("--epochs", 2, "--learning-rate", 1e300)),
+    Situation(
+        "a learning rate that diverges", nothing, True, ("--epochs", 2, "--learning-rate", 1e300)
+    ),
     Situation("another run on the same hosts at once", neighbour),
     Situation("Ctrl-C twice", nothing, True, ENDLESS, during=harness(signal.SIGINT, 2)),
-    Situation("the terminal is closed (SIGHUP)", nothing, True, ENDLESS, during=harness(signal.SIGHUP)),
+    Situation(
+        "the terminal is closed (SIGHUP)", nothing, True, ENDLESS, during=harness(signal.SIGHUP)
+    ),
     Situation("--resume with one host fewer", interrupted("node1\n"), options=RESUMED),
-    Situation("--resume with one host more", interrupted("node1\nnode2\nnode3\n"), options=RESUMED, hosts=3),
-    Situation("--resume at another learning rate", interrupted("node1\nnode2\n"), True, (*RESUMED, "--learning-rate", 0.3)),
-    Situation("--resume from a damaged state", interrupted("node1\nnode2\n", damaged_states), True, RESUMED),
-    Situation("--resume with other data on node2", interrupted("node1\nnode2\n", own_data(rolled)), True, RESUMED),
+    Situation(
+        "--resume with one host more",
+        interrupted("node1\nnode2\nnode3\n"),
+        options=RESUMED,
+        hosts=3,
+    ),
+    Situation(
+        "--resume at another learning rate",
+        interrupted("node1\nnode2\n"),
+        True,
+        (*RESUMED, "--learning-rate", 0.3),
+    ),
+    Situation(
+        "--resume from a damaged state",
+        interrupted("node1\nnode2\n", damaged_states),
+        True,
+        RESUMED,
+    ),
+    Situation(
+        "--resume with other data on node2",
+        interrupted("node1\nnode2\n", own_data(rolled)),
+        True,
+        RESUMED,
+    ),
 )

@@ -1,4 +1,5 @@
-"""Bundles of small files that unpack to millions of rows or values are checked in bounded memory and time: `make prove hostile-sizes`."""
+"""Bundles of small files that unpack to millions of rows or values are checked in bounded memory
+and time: `make prove hostile-sizes`."""
 
 import sys
 import tempfile
@@ -26,7 +27,10 @@ def equal_readings(rows: int) -> Edit:
     """A table of one reading, repeated."""
 
     def edit(bundle: Path) -> None:
-        texts = {name: pyarrow.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [text]) for name, text in (("source", "cpu"), ("unit", "%"))}
+        texts = {
+            name: pyarrow.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [text])
+            for name, text in (("source", "cpu"), ("unit", "%"))
+        }
         columns = {
             "t_ns": np.full(rows, 10**12),
             "source": texts["source"],
@@ -34,7 +38,9 @@ def equal_readings(rows: int) -> Edit:
             "value": np.zeros(rows),
             "unit": texts["unit"],
         }
-        pyarrow.parquet.write_table(pyarrow.table(columns), bundle / READINGS, compression="zstd", store_schema=False)
+        pyarrow.parquet.write_table(
+            pyarrow.table(columns), bundle / READINGS, compression="zstd", store_schema=False
+        )
 
     return edit
 
@@ -42,14 +48,18 @@ def equal_readings(rows: int) -> Edit:
 def equal_steps(bundle: Path) -> None:
     """A table of one step, repeated."""
     first = pyarrow.parquet.read_table(bundle / STEPS).slice(0, 1)
-    pyarrow.parquet.write_table(first.take(pyarrow.array(np.zeros(MILLIONS, np.int64))), bundle / STEPS, compression="zstd")
+    pyarrow.parquet.write_table(
+        first.take(pyarrow.array(np.zeros(MILLIONS, np.int64))), bundle / STEPS, compression="zstd"
+    )
 
 
 def long_text(bundle: Path) -> None:
     """A table with a channel's name of 256 MiB."""
     first = pyarrow.parquet.read_table(bundle / READINGS).slice(0, 1)
     name = pyarrow.array(["x" * 2**28])
-    pyarrow.parquet.write_table(first.set_column(2, "channel", name), bundle / READINGS, compression="zstd")
+    pyarrow.parquet.write_table(
+        first.set_column(2, "channel", name), bundle / READINGS, compression="zstd"
+    )
 
 
 def lists(bundle: Path) -> None:
@@ -64,12 +74,16 @@ def emoji(bundle: Path) -> None:
 
 def nested_log(bundle: Path) -> None:
     """A log of nine million lists."""
-    _append_to_log(bundle, b':::MLLOG {"key":"a","time_ms":1,"value":[' + b"[]," * 300_000 + b"[]]}\n", 30)
+    _append_to_log(
+        bundle, b':::MLLOG {"key":"a","time_ms":1,"value":[' + b"[]," * 300_000 + b"[]]}\n", 30
+    )
 
 
 def long_log(bundle: Path) -> None:
     """A log of 450,000 events."""
-    _append_to_log(bundle, b':::MLLOG {"key":"a","time_ms":1,"value":1,"metadata":{"a":1}}\n', 450_000)
+    _append_to_log(
+        bundle, b':::MLLOG {"key":"a","time_ms":1,"value":1,"metadata":{"a":1}}\n', 450_000
+    )
 
 
 def _append_to_log(bundle: Path, line: bytes, times: int) -> None:
@@ -90,12 +104,15 @@ HOSTILE: dict[str, Edit] = {
 
 
 def check(folder: Path, edit: Edit) -> tuple[Usage, int]:
-    """Memory and time of `suite check` for a bundle after an edit, and the size of its files, bytes."""
+    """Memory and time of `suite check` for a bundle after an edit, and the size of its files,
+    bytes."""
     bundle = make_bundle(folder / "bundle", RICH)
     edit(bundle)
     (bundle / MANIFEST).unlink()
     seal(bundle)
-    return usage_of([SUITE, "check", "--json", bundle]), sum(file.stat().st_size for file in bundle.iterdir())
+    return usage_of([SUITE, "check", "--json", bundle]), sum(
+        file.stat().st_size for file in bundle.iterdir()
+    )
 
 
 def main() -> int:
@@ -107,9 +124,18 @@ def main() -> int:
             used, size_bytes = check(Path(folder), edit)
         found.append(used)
         too_many |= used.peak_mib > MAX_MIB or used.exit_code not in (0, 1)
-        print(f"| {name} | {size_bytes / 2**10:.0f} KiB | {used.peak_mib:.0f} MiB | {used.cpu_s:.1f} s |", flush=True)
+        print(
+            f"| {name} | {size_bytes / 2**10:.0f} KiB | {used.peak_mib:.0f} MiB |"
+            f" {used.cpu_s:.1f} s |",
+            flush=True,
+        )
     peak_mib, cpu_s = max(used.peak_mib for used in found), max(used.cpu_s for used in found)
-    hand_over(bundles=len(found), largest_peak_mib=round(peak_mib), allowed_peak_mib=MAX_MIB, largest_cpu_s=round(cpu_s, 1))
+    hand_over(
+        bundles=len(found),
+        largest_peak_mib=round(peak_mib),
+        allowed_peak_mib=MAX_MIB,
+        largest_cpu_s=round(cpu_s, 1),
+    )
     return int(too_many)
 
 

@@ -1,9 +1,11 @@
-"""Of faults injected into the product, at least nine tenths are noticed by `make test`: `make prove injected-faults`.
+"""Of faults injected into the product, at least nine tenths are noticed by `make test`: `make prove
+injected-faults`.
 
-``python -m proofs.injected_faults [ID…]``. ``faults.json`` has the faults: a programmer's mistakes, spread over the rooms, chosen by somebody who
-had read the product and no test. Each is made in a copy of the checkout, in which all tests pass before. First run the tests of its room (the
-folder of `tests/` that mirrors its own), then all tests of `make test`; the first failure ends it. What no test notices is tried with every case of
-the tests that import the changed file, as proofs run them.
+``python -m proofs.injected_faults [ID…]``. ``faults.json`` has the faults: a programmer's mistakes,
+spread over the rooms, chosen by somebody who had read the product and no test. Each is made in a
+copy of the checkout, in which all tests pass before. First run the tests of its room (the folder of
+`tests/` that mirrors its own), then all tests of `make test`; the first failure ends it. What no
+test notices is tried with every case of the tests that import the changed file, as proofs run them.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ BY_TESTS, BY_PROOFS, BY_NOTHING = "make test", "a proof", "nothing"
 
 @dataclass(frozen=True)
 class Fault:
-    """``old``, which occurs once in ``file``, is replaced by ``new``; ``why`` says what goes wrong for a user."""
+    """``old``, which occurs once in ``file``, is replaced by ``new``; ``why`` says what goes wrong
+    for a user."""
 
     id: str
     room: str
@@ -46,11 +49,16 @@ class Fault:
 def main(ids: Sequence[str]) -> int:
     """Exit code 1 where too few are noticed."""
     faults = [Fault(**fields) for fields in json.loads(FAULTS.read_text(encoding="utf-8"))]
-    known: dict[str, dict[str, str]] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {}
+    known: dict[str, dict[str, str]] = (
+        json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {}
+    )
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         copy = _copy(Path(name) / "checkout")
         if not ids and (first := _first_failure(["tests"], copy, every_case=False)):
-            print(f"error: without any fault {first} fails in a copy of the checkout; mend it first.", file=sys.stderr)
+            print(
+                f"error: without any fault {first} fails in a copy of the checkout; mend it first.",
+                file=sys.stderr,
+            )
             return COULD_NOT
         for fault in (fault for fault in faults if not ids or fault.id in ids):
             made = json.dumps(asdict(fault))
@@ -59,13 +67,28 @@ def main(ids: Sequence[str]) -> int:
                 known[fault.id] = {"fault": made, "by": by, "first": first}
                 KEPT.parent.mkdir(parents=True, exist_ok=True)
                 KEPT.write_text(json.dumps(known), encoding="utf-8")
-            print(f"{fault.id} {fault.room}: {fault.kind}: noticed by {known[fault.id]['by']}", file=sys.stderr, flush=True)
+            print(
+                f"{fault.id} {fault.room}: {fault.kind}: noticed by {known[fault.id]['by']}",
+                file=sys.stderr,
+                flush=True,
+            )
     chosen = [fault for fault in faults if not ids or fault.id in ids]
     print("| fault | room | kind | noticed by | first test that failed |\n|---|---|---|---|---|")
     for fault in chosen:
-        print(f"| {fault.id} | {fault.room} | {fault.kind} | {known[fault.id]['by']} | {known[fault.id]['first'].replace('|', '/')} |")
-    counts = {by: sum(known[fault.id]["by"] == by for fault in chosen) for by in (BY_TESTS, BY_PROOFS, BY_NOTHING)}
-    hand_over(faults=len(chosen), noticed_by_make_test=counts[BY_TESTS], noticed_by_proofs_only=counts[BY_PROOFS], unnoticed=counts[BY_NOTHING])
+        print(
+            f"| {fault.id} | {fault.room} | {fault.kind} | {known[fault.id]['by']} |"
+            f" {known[fault.id]['first'].replace('|', '/')} |"
+        )
+    counts = {
+        by: sum(known[fault.id]["by"] == by for fault in chosen)
+        for by in (BY_TESTS, BY_PROOFS, BY_NOTHING)
+    }
+    hand_over(
+        faults=len(chosen),
+        noticed_by_make_test=counts[BY_TESTS],
+        noticed_by_proofs_only=counts[BY_PROOFS],
+        unnoticed=counts[BY_NOTHING],
+    )
     if not ids:
         KEPT.unlink()
     return int(counts[BY_TESTS] < LEAST_SHARE * len(chosen))
@@ -74,7 +97,9 @@ def main(ids: Sequence[str]) -> int:
 def _copy(folder: Path) -> Path:
     """Tracked files as they are now."""
     root = repository_root()
-    listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True, check=True
+    ).stdout
     for name in filter(None, listed.split("\0")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / name, folder / name)
@@ -86,11 +111,17 @@ def _noticed(fault: Fault, copy: Path) -> tuple[str, str]:
     path = copy / fault.file
     text = path.read_text(encoding="utf-8")
     if text.count(fault.old) != 1:
-        raise ValueError(f"{fault.id}: its text occurs {text.count(fault.old)} times in {fault.file}")
+        raise ValueError(
+            f"{fault.id}: its text occurs {text.count(fault.old)} times in {fault.file}"
+        )
     of_proofs = [test.relative_to(copy).as_posix() for test in sorted(tests_of({path}, copy))]
     path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
     try:
-        for by, tests, every_case in ((BY_TESTS, _tests_of_room(path, copy), False), (BY_TESTS, ["tests"], False), (BY_PROOFS, of_proofs, True)):
+        for by, tests, every_case in (
+            (BY_TESTS, _tests_of_room(path, copy), False),
+            (BY_TESTS, ["tests"], False),
+            (BY_PROOFS, of_proofs, True),
+        ):
             if tests and (first := _first_failure(tests, copy, every_case)):
                 return by, first
         return BY_NOTHING, ""
@@ -109,10 +140,27 @@ def _tests_of_room(path: Path, copy: Path) -> list[str]:
 def _first_failure(tests: Sequence[str], copy: Path, every_case: bool) -> str:
     """Its name; empty: all pass."""
     variables = {**os.environ, "PYTHONPATH": str(copy), "EVERY_CASE": "1" if every_case else "0"}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "3", "--dist", "worksteal", "-p", "no:cacheprovider", *tests]
-    ran = subprocess.run(command, cwd=copy, env=variables, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-n",
+        "3",
+        "--dist",
+        "worksteal",
+        "-p",
+        "no:cacheprovider",
+        *tests,
+    ]
+    ran = subprocess.run(
+        command, cwd=copy, env=variables, capture_output=True, text=True, check=False
+    )
     found = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
-    return found.group(1) if found else "" if ran.returncode in (0, 5) else "the collection of tests"
+    return (
+        found.group(1) if found else "" if ran.returncode in (0, 5) else "the collection of tests"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Real runs that are ended at random moments, by every signal, lose nothing that was trained: `make prove interruptions`."""
+"""Real runs that are ended at random moments, by every signal, lose nothing that was trained: `make
+prove interruptions`."""
 
 import fcntl
 import os
@@ -34,7 +35,8 @@ START, TRAINING, CLOSING = "before the first epoch", "in training", "while closi
 
 @dataclass(frozen=True)
 class Moment:
-    """When a run is ended: after a phase began (nothing, the first epoch's end, the run's end) and ``wait_s`` later; and how, once or twice."""
+    """When a run is ended: after a phase began (nothing, the first epoch's end, the run's end) and
+    ``wait_s`` later; and how, once or twice."""
 
     phase: str
     wait_s: float
@@ -44,7 +46,8 @@ class Moment:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was found: the status before and after `suite finish`, and the epochs that were on the medium."""
+    """What was found: the status before and after `suite finish`, and the epochs that were on the
+    medium."""
 
     before: str
     after: str
@@ -52,17 +55,43 @@ class Outcome:
 
 
 def draw(chance: random.Random) -> Moment:
-    """A random moment; a run has about a second before its first epoch, a second of training and half a second of closing."""
+    """A random moment; a run has about a second before its first epoch, a second of training and
+    half a second of closing."""
     phase = chance.choice((START, TRAINING, TRAINING, CLOSING, CLOSING))
     longest_s = {START: 2.0, TRAINING: 0.6, CLOSING: CLOSING_S}[phase]
-    return Moment(phase, chance.uniform(0, longest_s), chance.choice((KILL, GROUP, TERM)), chance.random() < 0.25)
+    return Moment(
+        phase,
+        chance.uniform(0, longest_s),
+        chance.choice((KILL, GROUP, TERM)),
+        chance.random() < 0.25,
+    )
 
 
 def interrupt(moment: Moment, path: Path, home: Path) -> Outcome:
-    """Make a run, end it at the moment, and finish it; raises AssertionError when something that was trained is lost."""
-    options = ("--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--baseload", "0", "--json")
+    """Make a run, end it at the moment, and finish it; raises AssertionError when something that
+    was trained is lost."""
+    options = (
+        "--division",
+        "open",
+        "--workload",
+        "lenet",
+        "--framework",
+        "fake",
+        "--data",
+        "digits",
+        "--baseload",
+        "0",
+        "--json",
+    )
     sizes = ("--epochs", str(EPOCHS), "--batch-size", str(BATCH))
-    command = [str(Path(sys.executable).with_name("suite")), "run", *options, *sizes, "--output", str(path)]
+    command = [
+        str(Path(sys.executable).with_name("suite")),
+        "run",
+        *options,
+        *sizes,
+        "--output",
+        str(path),
+    ]
     process = subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
@@ -78,12 +107,14 @@ def interrupt(moment: Moment, path: Path, home: Path) -> Outcome:
     for _ in range(2 if moment.twice else 1):
         _end(process, moment.how)
     _, errors = process.communicate(timeout=120)
-    assert "Traceback" not in errors or not path.exists(), errors  # before the command's own code runs, Python reports Ctrl-C in its way
+    # before the command's own code runs, Python reports Ctrl-C in its way
+    assert "Traceback" not in errors or not path.exists(), errors
     return examine(path)
 
 
 def examine(path: Path) -> Outcome:
-    """The run reads back with every epoch whose end was logged, before `suite finish` and after it."""
+    """The run reads back with every epoch whose end was logged, before `suite finish` and after
+    it."""
     if not (path / RUN).exists():
         return Outcome("nothing recorded", "nothing recorded", 0)
     await_lock(path)
@@ -97,10 +128,17 @@ def examine(path: Path) -> Outcome:
     assert bundle.is_sealed and not list(path.glob("*.csv")) and not (path / LOCK).exists()
     _assert_epochs(bundle, logged)
     verdict = check_bundle(path)
-    assert (after.status == "finished") == (has_ended or before.startswith("finished")), (before, after.status)
+    assert (after.status == "finished") == (has_ended or before.startswith("finished")), (
+        before,
+        after.status,
+    )
     assert verdict.complies == (after.status == "finished"), verdict.findings
     assert finish(path).was_closed
-    return Outcome(before, after.status + ("" if after.closed_later is None else ", closed by `suite finish`"), len(logged))
+    return Outcome(
+        before,
+        after.status + ("" if after.closed_later is None else ", closed by `suite finish`"),
+        len(logged),
+    )
 
 
 def _state(path: Path) -> str:
@@ -118,11 +156,21 @@ def _assert_epochs(bundle: Bundle, logged: tuple[int, ...]) -> None:
 def _await_phase(phase: str, process: "subprocess.Popen[str]", path: Path) -> None:
     """Return when the log shows that the phase began, or when the run ended."""
     sign = {START: "", TRAINING: '"epoch_start"', CLOSING: '"run_stop"'}[phase]
-    poll(lambda: process.poll() is not None or not sign or ((path / "log.txt").exists() and sign in (path / "log.txt").read_text(errors="replace")))
+    poll(
+        lambda: (
+            process.poll() is not None
+            or not sign
+            or (
+                (path / "log.txt").exists()
+                and sign in (path / "log.txt").read_text(errors="replace")
+            )
+        )
+    )
 
 
 def _end(process: "subprocess.Popen[str]", how: str) -> None:
-    """Send the signal; of Ctrl-C and SIGTERM the process reports one after the other, so it must have taken the first before the second comes."""
+    """Send the signal; of Ctrl-C and SIGTERM the process reports one after the other, so it must
+    have taken the first before the second comes."""
     try:
         if how == KILL:
             process.kill()
@@ -141,7 +189,11 @@ def _is_pending(pid: int) -> bool:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
-    return any(int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigPnd", "ShdPnd")))
+    return any(
+        int(line.split()[1], 16)
+        for line in status.splitlines()
+        if line.startswith(("SigPnd", "ShdPnd"))
+    )
 
 
 def await_lock(path: Path) -> None:
@@ -161,7 +213,12 @@ def poll(condition: Callable[[], bool]) -> None:
 def prepare(home: Path) -> None:
     """Prepare the digits, which every run trains on."""
     suite = str(Path(sys.executable).with_name("suite"))
-    subprocess.run([suite, "data", "prepare", "digits"], check=True, capture_output=True, env={**os.environ, "SUITE_HOME": str(home)})
+    subprocess.run(
+        [suite, "data", "prepare", "digits"],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "SUITE_HOME": str(home)},
+    )
 
 
 def main() -> int:
@@ -181,11 +238,19 @@ def main() -> int:
                 print(f"run {number} ({moment}): {type(error).__name__}: {error}", flush=True)
                 continue
             epochs += outcome.epochs
-            endings[moment.phase, moment.how + (", twice" if moment.twice else ""), outcome.before, outcome.after] += 1
+            endings[
+                moment.phase,
+                moment.how + (", twice" if moment.twice else ""),
+                outcome.before,
+                outcome.after,
+            ] += 1
     print("| ended | by | run.json said | after `suite finish` | runs |\n|---|---|---|---|---|")
     for ending, count in sorted(endings.items()):
         print(f"| {' | '.join(ending)} | {count} |")
-    print(f"\n{runs} runs with seed {seed} in {time.monotonic() - started_s:.0f} s: {epochs} epochs were on the medium, {lost} runs lost something.")
+    print(
+        f"\n{runs} runs with seed {seed} in {time.monotonic() - started_s:.0f} s: {epochs} epochs"
+        f" were on the medium, {lost} runs lost something."
+    )
     hand_over(runs=runs, seed=seed, runs_that_lost_something=lost, epochs_on_the_medium=epochs)
     assert not psutil.Process().children(), "a process was left"
     return int(bool(lost))

@@ -1,8 +1,9 @@
 """The LINPACK study on one, two and four hosts can be made and drawn: `make prove linpack-hosts`.
 
-The hosts are network namespaces of this machine, one rank on each. The study is in build/proofs/linpack-hosts; a finished one is begun anew.
-A host's commands are started by nsenter, not by an SSH server, so that all ranks descend from the study: its watch for other programs counts none
-of them, and the study runs without --allow-busy on a machine that is quiet.
+The hosts are network namespaces of this machine, one rank on each. The study is in
+build/proofs/linpack-hosts; a finished one is begun anew. A host's commands are started by nsenter,
+not by an SSH server, so that all ranks descend from the study: its watch for other programs counts
+none of them, and the study runs without --allow-busy on a machine that is quiet.
 """
 
 import shutil
@@ -25,9 +26,25 @@ def main(*options: str) -> int:
     if (OUTPUT / STUDY).exists():
         shutil.rmtree(OUTPUT)
     with tempfile.TemporaryDirectory() as name, joined_hosts(4, Path(name)) as cluster:
-        words = ["sweep", "--study", "linpack", "--hostfile", cluster.hostfile(Path(name) / "hosts.txt"), "--ranks-per-node", 1]
-        words += ["--launch-agent", entering_agent(cluster.hosts, Path(name) / "enter"), "--output", OUTPUT, *options]
-        answer = cluster.run(cluster.hosts[0], SUITE, *words, cwd=repository_root(), timeout_s=TIMEOUT_S)
+        words = [
+            "sweep",
+            "--study",
+            "linpack",
+            "--hostfile",
+            cluster.hostfile(Path(name) / "hosts.txt"),
+            "--ranks-per-node",
+            1,
+        ]
+        words += [
+            "--launch-agent",
+            entering_agent(cluster.hosts, Path(name) / "enter"),
+            "--output",
+            OUTPUT,
+            *options,
+        ]
+        answer = cluster.run(
+            cluster.hosts[0], SUITE, *words, cwd=repository_root(), timeout_s=TIMEOUT_S
+        )
     print(answer.stdout, answer.stderr, sep="\n")
     if not answer.returncode:
         points = read_linpack_study(OUTPUT).points

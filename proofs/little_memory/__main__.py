@@ -1,9 +1,11 @@
-"""ResNet-152 trains in a cgroup of 1.5 GB as it does without a limit, and what that costs: `make prove little-memory`.
+"""ResNet-152 trains in a cgroup of 1.5 GB as it does without a limit, and what that costs: `make
+prove little-memory`.
 
-As root, with PyTorch's environment and a C compiler. Other settings: `python -m proofs.little_memory resnet152 32 2GB 10 1.93GB`.
-Two processes take turns of one step each: one as `suite run` trains without a budget, one in a memory cgroup with the planned schedule, swap off.
-Both use one thread. Each turn gives the ratio of their CPU times. The processes have the same seed, so losses, gradients, weights and buffers must
-be equal.
+As root, with PyTorch's environment and a C compiler. Other settings: `python -m
+proofs.little_memory resnet152 32 2GB 10 1.93GB`. Two processes take turns of one step each: one as
+`suite run` trains without a budget, one in a memory cgroup with the planned schedule, swap off.
+Both use one thread. Each turn gives the ratio of their CPU times. The processes have the same seed,
+so losses, gradients, weights and buffers must be equal.
 """
 
 import json
@@ -38,13 +40,16 @@ ROOT = Path("/sys/fs/cgroup")
 IMAGE = 224
 ARENA = repository_root() / "reference_impls" / "pytorch" / "arena.c"
 OWN_BYTES = 275_000_000
-"""Resident after some steps beside large arrays, torch 2.13 on x86-64: interpreter, framework, its kernels and small arrays.
+"""Resident after some steps beside large arrays, torch 2.13 on x86-64: interpreter, framework, its
+kernels and small arrays.
 
-torchvision and the compiler that torch.optim imports, which the steps do without, would be 90 MB more.
+torchvision and the compiler that torch.optim imports, which the steps do without, would be 90 MB
+more.
 """
 
 WARMING = 3
-"""Steps before the first turn that counts: the arena returns memory in two, and has its plan from the third on."""
+"""Steps before the first turn that counts: the arena returns memory in two, and has its plan from
+the third on."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +63,13 @@ class Turn:
 def main() -> int:
     """Measure and print; 1: the limited steps computed something else.
 
-    Arguments: network, mini-batch, limit, turns, and what is planned for, if that is less than the limit.
+    Arguments: network, mini-batch, limit, turns, and what is planned for, if that is less than the
+    limit.
     """
-    name, batch, limit, turns, budget = (*sys.argv[1:], *("resnet152", "8", "1.5GB", "10", "")[len(sys.argv) - 1 :])
+    name, batch, limit, turns, budget = (
+        *sys.argv[1:],
+        *("resnet152", "8", "1.5GB", "10", "")[len(sys.argv) - 1 :],
+    )
     size = parse_size(limit)
     network = load_network(name)
     workplace = Workplace(network, IMAGE, "sgd-momentum", Resident(OWN_BYTES, "measured"))
@@ -70,12 +79,26 @@ def main() -> int:
     planned = fastest(blocks, parse_size(budget or limit) - workplace.fixed_bytes)
     if planned is None:
         raise SystemExit(f"No schedule fits {budget or limit}.")
-    print(f"planned: {(workplace.fixed_bytes + planned.cost.peak_bytes) / 1e9:.3f} GB, factor {planned.cost.recompute_factor:.3f}", flush=True)
+    print(
+        f"planned: {(workplace.fixed_bytes + planned.cost.peak_bytes) / 1e9:.3f} GB, factor"
+        f" {planned.cost.recompute_factor:.3f}",
+        flush=True,
+    )
     with tempfile.TemporaryDirectory(prefix="memory-") as scratch, cgroup(size) as group:
         own = Path(scratch)
         library = own / "arena.so"
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(ARENA), "-ldl", "-lpthread"], check=True)
-        limited = start(own / "limited.json", name, int(batch), planned.schedule, {"LD_PRELOAD": str(library)}, group)
+        subprocess.run(
+            ["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(ARENA), "-ldl", "-lpthread"],
+            check=True,
+        )
+        limited = start(
+            own / "limited.json",
+            name,
+            int(batch),
+            planned.schedule,
+            {"LD_PRELOAD": str(library)},
+            group,
+        )
         plain = start(own / "plain.json", name, int(batch), None, {}, None)
         for process in (limited, plain):
             read(process)
@@ -88,23 +111,38 @@ def main() -> int:
         highest_resident_set_gb=round(peak / 1e9, 3),
         planned_gb=round(planned_bytes / 1e9, 3),
         without_a_schedule_gb=round(plain_peak / 1e9, 3),
-        recompute_factor=round(statistics.median(turn.limited_s / turn.plain_s for turn in measured), 3),
+        recompute_factor=round(
+            statistics.median(turn.limited_s / turn.plain_s for turn in measured), 3
+        ),
         planned_recompute_factor=round(planned.cost.recompute_factor, 3),
     )
     return int(not equal)
 
 
-def measure(limited: "subprocess.Popen[str]", plain: "subprocess.Popen[str]", turns: int) -> tuple[list[Turn], int, int, bool]:
-    """The turns after the first ones, which warm up, the highest resident sets, and whether all digests are equal."""
+def measure(
+    limited: "subprocess.Popen[str]", plain: "subprocess.Popen[str]", turns: int
+) -> tuple[list[Turn], int, int, bool]:
+    """The turns after the first ones, which warm up, the highest resident sets, and whether all
+    digests are equal."""
     found, peaks = [], (0, 0)
     for number in range(1 - WARMING, turns + 1):
         order = (limited, plain) if number % 2 else (plain, limited)
         answers = {id(process): step(process) for process in order}
         own, other = answers[id(limited)], answers[id(plain)]
         peaks = own["VmHWM"], other["VmHWM"]
-        seconds = f"{own['cpu_s']:.2f} s (kernel {own['system_s']:.2f}) against {other['cpu_s']:.2f} s (kernel {other['system_s']:.2f})"
-        arena = f"{own['faults']} page faults, arena of {write_size(own['planned'])}, {own['unplanned']} requests without a place in it"
-        print(f"turn {number}: {seconds}, VmHWM {own['VmHWM'] / 1e9:.3f} GB ({other['VmHWM'] / 1e9:.3f}), {arena}", flush=True)
+        seconds = (
+            f"{own['cpu_s']:.2f} s (kernel {own['system_s']:.2f}) against {other['cpu_s']:.2f} s"
+            f" (kernel {other['system_s']:.2f})"
+        )
+        arena = (
+            f"{own['faults']} page faults, arena of {write_size(own['planned'])},"
+            f" {own['unplanned']} requests without a place in it"
+        )
+        print(
+            f"turn {number}: {seconds}, VmHWM {own['VmHWM'] / 1e9:.3f} GB"
+            f" ({other['VmHWM'] / 1e9:.3f}), {arena}",
+            flush=True,
+        )
         if number > 0:
             found.append(Turn(own["cpu_s"], other["cpu_s"]))
     digests = [step(process, "digest") for process in (limited, plain)]
@@ -115,13 +153,27 @@ def measure(limited: "subprocess.Popen[str]", plain: "subprocess.Popen[str]", tu
     return found, *peaks, digests[0] == digests[1]
 
 
-def start(path: Path, name: str, batch: int, schedule: Schedule | None, extra: dict[str, str], group: Path | None) -> "subprocess.Popen[str]":
+def start(
+    path: Path,
+    name: str,
+    batch: int,
+    schedule: Schedule | None,
+    extra: dict[str, str],
+    group: Path | None,
+) -> "subprocess.Popen[str]":
     """A process that waits for its turns; in the cgroup before it imports anything."""
     network = load_network(name)
     blocks = [[block.first, block.last] for block in chain(network, IMAGE, IMAGE, batch)]
     steps = [step.as_list for step in schedule.steps] if schedule else []
     rows = read_json(folder() / f"{name}.json")["rows"]
-    request = {"rows": rows, "image": [3, IMAGE, IMAGE], "batch": batch, "classes": 1000, "threads": 1, "seed": 1}
+    request = {
+        "rows": rows,
+        "image": [3, IMAGE, IMAGE],
+        "batch": batch,
+        "classes": 1000,
+        "threads": 1,
+        "seed": 1,
+    }
     if schedule is not None and any(step.action is Action.SPILL for step in schedule.steps):
         request["spill"] = str(path.parent)
     path.write_text(json.dumps({**request, "blocks": blocks, "schedule": steps}), encoding="utf-8")
@@ -130,7 +182,14 @@ def start(path: Path, name: str, batch: int, schedule: Schedule | None, extra: d
     interpreter = str(find(load_framework("pytorch")).interpreter)
     environment = {**child_environment(1), "PYTHONPATH": "", **extra}
     pipe = subprocess.PIPE
-    return subprocess.Popen(["sh", "-c", command, interpreter, str(path)], cwd=repository_root(), env=environment, stdin=pipe, stdout=pipe, text=True)
+    return subprocess.Popen(
+        ["sh", "-c", command, interpreter, str(path)],
+        cwd=repository_root(),
+        env=environment,
+        stdin=pipe,
+        stdout=pipe,
+        text=True,
+    )
 
 
 def step(process: "subprocess.Popen[str]", line: str = "") -> dict[str, Any]:
@@ -146,7 +205,9 @@ def read(process: "subprocess.Popen[str]") -> dict[str, Any]:
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        raise SystemExit(f"The process ended with {process.wait()}: killed at the limit, or see the lines above.")
+        raise SystemExit(
+            f"The process ended with {process.wait()}: killed at the limit, or see the lines above."
+        )
     answer: dict[str, Any] = json.loads(line)
     return answer
 
@@ -167,15 +228,32 @@ def cgroup(size: int) -> Iterator[Path]:
         group.rmdir()
 
 
-def report(planned_factor: float, planned_bytes: int, size: int, turns: list[Turn], peak: int, plain_peak: int, equal: bool) -> None:
+def report(
+    planned_factor: float,
+    planned_bytes: int,
+    size: int,
+    turns: list[Turn],
+    peak: int,
+    plain_peak: int,
+    equal: bool,
+) -> None:
     """Print the result."""
     ratios = sorted(turn.limited_s / turn.plain_s for turn in turns)
     low, high = interval(ratios)
-    peaks = f"{peak / 1e9:.3f} GB (planned {planned_bytes / 1e9:.3f}), without a schedule {plain_peak / 1e9:.3f}"
+    peaks = (
+        f"{peak / 1e9:.3f} GB (planned {planned_bytes / 1e9:.3f}), without a schedule"
+        f" {plain_peak / 1e9:.3f}"
+    )
     print(f"limit {write_size(size)}, swap off; highest resident set {peaks}")
     turns_text = f"median of {len(ratios)} turns, 95 %: {low:.3f} to {high:.3f}"
-    print(f"recompute factor {statistics.median(ratios):.3f} ({turns_text}), planned {planned_factor:.3f}")
-    print(f"losses, gradients, weights and statistics: {'equal, bit for bit' if equal else 'DIFFERENT'}")
+    print(
+        f"recompute factor {statistics.median(ratios):.3f} ({turns_text}), planned"
+        f" {planned_factor:.3f}"
+    )
+    print(
+        "losses, gradients, weights and statistics:"
+        f" {'equal, bit for bit' if equal else 'DIFFERENT'}"
+    )
 
 
 def interval(ordered: list[float]) -> tuple[float, float]:

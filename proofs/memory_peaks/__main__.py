@@ -1,9 +1,11 @@
-"""Planned and measured peaks of memory of ResNet-18 and ResNet-50 agree, with and without schedules: `make prove memory-peaks`.
+"""Planned and measured peaks of memory of ResNet-18 and ResNet-50 agree, with and without
+schedules: `make prove memory-peaks`.
 
-It needs PyTorch's environment and a C compiler. ResNet-18 and ResNet-50 at 224x224, without a schedule and with the ones that three parts of the
-activations' memory need, by recomputation and by activations on storage. Measured is the highest resident set after four steps, with the arena of
-reference_impls/pytorch/arena.c. The framework's own size is measured first, of the two kinds of process: with a schedule they import no
-torch.optim. Arguments: networks and mini-batches to do.
+It needs PyTorch's environment and a C compiler. ResNet-18 and ResNet-50 at 224x224, without a
+schedule and with the ones that three parts of the activations' memory need, by recomputation and by
+activations on storage. Measured is the highest resident set after four steps, with the arena of
+reference_impls/pytorch/arena.c. The framework's own size is measured first, of the two kinds of
+process: with a schedule they import no torch.optim. Arguments: networks and mini-batches to do.
 """
 
 import statistics
@@ -31,50 +33,91 @@ NETWORKS = ("resnet18", "resnet50")
 BATCHES = (1, 2, 4, 8, 16)
 STEPS = 4
 PARTS = (0.75, 0.5, 0.25)
-"""Budgets of the schedules: these parts of what activations and gradients need without recomputation; those that fit."""
+"""Budgets of the schedules: these parts of what activations and gradients need without
+recomputation; those that fit."""
 
 
 def main() -> int:
-    """Measure and print a Markdown table; 1: a measured peak is further from the planned one than the checker allows."""
+    """Measure and print a Markdown table; 1: a measured peak is further from the planned one than
+    the checker allows."""
     ratios = []
-    names, batches = [each for each in sys.argv[1:] if not each.isdigit()], [int(each) for each in sys.argv[1:] if each.isdigit()]
-    print("| network | mini-batch | schedule | planned | measured | measured / planned |\n|---|---|---|---|---|---|")
+    names, batches = (
+        [each for each in sys.argv[1:] if not each.isdigit()],
+        [int(each) for each in sys.argv[1:] if each.isdigit()],
+    )
+    print(
+        "| network | mini-batch | schedule | planned | measured | measured / planned"
+        " |\n|---|---|---|---|---|---|"
+    )
     with tempfile.TemporaryDirectory(prefix="memory-") as scratch:
         library = Path(scratch) / "arena.so"
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(ARENA), "-ldl", "-lpthread"], check=True)
+        subprocess.run(
+            ["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(ARENA), "-ldl", "-lpthread"],
+            check=True,
+        )
         frameworks = measure(Path(scratch)), Resident(peak_of_lenet(scheduled_lenet()), "measured")
         for name in names or NETWORKS:
             for batch in batches or BATCHES:
                 for schedule, planned in plans(name, batch, *frameworks):
-                    measured = peak(Path(scratch) / "request.json", name, batch, schedule, {"LD_PRELOAD": str(library)})
+                    measured = peak(
+                        Path(scratch) / "request.json",
+                        name,
+                        batch,
+                        schedule,
+                        {"LD_PRELOAD": str(library)},
+                    )
                     ratios.append(measured / planned)
                     title = "none" if schedule is None else schedule.name
-                    cells = (name, batch, title, write_size(planned), write_size(measured), f"{measured / planned:.3f}")
+                    cells = (
+                        name,
+                        batch,
+                        title,
+                        write_size(planned),
+                        write_size(measured),
+                        f"{measured / planned:.3f}",
+                    )
                     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
     worst = max(abs(ratio - 1) for ratio in ratios)
-    hand_over(rows=len(ratios), worst_error_percent=round(100 * worst, 1), median_of_measured_over_planned=round(statistics.median(ratios), 3))
+    hand_over(
+        rows=len(ratios),
+        worst_error_percent=round(100 * worst, 1),
+        median_of_measured_over_planned=round(statistics.median(ratios), 3),
+    )
     return int(worst > MAX_DEVIATION)
 
 
 def scheduled_lenet() -> dict[str, object]:
     """What makes the steps of LeNet-5 follow a schedule, one that keeps everything."""
     blocks = chain(load_network("workload-lenet"), 28, 28, 1)
-    return {"blocks": [[block.first, block.last] for block in blocks], "schedule": [step.as_list for step in none(len(blocks)).steps]}
+    return {
+        "blocks": [[block.first, block.last] for block in blocks],
+        "schedule": [step.as_list for step in none(len(blocks)).steps],
+    }
 
 
-def plans(name: str, batch: int, ordinary: Resident, scheduled: Resident) -> Iterator[tuple[Schedule | None, int]]:
-    """Ordinary training, and the schedules, with their planned peaks; the framework's size is that of each one's kind of process."""
+def plans(
+    name: str, batch: int, ordinary: Resident, scheduled: Resident
+) -> Iterator[tuple[Schedule | None, int]]:
+    """Ordinary training, and the schedules, with their planned peaks; the framework's size is that
+    of each one's kind of process."""
     workplace = Workplace(load_network(name), IMAGE, "sgd-momentum", ordinary)
     loose = plan(workplace, batch, 1 << 40)
     yield None, loose.peak_bytes
-    blocks, fixed = updated_at_once(loose.blocks), replace(workplace, framework=scheduled).fixed_bytes
+    blocks, fixed = (
+        updated_at_once(loose.blocks),
+        replace(workplace, framework=scheduled).fixed_bytes,
+    )
     budgets = [round(part * (loose.peak_bytes - workplace.fixed_bytes)) for part in PARTS]
-    for each in dict.fromkeys(solve(blocks, budget) for solve in (fastest, spilled) for budget in budgets):
+    for each in dict.fromkeys(
+        solve(blocks, budget) for solve in (fastest, spilled) for budget in budgets
+    ):
         if each is not None and each.schedule != none(len(blocks)):
             yield each.schedule, fixed + each.cost.peak_bytes
 
 
-def peak(path: Path, name: str, batch: int, schedule: Schedule | None, extra: dict[str, str]) -> int:
+def peak(
+    path: Path, name: str, batch: int, schedule: Schedule | None, extra: dict[str, str]
+) -> int:
     """VmHWM after the steps, in bytes."""
     process = start(path, name, batch, schedule, extra, None)
     assert process.stdout is not None and process.stdin is not None

@@ -1,9 +1,13 @@
-"""CPU time of a reading of every meter and of 150 a second, and memory over ten scripted hours: `make prove meter-cost`.
+"""CPU time of a reading of every meter and of 150 a second, and memory over ten scripted hours:
+`make prove meter-cost`.
 
-1. Every meter that is available here is read here, the others over their recorded sample (tests/suite/meters/samples), as files below a root of
-   their own. Meters of a library, a serial line or an external program are not in the table.
-2. The INA3221's rails over its sample, at a period that makes 150 readings a second, through the recorder, for some seconds.
-3. A recorder with 150 readings a second over ten hours of scripted time; its process's resident memory.
+1. Every meter that is available here is read here, the others over their recorded sample
+   (tests/suite/meters/samples), as files below a root of their own. Meters of a library, a serial
+   line or an external program are not in the table.
+2. The INA3221's rails over its sample, at a period that makes 150 readings a second, through the
+   recorder, for some seconds.
+3. A recorder with 150 readings a second over ten hours of scripted time; its process's resident
+   memory.
 """
 
 import itertools
@@ -50,8 +54,14 @@ class ReadingCost:
 
 
 def reading_costs(calls: int) -> Iterator[ReadingCost]:
-    """Every meter that can be read here or over its sample; the processes that are measured are this one and three workers."""
-    workers = [subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) for _ in range(3)]
+    """Every meter that can be read here or over its sample; the processes that are measured are
+    this one and three workers."""
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
+        )
+        for _ in range(3)
+    ]
     try:
         for make in meter_classes():
             with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -60,7 +70,11 @@ def reading_costs(calls: int) -> Iterator[ReadingCost]:
                     sample = load_sample(make.name)
                     if sample.tested_by is not None or sample.http or sample.programs:
                         continue
-                    root, pid, where = stack.enter_context(board(sample, Path(folder))), sample.pid, "recorded sample"
+                    root, pid, where = (
+                        stack.enter_context(board(sample, Path(folder))),
+                        sample.pid,
+                        "recorded sample",
+                    )
                 yield _cost(cast(MeterFactory, make)(root), pid, root, where, calls)
     finally:
         for worker in workers:
@@ -78,12 +92,18 @@ def _cost(meter: Meter, pid: int, root: Path, where: str, calls: int) -> Reading
             spent_s.append(time.thread_time() - began_s)
     finally:
         meter.close()
-    return ReadingCost(meter.name, where, meter.period_s, len(readings), statistics.median(spent_s), max(spent_s))
+    return ReadingCost(
+        meter.name, where, meter.period_s, len(readings), statistics.median(spent_s), max(spent_s)
+    )
 
 
 def share_of_a_core(seconds: float) -> tuple[float, float]:
-    """CPU time of 150 readings a second through the recorder, per second, and the readings per second that were reached."""
-    with tempfile.TemporaryDirectory() as folder, board(load_sample("ina3221"), Path(folder, "root")) as root:
+    """CPU time of 150 readings a second through the recorder, per second, and the readings per
+    second that were reached."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        board(load_sample("ina3221"), Path(folder, "root")) as root,
+    ):
         meter = Ina3221Meter(root)
         meter.open(MeteredProcess(1, root))
         meter.period_s = len(meter.read()) / READINGS_PER_S
@@ -137,18 +157,28 @@ class Rails:
         turn = next(self._turns)
         if turn % round(3600 / self.period_s) == 0:
             self._resident.append(resident_mib())
-        return [Reading(self._clock.now_ns(), self.name, f"rail{channel}", 5.0 + turn % 7, "W") for channel in range(CHANNELS)]
+        return [
+            Reading(self._clock.now_ns(), self.name, f"rail{channel}", 5.0 + turn % 7, "W")
+            for channel in range(CHANNELS)
+        ]
 
     def close(self) -> None:
         """Nothing to close."""
 
 
 def resident_over_hours(hours: float) -> list[float]:
-    """Resident memory of this process at the start and after every scripted hour, MiB; the readings go to /dev/null."""
+    """Resident memory of this process at the start and after every scripted hour, MiB; the readings
+    go to /dev/null."""
     resident: list[float] = []
     clock = ScriptedClock(hours * 3600 + 1)
     with tempfile.TemporaryDirectory() as folder:
-        recorder = Recorder((Rails(clock, resident),), Path(folder), clock, stop_timeout_s=3600, file_name="/dev/null")
+        recorder = Recorder(
+            (Rails(clock, resident),),
+            Path(folder),
+            clock,
+            stop_timeout_s=3600,
+            file_name="/dev/null",
+        )
         recorder.start(MeteredProcess(1, Path(folder)))
         assert recorder._thread is not None
         recorder._thread.join()
@@ -163,9 +193,18 @@ def resident_mib() -> float:
 
 def table(costs: Sequence[ReadingCost]) -> list[str]:
     """The costs in Markdown."""
-    lines = ["| meter | read on | period | readings | CPU time of a call, median | largest | of one core |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        (
+            "| meter | read on | period | readings | CPU time of a call, median | largest | of one"
+            " core |"
+        ),
+        "|---|---|---|---|---|---|---|",
+    ]
     for cost in costs:
-        numbers = f"{cost.readings} | {cost.median_s * 1e3:.3f} ms | {cost.largest_s * 1e3:.3f} ms | {cost.share:.3%}"
+        numbers = (
+            f"{cost.readings} | {cost.median_s * 1e3:.3f} ms | {cost.largest_s * 1e3:.3f} ms |"
+            f" {cost.share:.3%}"
+        )
         lines.append(f"| `{cost.meter}` | {cost.where} | {cost.period_s:g} s | {numbers} |")
     return lines
 
@@ -179,7 +218,8 @@ def main() -> None:
     print(f"{reached:.0f} readings a second through the recorder: {share:.2%} of one core.")
     resident = resident_over_hours(HOURS)
     print(
-        f"{READINGS_PER_S} readings a second over {HOURS} h of scripted time: {resident[0]:.1f} MiB at the start, {resident[-1]:.1f} MiB at the end."
+        f"{READINGS_PER_S} readings a second over {HOURS} h of scripted time: {resident[0]:.1f} MiB"
+        f" at the start, {resident[-1]:.1f} MiB at the end."
     )
     hand_over(
         meters=len(costs),

@@ -1,6 +1,8 @@
-"""Makes mistakes in shared code of the copy in the working folder, and runs tests on each in a fork of a process that has loaded everything else.
+"""Makes mistakes in shared code of the copy in the working folder, and runs tests on each in a fork
+of a process that has loaded everything else.
 
-``python -m proofs.mistakes.forked golden|others NAME…`` prints a line for each: its name, a tab, and the first test that fails, or nothing.
+``python -m proofs.mistakes.forked golden|others NAME…`` prints a line for each: its name, a tab,
+and the first test that fails, or nothing.
 """
 
 import os
@@ -19,8 +21,13 @@ from proofs.mistakes.mistake import made
 from proofs.mistakes.mistakes import MISTAKES, NONE
 from suite.files.paths import repository_root
 
-TESTS = ("tests/reference_impls/test_golden_values.py", "tests/reference_impls/data/test_pipelines.py", "tests/reference_impls/test_loop.py")
-"""Tests of the shared code; the first file has the golden values, the others were there before it."""
+TESTS = (
+    "tests/reference_impls/test_golden_values.py",
+    "tests/reference_impls/data/test_pipelines.py",
+    "tests/reference_impls/test_loop.py",
+)
+"""Tests of the shared code; the first file has the golden values, the others were there before
+it."""
 
 LOADED = (hypothesis, numpy, pandas, PIL.Image, tests.builders)
 SELECTED = "not real and not framework and not slow"
@@ -53,8 +60,14 @@ def first_failure(files: tuple[str, ...]) -> str:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
         failure = FirstFailure()
-        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", SELECTED, *files], plugins=[failure])
-        os.write(start, (failure.name or ("" if code == 0 else f"pytest ended with {int(code)}")).encode())
+        code = pytest.main(
+            ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", SELECTED, *files],
+            plugins=[failure],
+        )
+        os.write(
+            start,
+            (failure.name or ("" if code == 0 else f"pytest ended with {int(code)}")).encode(),
+        )
         os._exit(0)
     os.close(start)
     with os.fdopen(end, "rb") as stream:
@@ -64,9 +77,12 @@ def first_failure(files: tuple[str, ...]) -> str:
 
 
 def _forget_shared_code() -> None:
-    """The modules that a mistake may be in are imported again; what the harness has of the contract stays."""
+    """The modules that a mistake may be in are imported again; what the harness has of the contract
+    stays."""
     kept = {"reference_impls.contract", "reference_impls.definitions"}
-    for name in [name for name in sys.modules if name.startswith("reference_impls.") and name not in kept]:
+    for name in [
+        name for name in sys.modules if name.startswith("reference_impls.") and name not in kept
+    ]:
         parent, _, own = name.rpartition(".")
         module = sys.modules.pop(name)
         if getattr(sys.modules.get(parent), own, None) is module:

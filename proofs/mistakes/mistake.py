@@ -9,27 +9,41 @@ GOLDEN = "golden values"
 """The proof is in tests/reference_impls/test_golden_values.py, which needs no framework."""
 
 PROBE = "probe"
-"""The proof is `suite verify-model`: the mistake's framework misses a tolerance of the mistake's workload."""
+"""The proof is `suite verify-model`: the mistake's framework misses a tolerance of the mistake's
+workload."""
 
 WORKERS = "workers"
-"""The proof is test_workers_change_no_bit_of_a_mini_batch of the mistake's framework in tests/reference_impls/test_frameworks.py."""
+"""The proof is test_workers_change_no_bit_of_a_mini_batch of the mistake's framework in
+tests/reference_impls/test_frameworks.py."""
 
 EVALUATED = "evaluated samples"
-"""The proof is test_an_evaluation_in_float32_counts_what_float64_does of the mistake's framework in tests/reference_impls/test_evaluation.py."""
+"""The proof is test_an_evaluation_in_float32_counts_what_float64_does of the mistake's framework in
+tests/reference_impls/test_evaluation.py."""
 
 AVERAGED = "averaged statistics"
 """The proof is the mistake's framework in tests/reference_impls/test_normalisation.py."""
 
-MODEL, STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE = "model", "step", "weights", "evaluation", "pipeline", "schedule"
-PYTORCH, TENSORFLOW, CHAINER = (f"reference_impls/{name}/implementation.py" for name in ("pytorch", "tensorflow", "chainer"))
+MODEL, STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE = (
+    "model",
+    "step",
+    "weights",
+    "evaluation",
+    "pipeline",
+    "schedule",
+)
+PYTORCH, TENSORFLOW, CHAINER = (
+    f"reference_impls/{name}/implementation.py" for name in ("pytorch", "tensorflow", "chainer")
+)
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One edit: in the file ``path`` the text ``old``, which is there exactly once, becomes ``new``.
+    """One edit: in the file ``path`` the text ``old``, which is there exactly once, becomes
+    ``new``.
 
-    ``kind`` is the class of the mistake in the tables, ``proof`` what must notice it; ``workload``, ``framework`` and ``batch_size`` are those of a
-    probe, None for the size of the workload's timed steps.
+    ``kind`` is the class of the mistake in the tables, ``proof`` what must notice it; ``workload``,
+    ``framework`` and ``batch_size`` are those of a probe, None for the size of the workload's timed
+    steps.
     """
 
     name: str
@@ -48,17 +62,30 @@ class Mistake:
         return parts[1] if len(parts) == 3 and parts[1] != "data" else None
 
     def apply(self, root: Path) -> None:
-        """Edit the copy of the sources in ``root``; raises ValueError where the text is not there exactly once."""
+        """Edit the copy of the sources in ``root``; raises ValueError where the text is not there
+        exactly once."""
         path = root / self.path
         text = path.read_text(encoding="utf-8")
         if text.count(self.old) != 1:
-            raise ValueError(f"{self.name}: {self.path} has the text {text.count(self.old)} times: {self.old!r}")
+            raise ValueError(
+                f"{self.name}: {self.path} has the text {text.count(self.old)} times: {self.old!r}"
+            )
         path.write_text(text.replace(self.old, self.new), encoding="utf-8")
 
 
-def of(kind: str, path: str, proof: str, *edits: tuple[str, str, str], workload: str = "lenet", batch_size: int | None = None) -> tuple[Mistake, ...]:
-    """Mistakes of one kind in one file; each edit is a name, the text that is there, and the mistaken one."""
-    return tuple(Mistake(name, kind, path, old, new, proof, workload, batch_size) for name, old, new in edits)
+def of(
+    kind: str,
+    path: str,
+    proof: str,
+    *edits: tuple[str, str, str],
+    workload: str = "lenet",
+    batch_size: int | None = None,
+) -> tuple[Mistake, ...]:
+    """Mistakes of one kind in one file; each edit is a name, the text that is there, and the
+    mistaken one."""
+    return tuple(
+        Mistake(name, kind, path, old, new, proof, workload, batch_size) for name, old, new in edits
+    )
 
 
 @contextmanager

@@ -1,4 +1,5 @@
-"""Of single faults, the checker refuses at least 95 %, each by the right rule, and every rule fires: `make prove mutation`."""
+"""Of single faults, the checker refuses at least 95 %, each by the right rule, and every rule
+fires: `make prove mutation`."""
 
 import shutil
 import sys
@@ -48,8 +49,11 @@ def findings_of(verdict: SubmissionVerdict) -> tuple[Finding, ...]:
     return tuple(finding for part in (verdict, *verdict.bundles) for finding in part.findings)
 
 
-def try_out(submissions: Mapping[int, Path], mutations: Iterable[Mutation], folder: Path) -> list[Outcome]:
-    """Apply each mutation to a fresh copy of the submission with its number of ranks, and check the copy."""
+def try_out(
+    submissions: Mapping[int, Path], mutations: Iterable[Mutation], folder: Path
+) -> list[Outcome]:
+    """Apply each mutation to a fresh copy of the submission with its number of ranks, and check the
+    copy."""
     outcomes = []
     for mutation in mutations:
         if mutation.fault.scope in WHOLES:
@@ -72,7 +76,11 @@ def _of_whole(mutation: Mutation, folder: Path) -> Outcome:
     mutation.fault.change(whole)
     result = check_paths([whole])
     shutil.rmtree(folder / "mutated")
-    return Outcome(mutation, frozenset(finding.rule for _, finding in result.all_findings()), not result.complies)
+    return Outcome(
+        mutation,
+        frozenset(finding.rule for _, finding in result.all_findings()),
+        not result.complies,
+    )
 
 
 def report(outcomes: Sequence[Outcome]) -> bool:
@@ -81,16 +89,28 @@ def report(outcomes: Sequence[Outcome]) -> bool:
     for outcome in outcomes:
         if not outcome.is_caught:
             fired = ", ".join(sorted(outcome.rules)) or "none"
-            print(f"survived: {outcome.mutation.name}: rules that fired: {fired}; {outcome.mutation.reason or 'UNEXPLAINED'}")
+            print(
+                f"survived: {outcome.mutation.name}: rules that fired: {fired};"
+                f" {outcome.mutation.reason or 'UNEXPLAINED'}"
+            )
     counts = Counter(rule for outcome in outcomes for rule in outcome.rules)
     for rule in ALL:
         print(f"{rule.id:28} fired in {counts[rule.id]:4} mutations")
     never = [rule.id for rule in ALL if not counts[rule.id]]
-    print(f"rules that fired: {len(ALL) - len(never)} of {len(ALL)}" + (f"; never: {', '.join(never)}" if never else ""))
+    print(
+        f"rules that fired: {len(ALL) - len(never)} of {len(ALL)}"
+        + (f"; never: {', '.join(never)}" if never else "")
+    )
     refused = [outcome for outcome in caught if outcome.is_refused]
     share = len(refused) / len(outcomes)
-    print(f"found by the right rule: {len(caught)} of {len(outcomes)}, {len(caught) - len(refused)} of them by a rule that warns only")
-    print(f"mutation score, refused with the right rule's id: {len(refused)} of {len(outcomes)}, {100 * share:.1f} %")
+    print(
+        f"found by the right rule: {len(caught)} of {len(outcomes)}, {len(caught) - len(refused)}"
+        " of them by a rule that warns only"
+    )
+    print(
+        f"mutation score, refused with the right rule's id: {len(refused)} of {len(outcomes)},"
+        f" {100 * share:.1f} %"
+    )
     hand_over(
         mutations=len(outcomes),
         refused_by_the_right_rule=len(refused),
@@ -104,13 +124,17 @@ def report(outcomes: Sequence[Outcome]) -> bool:
 
 
 def main() -> int:
-    """Make the submissions, check that they have no finding, try every mutation, report; 0 if score and coverage suffice."""
+    """Make the submissions, check that they have no finding, try every mutation, report; 0 if score
+    and coverage suffice."""
     with tempfile.TemporaryDirectory() as name:
         folder, is_good = Path(name), True
         submissions = {ranks: good_submission(folder / f"ranks{ranks}", ranks) for ranks in RANKS}
         for ranks, submission in submissions.items():
             findings = findings_of(check_submission(submission))
-            print(f"findings on the good submission of {ranks} rank{'s' if ranks > 1 else ''}: {len(findings)}")
+            print(
+                f"findings on the good submission of {ranks} rank{'s' if ranks > 1 else ''}:"
+                f" {len(findings)}"
+            )
             for finding in findings:
                 print(f"  {finding}")
             is_good = is_good and not findings

@@ -1,11 +1,17 @@
-"""What the mutation score tries: every fault of every rule, and the documented survivors, which no rule can find."""
+"""What the mutation score tries: every fault of every rule, and the documented survivors, which no
+rule can find."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from suite.compliance.faults.fault import Fault, recomputed
 from suite.compliance.faults.log_edits import add_correct, set_accuracy, set_everywhere
-from suite.compliance.faults.table_edits import count_fetch_as_copy, halve_all_times, scale_power, set_cell
+from suite.compliance.faults.table_edits import (
+    count_fetch_as_copy,
+    halve_all_times,
+    scale_power,
+    set_cell,
+)
 from suite.compliance.registry import ALL
 
 CONSISTENT = "every record in the bundle agrees; only repeating the run contradicts it"
@@ -30,13 +36,22 @@ def survivors() -> tuple[Mutation, ...]:
     faults = {
         recomputed("another seed everywhere", set_everywhere("seed", 77)): CONSISTENT,
         recomputed("an accuracy a sample better, with its count", add_correct(1, 1)): CONSISTENT,
-        recomputed("an accuracy lowered below the target, with its count", set_accuracy(1, 0.97)): CONSISTENT,
-        recomputed("a tenth less power", scale_power(0.9)): "there was no second meter; sensors differ by a tenth",
-        recomputed("one step's loss", set_cell("loss", 50, 1.75)): "losses scatter more than that from step to step",
         recomputed(
-            "every time of the run halved, in log, steps, readings and meters' records", halve_all_times()
+            "an accuracy lowered below the target, with its count", set_accuracy(1, 0.97)
+        ): CONSISTENT,
+        recomputed(
+            "a tenth less power", scale_power(0.9)
+        ): "there was no second meter; sensors differ by a tenth",
+        recomputed(
+            "one step's loss", set_cell("loss", 50, 1.75)
+        ): "losses scatter more than that from step to step",
+        recomputed(
+            "every time of the run halved, in log, steps, readings and meters' records",
+            halve_all_times(),
         ): "a faster machine would have written these records",
-        recomputed("one step's fetch counted as copying", count_fetch_as_copy(50)): "only the training loop measures the parts of a step",
+        recomputed(
+            "one step's fetch counted as copying", count_fetch_as_copy(50)
+        ): "only the training loop measures the parts of a step",
     }
     return tuple(Mutation(fault, None, reason) for fault, reason in faults.items())
 

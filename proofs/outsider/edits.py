@@ -1,6 +1,8 @@
-"""Helpers that every list shares: what a lie is, and edits that keep several records of a bundle in step.
+"""Helpers that every list shares: what a lie is, and edits that keep several records of a bundle in
+step.
 
-Times are in seconds after `run_start` unless a name ends in `_ns` or `_ms`. Everything works in place; the caller saves.
+Times are in seconds after `run_start` unless a name ends in `_ns` or `_ms`. Everything works in
+place; the caller saves.
 """
 
 from __future__ import annotations
@@ -45,7 +47,14 @@ class Lie:
 def register(lies: list[Lie]):
     """A decorator that wraps the function under it as a lie and puts it into the list."""
 
-    def lie(name: str, level: str, gain: str = "", contradicts: str = NOTHING, needs: str = "rich", sealed: bool = True):
+    def lie(
+        name: str,
+        level: str,
+        gain: str = "",
+        contradicts: str = NOTHING,
+        needs: str = "rich",
+        sealed: bool = True,
+    ):
         def put(change: Callable) -> Callable:
             lies.append(Lie(name, level, gain, contradicts, change, needs, sealed))
             return change
@@ -55,11 +64,16 @@ def register(lies: list[Lie]):
     return lie
 
 
-# Logs ---------------------------------------------------------------------------------------------------------------
+# Logs
+# --------------------------------------------------------------------------------------------------
 
 
 def read_log(path: Path) -> list[dict]:
-    events = [json.loads(line[len(TOKEN) :]) for line in path.read_text().splitlines() if line.startswith(TOKEN)]
+    events = [
+        json.loads(line[len(TOKEN) :])
+        for line in path.read_text().splitlines()
+        if line.startswith(TOKEN)
+    ]
     for event in events:
         event["metadata"].pop("chain", None)
     return events
@@ -73,7 +87,9 @@ def write_log(path: Path, events: list[dict]) -> None:
     lines, chain = [], FIRST_CHAIN
     for event in events:
         chain = chain_of(event, chain)
-        lines.append(TOKEN + json.dumps({**event, "metadata": {**event["metadata"], "chain": chain}}))
+        lines.append(
+            TOKEN + json.dumps({**event, "metadata": {**event["metadata"], "chain": chain}})
+        )
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -88,7 +104,8 @@ def all_logs(b: EditableBundle) -> dict[int, list[dict]]:
 
 
 def exchange_heads(logs: dict[int, list[dict]]) -> None:
-    """Fill in all chain values that the ranks exchange, so that every log agrees with every other."""
+    """Fill in all chain values that the ranks exchange, so that every log agrees with every
+    other."""
     at, chains = dict.fromkeys(logs, 0), dict.fromkeys(logs, FIRST_CHAIN)
     while True:
         for rank, events in logs.items():
@@ -179,7 +196,8 @@ def set_status(b: EditableBundle, status: str) -> None:
     in_every_log(b, edit)
 
 
-# Readings -----------------------------------------------------------------------------------------------------------
+# Readings
+# --------------------------------------------------------------------------------------------------
 
 
 def offset_of(b: EditableBundle, path: Path) -> int:
@@ -191,14 +209,19 @@ def offset_of(b: EditableBundle, path: Path) -> int:
     return next((e["value"][node][0] for e in b.events if e["key"] == "clock_offsets_ns"), 0)
 
 
-def each_table(b: EditableBundle, edit: Callable[[pd.DataFrame, int], pd.DataFrame], readings=True, idle=True) -> None:
-    """Edit readings and idle readings of every node: edit(table, clock offset) gives the new table."""
+def each_table(
+    b: EditableBundle, edit: Callable[[pd.DataFrame, int], pd.DataFrame], readings=True, idle=True
+) -> None:
+    """Edit readings and idle readings of every node: edit(table, clock offset) gives the new
+    table."""
     if readings:
         b.readings = edit(b.readings, 0)
     paths = sorted(b.path.glob("readings.node*.parquet")) if readings else []
     paths += sorted(b.path.glob("baseload*.parquet")) if idle else []
     for path in paths:
-        edit(pd.read_parquet(path), offset_of(b, path)).reset_index(drop=True).to_parquet(path, index=False)
+        edit(pd.read_parquet(path), offset_of(b, path)).reset_index(drop=True).to_parquet(
+            path, index=False
+        )
 
 
 def read_json(b: EditableBundle, name: str):
@@ -215,7 +238,9 @@ def recount(b: EditableBundle) -> None:
     def count(meters, table):
         counts = table.groupby("source").size()
         for meter in meters:
-            meter["readings"] = len(table) if meter["name"] == "recorder" else int(counts.get(meter["name"], 0))
+            meter["readings"] = (
+                len(table) if meter["name"] == "recorder" else int(counts.get(meter["name"], 0))
+            )
 
     count(b.run["meters"], b.readings)
     if (b.path / "nodes.json").exists():
@@ -231,13 +256,17 @@ def meter(b: EditableBundle, name: str) -> dict:
     return next(m for m in b.run["meters"] if m["name"] == name)
 
 
-def rows(b: EditableBundle, source: str, channel: str = "", table: pd.DataFrame | None = None) -> pd.Series:
+def rows(
+    b: EditableBundle, source: str, channel: str = "", table: pd.DataFrame | None = None
+) -> pd.Series:
     """Which readings are of this source and of channels that begin like this."""
     table = b.readings if table is None else table
     return (table["source"] == source) & table["channel"].str.startswith(channel)
 
 
-def change_values(b: EditableBundle, source: str, channel: str, edit: Callable[[np.ndarray], np.ndarray]) -> None:
+def change_values(
+    b: EditableBundle, source: str, channel: str, edit: Callable[[np.ndarray], np.ndarray]
+) -> None:
     which = rows(b, source, channel)
     b.readings["value"] = b.readings["value"].astype(float)
     b.readings.loc[which, "value"] = edit(b.readings.loc[which, "value"].to_numpy())
@@ -249,16 +278,42 @@ def drop_rows(b: EditableBundle, which: pd.Series, counted: bool = True) -> None
         recount(b)
 
 
-def add_channel(b: EditableBundle, source: str, channel: str, unit: str, value: Callable[[np.ndarray], np.ndarray], period=1.0) -> None:
+def add_channel(
+    b: EditableBundle,
+    source: str,
+    channel: str,
+    unit: str,
+    value: Callable[[np.ndarray], np.ndarray],
+    period=1.0,
+) -> None:
     """A channel that was read once a period from the run's start on, with its meter's record."""
     start, stop = window(b)
     seconds = np.arange(0.0, (stop - start) / 1e9, period)
-    new = pd.DataFrame({"t_ns": start + (seconds * 1e9).astype("int64") + 700, "source": source, "channel": channel})
+    new = pd.DataFrame(
+        {
+            "t_ns": start + (seconds * 1e9).astype("int64") + 700,
+            "source": source,
+            "channel": channel,
+        }
+    )
     new["value"] = np.asarray(value(seconds), dtype=float) + np.zeros(len(seconds))
     new["unit"] = unit
-    b.readings = pd.concat([b.readings, new]).sort_values("t_ns", kind="stable").reset_index(drop=True).astype({"t_ns": "int64"})
+    b.readings = (
+        pd.concat([b.readings, new])
+        .sort_values("t_ns", kind="stable")
+        .reset_index(drop=True)
+        .astype({"t_ns": "int64"})
+    )
     if not any(m["name"] == source for m in b.run["meters"]):
-        b.run["meters"].append({**b.run["meters"][0], "name": source, "period_s": period, "available": True, "reason": ""})
+        b.run["meters"].append(
+            {
+                **b.run["meters"][0],
+                "name": source,
+                "period_s": period,
+                "available": True,
+                "reason": "",
+            }
+        )
     meter(b, source).update(available=True, reason="")
     recount(b)
     known_power_rules(b)
@@ -270,10 +325,14 @@ def is_count(channel: str) -> bool:
     return channel.endswith(ends)
 
 
-def resample(b: EditableBundle, ratio: float = 1.0, longer_ns: int = 0, periods: dict | None = None) -> None:
-    """Read every channel anew at the periods that it has, or at these: counts grow by `ratio`, tables end `longer_ns` later.
+def resample(
+    b: EditableBundle, ratio: float = 1.0, longer_ns: int = 0, periods: dict | None = None
+) -> None:
+    """Read every channel anew at the periods that it has, or at these: counts grow by `ratio`,
+    tables end `longer_ns` later.
 
-    With a ratio of 1 the same totals are spread over the new time, as somebody would who scales a run by hand.
+    With a ratio of 1 the same totals are spread over the new time, as somebody would who scales a
+    run by hand.
     """
 
     def edit(table, _):
@@ -283,10 +342,14 @@ def resample(b: EditableBundle, ratio: float = 1.0, longer_ns: int = 0, periods:
             if len(times) < 2:
                 pieces.append(one)
                 continue
-            period = (periods or {}).get((one["source"].iloc[0], one["channel"].iloc[0]), np.median(np.diff(times)))
+            period = (periods or {}).get(
+                (one["source"].iloc[0], one["channel"].iloc[0]), np.median(np.diff(times))
+            )
             length = times[-1] - times[0] + longer_ns
             new = np.arange(0, max(length, 0) + period / 2, period)
-            values = np.interp(new * ((times[-1] - times[0]) / max(length, 1)), times - times[0], one["value"])
+            values = np.interp(
+                new * ((times[-1] - times[0]) / max(length, 1)), times - times[0], one["value"]
+            )
             if is_count(one["channel"].iloc[0]):
                 values = values[0] + (values - values[0]) * ratio
                 if one["unit"].iloc[0] not in ("s",):
@@ -303,18 +366,30 @@ def resample(b: EditableBundle, ratio: float = 1.0, longer_ns: int = 0, periods:
                     }
                 )
             )
-        return pd.concat(pieces).sort_values("t_ns", kind="stable").reset_index(drop=True).astype({"t_ns": "int64"})
+        return (
+            pd.concat(pieces)
+            .sort_values("t_ns", kind="stable")
+            .reset_index(drop=True)
+            .astype({"t_ns": "int64"})
+        )
 
     each_table(b, edit, idle=False)
     recount(b)
 
 
 def periods_now(b: EditableBundle) -> dict:
-    """The time between readings of every channel, for `resample`, to be taken before times are scaled."""
-    return {key: float(np.median(np.diff(one["t_ns"]))) for key, one in b.readings.groupby(["source", "channel"]) if len(one) > 1}
+    """The time between readings of every channel, for `resample`, to be taken before times are
+    scaled."""
+    return {
+        key: float(np.median(np.diff(one["t_ns"])))
+        for key, one in b.readings.groupby(["source", "channel"])
+        if len(one) > 1
+    }
 
 
-def scale_power(b: EditableBundle, edit: Callable[[np.ndarray], np.ndarray], run=True, idle=False) -> None:
+def scale_power(
+    b: EditableBundle, edit: Callable[[np.ndarray], np.ndarray], run=True, idle=False
+) -> None:
     def change(table, _):
         watts = table["unit"] == "W"
         table.loc[watts, "value"] = edit(table.loc[watts, "value"].to_numpy(dtype=float))
@@ -333,16 +408,22 @@ def power_rule(b: EditableBundle, rule: str = "usb meter", **changes) -> None:
 
 
 def known_power_rules(b: EditableBundle) -> None:
-    """The rulebook's rules for the meters that are in the readings of any node, as the suite writes them."""
-    tables = [b.readings, *(pd.read_parquet(path) for path in sorted(b.path.glob("readings.node*.parquet")))]
+    """The rulebook's rules for the meters that are in the readings of any node, as the suite writes
+    them."""
+    tables = [
+        b.readings,
+        *(pd.read_parquet(path) for path in sorted(b.path.glob("readings.node*.parquet"))),
+    ]
     write_power_rules(b.path, {source for table in tables for source in table["source"].unique()})
 
 
-# Times --------------------------------------------------------------------------------------------------------------
+# Times
+# --------------------------------------------------------------------------------------------------
 
 
 def warp(b, when, log=True, wall=True, steps=True, readings=True, idle=True, parts=True) -> None:
-    """Send every time t (seconds after run_start) to when(t); the parts of a step shrink or grow with the step."""
+    """Send every time t (seconds after run_start) to when(t); the parts of a step shrink or grow
+    with the step."""
     start = mono(b.event("run_start"))
     wall_start = b.event("run_start")["time_ms"]
 
@@ -353,20 +434,26 @@ def warp(b, when, log=True, wall=True, steps=True, readings=True, idle=True, par
     def events_of(events):
         for event in events:
             if wall:
-                event["time_ms"] = round(wall_start + float(when((event["time_ms"] - wall_start) / 1e3)) * 1e3)
+                event["time_ms"] = round(
+                    wall_start + float(when((event["time_ms"] - wall_start) / 1e3)) * 1e3
+                )
             if log:
                 event["metadata"]["mono_ns"] = int(to(mono(event)))
 
     in_every_log(b, events_of)
     if wall:
-        started(b, round(wall_start + float(when((b.run["started_time_ms"] - wall_start) / 1e3)) * 1e3))
+        started(
+            b, round(wall_start + float(when((b.run["started_time_ms"] - wall_start) / 1e3)) * 1e3)
+        )
     if steps:
         begin = b.steps["start_ns"].to_numpy()
         length = np.round(b.steps[PARTS].sum(axis=1).to_numpy() * 1e9).astype("int64")
         new_begin, new_end = to(begin), to(begin + length)
         b.steps["start_ns"] = new_begin
         if parts:
-            b.steps[PARTS] = b.steps[PARTS].mul((new_end - new_begin) / np.maximum(length, 1), axis=0)
+            b.steps[PARTS] = b.steps[PARTS].mul(
+                (new_end - new_begin) / np.maximum(length, 1), axis=0
+            )
 
     def table_of(table, offset):
         table["t_ns"] = to(table["t_ns"] - offset) + offset
@@ -378,7 +465,10 @@ def warp(b, when, log=True, wall=True, steps=True, readings=True, idle=True, par
 def started(b: EditableBundle, time_ms: int) -> None:
     """The run began then, by the wall clock: its record and its id say so."""
     words, form = b.run["run_id"].split("-"), "%Y%m%dT%H%M%SZ"
-    before = b.run["started_time_ms"] // 1000 - datetime.strptime(words[-2] + "+0000", form + "%z").timestamp()
+    before = (
+        b.run["started_time_ms"] // 1000
+        - datetime.strptime(words[-2] + "+0000", form + "%z").timestamp()
+    )
     b.run["started_time_ms"] = time_ms
     words[-2] = datetime.fromtimestamp(time_ms // 1000 - before, timezone.utc).strftime(form)
     b.run["run_id"] = "-".join(words)
@@ -395,7 +485,11 @@ def shift_wall(b: EditableBundle, milliseconds: int, after=lambda event: True) -
     if after(b.events[0]):
         started(b, b.run["started_time_ms"] + milliseconds)
     elif first_ns is not None:
-        each_table(b, lambda table, offset: _drifted(table, first_ns + offset, milliseconds / 1e3), idle=False)
+        each_table(
+            b,
+            lambda table, offset: _drifted(table, first_ns + offset, milliseconds / 1e3),
+            idle=False,
+        )
 
 
 def _drifted(table: pd.DataFrame, from_ns: int, seconds: float) -> pd.DataFrame:
@@ -427,10 +521,18 @@ def at_date(b: EditableBundle, text: str) -> None:
     shift_wall(b, int(datetime.fromisoformat(text).timestamp() * 1000) - b.run["started_time_ms"])
 
 
-# A run made anew ----------------------------------------------------------------------------------------------------
+# A run made anew
+# --------------------------------------------------------------------------------------------------
 
 
-def falling_loss(seen: np.ndarray, rng, noise: float, first: float = 2.302585, floor: float = 0.02, pace: float = 9000.0) -> np.ndarray:
+def falling_loss(
+    seen: np.ndarray,
+    rng,
+    noise: float,
+    first: float = 2.302585,
+    floor: float = 0.02,
+    pace: float = 9000.0,
+) -> np.ndarray:
     losses = floor + (first - floor) / (1 + seen / pace)
     return losses * np.exp(rng.normal(0, noise, len(seen)) * np.minimum(seen / 2000, 1))
 
@@ -444,12 +546,24 @@ def measured_parts(b: EditableBundle) -> tuple:
 
 
 def rebuild(
-    b, *, batch=None, correct=None, parts=None, eval_s=None, noise=0.0, seed=0, losses=None, train=None, shares=None, epoch_factor=None
+    b,
+    *,
+    batch=None,
+    correct=None,
+    parts=None,
+    eval_s=None,
+    noise=0.0,
+    seed=0,
+    losses=None,
+    train=None,
+    shares=None,
+    epoch_factor=None,
 ) -> None:
     """Steps, log and readings of another run on the same scaffold, all consistent with one another.
 
-    parts: fetch, copy, compute, communication and the rest of a step, in seconds, at this batch size.
-    epoch_factor(epoch) lengthens an epoch's steps. Without ``losses`` they are invented, and the bundle's ``losses_are_invented`` says so.
+    parts: fetch, copy, compute, communication and the rest of a step, in seconds, at this batch
+    size. epoch_factor(epoch) lengthens an epoch's steps. Without ``losses`` they are invented, and
+    the bundle's ``losses_are_invented`` says so.
     """
     b.losses_are_invented = losses is None
     rng = np.random.default_rng(seed)
@@ -459,7 +573,12 @@ def rebuild(
     correct = correct or correct_counts(b)
     train = train or request["data"]["train_samples"]
     parts = parts or tuple(p * batch / old_batch for p in measured_parts(b))
-    spent = [(mono(stop) - mono(begin)) / 1e9 for begin, stop in zip(find(b.events, "eval_start"), find(b.events, "eval_stop"), strict=False)]
+    spent = [
+        (mono(stop) - mono(begin)) / 1e9
+        for begin, stop in zip(
+            find(b.events, "eval_start"), find(b.events, "eval_stop"), strict=False
+        )
+    ]
     eval_s = float(np.mean(spent)) if eval_s is None else eval_s
     ranks = request["parallel"]["ranks"]
     start, old_stop = window(b)
@@ -471,8 +590,12 @@ def rebuild(
     cursor = start + 1000
     for epoch in range(1, len(correct) + 1):
         factor = epoch_factor(epoch) if epoch_factor else 1.0
-        table = pd.DataFrame({"epoch": epoch, "step": number + 1 + np.arange(len(size)), "rank": 0, "samples": size})
-        drawn = np.outer(size / batch, parts) * factor * np.exp(rng.normal(0, noise, (len(size), 5)))
+        table = pd.DataFrame(
+            {"epoch": epoch, "step": number + 1 + np.arange(len(size)), "rank": 0, "samples": size}
+        )
+        drawn = (
+            np.outer(size / batch, parts) * factor * np.exp(rng.normal(0, noise, (len(size), 5)))
+        )
         drawn_ns = np.round(drawn * 1e9).astype("int64")
         table["start_ns"] = cursor + np.concatenate([[0], np.cumsum(drawn_ns.sum(axis=1))[:-1]])
         table[PARTS] = drawn_ns[:, :4] / 1e9
@@ -484,14 +607,31 @@ def rebuild(
         for rank in range(ranks):
             mine = table.assign(rank=rank, start_ns=table["start_ns"] + ahead_ns[rank])
             mine["samples"] = shares(size, rank) if shares else (size - rank + ranks - 1) // ranks
-            tables.append(mine if rank == 0 else of_another_process(mine, np.random.default_rng((seed, epoch, rank))))
+            tables.append(
+                mine
+                if rank == 0
+                else of_another_process(mine, np.random.default_rng((seed, epoch, rank)))
+            )
     new = pd.concat(tables).sort_values(["rank", "step"], kind="stable").reset_index(drop=True)
     b.steps = new.astype({c: "int64" for c in ("epoch", "step", "rank", "samples", "start_ns")})
     reached = correct[-1] / request["data"]["eval_samples"] >= (request["target_accuracy"] or 2)
     for rank, events in logs.items():
-        of_rank = {epoch: (first + ahead_ns[rank], last + ahead_ns[rank]) for epoch, (first, last) in ends.items()}
+        of_rank = {
+            epoch: (first + ahead_ns[rank], last + ahead_ns[rank])
+            for epoch, (first, last) in ends.items()
+        }
         status = "success" if reached else "aborted"
-        _rebuild_log(events, of_rank, eval_s, correct, request["data"]["eval_samples"], len(size), rank, ranks > 1, status)
+        _rebuild_log(
+            events,
+            of_rank,
+            eval_s,
+            correct,
+            request["data"]["eval_samples"],
+            len(size),
+            rank,
+            ranks > 1,
+            status,
+        )
     request["global_batch_size"] = batch
     for events in logs.values():
         for event in find(events, "global_batch_size"):
@@ -522,22 +662,31 @@ def in_float32(losses) -> np.ndarray:
 
 
 def of_another_process(steps: pd.DataFrame, rng) -> pd.DataFrame:
-    """The same steps in another process: a little faster, each part by itself, and on other samples."""
+    """The same steps in another process: a little faster, each part by itself, and on other
+    samples."""
     faster = 1 - rng.uniform(0.0002, 0.004, (len(steps), len(PARTS)))
     other = steps["loss"] * np.exp(rng.normal(0, 0.03, len(steps)))
-    return steps.assign(**{part: np.floor(steps[part] * faster[:, k] * 1e9) / 1e9 for k, part in enumerate(PARTS)}, loss=in_float32(other))
+    return steps.assign(
+        **{part: np.floor(steps[part] * faster[:, k] * 1e9) / 1e9 for k, part in enumerate(PARTS)},
+        loss=in_float32(other),
+    )
 
 
 def fit_steps(b: EditableBundle, fill: float = 0.999) -> None:
-    """Lay each epoch's steps one after another between its start and stop, filling this share of it."""
+    """Lay each epoch's steps one after another between its start and stop, filling this share of
+    it."""
     logs = all_logs(b)
     for (rank, epoch), one in b.steps.groupby(["rank", "epoch"]):
         begin = int(one["start_ns"].iloc[0])
         room = mono(of_epoch(logs[rank], "epoch_stop", epoch)) - begin - 2000
         parts = one[PARTS].to_numpy() * (room * fill / 1e9 / one[PARTS].to_numpy().sum())
-        lengths = np.floor(parts.sum(axis=1) * 1e9) + np.floor(room * (1 - fill) / max(len(one) - 1, 1))
+        lengths = np.floor(parts.sum(axis=1) * 1e9) + np.floor(
+            room * (1 - fill) / max(len(one) - 1, 1)
+        )
         b.steps.loc[one.index, PARTS] = parts
-        b.steps.loc[one.index, "start_ns"] = begin + np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype("int64")
+        b.steps.loc[one.index, "start_ns"] = begin + np.concatenate(
+            [[0], np.cumsum(lengths)[:-1]]
+        ).astype("int64")
 
 
 def find(events: Iterable[dict], key: str) -> list[dict]:
@@ -571,11 +720,30 @@ def _rebuild_log(events, ends, eval_s, correct, eval_samples, steps, rank, sever
         if several:
             log("POINT_IN_TIME", "chain_heads", last + 500, [], epoch_num=epoch)
         log("INTERVAL_START", "uncounted_start", last + 600, reason="state", epoch_num=epoch)
-        log("POINT_IN_TIME", "learning_rates", last + 650, rates_of(events, epoch, steps), epoch_num=epoch)
-        log("POINT_IN_TIME", "state_digests", last + 700, digests_of(find(events, "seed")[0]["value"], epoch, rank), epoch_num=epoch)
+        log(
+            "POINT_IN_TIME",
+            "learning_rates",
+            last + 650,
+            rates_of(events, epoch, steps),
+            epoch_num=epoch,
+        )
+        log(
+            "POINT_IN_TIME",
+            "state_digests",
+            last + 700,
+            digests_of(find(events, "seed")[0]["value"], epoch, rank),
+            epoch_num=epoch,
+        )
         log("INTERVAL_END", "uncounted_stop", last + 750, reason="state", epoch_num=epoch)
         log("INTERVAL_START", "eval_start", last + 1000, epoch_num=epoch)
-        log("POINT_IN_TIME", "eval_accuracy", at_ns, correct[epoch - 1] / eval_samples, epoch_num=epoch, correct=correct[epoch - 1])
+        log(
+            "POINT_IN_TIME",
+            "eval_accuracy",
+            at_ns,
+            correct[epoch - 1] / eval_samples,
+            epoch_num=epoch,
+            correct=correct[epoch - 1],
+        )
         log("INTERVAL_END", "eval_stop", at_ns + 1000, epoch_num=epoch)
     later = mono(made[-1]) + 1000 - mono(tail[0])
     for event in tail:
@@ -586,16 +754,24 @@ def _rebuild_log(events, ends, eval_s, correct, eval_samples, steps, rank, sever
 
 
 def rates_of(events, epoch: int, steps: int) -> list[float]:
-    """The learning rates of an epoch as the training loop logs them: the first, the last and the mean, by the settings that the log has."""
-    base, most, name = (find(events, key)[0]["value"] for key in ("opt_base_learning_rate", "max_epochs", "opt_learning_rate_schedule"))
+    """The learning rates of an epoch as the training loop logs them: the first, the last and the
+    mean, by the settings that the log has."""
+    base, most, name = (
+        find(events, key)[0]["value"]
+        for key in ("opt_base_learning_rate", "max_epochs", "opt_learning_rate_schedule")
+    )
     if name not in SCHEDULES or not isinstance(base, int | float) or not isinstance(most, int):
         return []
-    rates = [SCHEDULES[name](base, index, most * steps) for index in range((epoch - 1) * steps, epoch * steps)]
+    rates = [
+        SCHEDULES[name](base, index, most * steps)
+        for index in range((epoch - 1) * steps, epoch * steps)
+    ]
     return [rates[0], rates[-1], math.fsum(rates) / steps]
 
 
 def digests_of(run, epoch: int, rank: int) -> dict[str, str]:
-    """Digests of a training state: parameters and velocities are those of every rank; LeNet-5 has no statistics."""
+    """Digests of a training state: parameters and velocities are those of every rank; LeNet-5 has
+    no statistics."""
     states = {"parameter": f"{run} {epoch}", "velocity": f"{run} {epoch} v", "statistic": ""}
     return {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
 
@@ -627,7 +803,8 @@ def cut_after(b: EditableBundle, epoch: int) -> None:
 
 
 def another_run(b: EditableBundle, seed: int, later_s: float = 0.0, noise: float = 0.04) -> None:
-    """An honest further run of the same machine: another seed, another time, other losses, times and readings."""
+    """An honest further run of the same machine: another seed, another time, other losses, times
+    and readings."""
     state(b, "seed", "seed", seed)
     b.run["run_id"] = b.run["run_id"][:-6] + hashlib.sha256(str(seed).encode()).hexdigest()[:6]
     rng = np.random.default_rng(seed)
@@ -652,7 +829,8 @@ def wobble(b: EditableBundle, seed: int, by_ns: int = 900_000) -> None:
     each_table(b, edit)
 
 
-# Machines -----------------------------------------------------------------------------------------------------------
+# Machines
+# --------------------------------------------------------------------------------------------------
 
 MACHINES = {
     "raspberry-pi-5": {
@@ -719,7 +897,11 @@ def as_cores(b: EditableBundle, cores: int) -> None:
     which = rows(b, "cpu", "utilisation.core")
     one = b.readings[rows(b, "cpu", "utilisation.core0")]
     new = [one.assign(channel=f"utilisation.core{k}") for k in range(cores)]
-    b.readings = pd.concat([b.readings[~which], *new]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    b.readings = (
+        pd.concat([b.readings[~which], *new])
+        .sort_values("t_ns", kind="stable")
+        .reset_index(drop=True)
+    )
     recount(b)
 
 
@@ -728,8 +910,17 @@ def other_meter(b: EditableBundle, source: str, channels: dict[str, float]) -> N
 
     def edit(table, _):
         which = table["source"] == "um25c"
-        new = [table[which].assign(source=source, channel=name, value=table.loc[which, "value"] * share) for name, share in channels.items()]
-        return pd.concat([table[~which], *new]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+        new = [
+            table[which].assign(
+                source=source, channel=name, value=table.loc[which, "value"] * share
+            )
+            for name, share in channels.items()
+        ]
+        return (
+            pd.concat([table[~which], *new])
+            .sort_values("t_ns", kind="stable")
+            .reset_index(drop=True)
+        )
 
     each_table(b, edit)
     period_s, moments = POWER_SCHEDULES[source]
@@ -738,18 +929,22 @@ def other_meter(b: EditableBundle, source: str, channels: dict[str, float]) -> N
     known_power_rules(b)
 
 
-# Files --------------------------------------------------------------------------------------------------------------
+# Files
+# --------------------------------------------------------------------------------------------------
 
 
 def seal_manifest(folder: Path) -> None:
     """List every file of the folder anew, as `sha256sum` would."""
     names = sorted(p.name for p in folder.iterdir() if p.is_file() and p.name != "MANIFEST.sha256")
-    lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
+    lines = [
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names
+    ]
     (folder / "MANIFEST.sha256").write_text("".join(lines))
 
 
 def save_bundle(bundle: EditableBundle) -> None:
-    """Save it with recomputed figures; with the old ones where the suite refuses to read the records."""
+    """Save it with recomputed figures; with the old ones where the suite refuses to read the
+    records."""
     try:
         bundle.save(recomputed=True)
     except SuiteError:
@@ -757,7 +952,8 @@ def save_bundle(bundle: EditableBundle) -> None:
 
 
 class Submission:
-    """A submission folder: `path`, and `runs`, the bundles of <workload>/<framework>/run_<n> in order."""
+    """A submission folder: `path`, and `runs`, the bundles of <workload>/<framework>/run_<n> in
+    order."""
 
     def __init__(self, path: Path):
         self.path = Path(path)
@@ -772,18 +968,27 @@ class Submission:
         self.declare()
 
     def declare(self, forgotten: bool = False) -> None:
-        """Declare the runs under the ids that they have now, and those that were added; with `forgotten`, no longer those that were removed."""
+        """Declare the runs under the ids that they have now, and those that were added; with
+        `forgotten`, no longer those that were removed."""
         path = self.path / "declaration.json"
         try:
             content = json.loads(path.read_text())
         except (OSError, ValueError):
             return
-        present = {bundle.path: bundle.run["run_id"] for bundle in self.runs if bundle.path.exists()}
-        gone = {place: run_id for place, run_id in self.declared.items() if place not in present and not forgotten}
+        present = {
+            bundle.path: bundle.run["run_id"] for bundle in self.runs if bundle.path.exists()
+        }
+        gone = {
+            place: run_id
+            for place, run_id in self.declared.items()
+            if place not in present and not forgotten
+        }
         ids = {**gone, **present}
         if sorted(ids.values()) != sorted(self.declared.values()):
             entry = content["entries"][0]
-            entry["launches"] = [{"run_id": run_id, "status": "finished"} for run_id in sorted(ids.values())]
+            entry["launches"] = [
+                {"run_id": run_id, "status": "finished"} for run_id in sorted(ids.values())
+            ]
             entry["planned_runs"] = len(ids)
             path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         self.declared = ids
@@ -808,14 +1013,18 @@ class Submission:
 
 
 class StallFolder:
-    """What `suite run --stall-analysis` makes: cold, warm, synthetic, and beside them stalls.json and a manifest."""
+    """What `suite run --stall-analysis` makes: cold, warm, synthetic, and beside them stalls.json
+    and a manifest."""
 
     def __init__(self, path: Path):
         self.path = Path(path)
-        self.bundles = {name: EditableBundle(self.path / name) for name in ("cold", "warm", "synthetic")}
+        self.bundles = {
+            name: EditableBundle(self.path / name) for name in ("cold", "warm", "synthetic")
+        }
 
     def save(self) -> None:
-        """Seal the three bundles, write their new digests wherever the old ones stood, seal the folder."""
+        """Seal the three bundles, write their new digests wherever the old ones stood, seal the
+        folder."""
         text = (self.path / "stalls.json").read_text()
         for name, bundle in self.bundles.items():
             manifest = self.path / name / "MANIFEST.sha256"
@@ -824,12 +1033,16 @@ class StallFolder:
             text = text.replace(old, hashlib.sha256(manifest.read_bytes()).hexdigest())
         (self.path / "stalls.json").write_text(text)
         names = ["stalls.json", *(f"{name}/MANIFEST.sha256" for name in self.bundles)]
-        lines = [f"{hashlib.sha256((self.path / name).read_bytes()).hexdigest()}  {name}\n" for name in sorted(names)]
+        lines = [
+            f"{hashlib.sha256((self.path / name).read_bytes()).hexdigest()}  {name}\n"
+            for name in sorted(names)
+        ]
         (self.path / "MANIFEST.sha256").write_text("".join(lines))
 
 
 def save(edited: EditableBundle | Submission | StallFolder) -> None:
-    """Write everything back, chain, figures and manifests made to fit with the suite's own tools."""
+    """Write everything back, chain, figures and manifests made to fit with the suite's own
+    tools."""
     if isinstance(edited, EditableBundle):
         save_bundle(edited)
     else:

@@ -1,6 +1,8 @@
-"""Honest variations: runs that are unlike the samples and must not be refused. A warning is no refusal.
+"""Honest variations: runs that are unlike the samples and must not be refused. A warning is no
+refusal.
 
-`doubt` says what neither rulebook nor format tells, so that the variation may be wrong there and not the checker.
+`doubt` says what neither rulebook nor format tells, so that the variation may be wrong there and
+not the checker.
 """
 
 from __future__ import annotations
@@ -82,7 +84,8 @@ def without(b, *names: str) -> None:
     drop_rows(b, which)
 
 
-# Settings within the rules --------------------------------------------------------------------------------------------
+# Settings within the rules
+# --------------------------------------------------------------------------------------------
 
 
 @honest("A batch of 64 at twice the learning rate", "both within the ranges")
@@ -91,19 +94,28 @@ def _(b):
     rebuild(b, batch=64, noise=0.03)
 
 
-@honest("The smallest batch, 16, at the highest learning rate, 0.1", "the ends of the ranges belong to them")
+@honest(
+    "The smallest batch, 16, at the highest learning rate, 0.1",
+    "the ends of the ranges belong to them",
+)
 def _(b):
     rate(b, 0.1)
     rebuild(b, batch=16, noise=0.03)
 
 
-@honest("The lowest learning rate, and the target only in the tenth epoch", "needing more epochs is no fault")
+@honest(
+    "The lowest learning rate, and the target only in the tenth epoch",
+    "needing more epochs is no fault",
+)
 def _(b):
     rate(b, 0.0005)
     rebuild(b, correct=[9102, 9417, 9588, 9670, 9742, 9801, 9838, 9862, 9886, 9900], noise=0.03)
 
 
-@honest("A batch of 100, which divides the data evenly", "any whole number in the range; no smaller last mini-batch")
+@honest(
+    "A batch of 100, which divides the data evenly",
+    "any whole number in the range; no smaller last mini-batch",
+)
 def _(b):
     rebuild(b, batch=100, noise=0.03)
 
@@ -145,30 +157,45 @@ def _(b):
     state(b, "threads", "framework_threads", 8)
 
 
-@honest("Four processes load the data, eight batches ahead", "worker processes and prefetching are free")
+@honest(
+    "Four processes load the data, eight batches ahead", "worker processes and prefetching are free"
+)
 def _(b):
     b.request["loading"].update(workers=4, prefetch=8)
     b.run["command"] += ["--workers", "4", "--prefetch", "8"]
     rebuild(b, parts=(0.00002, 0.001, 0.016, 0.0, 0.001), noise=0.03)
 
 
-@honest("The page cache was emptied before the run", "the log says so", doubt="how the log says it: taken from the real sample")
+@honest(
+    "The page cache was emptied before the run",
+    "the log says so",
+    doubt="how the log says it: taken from the real sample",
+)
 def _(b):
     state(b, "cache_cleared", "cache_clear", True)
 
 
-@honest("The page cache could not be emptied, for want of rights", "the log says so", doubt="how the log says it")
+@honest(
+    "The page cache could not be emptied, for want of rights",
+    "the log says so",
+    doubt="how the log says it",
+)
 def _(b):
     state(b, "cache_cleared", "cache_clear", False)
 
 
-@honest("A run of the open division that missed its target after ten epochs", "the open division has no target to reach")
+@honest(
+    "A run of the open division that missed its target after ten epochs",
+    "the open division has no target to reach",
+)
 def _(b):
     state(b, "division", "submission_division", "open")
     rebuild(b, correct=[9102, 9417, 9588, 9670, 9742, 9801, 9818, 9822, 9826, 9830], noise=0.03)
 
 
-@honest("A run of the open division with another optimizer and a batch of 1,000", "anything goes there")
+@honest(
+    "A run of the open division with another optimizer and a batch of 1,000", "anything goes there"
+)
 def _(b):
     state(b, "division", "submission_division", "open")
     state(b, "optimizer.name", "opt_name", "adam")
@@ -176,7 +203,10 @@ def _(b):
     rebuild(b, batch=1000, correct=[9755, 9866, 9905], noise=0.03)
 
 
-@honest("A run of the open division with a lower target and four epochs at most", "anything goes there, if it is stated")
+@honest(
+    "A run of the open division with a lower target and four epochs at most",
+    "anything goes there, if it is stated",
+)
 def _(b):
     state(b, "division", "submission_division", "open")
     state(b, "target_accuracy", "target_accuracy", 0.98)
@@ -184,7 +214,8 @@ def _(b):
     rebuild(b, correct=[9710, 9801], noise=0.03)
 
 
-# Speed, disturbances --------------------------------------------------------------------------------------------------
+# Speed, disturbances
+# --------------------------------------------------------------------------------------------------
 
 
 @honest("A machine five times as fast", "machines differ")
@@ -231,10 +262,17 @@ def _(b):
 def _(b):
     rng = np.random.default_rng(1)
     rate(b, 0.09)
-    rebuild(b, noise=0.03, losses=lambda seen: falling_loss(seen, rng, 0.4) * (1 + 0.8 * np.exp(-(((seen - 70000) / 9000) ** 2))))
+    rebuild(
+        b,
+        noise=0.03,
+        losses=lambda seen: (
+            falling_loss(seen, rng, 0.4) * (1 + 0.8 * np.exp(-(((seen - 70000) / 9000) ** 2)))
+        ),
+    )
 
 
-# Time and place -------------------------------------------------------------------------------------------------------
+# Time and place
+# --------------------------------------------------------------------------------------------------
 
 
 @honest("A run over midnight", "wall clock times are no days")
@@ -247,7 +285,10 @@ def _(b):
     at_date(b, "2027-03-28T00:59:45+00:00")
 
 
-@honest("A run over the turn of the year, begun in another time zone's new year", "wall clock times are UTC")
+@honest(
+    "A run over the turn of the year, begun in another time zone's new year",
+    "wall clock times are UTC",
+)
 def _(b):
     at_date(b, "2028-01-01T00:00:00+14:00")
 
@@ -257,18 +298,28 @@ def _(b):
     at_date(b, "2028-02-29T12:00:00+00:00")
 
 
-@honest("A board without battery clock that believes it is 1970", "edge boards have no battery clock", doubt="whether a round asks for a date")
+@honest(
+    "A board without battery clock that believes it is 1970",
+    "edge boards have no battery clock",
+    doubt="whether a round asks for a date",
+)
 def _(b):
     at_date(b, "1970-01-01T00:05:00+00:00")
 
 
-@honest("The wall clock was set forward by an hour in the middle of the run", "time synchronisation does that: a warning")
+@honest(
+    "The wall clock was set forward by an hour in the middle of the run",
+    "time synchronisation does that: a warning",
+)
 def _(b):
     after = mono(of_epoch(b.events, "epoch_stop", 2))
     shift_wall(b, 3_600_000, lambda e: mono(e) >= after)
 
 
-@honest("The wall clock was set back by forty seconds in the middle of the run", "time synchronisation does that: a warning")
+@honest(
+    "The wall clock was set back by forty seconds in the middle of the run",
+    "time synchronisation does that: a warning",
+)
 def _(b):
     after = mono(of_epoch(b.events, "epoch_stop", 1))
     shift_wall(b, -40_000, lambda e: mono(e) >= after)
@@ -277,7 +328,12 @@ def _(b):
 @honest("The wall clock wanders by fifty millionths", "quartzes do")
 def _(b):
     start = b.events[0]["time_ms"]
-    in_every_log(b, lambda events: [e.update(time_ms=start + round((e["time_ms"] - start) * 1.00005)) for e in events])
+    in_every_log(
+        b,
+        lambda events: [
+            e.update(time_ms=start + round((e["time_ms"] - start) * 1.00005)) for e in events
+        ],
+    )
 
 
 @honest("A machine that has been up for two years", "monotonic clocks count from the boot")
@@ -292,7 +348,8 @@ def _(b):
     shift_wall(b, 700_000)
 
 
-# Names and texts ------------------------------------------------------------------------------------------------------
+# Names and texts
+# --------------------------------------------------------------------------------------------------
 
 
 @honest("An organisation with letters of several alphabets", "names are names")
@@ -312,9 +369,14 @@ def _(b):
     ask(b, "output_directory", f"$OUTPUT/{long}")
 
 
-@honest("Output of the implementation with line ends of Windows and progress bars", "its own output is its own matter")
+@honest(
+    "Output of the implementation with line ends of Windows and progress bars",
+    "its own output is its own matter",
+)
 def _(b):
-    (b.path / "output.txt").write_bytes("epoch 1: 100%|██████████|\repoch 2: 50%|█████     |\r\nWarnung: läuft\r\n".encode())
+    (b.path / "output.txt").write_bytes(
+        "epoch 1: 100%|██████████|\repoch 2: 50%|█████     |\r\nWarnung: läuft\r\n".encode()
+    )
 
 
 @honest("An implementation that prints nothing", "its own output is its own matter")
@@ -344,7 +406,11 @@ def _(b):
     ]
 
 
-@honest("Another framework", "whatever honours the contract may take its place", doubt="which names of frameworks exist")
+@honest(
+    "Another framework",
+    "whatever honours the contract may take its place",
+    doubt="which names of frameworks exist",
+)
 def _(b):
     state(b, "framework", "framework", "tensorflow")
     b.system["framework"] = "tensorflow"
@@ -358,7 +424,8 @@ def _(b):
     b.system["framework_version"] = b.system["libraries"]["torch"] = "2.14.0a0+git1b2c3d4.nv24.08"
 
 
-# Meters ---------------------------------------------------------------------------------------------------------------
+# Meters
+# --------------------------------------------------------------------------------------------------
 
 
 @honest("The power meter started three seconds late", "coverage says how much is missing")
@@ -381,7 +448,9 @@ def _(b):
 @honest("The power meter was silent for six seconds", "a gap is a warning")
 def _(b):
     start = window(b)[0]
-    drop_rows(b, rows(b, "um25c") & b.readings["t_ns"].between(start + 12 * 10**9, start + 18 * 10**9))
+    drop_rows(
+        b, rows(b, "um25c") & b.readings["t_ns"].between(start + 12 * 10**9, start + 18 * 10**9)
+    )
     meter(b, "um25c").update(failures=30, last_error="timed out")
 
 
@@ -440,23 +509,39 @@ def _(b):
 
 @honest("Memory that grows and shrinks, and is swapped out once", "programs do that")
 def _(b):
-    change_values(b, "memory", "process_tree_rss", lambda v: v + 5e7 * np.sin(np.arange(len(v)) / 3) // 4096 * 4096)
+    change_values(
+        b,
+        "memory",
+        "process_tree_rss",
+        lambda v: v + 5e7 * np.sin(np.arange(len(v)) / 3) // 4096 * 4096,
+    )
 
 
-@honest("Everything is read at odd moments, late by up to nine milliseconds", "nothing is read exactly on time")
+@honest(
+    "Everything is read at odd moments, late by up to nine milliseconds",
+    "nothing is read exactly on time",
+)
 def _(b):
     wobble(b, 5, 9_000_000)
 
 
-@honest("A disk that reads nothing because the data are still in the page cache", "the log says that it was not emptied")
+@honest(
+    "A disk that reads nothing because the data are still in the page cache",
+    "the log says that it was not emptied",
+)
 def _(b):
     change_values(b, "disk", "read_bytes", lambda v: v * 0 + v[0])
 
 
-# Several ranks --------------------------------------------------------------------------------------------------------
+# Several ranks
+# --------------------------------------------------------------------------------------------------
 
 
-@honest("Two ranks with small buckets and no overlap", "how gradients are exchanged is tuned by size and overlap", "two_ranks")
+@honest(
+    "Two ranks with small buckets and no overlap",
+    "how gradients are exchanged is tuned by size and overlap",
+    "two_ranks",
+)
 def _(b):
     b.request["parallel"].update(bucket_bytes=65536, overlap=False)
     rebuild(b, parts=(0.002, 0.001, 0.014, 0.002, 0.001), noise=0.03)
@@ -478,11 +563,19 @@ def _(b):
     nodes = read_json(b, "nodes.json")
     for m in nodes["nodes"][1]["meters"]:
         if m["name"] == "um25c":
-            m.update(available=False, reason="/etc/edge-training-suite/meters.toml names no USB meter", readings=0)
+            m.update(
+                available=False,
+                reason="/etc/edge-training-suite/meters.toml names no USB meter",
+                readings=0,
+            )
     write_json(b, "nodes.json", nodes)
 
 
-@honest("The second node was started later than the first: its clock is behind", "every machine counts from its own boot", "two_ranks")
+@honest(
+    "The second node was started later than the first: its clock is behind",
+    "every machine counts from its own boot",
+    "two_ranks",
+)
 def _(b):
     move = -7_000_900_000_000_000
     logs = all_logs(b)
@@ -498,7 +591,11 @@ def _(b):
         table.to_parquet(b.path / name, index=False)
 
 
-@honest("Two boards with one host name, as their image came", "names are names: both have the label of the first", "two_ranks")
+@honest(
+    "Two boards with one host name, as their image came",
+    "names are names: both have the label of the first",
+    "two_ranks",
+)
 def _(b):
     names = ["node0", "node0"]
     nodes = read_json(b, "nodes.json")
@@ -512,11 +609,20 @@ def _(b):
 def _(b):
     nodes = read_json(b, "nodes.json")
     for node in nodes["nodes"]:
-        node["link"].update(interface="wlan0", kind="wireless", speed_mbit_s=None, reason="its driver states no speed")
+        node["link"].update(
+            interface="wlan0",
+            kind="wireless",
+            speed_mbit_s=None,
+            reason="its driver states no speed",
+        )
     write_json(b, "nodes.json", nodes)
 
 
-@honest("Two ranks with an odd batch size: one has a sample more", "a rank takes every second sample", "two_ranks")
+@honest(
+    "Two ranks with an odd batch size: one has a sample more",
+    "a rank takes every second sample",
+    "two_ranks",
+)
 def _(b):
     rebuild(b, batch=63, noise=0.03)
 
@@ -524,10 +630,15 @@ def _(b):
 @honest(
     "Two ranks on one machine",
     "ranks need not be on several machines",
-    doubt="which events of several nodes are left out; FORMAT.md has nodes.json for several nodes only",
+    doubt=(
+        "which events of several nodes are left out; FORMAT.md has nodes.json for several nodes"
+        " only"
+    ),
 )
 def _(b):
-    b.request["parallel"].update(ranks=2, nodes=1, collective="mpi", bucket_bytes=4194304, overlap=True)
+    b.request["parallel"].update(
+        ranks=2, nodes=1, collective="mpi", bucket_bytes=4194304, overlap=True
+    )
     b.steps["communication_s"] = 0.0004
     log_value(b, "collective", "mpi")
     log_value(b, "ranks", 2)
@@ -540,7 +651,10 @@ def _(b):
     for events in logs.values():
         place = next(place for place, e in enumerate(events) if e["key"] == "init_stop")
         compared = dict.fromkeys(("sources", "packages", "request", "data", "weights"), "5" * 64)
-        events.insert(place, {**events[place], "event_type": "POINT_IN_TIME", "key": "admission", "value": compared})
+        events.insert(
+            place,
+            {**events[place], "event_type": "POINT_IN_TIME", "key": "admission", "value": compared},
+        )
     for rank, events in logs.items():
         last = events[-1]
         stop_at = mono(last) + 1000
@@ -557,7 +671,12 @@ def _(b):
     rebuild(b, noise=0.03)
 
 
-@honest("Four ranks on four nodes", "any number of ranks", "two_ranks", doubt="clock offsets: one for each node or each rank, the same here")
+@honest(
+    "Four ranks on four nodes",
+    "any number of ranks",
+    "two_ranks",
+    doubt="clock offsets: one for each node or each rank, the same here",
+)
 def _(b):
     nodes = read_json(b, "nodes.json")
     template = nodes["nodes"][1]
@@ -565,7 +684,9 @@ def _(b):
     logs = all_logs(b)
     for k, offset in offsets.items():
         link = {**template["link"], "address": f"address{k}"}
-        nodes["nodes"].append({**template, "host": f"node{k}", "node": f"node{k}", "ranks": [k], "link": link})
+        nodes["nodes"].append(
+            {**template, "host": f"node{k}", "node": f"node{k}", "ranks": [k], "link": link}
+        )
         logs[k] = read_log(b.path / "log.rank1.txt")
         before = 7_000_000_000_000_000
         for e in logs[k]:
@@ -575,7 +696,9 @@ def _(b):
             table = pd.read_parquet(b.path / f"{name}.node1.parquet")
             table["t_ns"] += offset - before
             rng = np.random.default_rng(k)
-            table["t_ns"] = table["t_ns"].map({t: t + int(rng.integers(0, 900_000)) for t in sorted(table["t_ns"].unique())})
+            table["t_ns"] = table["t_ns"].map(
+                {t: t + int(rng.integers(0, 900_000)) for t in sorted(table["t_ns"].unique())}
+            )
             table.to_parquet(b.path / f"{name}.node{k}.parquet", index=False)
     write_json(b, "nodes.json", nodes)
     b.request["parallel"].update(ranks=4, nodes=4)
@@ -593,10 +716,13 @@ def _(b):
     rebuild(b, noise=0.03)
 
 
-# Submissions ----------------------------------------------------------------------------------------------------------
+# Submissions
+# --------------------------------------------------------------------------------------------------
 
 
-@honest("Five runs with seeds 7, 3, 1000, 12 and 5", "seeds are free, and need no order", "submission")
+@honest(
+    "Five runs with seeds 7, 3, 1000, 12 and 5", "seeds are free, and need no order", "submission"
+)
 def _(s):
     for b, seed in zip(s.runs, (7, 3, 1000), strict=True):
         state(b, "seed", "seed", seed)
@@ -629,15 +755,25 @@ def _(s):
     shift_wall(s.runs[1], 1_500_000)
 
 
-@honest("The runs were made out of the seeds' order, on three days", "runs are independent", "submission")
+@honest(
+    "The runs were made out of the seeds' order, on three days",
+    "runs are independent",
+    "submission",
+)
 def _(s):
     shift(s.runs[0], 86_400.0)
     shift(s.runs[2], 172_800.0)
 
 
-@honest("A declaration with line ends of Windows and notes in several alphabets", "a person writes it", "submission")
+@honest(
+    "A declaration with line ends of Windows and notes in several alphabets",
+    "a person writes it",
+    "submission",
+)
 def _(s):
-    s.declaration(lambda content: content.update(notes="Lüfter: Noctua 40 mm, 5 V.\nКорпус: без крышки.\n"))
+    s.declaration(
+        lambda content: content.update(notes="Lüfter: Noctua 40 mm, 5 V.\nКорпус: без крышки.\n")
+    )
     path = s.path / "declaration.json"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
 
@@ -660,7 +796,8 @@ def _(s):
     rebuild(s.runs[1], correct=[*counts[:-1], 9893, 9906], noise=0.04, seed=77)
 
 
-# The real run ---------------------------------------------------------------------------------------------------------
+# The real run
+# --------------------------------------------------------------------------------------------------
 
 
 @honest(
@@ -679,7 +816,11 @@ def _(b):
     at_date(b, "2026-12-24T18:00:00+01:00")
 
 
-@honest("A real run on a machine that has been up for another time", "monotonic clocks count from the boot", "real")
+@honest(
+    "A real run on a machine that has been up for another time",
+    "monotonic clocks count from the boot",
+    "real",
+)
 def _(b):
     shift(b, 400_000.0)
     shift_wall(b, -400_000_000)

@@ -1,7 +1,9 @@
-"""What a replay and a witness's record say of the outsider's lies, beside the checker: the columns *audit* and *witness* of the score.
+"""What a replay and a witness's record say of the outsider's lies, beside the checker: the columns
+*audit* and *witness* of the score.
 
-A lie is witnessed where its sample had a witness's record over log and files before it was edited. It is audited on the one sample that was trained
-(``real``): on the others, whose losses were made up, a replay contradicts the sample itself.
+A lie is witnessed where its sample had a witness's record over log and files before it was edited.
+It is audited on the one sample that was trained (``real``): on the others, whose losses were made
+up, a replay contradicts the sample itself.
 """
 
 import json
@@ -21,8 +23,21 @@ from suite.errors import SuiteError
 from suite.metrics.audit_record import AuditVerdict
 
 TRAINED = "real"
-NOT_WITNESSED = ("stall_folder", "reference")  # runs of an analysis have no witness; the other was sealed before there was one
-FREE = frozenset({"output_directory", "cache_cleared", "organization", "platform", "threads", "loading", "batches", "target_accuracy", "epochs"})
+# runs of an analysis have no witness; the other was sealed before there was one
+NOT_WITNESSED = ("stall_folder", "reference")
+FREE = frozenset(
+    {
+        "output_directory",
+        "cache_cleared",
+        "organization",
+        "platform",
+        "threads",
+        "loading",
+        "batches",
+        "target_accuracy",
+        "epochs",
+    }
+)
 STEPS = 10
 WITNESS_RULES = "witness-"
 
@@ -34,7 +49,8 @@ def witnessed_lie(place: tuple[str, int]) -> tuple[str, tuple[str, ...] | None]:
 
 
 def witness_rules(lie: Lie) -> tuple[str, ...] | None:
-    """The rules about witnesses that refuse this lie where its sample was witnessed before; None if that sample cannot be."""
+    """The rules about witnesses that refuse this lie where its sample was witnessed before; None if
+    that sample cannot be."""
     if lie.needs in NOT_WITNESSED:
         return None
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -58,10 +74,12 @@ def _runs(path: Path) -> Iterator[Path]:
 
 
 def audit_verdict(lie: Lie) -> str:
-    """What `suite audit` says of this lie about a run that was trained: a verdict, or why there is none.
+    """What `suite audit` says of this lie about a run that was trained: a verdict, or why there is
+    none.
 
-    Not audited are edited records whose losses the editing tool made up, where the lie's author would have left the run's own. A replay is made only
-    where the lie changes what it is made of, or compared with: the others agree as the sample does.
+    Not audited are edited records whose losses the editing tool made up, where the lie's author
+    would have left the run's own. A replay is made only where the lie changes what it is made of,
+    or compared with: the others agree as the sample does.
     """
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -80,7 +98,11 @@ def audit_verdict(lie: Lie) -> str:
         try:
             if lie.level == EDITED and getattr(edited, "losses_are_invented", False):
                 return "has losses that the editing tool made up"
-            return AuditVerdict.AGREES.value if replayed(path) == before else api.audit(path).verdict.value
+            return (
+                AuditVerdict.AGREES.value
+                if replayed(path) == before
+                else api.audit(path).verdict.value
+            )
         except (SuiteError, OSError, ValueError, KeyError) as error:
             return f"cannot be replayed: {error}"
 
@@ -88,6 +110,16 @@ def audit_verdict(lie: Lie) -> str:
 def replayed(path: Path) -> str:
     """What an audit reads of a bundle: request and first losses."""
     bundle = Bundle(path)
-    request = {name: value for name, value in bundle.json("run.json")["request"].items() if name not in FREE}
-    request["data"] = {name: value for name, value in request["data"].items() if name not in ("directory", "verified")}
-    return json.dumps([request, [float(loss) for loss in bundle.steps().loss[:STEPS]]], sort_keys=True)
+    request = {
+        name: value
+        for name, value in bundle.json("run.json")["request"].items()
+        if name not in FREE
+    }
+    request["data"] = {
+        name: value
+        for name, value in request["data"].items()
+        if name not in ("directory", "verified")
+    }
+    return json.dumps(
+        [request, [float(loss) for loss in bundle.steps().loss[:STEPS]]], sort_keys=True
+    )

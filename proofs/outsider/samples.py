@@ -1,4 +1,5 @@
-"""The honest samples that lies and honest variations start from. Each is made once per process, in a temporary folder."""
+"""The honest samples that lies and honest variations start from. Each is made once per process, in
+a temporary folder."""
 
 import atexit
 import json
@@ -9,7 +10,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from proofs.outsider.edits import StallFolder, Submission, add_channel, another_run, digests_of, meter, rates_of, rebuild, shift, state
+from proofs.outsider.edits import (
+    StallFolder,
+    Submission,
+    add_channel,
+    another_run,
+    digests_of,
+    meter,
+    rates_of,
+    rebuild,
+    shift,
+    state,
+)
 from reference_impls import contract
 from suite import __version__
 from suite.bundle import layout
@@ -35,7 +47,8 @@ STALL_S = {"cold": 0.004, "warm": 0.002, "synthetic": 0.0001}
 
 
 def copy_of(name: str, folder: Path) -> Path:
-    """A fresh copy of a sample below ``folder``; a submission has the two folders over it that name round and organization."""
+    """A fresh copy of a sample below ``folder``; a submission has the two folders over it that name
+    round and organization."""
     source = sample(name)
     places = source.parts[-2:] if name == "submission" else (name,)
     return Path(shutil.copytree(source, folder.joinpath(*places), symlinks=True))
@@ -77,17 +90,29 @@ def _reference(folder: Path) -> Path:
 def _real(folder: Path) -> Path:
     """The same run in the present schema, so that it can be edited and saved."""
     bundle = EditableBundle(_reference(folder))
-    bundle.run["schema"], bundle.run["round"], bundle.run["suite_version"] = layout.SCHEMA, current_round().name, __version__
+    bundle.run["schema"], bundle.run["round"], bundle.run["suite_version"] = (
+        layout.SCHEMA,
+        current_round().name,
+        __version__,
+    )
     bundle.request["contract_version"] = contract.CONTRACT_VERSION
-    bundle.request["output_directory"], bundle.request["data"]["directory"] = OUTPUT, f"{DATA_ROOT}/mnist"
+    bundle.request["output_directory"], bundle.request["data"]["directory"] = (
+        OUTPUT,
+        f"{DATA_ROOT}/mnist",
+    )
     write_power_rules(folder, bundle.readings["source"].unique())
-    accelerator = {**bundle.event("eval_samples"), "key": "accelerator", "value": bundle.request["accelerator"]}
+    accelerator = {
+        **bundle.event("eval_samples"),
+        "key": "accelerator",
+        "value": bundle.request["accelerator"],
+    }
     accelerator["metadata"] = dict(accelerator["metadata"])
     bundle.events.insert(bundle.events.index(bundle.event("eval_samples")) + 1, accelerator)
     _log_trained(bundle)
     for stop in [event for event in bundle.events if event["key"] == "epoch_stop"]:
         _log_state(bundle, stop)
-    add_channel(bundle, "load", "io.full", "s", lambda seconds: 0.0 * seconds)  # a meter that round v0.1 did not have
+    # a meter that round v0.1 did not have
+    add_channel(bundle, "load", "io.full", "s", lambda seconds: 0.0 * seconds)
     meter(bundle, "load").update(achieved_period_s=1.0, longest_gap_s=1.0)
     values = json.loads((sample("rich") / DATA).read_text())
     values["taken_ns"] = bundle.event("init_start")["metadata"]["mono_ns"] - 2 * 10**9
@@ -99,10 +124,15 @@ def _real(folder: Path) -> Path:
 def _log_trained(bundle: EditableBundle) -> None:
     """What the training loop logs of the model since round v0.2."""
     parameters, request = bundle.event("parameters"), bundle.request
-    trained = {"model_trained": request["model"], "optimizer_used": request["optimizer"]["name"], "precision": "float32"}
+    trained = {
+        "model_trained": request["model"],
+        "optimizer_used": request["optimizer"]["name"],
+        "precision": "float32",
+    }
     place = bundle.events.index(parameters)
     bundle.events[place:place] = [
-        {**parameters, "key": key, "value": value, "metadata": dict(parameters["metadata"])} for key, value in trained.items()
+        {**parameters, "key": key, "value": value, "metadata": dict(parameters["metadata"])}
+        for key, value in trained.items()
     ]
 
 
@@ -118,12 +148,14 @@ def _log_state(bundle: EditableBundle, stop: dict[str, Any]) -> None:
     )
     place = bundle.events.index(stop) + 1
     bundle.events[place:place] = [
-        {**stop, "event_type": kind, "key": key, "value": value, "metadata": {**metadata, **more}} for kind, key, value, more in logged
+        {**stop, "event_type": kind, "key": key, "value": value, "metadata": {**metadata, **more}}
+        for kind, key, value, more in logged
     ]
 
 
 def _submission(folder: Path) -> Path:
-    """Three runs of one machine, a quarter of an hour apart, packaged with the reference's verdict on the implementation."""
+    """Three runs of one machine, a quarter of an hour apart, packaged with the reference's verdict
+    on the implementation."""
     runs = []
     for seed in (1, 2, 3):
         bundle = EditableBundle(Path(shutil.copytree(sample("rich"), folder / f"run{seed}")))
@@ -132,25 +164,46 @@ def _submission(folder: Path) -> Path:
         another_run(bundle, seed=seed, later_s=(seed - 1) * 900.0)
         bundle.save(recomputed=True)
         runs.append(bundle.path)
-    offer = PackageRequest("acme", current_round().name, SystemAvailability.AVAILABLE, "", (_verdict(folder / "lenet-pytorch.json"),))
+    offer = PackageRequest(
+        "acme",
+        current_round().name,
+        SystemAvailability.AVAILABLE,
+        "",
+        (_verdict(folder / "lenet-pytorch.json"),),
+    )
     return package(runs, offer, folder)
 
 
 def _verdict(path: Path) -> Path:
-    """The reference's verdict on its implementation, of this version of the suite: round v0.1's has no pinned numbers and no timed steps."""
+    """The reference's verdict on its implementation, of this version of the suite: round v0.1's has
+    no pinned numbers and no timed steps."""
     values = json.loads((REFERENCE / "probes" / "lenet-pytorch.json").read_text())
-    values["subjects"][0]["implementation_sha256"] = implementation_sha256(load_framework("pytorch"))
+    values["subjects"][0]["implementation_sha256"] = implementation_sha256(
+        load_framework("pytorch")
+    )
     values["subjects"][0]["differences"] += reference_differences(load_workload("lenet"))
-    added = {"schema": SCHEMA, "suite_version": __version__, "accelerator": "cpu", "timed_batch_size": RICH.batch_size}
+    added = {
+        "schema": SCHEMA,
+        "suite_version": __version__,
+        "accelerator": "cpu",
+        "timed_batch_size": RICH.batch_size,
+    }
     path.write_text(json.dumps({**values, **added}, indent=1))
     return path
 
 
 def _stall_folder(folder: Path) -> Path:
-    """Cold, warm and synthetic, ten minutes apart, and the record that `suite run --stall-analysis` would have written about them."""
+    """Cold, warm and synthetic, ten minutes apart, and the record that `suite run --stall-analysis`
+    would have written about them."""
     for number, (source, stall_s) in enumerate(STALL_S.items()):
         batches = "synthetic" if source == "synthetic" else "read"
-        scenario = replace(RICH, division="open", batches=batches, drop_cache=source == "cold", name=f"{RICH.name[:-1]}{number + 1}")
+        scenario = replace(
+            RICH,
+            division="open",
+            batches=batches,
+            drop_cache=source == "cold",
+            name=f"{RICH.name[:-1]}{number + 1}",
+        )
         bundle = EditableBundle(make_bundle(folder / source, scenario))
         rebuild(bundle, parts=(stall_s, 0.001, 0.016, 0.0, 0.001), noise=0.02, seed=number)
         shift(bundle, 600.0 * number)
@@ -159,5 +212,12 @@ def _stall_folder(folder: Path) -> Path:
     return folder
 
 
-_MAKERS = {"rich": _rich, "two_ranks": _two_ranks, "real": _real, "reference": _reference, "submission": _submission, "stall_folder": _stall_folder}
+_MAKERS = {
+    "rich": _rich,
+    "two_ranks": _two_ranks,
+    "real": _real,
+    "reference": _reference,
+    "submission": _submission,
+    "stall_folder": _stall_folder,
+}
 SAMPLES = tuple(_MAKERS)

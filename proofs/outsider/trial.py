@@ -1,4 +1,5 @@
-"""Applies one entry of the outsider's list to a fresh copy of its sample, and checks the copy as `suite check` does."""
+"""Applies one entry of the outsider's list to a fresh copy of its sample, and checks the copy as
+`suite check` does."""
 
 import hashlib
 import tempfile
@@ -18,7 +19,13 @@ from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
 
 HONEST_CLASS = "honest"
-REFUSED, UNREADABLE, WARNED, ACCEPTED, NOT_APPLIED = "refused", "could not be checked", "warned only", "accepted", "not applied"
+REFUSED, UNREADABLE, WARNED, ACCEPTED, NOT_APPLIED = (
+    "refused",
+    "could not be checked",
+    "warned only",
+    "accepted",
+    "not applied",
+)
 NO_CONTRADICTION = "accepted, no contradiction known"
 UNCHANGED = "read and sealed again"  # in the name of the one variation that changes nothing
 COLUMNS = (REFUSED, UNREADABLE, WARNED, ACCEPTED, NO_CONTRADICTION, NOT_APPLIED)
@@ -26,7 +33,8 @@ COLUMNS = (REFUSED, UNREADABLE, WARNED, ACCEPTED, NO_CONTRADICTION, NOT_APPLIED)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the checker said of one lie or honest variation; ``rules`` are those with severity invalid, ``warnings`` those that warned.
+    """What the checker said of one lie or honest variation; ``rules`` are those with severity
+    invalid, ``warnings`` those that warned.
 
     ``column`` is one of COLUMNS. Rules that fire for the untouched sample too do not count.
     """
@@ -49,7 +57,8 @@ def entries() -> dict[str, Sequence[Lie | Honest]]:
 
 
 def apply(entry: Lie | Honest, folder: Path) -> Path:
-    """The edited copy of the entry's sample, below ``folder``, saved if the entry says so. Raises AssertionError if no byte is different."""
+    """The edited copy of the entry's sample, below ``folder``, saved if the entry says so. Raises
+    AssertionError if no byte is different."""
     path = copy_of(entry.needs, folder)
     edited = opened(entry.needs, path)
     with warnings.catch_warnings():
@@ -57,7 +66,9 @@ def apply(entry: Lie | Honest, folder: Path) -> Path:
         entry.change(edited)
         if entry.sealed:
             save(edited)
-    assert UNCHANGED in entry.name or digest(path) != _untouched(entry.needs, entry.sealed), "nothing was changed"
+    assert UNCHANGED in entry.name or digest(path) != _untouched(entry.needs, entry.sealed), (
+        "nothing was changed"
+    )
     return path
 
 
@@ -66,7 +77,11 @@ def digest(folder: Path) -> str:
     total = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         kind = b"link" if path.is_symlink() else b""
-        total.update(str(path.relative_to(folder)).encode() + kind + (path.read_bytes() if path.is_file() else b""))
+        total.update(
+            str(path.relative_to(folder)).encode()
+            + kind
+            + (path.read_bytes() if path.is_file() else b"")
+        )
     return total.hexdigest()
 
 
@@ -76,7 +91,9 @@ def try_out(task: tuple[str, int]) -> Outcome:
     entry = entries()[class_name][number]
     contradicts, level = getattr(entry, "contradicts", ""), getattr(entry, "level", HONEST_CLASS)
 
-    def outcome(column: str, message: str, rules: Iterable[str] = (), warned: Iterable[str] = ()) -> Outcome:
+    def outcome(
+        column: str, message: str, rules: Iterable[str] = (), warned: Iterable[str] = ()
+    ) -> Outcome:
         facts = (class_name, level, entry.name, entry.needs, entry.sealed, contradicts)
         return Outcome(*facts, column, tuple(sorted(rules)), tuple(sorted(warned)), message)
 
@@ -112,10 +129,11 @@ def unsealed_lie(place: tuple[str, int]) -> tuple[str, tuple[str, ...] | None]:
 
 
 def unsealed_rules(lie: Lie) -> tuple[str, ...] | None:
-    """The rules that refuse this lie with the manifests of its sample, as somebody leaves them who edits and does not seal again.
+    """The rules that refuse this lie with the manifests of its sample, as somebody leaves them who
+    edits and does not seal again.
 
-    None where the lie is not applied, where it changes no file that a manifest lists, and where it changes nothing but manifests: with those
-    of the sample it is undone.
+    None where the lie is not applied, where it changes no file that a manifest lists, and where it
+    changes nothing but manifests: with those of the sample it is undone.
     """
     source = sample(lie.needs)
     with tempfile.TemporaryDirectory() as folder:
@@ -123,8 +141,14 @@ def unsealed_rules(lie: Lie) -> tuple[str, ...] | None:
             path = apply(lie, Path(folder))
         except Exception:  # noqa: BLE001  counted as not applied by the checker's column
             return None
-        manifests = {path / own.relative_to(source): own.read_bytes() for own in source.rglob(MANIFEST)}
-        changed = [place for place, content in manifests.items() if place.is_file() and place.read_bytes() != content]
+        manifests = {
+            path / own.relative_to(source): own.read_bytes() for own in source.rglob(MANIFEST)
+        }
+        changed = [
+            place
+            for place, content in manifests.items()
+            if place.is_file() and place.read_bytes() != content
+        ]
         if not changed:
             return None
         for place in changed:
@@ -136,11 +160,14 @@ def unsealed_rules(lie: Lie) -> tuple[str, ...] | None:
 
 
 def _contents(folder: Path) -> dict[Path, bytes]:
-    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
 
 
 def findings(path: Path) -> tuple[dict[Severity, set[str]], str]:
-    """The rules that fired, by severity, as in `suite check`; and the sentences about what could not be checked."""
+    """The rules that fired, by severity, as in `suite check`; and the sentences about what could
+    not be checked."""
     fired: dict[Severity, set[str]] = {Severity.INVALID: set(), Severity.WARNING: set()}
     try:
         result = check_paths([path])

@@ -1,7 +1,9 @@
-"""The runs of the Raspberry Pi paper's figure 1c on one, two and four hosts can be made and drawn: `make prove paper-hosts`.
+"""The runs of the Raspberry Pi paper's figure 1c on one, two and four hosts can be made and drawn:
+`make prove paper-hosts`.
 
-LeNet-5 trains on network namespaces of this machine; the runs are in build/proofs/paper-hosts, and a finished set is begun anew. The hosts' links
-have 100 Mbit/s. The hosts share this machine's cores: what comes out says how the suite draws such runs, and nothing of boards.
+LeNet-5 trains on network namespaces of this machine; the runs are in build/proofs/paper-hosts, and
+a finished set is begun anew. The hosts' links have 100 Mbit/s. The hosts share this machine's
+cores: what comes out says how the suite draws such runs, and nothing of boards.
 """
 
 import shlex
@@ -25,7 +27,8 @@ OUTPUT = repository_root() / "build/proofs/paper-hosts"
 
 
 def main(folder: Path = OUTPUT) -> int:
-    """Run the registry's commands on four hosts; returns the exit code of one that failed, else 0."""
+    """Run the registry's commands on four hosts; returns the exit code of one that failed, else
+    0."""
     (runs,) = (runs for runs in load_papers().runs if runs.name == "nodes")
     commands = [command.replace("{runs}", str(folder)) for command in runs.commands]
     if folder == OUTPUT and all(Bundle(_output(command)).is_sealed for command in commands):
@@ -41,7 +44,9 @@ def main(folder: Path = OUTPUT) -> int:
                 shutil.rmtree(_output(command), ignore_errors=True)  # it was broken off
             words = [word.format(hosts=hostfile) for word in shlex.split(command)]
             words += ["--launch-agent", str(cluster.agent)]
-            answer = cluster.run(cluster.hosts[0], SUITE, *words, cwd=repository_root(), timeout_s=TIMEOUT_S)
+            answer = cluster.run(
+                cluster.hosts[0], SUITE, *words, cwd=repository_root(), timeout_s=TIMEOUT_S
+            )
             print(answer.stdout, answer.stderr, sep="\n")
             if answer.returncode:
                 return answer.returncode
@@ -57,10 +62,14 @@ def _output(command: str) -> Path:
 
 
 def _figures(folders: list[Path]) -> dict[str, float]:
-    """Throughput, and the share of an exchange's time that the links need, by the number of hosts: means over the runs."""
+    """Throughput, and the share of an exchange's time that the links need, by the number of hosts:
+    means over the runs."""
     found: dict[str, list[float]] = defaultdict(list)
     for folder in folders:
-        hosts, figures = len(set(Bundle(folder).log().value("nodes_of_ranks") or [""])), read_summary(Bundle(folder))["figures"]
+        hosts, figures = (
+            len(set(Bundle(folder).log().value("nodes_of_ranks") or [""])),
+            read_summary(Bundle(folder))["figures"],
+        )
         for name in ("samples_per_s", "wire_limit_share"):
             value = figures.get(name, {}).get("value")
             if value is not None:

@@ -1,4 +1,5 @@
-"""A sweep of power modes on a simulated board that is killed at 200 random moments leaves every setting put back: `make prove power-modes`."""
+"""A sweep of power modes on a simulated board that is killed at 200 random moments leaves every
+setting put back: `make prove power-modes`."""
 
 import random
 import subprocess
@@ -15,7 +16,8 @@ from suite.machine.modes.keeper import left_settings, recover, restore
 from tests.simulated_board import settings_of, simulated_board
 
 MAX_WAIT_S = 0.4
-"""A mode takes about 0.1 s to set: most of it in nvpmodel and jetson_clocks, which are processes of their own."""
+"""A mode takes about 0.1 s to set: most of it in nvpmodel and jetson_clocks, which are processes of
+their own."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Killed:
 
 
 def kill_at(root: Path, seed: int, kind: str, wait_s: float) -> Killed:
-    """Start a sweep of modes on the board, kill it ``wait_s`` after its first mode holds, and let the next command put everything back."""
+    """Start a sweep of modes on the board, kill it ``wait_s`` after its first mode holds, and let
+    the next command put everything back."""
     before = settings_of(root)
     command = [sys.executable, "-m", "proofs.power_modes.sweep_modes", str(root), str(seed), kind]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=repository_root())
@@ -41,7 +44,10 @@ def kill_at(root: Path, seed: int, kind: str, wait_s: float) -> Killed:
     if kind == KEPT:
         restore(root)  # a mode that was completely set stays until somebody puts it back
     after = settings_of(root)
-    return Killed(sum(left.get(name) != value for name, value in before.items()), after == before and not left_settings(root))
+    return Killed(
+        sum(left.get(name) != value for name, value in before.items()),
+        after == before and not left_settings(root),
+    )
 
 
 def main() -> int:
@@ -51,13 +57,30 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="power-modes-") as name:
         for number in range(kills):
             root = simulated_board(Path(name) / f"board{number}")
-            outcome = kill_at(root, chance.randrange(2**32), chance.choice((HELD, HELD, HELD, KEPT)), chance.uniform(0, MAX_WAIT_S))
+            outcome = kill_at(
+                root,
+                chance.randrange(2**32),
+                chance.choice((HELD, HELD, HELD, KEPT)),
+                chance.uniform(0, MAX_WAIT_S),
+            )
             outcomes.append(outcome)
             if not outcome.is_restored:
-                print(f"kill {number}: {outcome.changed} settings had changed, and not all were put back", flush=True)
-    restored, untouched = sum(each.is_restored for each in outcomes), sum(each.changed == 0 for each in outcomes)
-    print(f"{restored} of {kills} kills restored (seed {seed}, {time.monotonic() - started_s:.0f} s); {untouched} of them had changed nothing.")
-    hand_over(kills=kills, seed=seed, kills_put_back=restored, kills_that_had_changed_nothing=untouched)
+                print(
+                    f"kill {number}: {outcome.changed} settings had changed, and not all were put"
+                    " back",
+                    flush=True,
+                )
+    restored, untouched = (
+        sum(each.is_restored for each in outcomes),
+        sum(each.changed == 0 for each in outcomes),
+    )
+    print(
+        f"{restored} of {kills} kills restored (seed {seed}, {time.monotonic() - started_s:.0f} s);"
+        f" {untouched} of them had changed nothing."
+    )
+    hand_over(
+        kills=kills, seed=seed, kills_put_back=restored, kills_that_had_changed_nothing=untouched
+    )
     return int(restored != kills)
 
 

@@ -1,4 +1,5 @@
-"""Sets random power modes of a board, one after the other, until it is killed: ``python -m proofs.power_modes.sweep_modes ROOT SEED KIND``."""
+"""Sets random power modes of a board, one after the other, until it is killed: ``python -m
+proofs.power_modes.sweep_modes ROOT SEED KIND``."""
 
 import itertools
 import random
@@ -15,7 +16,10 @@ HELD, KEPT = "held", "kept"
 def draw(chance: random.Random, root: Path) -> WantedMode:
     """A random mode of the board: a mode of nvpmodel, single settings, or both."""
     offer = read_offer(root)
-    frequencies = {kind: [round(each / MHZ) for each in offer.domains_of(kind)[0].frequencies_hz] for kind in ("cpu", "gpu")}
+    frequencies = {
+        kind: [round(each / MHZ) for each in offer.domains_of(kind)[0].frequencies_hz]
+        for kind in ("cpu", "gpu")
+    }
     return WantedMode(
         mode=chance.choice([None, *(mode.name for mode in offer.modes)]),
         cores=chance.choice([None, "1", "2", str(len(offer.cores)), "0,3-5"]),

@@ -1,8 +1,10 @@
-"""Pairs differ significantly, and ranks and their intervals are right, as often as they claim, where the truth is known: `make prove simulate-ranks`.
+"""Pairs differ significantly, and ranks and their intervals are right, as often as they claim,
+where the truth is known: `make prove simulate-ranks`.
 
-A run's epochs to the target are drawn from LeNet-5's reference point at batch size 128. Its times scatter by a factor for the run and by one for
-each epoch; ``noise`` is the standard deviation of the score's logarithm that both make together. Everything else is the suite's own code. The
-campaign measures, and judges nothing.
+A run's epochs to the target are drawn from LeNet-5's reference point at batch size 128. Its times
+scatter by a factor for the run and by one for each epoch; ``noise`` is the standard deviation of
+the score's logarithm that both make together. Everything else is the suite's own code. The campaign
+measures, and judges nothing.
 """
 
 import argparse
@@ -19,7 +21,13 @@ from suite.catalog.rounds import load_round
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Measured, columns, pair_bounds
 from suite.metrics.costs import TrainingCost, measured_score
-from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, ScoredEpochs, expected_epochs, scored_epochs
+from suite.metrics.expected_epochs import (
+    ExpectedEpochs,
+    RunEpochs,
+    ScoredEpochs,
+    expected_epochs,
+    scored_epochs,
+)
 from suite.metrics.rank_intervals import rank_intervals
 
 Array = npt.NDArray[np.float64]
@@ -35,8 +43,16 @@ EQUAL = "equal pairs differ significantly"
 
 def reference() -> ExpectedEpochs:
     """What LeNet-5's reference runs of round v0.1 need at batch size 128."""
-    (point,) = (point for point in frozen_points(load_round("v0.1"), "lenet") if point.batch_size == 128)
-    found = expected_epochs([point], point.batch_size, point.base_learning_rate, point.local_batch_size, SCORING.rate_tolerance)
+    (point,) = (
+        point for point in frozen_points(load_round("v0.1"), "lenet") if point.batch_size == 128
+    )
+    found = expected_epochs(
+        [point],
+        point.batch_size,
+        point.base_learning_rate,
+        point.local_batch_size,
+        SCORING.rate_tolerance,
+    )
     assert found is not None
     return found
 
@@ -44,51 +60,77 @@ def reference() -> ExpectedEpochs:
 REFERENCE = reference()
 
 
-def draw_entry(rng: np.random.Generator, log_time: float, noise: float, runs: int, epochs: Sequence[float] = REFERENCE.runs) -> Measured:
-    """An entry of ``runs`` runs, measured and scored; ``log_time`` is the logarithm of the time of an epoch, ``epochs`` what runs may need."""
+def draw_entry(
+    rng: np.random.Generator,
+    log_time: float,
+    noise: float,
+    runs: int,
+    epochs: Sequence[float] = REFERENCE.runs,
+) -> Measured:
+    """An entry of ``runs`` runs, measured and scored; ``log_time`` is the logarithm of the time of
+    an epoch, ``epochs`` what runs may need."""
     costs, trained = [], [int(epochs[index]) for index in rng.integers(len(epochs), size=runs)]
     of_epoch = EPOCH_SHARE * noise
     for count in trained:
         share = (FIRST / REFERENCE.epochs) ** 2 + (1 - 1 / REFERENCE.epochs) ** 2 / (count - 1)
-        of_run = float(np.exp(log_time + rng.normal(0, noise * np.sqrt(1 - EPOCH_SHARE**2 * share))))
+        of_run = float(
+            np.exp(log_time + rng.normal(0, noise * np.sqrt(1 - EPOCH_SHARE**2 * share)))
+        )
         times = of_run * np.exp(rng.normal(0, of_epoch, count))
-        costs.append(TrainingCost(FIRST * float(times[0]), float(times[1:].mean()), EVALUATION * of_run))
+        costs.append(
+            TrainingCost(FIRST * float(times[0]), float(times[1:].mean()), EVALUATION * of_run)
+        )
     return measured_score(costs, _scored(tuple(sorted(trained))), SCORING.noise_floor**2)
 
 
 @functools.cache
 def _scored(trained: tuple[int, ...]) -> ScoredEpochs:
-    return scored_epochs(REFERENCE, [RunEpochs(count, True) for count in trained], SCORING.epochs_level)
+    return scored_epochs(
+        REFERENCE, [RunEpochs(count, True) for count in trained], SCORING.epochs_level
+    )
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Repeated comparisons of two entries: the share that differs significantly, in the true direction, and the share whose interval holds."""
+    """Repeated comparisons of two entries: the share that differs significantly, in the true
+    direction, and the share whose interval holds."""
 
     told_apart: float
     held: float
     own_epochs: float
 
 
-def compare_pairs(rng: np.random.Generator, difference: float, noises: tuple[float, float], runs: tuple[int, int], draws: int,
-                  epochs: Sequence[float] = REFERENCE.runs) -> Pairs:  # fmt: skip
-    """Draw pairs whose true scores differ by a factor of 1 + ``difference``; ``epochs`` is what runs may need."""
+def compare_pairs(
+    rng: np.random.Generator,
+    difference: float,
+    noises: tuple[float, float],
+    runs: tuple[int, int],
+    draws: int,
+    epochs: Sequence[float] = REFERENCE.runs,
+) -> Pairs:
+    """Draw pairs whose true scores differ by a factor of 1 + ``difference``; ``epochs`` is what
+    runs may need."""
     true = np.log1p(difference)
     slower, faster = (
-        [draw_entry(rng, at, noise, count, epochs) for _ in range(draws)] for at, noise, count in zip((true, 0.0), noises, runs, strict=True)
+        [draw_entry(rng, at, noise, count, epochs) for _ in range(draws)]
+        for at, noise, count in zip((true, 0.0), noises, runs, strict=True)
     )
     ones, others = columns(slower), columns(faster)
     lows, highs = pair_bounds(ones, others, SCORING.level, SCORING.epochs_level)
     own = (ones.epochs_variance > 0) | (others.epochs_variance > 0)
     told = lows > 0 if difference else (lows > 0) | (highs < 0)
-    return Pairs(float(told.mean()), float(((lows <= true) & (true <= highs)).mean()), float(own.mean()))
+    return Pairs(
+        float(told.mean()), float(((lows <= true) & (true <= highs)).mean()), float(own.mean())
+    )
 
 
 @dataclass(frozen=True)
 class Boards:
-    """Repeated boards: the share of entries with the right place, of pairs in the right order and of pairs that differ significantly.
+    """Repeated boards: the share of entries with the right place, of pairs in the right order and
+    of pairs that differ significantly.
 
-    ``all_hold`` is the share of boards whose rank intervals all hold, ``ranks`` the mean number of ranks in an interval.
+    ``all_hold`` is the share of boards whose rank intervals all hold, ``ranks`` the mean number of
+    ranks in an interval.
     """
 
     right_places: float
@@ -98,25 +140,59 @@ class Boards:
     ranks: float
 
 
-def draw_boards(rng: np.random.Generator, entries: int, noises: Sequence[float], runs: int, draws: int, spread: float = SPREAD) -> Boards:
-    """Draw boards of entries whose true scores are uniform over ``spread`` in logarithms; each entry has one of the ``noises``."""
-    found = [_board(rng, np.sort(rng.uniform(0, spread, entries)), rng.choice(np.asarray(noises), entries), runs) for _ in range(draws)]
+def draw_boards(
+    rng: np.random.Generator,
+    entries: int,
+    noises: Sequence[float],
+    runs: int,
+    draws: int,
+    spread: float = SPREAD,
+) -> Boards:
+    """Draw boards of entries whose true scores are uniform over ``spread`` in logarithms; each
+    entry has one of the ``noises``."""
+    found = [
+        _board(
+            rng,
+            np.sort(rng.uniform(0, spread, entries)),
+            rng.choice(np.asarray(noises), entries),
+            runs,
+        )
+        for _ in range(draws)
+    ]
     return Boards(*(float(mean) for mean in np.mean(found, axis=0)))
 
 
 def _board(rng: np.random.Generator, true: Array, noises: Array, runs: int) -> tuple[float, ...]:
-    drawn = [draw_entry(rng, float(at), float(noise), runs) for at, noise in zip(true, noises, strict=True)]
+    drawn = [
+        draw_entry(rng, float(at), float(noise), runs)
+        for at, noise in zip(true, noises, strict=True)
+    ]
     each, logs = columns(drawn), np.array([one.log_mean for one in drawn])
     first, second = np.triu_indices(len(true), k=1)
     right = logs[second] > logs[first]
-    bounds = [pair_bounds(each.row(index), each, SCORING.level, SCORING.epochs_level) for index in range(len(true))]
+    bounds = [
+        pair_bounds(each.row(index), each, SCORING.level, SCORING.epochs_level)
+        for index in range(len(true))
+    ]
     told = sum(int(np.count_nonzero((lows > 0) | (highs < 0))) for lows, highs in bounds)
     intervals = rank_intervals(drawn, SCORING.level, SCORING.epochs_level)
-    lowest, highest = np.searchsorted(true, true, side="left") + 1, np.searchsorted(true, true, side="right")
-    hold = all(one.best <= low and high <= one.worst for one, low, high in zip(intervals, lowest, highest, strict=True))
+    lowest, highest = (
+        np.searchsorted(true, true, side="left") + 1,
+        np.searchsorted(true, true, side="right"),
+    )
+    hold = all(
+        one.best <= low and high <= one.worst
+        for one, low, high in zip(intervals, lowest, highest, strict=True)
+    )
     places = np.argsort(np.argsort(logs, kind="stable"), kind="stable") + 1
     width = float(np.mean([one.worst - one.best + 1 for one in intervals]))
-    return float(np.mean(places == lowest)), float(right.mean()), told / len(true) / (len(true) - 1), float(hold), width
+    return (
+        float(np.mean(places == lowest)),
+        float(right.mean()),
+        told / len(true) / (len(true) - 1),
+        float(hold),
+        width,
+    )
 
 
 def pair_rows(draws: int, seed: int) -> Iterator[str]:
@@ -131,26 +207,54 @@ def pair_rows(draws: int, seed: int) -> Iterator[str]:
             power = compare_pairs(rng, 0.2, (noise, noise), (runs, runs), draws)
             size = compare_pairs(rng, 0.0, (noise, noise), (runs, runs), draws)
             plain = compare_pairs(rng, 0.0, (noise, noise), (runs, runs), draws, constant)
-            yield f"| {noise:.0%} | {runs} | {power.told_apart:.1%} | {power.held:.1%} | {size.told_apart:.1%} | {plain.told_apart:.1%} |"
+            yield (
+                f"| {noise:.0%} | {runs} | {power.told_apart:.1%} | {power.held:.1%} |"
+                f" {size.told_apart:.1%} | {plain.told_apart:.1%} |"
+            )
 
 
 def unequal_rows(draws: int, seed: int) -> Iterator[str]:
     """The table of equal pairs whose runs do not scatter alike, or are not as many."""
     yield f"| noises | runs | {EQUAL} |"
     yield "|---|---|---|"
-    for noises, runs in (((0.05, 0.05), (3, 5)), ((0.05, 0.05), (3, 10)), ((0.05, 0.15), (3, 3)), ((0.01, 0.15), (3, 3)), ((0.01, 0.15), (10, 3)),
-                         ((0.15, 0.01), (10, 3)), ((0.01, 0.15), (5, 5)), ((0.01, 0.15), (10, 10))):  # fmt: skip
-        found = compare_pairs(np.random.default_rng([seed, *runs, round(1000 * noises[0])]), 0.0, noises, runs, draws)
-        yield f"| {noises[0]:.0%}, {noises[1]:.0%} | {runs[0]}, {runs[1]} | {found.told_apart:.1%} |"
+    for noises, runs in (
+        ((0.05, 0.05), (3, 5)),
+        ((0.05, 0.05), (3, 10)),
+        ((0.05, 0.15), (3, 3)),
+        ((0.01, 0.15), (3, 3)),
+        ((0.01, 0.15), (10, 3)),
+        ((0.15, 0.01), (10, 3)),
+        ((0.01, 0.15), (5, 5)),
+        ((0.01, 0.15), (10, 10)),
+    ):
+        found = compare_pairs(
+            np.random.default_rng([seed, *runs, round(1000 * noises[0])]), 0.0, noises, runs, draws
+        )
+        yield (
+            f"| {noises[0]:.0%}, {noises[1]:.0%} | {runs[0]}, {runs[1]} | {found.told_apart:.1%} |"
+        )
 
 
 def board_rows(draws: int, seed: int) -> Iterator[str]:
     """The table of boards."""
-    headings = ("entries", "noise", "runs", "boards", "places right", "pairs in the right order", "pairs that differ significantly")
+    headings = (
+        "entries",
+        "noise",
+        "runs",
+        "boards",
+        "places right",
+        "pairs in the right order",
+        "pairs that differ significantly",
+    )
     yield f"| {' | '.join(headings)} | all rank intervals hold | ranks in an interval |"
     yield "|---|---|---|---|---|---|---|---|---|"
     mixed = (0.01, 0.05, 0.15)
-    cases = [(entries, (noise,), runs, SPREAD) for entries in (10, 34, 100, 1000) for noise in mixed for runs in (3, 5, 10)]
+    cases = [
+        (entries, (noise,), runs, SPREAD)
+        for entries in (10, 34, 100, 1000)
+        for noise in mixed
+        for runs in (3, 5, 10)
+    ]
     cases += [(entries, mixed, 3, SPREAD) for entries in (10, 34, 100, 1000)]
     cases += [(entries, (0.05,), 3, 0.0) for entries in (3, 10, 34, 100, 1000)]
     for entries, noises, runs, spread in cases:
@@ -158,7 +262,11 @@ def board_rows(draws: int, seed: int) -> Iterator[str]:
         rng = np.random.default_rng([seed, entries, runs, round(1000 * sum(noises))])
         found = draw_boards(rng, entries, noises, runs, boards, spread)
         noise = "1, 5, 15 %" if len(noises) > 1 else f"{noises[0]:.0%}"
-        right = f"{found.right_places:.0%} | {found.right_order:.2%}" if spread else "all entries alike | "
+        right = (
+            f"{found.right_places:.0%} | {found.right_order:.2%}"
+            if spread
+            else "all entries alike | "
+        )
         rest = f"{found.told_apart:.1%} | {found.all_hold:.1%} | {found.ranks:.1f}"
         yield f"| {entries:,} | {noise} | {runs} | {boards} | {right} | {rest} |"
 
@@ -167,18 +275,29 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=20_000, help="draws of a pair")
-    parser.add_argument("--boards", type=int, default=150, help="draws of a board of up to 30 entries; of larger ones fewer")
+    parser.add_argument(
+        "--boards",
+        type=int,
+        default=150,
+        help="draws of a board of up to 30 entries; of larger ones fewer",
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     pairs, unequal, boards = (
         _printed(rows)
-        for rows in (pair_rows(options.pairs, options.seed), unequal_rows(options.pairs, options.seed), board_rows(options.boards, options.seed))
+        for rows in (
+            pair_rows(options.pairs, options.seed),
+            unequal_rows(options.pairs, options.seed),
+            board_rows(options.boards, options.seed),
+        )
     )
     hand_over(
         pairs_whose_interval_holds_least_percent=min(_percents(pairs, "its interval holds")),
         equal_pairs_that_differ_most_percent=max(_percents(pairs, EQUAL)),
         equal_pairs_of_unequal_noise_that_differ_most_percent=max(_percents(unequal, EQUAL)),
-        boards_whose_rank_intervals_all_hold_least_percent=min(_percents(boards, "all rank intervals hold")),
+        boards_whose_rank_intervals_all_hold_least_percent=min(
+            _percents(boards, "all rank intervals hold")
+        ),
     )
 
 

@@ -1,8 +1,11 @@
-"""Counts the instructions of a training step one by one, to compare with valgrind's count: `make prove single-steps`.
+"""Counts the instructions of a training step one by one, to compare with valgrind's count: `make
+prove single-steps`.
 
-`python -m proofs.single_steps FRAMEWORK` steps another one than PyTorch. `suite cachegrind` has valgrind's count. The training is that of `suite
-cachegrind`, LeNet-5 on the digits with one thread, without valgrind and with the same instructions to choose from. ptrace(2) stops every thread
-after each instruction; one with a repeat prefix, which stops after every repetition, counts once. A step takes minutes to an hour. x86-64 only.
+`python -m proofs.single_steps FRAMEWORK` steps another one than PyTorch. `suite cachegrind` has
+valgrind's count. The training is that of `suite cachegrind`, LeNet-5 on the digits with one thread,
+without valgrind and with the same instructions to choose from. ptrace(2) stops every thread after
+each instruction; one with a repeat prefix, which stops after every repetition, counts once. A step
+takes minutes to an hour. x86-64 only.
 """
 
 import argparse
@@ -37,13 +40,32 @@ TICK_S = 0.1
 
 def main() -> None:
     """Print the number of instructions of one step."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("framework", nargs="?", default="pytorch")
     framework = load_framework(parser.parse_args().framework)
-    options = RunOptions(Division.OPEN, "auto", "lenet", framework.name, data="digits", seed=1, threads=1, workers=0, accelerator=Accelerator.CPU)
-    side = Side(resolve_options(options).training, f"{framework.module}.implementation", find(framework).interpreter)
+    options = RunOptions(
+        Division.OPEN,
+        "auto",
+        "lenet",
+        framework.name,
+        data="digits",
+        seed=1,
+        threads=1,
+        workers=0,
+        accelerator=Accelerator.CPU,
+    )
+    side = Side(
+        resolve_options(options).training,
+        f"{framework.module}.implementation",
+        find(framework).interpreter,
+    )
     began_s = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, start_training(side, Path(folder, "training"), AVX2) as training:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        start_training(side, Path(folder, "training"), AVX2) as training,
+    ):
         training.command(PAUSE)
         training.wait_for_answer()
         stepped = SteppedProcess(training.pid)
@@ -51,12 +73,18 @@ def main() -> None:
         stepped.run_until(lambda: bool(select.select([training], [], [], 0)[0]))
         training.send_signal(signal.SIGKILL)
     took_s = time.monotonic() - began_s
-    sys.stdout.write(f"{framework.title}: {stepped.instructions:,} instructions in a step ({stepped.stops:,} stops, {took_s:.0f} s)\n")
-    hand_over(framework=framework.title, instructions_of_a_step=stepped.instructions, stops=stepped.stops)
+    sys.stdout.write(
+        f"{framework.title}: {stepped.instructions:,} instructions in a step ({stepped.stops:,}"
+        f" stops, {took_s:.0f} s)\n"
+    )
+    hand_over(
+        framework=framework.title, instructions_of_a_step=stepped.instructions, stops=stepped.stops
+    )
 
 
 class SteppedProcess:
-    """All threads of a process, which execute single steps. Use it in the main thread, and kill the process after it."""
+    """All threads of a process, which execute single steps. Use it in the main thread, and kill the
+    process after it."""
 
     def __init__(self, pid: int) -> None:
         self._ptrace = ctypes.CDLL(None, use_errno=True).ptrace
@@ -78,16 +106,22 @@ class SteppedProcess:
         """A thread has stopped: count its instruction, and let it execute the next one."""
         self.stops += 1
         if not os.WIFSTOPPED(status):
-            raise SuiteError(f"The training ended while its instructions were counted (status {status}).")
+            raise SuiteError(
+                f"The training ended while its instructions were counted (status {status})."
+            )
         place = self._ptrace(PEEKUSER, thread, PROGRAM_COUNTER, None)
         self.instructions += self._places.get(thread) != place
         self._places[thread] = place
         number = os.WSTOPSIG(status)
-        self._ptrace(SINGLESTEP, thread, None, None if number == signal.SIGTRAP or status >> 16 else number)
+        self._ptrace(
+            SINGLESTEP, thread, None, None if number == signal.SIGTRAP or status >> 16 else number
+        )
 
     def _call(self, request: int, thread: int, data: int = 0) -> None:
         if self._ptrace(request, thread, None, data) < 0:
-            raise SuiteError(f"The training cannot be traced: {os.strerror(ctypes.get_errno())}; run it as root.")
+            raise SuiteError(
+                f"The training cannot be traced: {os.strerror(ctypes.get_errno())}; run it as root."
+            )
 
 
 class _Finished(Exception):
@@ -96,7 +130,8 @@ class _Finished(Exception):
 
 @contextmanager
 def _asking(is_finished: Callable[[], bool], stops: Callable[[], int]) -> Iterator[None]:
-    """Ask every tenth of a second; raises _Finished in the body once it is finished and no stop came since."""
+    """Ask every tenth of a second; raises _Finished in the body once it is finished and no stop
+    came since."""
     last = stops()
 
     def ask(number: int, frame: object) -> None:

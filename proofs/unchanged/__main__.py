@@ -1,8 +1,11 @@
-"""What the suite prints, finds, calculates and draws of fixed inputs is what it was at an earlier commit: `make prove unchanged`.
+"""What the suite prints, finds, calculates and draws of fixed inputs is what it was at an earlier
+commit: `make prove unchanged`.
 
-``python -m proofs.unchanged``. Two checkouts write the same outputs (``collect.py``): the commands of ``commands.txt`` and every help, the tables and
-panels of papers, the frames and figures of every bundle that the project holds, what the checker says of outsiders' lies, honest variations and
-the faults of the rules. ``wanted.toml`` has the earlier commit and the differences that are wanted, with their reasons.
+``python -m proofs.unchanged``. Two checkouts write the same outputs (``collect.py``): the commands
+of ``commands.txt`` and every help, the tables and panels of papers, the frames and figures of every
+bundle that the project holds, what the checker says of outsiders' lies, honest variations and the
+faults of the rules. ``wanted.toml`` has the earlier commit and the differences that are wanted,
+with their reasons.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ SHOWN_LINES = 12
 
 @dataclass
 class Difference:
-    """One that is wanted: ``old``, a regular expression, becomes ``new`` in the earlier output of files that match ``file``."""
+    """One that is wanted: ``old``, a regular expression, becomes ``new`` in the earlier output of
+    files that match ``file``."""
 
     file: str
     reason: str
@@ -52,12 +56,18 @@ class Difference:
 def main() -> int:
     """Exit code 1: something else is different. The outputs stay in build/unchanged."""
     wanted = read_table(WANTED)
-    base, differences = str(wanted["base"]), [Difference(**fields) for fields in wanted.get("difference", [])]
+    base, differences = (
+        str(wanted["base"]),
+        [Difference(**fields) for fields in wanted.get("difference", [])],
+    )
     earlier, present = KEPT / base, KEPT / "present"
     if not (earlier / "done").is_file():
         with tempfile.TemporaryDirectory(prefix="unchanged-") as name:
             checkout = Path(name) / "checkout"
-            subprocess.run(["git", "clone", "-q", "--no-checkout", str(repository_root()), str(checkout)], check=True)
+            subprocess.run(
+                ["git", "clone", "-q", "--no-checkout", str(repository_root()), str(checkout)],
+                check=True,
+            )
             subprocess.run(["git", "-C", str(checkout), "checkout", "-q", base], check=True)
             if code := collect(checkout, earlier):
                 return code
@@ -67,10 +77,19 @@ def main() -> int:
     before, now = texts(earlier), texts(present)
     unlike = compare(before, now, differences)
     for one in differences:
-        print(f"wanted, {one.used} times: {one.reason}" if one.used else f"wanted, but nowhere: {one.reason} ({one.file})")
+        print(
+            f"wanted, {one.used} times: {one.reason}"
+            if one.used
+            else f"wanted, but nowhere: {one.reason} ({one.file})"
+        )
     unused = sum(not one.used for one in differences)
-    print(f"{len(before)} outputs of {base}, {len(now)} of now: {len(unlike)} are different without a reason")
-    hand_over(base=base, outputs=len(now), different=len(unlike), wanted_differences=len(differences))
+    print(
+        f"{len(before)} outputs of {base}, {len(now)} of now: {len(unlike)} are different without a"
+        " reason"
+    )
+    hand_over(
+        base=base, outputs=len(now), different=len(unlike), wanted_differences=len(differences)
+    )
     return int(bool(unlike) or unused > 0)
 
 
@@ -79,8 +98,13 @@ def collect(checkout: Path, folder: Path) -> int:
     print(f"outputs of {checkout}", file=sys.stderr, flush=True)
     program = Path(__file__).with_name("collect.py")
     environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONHASHSEED": "0"}
-    if subprocess.run([sys.executable, str(program), str(folder)], cwd=checkout, env=environment, check=False).returncode:
-        print(f"error: {checkout} could not write its outputs; what was wrong is above.", file=sys.stderr)
+    if subprocess.run(
+        [sys.executable, str(program), str(folder)], cwd=checkout, env=environment, check=False
+    ).returncode:
+        print(
+            f"error: {checkout} could not write its outputs; what was wrong is above.",
+            file=sys.stderr,
+        )
         return COULD_NOT
     (folder / "done").touch()
     return 0
@@ -88,10 +112,16 @@ def collect(checkout: Path, folder: Path) -> int:
 
 def texts(folder: Path) -> dict[str, str]:
     """Every output by its name."""
-    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
-def compare(before: Mapping[str, str], now: Mapping[str, str], differences: Sequence[Difference]) -> list[str]:
+def compare(
+    before: Mapping[str, str], now: Mapping[str, str], differences: Sequence[Difference]
+) -> list[str]:
     """Names of outputs that differ without a reason; their first lines are printed."""
     unlike = []
     for name in sorted({*before, *now}):
@@ -100,7 +130,16 @@ def compare(before: Mapping[str, str], now: Mapping[str, str], differences: Sequ
             expected = one.apply(name, expected)
         if expected != now.get(name, ""):
             unlike.append(name)
-            lines = difflib.unified_diff(expected.splitlines(), now.get(name, "").splitlines(), f"before/{name}", f"now/{name}", "", "", 0, "")
+            lines = difflib.unified_diff(
+                expected.splitlines(),
+                now.get(name, "").splitlines(),
+                f"before/{name}",
+                f"now/{name}",
+                "",
+                "",
+                0,
+                "",
+            )
             print("\n".join(line[:300] for line in islice(lines, SHOWN_LINES)))
     return unlike
 

@@ -1,1 +1,2 @@
-"""Training beside inference: the two processes of `suite concurrent`, for every implementation of the checkout."""
+"""Training beside inference: the two processes of `suite concurrent`, for every implementation of
+the checkout."""

@@ -1,10 +1,13 @@
-"""Inference of a workload's model beside a training: ``python -m reference_impls.beside.inference``. Standard library only, Python 3.6 grammar.
+"""Inference of a workload's model beside a training: ``python -m
+reference_impls.beside.inference``. Standard library only, Python 3.6 grammar.
 
-The model, its weights and its pictures are those of an implementation's own ``build`` and pipeline; the forward pass is the one of its evaluation
-(``to_device`` and ``count_correct``), which returns when the device has finished. ``global_batch_size`` of the request is the largest batch.
+The model, its weights and its pictures are those of an implementation's own ``build`` and pipeline;
+the forward pass is the one of its evaluation (``to_device`` and ``count_correct``), which returns
+when the device has finished. ``global_batch_size`` of the request is the largest batch.
 
-The harness sends ``<first> <count>`` for every batch: the number of its first image, and how many images it has. The answer is ``<start> <end>``,
-monotonic ns, taken right before the copy to the device and right after the forward pass.
+The harness sends ``<first> <count>`` for every batch: the number of its first image, and how many
+images it has. The answer is ``<start> <end>``, monotonic ns, taken right before the copy to the
+device and right after the forward pass.
 """
 
 from typing import Any, Callable
@@ -18,12 +21,14 @@ WARM_UP = 3
 
 
 def serve(request: Request, build: Callable[..., Any], line: Line) -> None:
-    """Answer ``ready <ns>``, where ns is the time of the last warm-up pass, then a line for every batch until the harness ends it."""
+    """Answer ``ready <ns>``, where ns is the time of the last warm-up pass, then a line for every
+    batch until the harness ends it."""
     built = build(request, World())
     images, labels = next(iter(built.pipeline.training(1)))
     if len(labels) < request.global_batch_size:
         raise ContractError(
-            "the data set has {} training images, fewer than a batch of {}; use a smaller batch.".format(len(labels), request.global_batch_size)
+            "the data set has {} training images, fewer than a batch of {};"
+            " use a smaller batch.".format(len(labels), request.global_batch_size)
         )
     forward = Forward(built.implementation, Batch(images, labels))
     times = [forward(request.global_batch_size) for _ in range(WARM_UP)]
@@ -35,7 +40,8 @@ def serve(request: Request, build: Callable[..., Any], line: Line) -> None:
 
 
 class Forward:
-    """The forward pass of any number of images up to the batch's. Pictures repeat: what a network computes takes equally long for each of them."""
+    """The forward pass of any number of images up to the batch's. Pictures repeat: what a network
+    computes takes equally long for each of them."""
 
     def __init__(self, implementation: Any, batch: Batch) -> None:
         self._implementation, self._batch = implementation, batch

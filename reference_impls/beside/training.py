@@ -1,19 +1,38 @@
-"""Training that makes way for inference between mini-batches: ``python -m reference_impls.beside.training``. Standard library only, Python 3.6.
+"""Training that makes way for inference between mini-batches: ``python -m
+reference_impls.beside.training``. Standard library only, Python 3.6.
 
-It is the suite's own loop and an implementation's own steps. After every step it appends a row to ``step_times.csv`` and looks whether the harness
-has sent ``pause``. Then it answers ``paused`` and waits for ``continue``, as Fulcrum's managed interleaving does (Prashanthi et al., 2025): what
-runs on the accelerator is one mini-batch of training or one batch of inference, never both.
+It is the suite's own loop and an implementation's own steps. After every step it appends a row to
+``step_times.csv`` and looks whether the harness has sent ``pause``. Then it answers ``paused`` and
+waits for ``continue``, as Fulcrum's managed interleaving does (Prashanthi et al., 2025): what runs
+on the accelerator is one mini-batch of training or one batch of inference, never both.
 
-It trains until the harness ends it. No training state is digested, so that an epoch's end takes no time from the steps.
+It trains until the harness ends it. No training state is digested, so that an epoch's end takes no
+time from the steps.
 """
 
 import os
 from typing import Any, Callable
 
 from reference_impls import loop
-from reference_impls.beside.turns import COLUMNS, CONTINUE, PAUSE, PAUSED, READY, STEP_TIMES, Line, main
+from reference_impls.beside.turns import (
+    COLUMNS,
+    CONTINUE,
+    PAUSE,
+    PAUSED,
+    READY,
+    STEP_TIMES,
+    Line,
+    main,
+)
 from reference_impls.communication import World
-from reference_impls.contract import Batch, ContractError, Implementation, Request, StepResult, monotonic_ns
+from reference_impls.contract import (
+    Batch,
+    ContractError,
+    Implementation,
+    Request,
+    StepResult,
+    monotonic_ns,
+)
 
 WARM_UP = 3
 """Steps before ``ready``."""
@@ -29,11 +48,16 @@ def train(request: Request, build: Callable[..., Any], line: Line) -> None:
         return built._replace(implementation=MakingWay(built.implementation, steps, line))
 
     loop.run(request, World(), with_turns)
-    raise ContractError("the training ended after {} epochs, before the harness ended it; use more epochs.".format(request.epochs))
+    raise ContractError(
+        "the training ended after {} epochs, before the harness ended it; use more epochs.".format(
+            request.epochs
+        )
+    )
 
 
 class MakingWay(Implementation):
-    """An implementation whose steps are logged one by one, and which pauses between them when the harness says so."""
+    """An implementation whose steps are logged one by one, and which pauses between them when the
+    harness says so."""
 
     def __init__(self, implementation: Implementation, steps: Any, line: Line) -> None:
         self._implementation, self._steps, self._line = implementation, steps, line
@@ -75,7 +99,10 @@ class MakingWay(Implementation):
             if command is None:
                 raise SystemExit(0)
         if command != CONTINUE:
-            raise ContractError("the harness sent {!r} between two steps; it may send pause and then continue.".format(command))
+            raise ContractError(
+                "the harness sent {!r} between two steps;"
+                " it may send pause and then continue.".format(command)
+            )
 
 
 if __name__ == "__main__":

@@ -8,13 +8,19 @@ from reference_impls.contract import ContractError
 
 
 def device_of(accelerator: str) -> Any:
-    """NumPy's arrays on a CPU, CuPy's on the first GPU; raises ContractError with the reason where CuPy or its libraries are missing."""
+    """NumPy's arrays on a CPU, CuPy's on the first GPU; raises ContractError with the reason where
+    CuPy or its libraries are missing."""
     if accelerator != "cuda":
         return chainer.get_device("@numpy")
     if chainer.backends.cuda.available:
         return chainer.get_device("@cupy:0")
-    remedy = "install NVIDIA's CUDA toolkit and type `suite env create chainer --force`, or use `--accelerator cpu`"
-    raise ContractError("a CUDA device was requested and Chainer finds none ({}); {}.".format(_reason(), remedy))
+    remedy = (
+        "install NVIDIA's CUDA toolkit and type `suite env create chainer --force`, or use"
+        " `--accelerator cpu`"
+    )
+    raise ContractError(
+        "a CUDA device was requested and Chainer finds none ({}); {}.".format(_reason(), remedy)
+    )
 
 
 def _reason() -> str:

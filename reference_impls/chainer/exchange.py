@@ -13,33 +13,52 @@ from reference_impls.normalisation import Synchroniser, open_synchroniser
 
 
 def join(world: MpiWorld, model: chainer.Chain, settings: Parallel) -> "Exchange":
-    """Broadcast rank 0's weights and statistics; returns the all-reduce of the gradients. The model is still on the CPU."""
+    """Broadcast rank 0's weights and statistics; returns the all-reduce of the gradients. The model
+    is still on the CPU."""
     _broadcast(world, model)
     synchroniser = open_synchroniser(world, settings)
     if synchroniser is not None:
         synchronise(model, synchroniser)
-    return ChainerMN(world, model) if settings.collective == "native" else GradientExchange(world, model, settings, synchroniser)
+    return (
+        ChainerMN(world, model)
+        if settings.collective == "native"
+        else GradientExchange(world, model, settings, synchroniser)
+    )
 
 
 def _broadcast(world: MpiWorld, model: chainer.Chain) -> None:
-    world.broadcast([*(parameter.array for parameter in model.params()), *weights.statistics(model).values()])
+    world.broadcast(
+        [*(parameter.array for parameter in model.params()), *weights.statistics(model).values()]
+    )
 
 
 class GradientExchange:
-    """Copies every gradient, times this rank's share of the samples, into its bucket, and the sums back.
+    """Copies every gradient, times this rank's share of the samples, into its bucket, and the sums
+    back.
 
-    Chainer has no hook for a gradient that is ready, so communication does not overlap the backward pass.
+    Chainer has no hook for a gradient that is ready, so communication does not overlap the backward
+    pass.
     """
 
-    def __init__(self, world: MpiWorld, model: chainer.Chain, settings: Parallel, synchroniser: Optional[Synchroniser]) -> None:
+    def __init__(
+        self,
+        world: MpiWorld,
+        model: chainer.Chain,
+        settings: Parallel,
+        synchroniser: Optional[Synchroniser],
+    ) -> None:
         self._synchroniser = synchroniser
         self._parameters = [parameter for _, parameter in sorted(model.namedparams())]
         sizes = [parameter.size for parameter in self._parameters]
         self._buckets = Buckets(world, sizes, self._parameters[0].dtype, settings)
-        self._views = [view.reshape(parameter.shape) for view, parameter in zip(self._buckets.views(), self._parameters)]
+        self._views = [
+            view.reshape(parameter.shape)
+            for view, parameter in zip(self._buckets.views(), self._parameters)
+        ]
 
     def mean(self, share: float) -> float:
-        """Every parameter's ``grad`` becomes the mean over the global mini-batch; returns the seconds that the ranks' exchange took.
+        """Every parameter's ``grad`` becomes the mean over the global mini-batch; returns the
+        seconds that the ranks' exchange took.
 
         They include the sums of batch normalisation's statistics, in forward and backward pass.
         """
@@ -47,7 +66,9 @@ class GradientExchange:
             np.multiply(chainer.backends.cuda.to_cpu(parameter.grad), share, out=view)
         for bucket in range(len(self._buckets.arrays)):
             self._buckets.start(bucket)
-        communication_s = self._buckets.finish() + (0.0 if self._synchroniser is None else self._synchroniser.take_communication_s())
+        communication_s = self._buckets.finish() + (
+            0.0 if self._synchroniser is None else self._synchroniser.take_communication_s()
+        )
         for parameter, view in zip(self._parameters, self._views):
             parameter.grad = parameter.device.send(view)
         return communication_s
@@ -63,10 +84,15 @@ class ChainerMN:
     def __init__(self, world: MpiWorld, model: chainer.Chain) -> None:
         import chainermn  # optional: only this all-reduce backend needs it
 
-        self._communicator, self._model, self._ranks = chainermn.create_communicator("naive", world.communicator), model, world.size
+        self._communicator, self._model, self._ranks = (
+            chainermn.create_communicator("naive", world.communicator),
+            model,
+            world.size,
+        )
 
     def mean(self, share: float) -> float:
-        """Like :meth:`GradientExchange.mean`; ChainerMN's mean has equal weights, so each gradient is scaled first."""
+        """Like :meth:`GradientExchange.mean`; ChainerMN's mean has equal weights, so each gradient
+        is scaled first."""
         for parameter in self._model.params():
             parameter.grad *= share * self._ranks
         self._communicator.multi_node_mean_grad(self._model)

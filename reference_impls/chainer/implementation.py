@@ -1,4 +1,5 @@
-"""The contract in Chainer: a chain, an optimizer set up on it, and the number of correct predictions."""
+"""The contract in Chainer: a chain, an optimizer set up on it, and the number of correct
+predictions."""
 
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -14,7 +15,14 @@ from reference_impls.chainer.exchange import Exchange, join
 from reference_impls.chainer.models import MODELS
 from reference_impls.chainer.structure import layers_of
 from reference_impls.communication import BucketTime, MpiWorld, World
-from reference_impls.contract import Batch, Implementation, Optimizer, Request, StepResult, as_requested
+from reference_impls.contract import (
+    Batch,
+    Implementation,
+    Optimizer,
+    Request,
+    StepResult,
+    as_requested,
+)
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.structure import layers_as_built
@@ -23,7 +31,8 @@ DeviceBatch = Tuple[Any, Any]
 
 
 def build(request: Request, world: World) -> Built:
-    """The requested model on the requested device, with the seed's weights. The harness sets the threads of OpenMP and BLAS."""
+    """The requested model on the requested device, with the seed's weights. The harness sets the
+    threads of OpenMP and BLAS."""
     device = device_of(request.accelerator)
     refuse_unsupported(request, arithmetic.SUPPORTED)
     settings = arithmetic.set_arithmetic()
@@ -39,14 +48,25 @@ def build(request: Request, world: World) -> Built:
         "parameters": model.count_params(),
         "framework_version": chainer.__version__,
         "framework_threads": request.threads,
-        "model_layers": layers_as_built(request.model, "Chainer " + chainer.__version__, layers_of(model), (), request.data.classes),
+        "model_layers": layers_as_built(
+            request.model,
+            "Chainer " + chainer.__version__,
+            layers_of(model),
+            (),
+            request.data.classes,
+        ),
     }
     implementation = ChainerImplementation(model, request.optimizer, device, exchange)
-    return Built(implementation, open_pipeline(request, fetch=loading.fetch, share=Share(world.rank, world.size)), facts)
+    return Built(
+        implementation,
+        open_pipeline(request, fetch=loading.fetch, share=Share(world.rank, world.size)),
+        facts,
+    )
 
 
 def load_weights(model: chainer.Chain, distribution: str, seed: int) -> None:
-    """Overwrite the model's parameters with the seed's weights; Chainer's layout is the canonical one, its names differ."""
+    """Overwrite the model's parameters with the seed's weights; Chainer's layout is the canonical
+    one, its names differ."""
     named = weights.parameters(model)
     shapes = {name: parameter.shape for name, parameter in named.items()}
     for name, value in initial_weights.make(distribution, shapes, seed).items():
@@ -56,7 +76,8 @@ def load_weights(model: chainer.Chain, distribution: str, seed: int) -> None:
 class SuiteMomentumRule(chainer.optimizers.momentum_sgd.MomentumSGDRule):
     """The suite's momentum: ``v = m v + g``, ``w -= learning_rate v``.
 
-    Chainer keeps ``learning_rate * v`` instead, which is another method as soon as the learning rate changes.
+    Chainer keeps ``learning_rate * v`` instead, which is another method as soon as the learning
+    rate changes.
     """
 
     def update_core(self, param: chainer.Parameter) -> None:
@@ -83,17 +104,29 @@ class MomentumSGD(chainer.optimizers.MomentumSGD):
 class ChainerImplementation(Implementation):
     """Define-by-run training in the model's precision."""
 
-    def __init__(self, model: chainer.Chain, settings: Optimizer, device: Any, exchange: Optional[Exchange] = None) -> None:
+    def __init__(
+        self,
+        model: chainer.Chain,
+        settings: Optimizer,
+        device: Any,
+        exchange: Optional[Exchange] = None,
+    ) -> None:
         self._model, self._device, self._exchange = model, device, exchange
-        self._optimizer = MomentumSGD(lr=settings.base_learning_rate, momentum=settings.momentum).setup(model)
-        self._has_accumulated = False  # gradients of mini-batches before this one, times their shares
+        self._optimizer = MomentumSGD(
+            lr=settings.base_learning_rate, momentum=settings.momentum
+        ).setup(model)
+        # gradients of mini-batches before this one, times their shares
+        self._has_accumulated = False
         self._is_deferred = False
         if settings.weight_decay:
             self._optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(settings.weight_decay))
 
     def to_device(self, batch: Batch) -> DeviceBatch:
         """Arrays on the device; Chainer needs int32 labels."""
-        device_batch = self._device.send(batch.images), self._device.send(batch.labels.astype(np.int32))
+        device_batch = (
+            self._device.send(batch.images),
+            self._device.send(batch.labels.astype(np.int32)),
+        )
         self._synchronize()
         return device_batch
 
@@ -144,8 +177,15 @@ class ChainerImplementation(Implementation):
         for name, parameter in weights.parameters(self._model).items():
             velocity = (parameter.update_rule.state or {}).get("v")
             state["parameter/" + name] = _on_host(parameter.array)
-            state["velocity/" + name] = np.zeros(parameter.shape, parameter.dtype) if velocity is None else _on_host(velocity)
-        state.update(("statistic/" + name, _on_host(value)) for name, value in weights.statistics(self._model).items())
+            state["velocity/" + name] = (
+                np.zeros(parameter.shape, parameter.dtype)
+                if velocity is None
+                else _on_host(velocity)
+            )
+        state.update(
+            ("statistic/" + name, _on_host(value))
+            for name, value in weights.statistics(self._model).items()
+        )
         return state
 
     def restore(self, state: Any) -> None:

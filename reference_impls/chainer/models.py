@@ -1,4 +1,5 @@
-"""The models in Chainer, and MODELS, by the name that workloads use; each takes the number of classes.
+"""The models in Chainer, and MODELS, by the name that workloads use; each takes the number of
+classes.
 
 Links are named and nested like torchvision's modules, so that their paths are the canonical names.
 """
@@ -36,11 +37,13 @@ class Stack(chainer.Chain):
 
 
 class LeNet5(chainer.Chain):
-    """LeNet-5 (LeCun et al., Gradient-based learning applied to document recognition, 1998) for 28x28 grey images.
+    """LeNet-5 (LeCun et al., Gradient-based learning applied to document recognition, 1998) for
+    28x28 grey images.
 
-    61,706 parameters for ten classes; float32 images (samples, 1, 28, 28) to logits. Deviations from the paper, all common
-    practice: the input is padded by 2 inside the first convolution instead of beforehand; ReLU and max-pooling for tanh and
-    trainable sub-sampling; the third convolution sees all maps of the second; a linear output instead of radial basis functions.
+    61,706 parameters for ten classes; float32 images (samples, 1, 28, 28) to logits. Deviations
+    from the paper, all common practice: the input is padded by 2 inside the first convolution
+    instead of beforehand; ReLU and max-pooling for tanh and trainable sub-sampling; the third
+    convolution sees all maps of the second; a linear output instead of radial basis functions.
     """
 
     def __init__(self, classes: int) -> None:
@@ -62,15 +65,31 @@ class LeNet5(chainer.Chain):
 
 
 class VGG11(chainer.Chain):
-    """VGG-11 (Simonyan and Zisserman, ICLR 2015, configuration A) for 32x32 images, without batch normalisation.
+    """VGG-11 (Simonyan and Zisserman, ICLR 2015, configuration A) for 32x32 images, without batch
+    normalisation.
 
-    One linear layer from the last 512 maps, which are 1x1 here, replaces the three of the paper (for 7x7 maps) and their dropout.
+    One linear layer from the last 512 maps, which are 1x1 here, replaces the three of the paper
+    (for 7x7 maps) and their dropout.
     """
 
     def __init__(self, classes: int) -> None:
         super().__init__()
         parts, channels = [], 3
-        for width in (64, "pool", 128, "pool", 256, 256, "pool", 512, 512, "pool", 512, 512, "pool"):
+        for width in (
+            64,
+            "pool",
+            128,
+            "pool",
+            256,
+            256,
+            "pool",
+            512,
+            512,
+            "pool",
+            512,
+            512,
+            "pool",
+        ):
             if width == "pool":
                 parts.append(partial(F.max_pooling_2d, ksize=2, stride=2))
             else:
@@ -85,11 +104,17 @@ class VGG11(chainer.Chain):
         return self.classifier(self.features(images))
 
 
-def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> L.Convolution2D:
-    return L.Convolution2D(inputs, outputs, ksize=kernel, stride=stride, pad=kernel // 2, nobias=True, groups=groups)
+def _convolution(
+    inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1
+) -> L.Convolution2D:
+    return L.Convolution2D(
+        inputs, outputs, ksize=kernel, stride=stride, pad=kernel // 2, nobias=True, groups=groups
+    )
 
 
-def _normalization(channels: int, momentum: float = 0.1, epsilon: float = 1e-5) -> BatchNormalization:
+def _normalization(
+    channels: int, momentum: float = 0.1, epsilon: float = 1e-5
+) -> BatchNormalization:
     """``momentum`` is PyTorch's: the weight of the new statistics."""
     return BatchNormalization(channels, decay=1 - momentum, eps=epsilon)
 
@@ -141,13 +166,19 @@ def _downsample(inputs: int, outputs: int, stride: int) -> Optional[Stack]:
 
 
 class ResNet(chainer.Chain):
-    """A residual network (He et al., CVPR 2016); ``small_images`` have the stem of its section 4.2: a 3x3 convolution, no pooling."""
+    """A residual network (He et al., CVPR 2016); ``small_images`` have the stem of its section 4.2:
+    a 3x3 convolution, no pooling."""
 
-    def __init__(self, block: type, depths: Tuple[int, int, int, int], small_images: bool, classes: int) -> None:
+    def __init__(
+        self, block: type, depths: Tuple[int, int, int, int], small_images: bool, classes: int
+    ) -> None:
         super().__init__()
         self._pools = not small_images
         with self.init_scope():
-            self.conv1, self.bn1 = _convolution(3, 64, *((3, 1) if small_images else (7, 2))), _normalization(64)
+            self.conv1, self.bn1 = (
+                _convolution(3, 64, *((3, 1) if small_images else (7, 2))),
+                _normalization(64),
+            )
             self.layer1 = _stage(block, 64, 64, depths[0], 1)
             self.layer2 = _stage(block, 64 * block.expansion, 128, depths[1], 2)
             self.layer3 = _stage(block, 128 * block.expansion, 256, depths[2], 2)
@@ -195,14 +226,21 @@ class SqueezeExcite(chainer.Chain):
 
 
 class InvertedResidual(chainer.Chain):
-    """Expansion, depthwise convolution, squeeze-and-excite, projection, and a shortcut where shapes allow it."""
+    """Expansion, depthwise convolution, squeeze-and-excite, projection, and a shortcut where shapes
+    allow it."""
 
     def __init__(self, inputs: int, row: mobilenetv3_rows.Bottleneck) -> None:
         super().__init__()
         self._adds = row.stride == 1 and inputs == row.out
         activation = hard_swish if row.hard_swish else F.relu
-        parts = [] if row.expanded == inputs else [_mobile(inputs, row.expanded, 1, activation=activation)]
-        parts.append(_mobile(row.expanded, row.expanded, row.kernel, row.stride, row.expanded, activation))
+        parts = (
+            []
+            if row.expanded == inputs
+            else [_mobile(inputs, row.expanded, 1, activation=activation)]
+        )
+        parts.append(
+            _mobile(row.expanded, row.expanded, row.kernel, row.stride, row.expanded, activation)
+        )
         if row.squeezes:
             parts.append(SqueezeExcite(row.expanded, row.squeezed))
         parts.append(_mobile(row.expanded, row.out, 1))
@@ -215,14 +253,24 @@ class InvertedResidual(chainer.Chain):
         return x + y if self._adds else y
 
 
-def _mobile(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1, activation: Optional[Callable] = None) -> Stack:
-    normalization = _normalization(outputs, mobilenetv3_rows.BATCH_NORM_MOMENTUM, mobilenetv3_rows.BATCH_NORM_EPSILON)
+def _mobile(
+    inputs: int,
+    outputs: int,
+    kernel: int,
+    stride: int = 1,
+    groups: int = 1,
+    activation: Optional[Callable] = None,
+) -> Stack:
+    normalization = _normalization(
+        outputs, mobilenetv3_rows.BATCH_NORM_MOMENTUM, mobilenetv3_rows.BATCH_NORM_EPSILON
+    )
     parts = [_convolution(inputs, outputs, kernel, stride, groups), normalization]
     return Stack(*parts, *([] if activation is None else [activation]))
 
 
 class MobileNetV3Large(chainer.Chain):
-    """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, because frameworks draw different masks."""
+    """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, because frameworks draw
+    different masks."""
 
     def __init__(self, classes: int) -> None:
         super().__init__()
@@ -235,7 +283,12 @@ class MobileNetV3Large(chainer.Chain):
                 _mobile(inputs[-1], rows.LAST, 1, activation=hard_swish),
             )
             no_dropout = F.identity
-            self.classifier = Stack(L.Linear(rows.LAST, rows.HIDDEN), hard_swish, no_dropout, L.Linear(rows.HIDDEN, classes))
+            self.classifier = Stack(
+                L.Linear(rows.LAST, rows.HIDDEN),
+                hard_swish,
+                no_dropout,
+                L.Linear(rows.HIDDEN, classes),
+            )
 
     def forward(self, images: chainer.Variable) -> chainer.Variable:
         """Logits."""

@@ -1,6 +1,7 @@
 """Batch normalisation that can take its statistics over the samples of all ranks.
 
-ChainerMN's MultiNodeBatchNormalization weights all ranks alike, which is wrong where their shares of a mini-batch differ.
+ChainerMN's MultiNodeBatchNormalization weights all ranks alike, which is wrong where their shares
+of a mini-batch differ.
 """
 
 from typing import Any, Optional, Tuple
@@ -15,7 +16,8 @@ AXES = (0, 2, 3)
 
 
 class BatchNormalization(L.BatchNormalization):
-    """Chainer's own batch normalisation; with a ``synchroniser``, training normalises over all ranks' samples."""
+    """Chainer's own batch normalisation; with a ``synchroniser``, training normalises over all
+    ranks' samples."""
 
     synchroniser: Optional[Synchroniser] = None
 
@@ -41,7 +43,12 @@ class _Normalise(chainer.FunctionNode):
     def forward(self, inputs: Tuple[Any, ...]) -> Tuple[Any]:
         x, gamma, beta = inputs
         self.retain_inputs((0, 1))
-        link, moments = self._link, self._synchroniser.moments(_values(x), _on_host(x.mean(axis=AXES)), _on_host(x.var(axis=AXES)))
+        link, moments = (
+            self._link,
+            self._synchroniser.moments(
+                _values(x), _on_host(x.mean(axis=AXES)), _on_host(x.var(axis=AXES))
+            ),
+        )
         for running, new in ((link.avg_mean, moments.mean), (link.avg_var, moments.unbiased)):
             running *= link.decay
             running += (1 - link.decay) * self._like(new, running)
@@ -49,11 +56,15 @@ class _Normalise(chainer.FunctionNode):
         self._scale = self._like(1.0 / (moments.variance + link.eps) ** 0.5, x)
         return (_by_channel(gamma) * self._normalised(x) + _by_channel(beta),)
 
-    def backward(self, indexes: Tuple[int, ...], gradients: Tuple[chainer.Variable]) -> Tuple[chainer.Variable, ...]:
+    def backward(
+        self, indexes: Tuple[int, ...], gradients: Tuple[chainer.Variable]
+    ) -> Tuple[chainer.Variable, ...]:
         x, gamma = (variable.array for variable in self.get_retained_inputs())
         gradient, normalised = gradients[0].array, self._normalised(x)
         sums, products = gradient.sum(axis=AXES), (gradient * normalised).sum(axis=AXES)
-        found = self._synchroniser.corrections(_values(x), self._of_all, _on_host(sums), _on_host(products))
+        found = self._synchroniser.corrections(
+            _values(x), self._of_all, _on_host(sums), _on_host(products)
+        )
         constant, factor = (_by_channel(self._like(value, x)) for value in found)
         of_x = (gradient - constant - normalised * factor) * _by_channel(gamma * self._scale)
         return tuple(map(chainer.as_variable, (of_x, products, sums)))

@@ -32,7 +32,10 @@ class ProbedChainerModel(ProbedModel):
 
     def parameters(self) -> Arrays:
         """Chainer's layout is the canonical one."""
-        return {name: _on_host(parameter.array) for name, parameter in weights.parameters(self._model).items()}
+        return {
+            name: _on_host(parameter.array)
+            for name, parameter in weights.parameters(self._model).items()
+        }
 
     def statistics(self) -> Arrays:
         """Copies."""
@@ -52,14 +55,23 @@ class ProbedChainerModel(ProbedModel):
 
     def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
         """Runs forward and backward pass in training mode."""
-        loss = F.softmax_cross_entropy(self._model(self._device.send(images)), self._device.send(labels.astype(np.int32)))
+        loss = F.softmax_cross_entropy(
+            self._model(self._device.send(images)), self._device.send(labels.astype(np.int32))
+        )
         self._model.cleargrads()
         loss.backward()
-        return float(loss.array), {name: _on_host(parameter.grad) for name, parameter in weights.parameters(self._model).items()}
+        return float(loss.array), {
+            name: _on_host(parameter.grad)
+            for name, parameter in weights.parameters(self._model).items()
+        }
 
-    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
+    def step(
+        self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float
+    ) -> float:
         """The implementation's step."""
-        return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate, share).loss
+        return self._implementation.step(
+            self._implementation.to_device(Batch(images, labels)), learning_rate, share
+        ).loss
 
     def restore(self, state: State) -> None:
         """The implementation's restore."""
@@ -67,7 +79,9 @@ class ProbedChainerModel(ProbedModel):
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
         """The implementation's join."""
-        self._implementation = ChainerImplementation(self._model, self._settings, self._device, join(world, self._model, settings))
+        self._implementation = ChainerImplementation(
+            self._model, self._settings, self._device, join(world, self._model, settings)
+        )
 
 
 def _on_host(array: Any) -> np.ndarray:

@@ -24,5 +24,8 @@ def statistics(model: chainer.Chain) -> Dict[str, np.ndarray]:
     for path, link in model.namedlinks():
         if isinstance(link, L.BatchNormalization):
             name = path.strip("/").replace("/", ".")
-            found[name + ".running_mean"], found[name + ".running_var"] = link.avg_mean, link.avg_var
+            found[name + ".running_mean"], found[name + ".running_var"] = (
+                link.avg_mean,
+                link.avg_var,
+            )
     return found

@@ -1,1 +1,2 @@
-"""Readers that yield NumPy mini-batches from a prepared data set in its canonical on-disk layout."""
+"""Readers that yield NumPy mini-batches from a prepared data set in its canonical on-disk
+layout."""

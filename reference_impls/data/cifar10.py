@@ -18,7 +18,8 @@ PADDING = 4
 class Cifar10Reader(Reader):
     """Images (samples, 3, 32, 32).
 
-    Augmentation ``crop_flip``: a random window of the image with 4 black pixels around it, mirrored half the time.
+    Augmentation ``crop_flip``: a random window of the image with 4 black pixels around it, mirrored
+    half the time.
     """
 
     def __init__(self, request: Request) -> None:
@@ -56,7 +57,9 @@ class Cifar10Reader(Reader):
 
     def _open(self, names: tuple) -> Split:
         maps = [_map(os.path.join(self._directory, name)) for name in names]
-        return Split(np.concatenate([records[:, 0] for records in maps]).astype(np.int64), Maps(maps))
+        return Split(
+            np.concatenate([records[:, 0] for records in maps]).astype(np.int64), Maps(maps)
+        )
 
 
 class Maps:
@@ -69,7 +72,8 @@ class Maps:
 
 
 def crop_and_flip(images: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """A window of each padded image (samples, channels, side, side); its three draws give row, column and whether it is mirrored."""
+    """A window of each padded image (samples, channels, side, side); its three draws give row,
+    column and whether it is mirrored."""
     samples, channels, side, _ = images.shape
     padded = np.zeros((samples, channels, side + 2 * PADDING, side + 2 * PADDING), np.uint8)
     padded[:, :, PADDING:-PADDING, PADDING:-PADDING] = images
@@ -77,15 +81,29 @@ def crop_and_flip(images: np.ndarray, draws: np.ndarray) -> np.ndarray:
     columns = (draws[:, 1, np.newaxis] * (2 * PADDING + 1)).astype(np.int64) + np.arange(side)
     mirrored = draws[:, 2] < 0.5
     columns[mirrored] = columns[mirrored, ::-1]
-    every_sample, planes = np.arange(samples)[:, np.newaxis, np.newaxis, np.newaxis], np.arange(channels)[np.newaxis, :, np.newaxis, np.newaxis]
-    return padded[every_sample, planes, rows[:, np.newaxis, :, np.newaxis], columns[:, np.newaxis, np.newaxis, :]]
+    every_sample, planes = (
+        np.arange(samples)[:, np.newaxis, np.newaxis, np.newaxis],
+        np.arange(channels)[np.newaxis, :, np.newaxis, np.newaxis],
+    )
+    return padded[
+        every_sample,
+        planes,
+        rows[:, np.newaxis, :, np.newaxis],
+        columns[:, np.newaxis, np.newaxis, :],
+    ]
 
 
 def _map(path: str) -> np.ndarray:
     try:
         size = os.path.getsize(path)
     except OSError as error:
-        raise ContractError("{}: the data file cannot be read: {}.".format(path, error.strerror)) from error
+        raise ContractError(
+            "{}: the data file cannot be read: {}.".format(path, error.strerror)
+        ) from error
     if size == 0 or size % RECORD_BYTES:
-        raise ContractError("{}: {} bytes are not a multiple of the record size {}; the file is damaged.".format(path, size, RECORD_BYTES))
+        raise ContractError(
+            "{}: {} bytes are not a multiple of the record size {}; the file is damaged.".format(
+                path, size, RECORD_BYTES
+            )
+        )
     return np.memmap(path, dtype=np.uint8, mode="r", shape=(size // RECORD_BYTES, RECORD_BYTES))

@@ -26,12 +26,20 @@ def read_header(path: str) -> IdxHeader:
         with open(path, "rb") as stream:
             magic = stream.read(4)
             if len(magic) < 4 or magic[:3] != bytes([0, 0, UNSIGNED_BYTE]):
-                raise ContractError("{}: not an IDX file of unsigned bytes (it begins with {}).".format(path, magic.hex() or "nothing"))
+                raise ContractError(
+                    "{}: not an IDX file of unsigned bytes (it begins with {}).".format(
+                        path, magic.hex() or "nothing"
+                    )
+                )
             raw = stream.read(4 * magic[3])
     except OSError as error:
-        raise ContractError("{}: {}; prepare the data set with `suite data prepare`.".format(path, error.strerror)) from error
+        raise ContractError(
+            "{}: {}; prepare the data set with `suite data prepare`.".format(path, error.strerror)
+        ) from error
     if len(raw) < 4 * magic[3]:
-        raise ContractError("{}: the IDX header is truncated at {} bytes.".format(path, 4 + len(raw)))
+        raise ContractError(
+            "{}: the IDX header is truncated at {} bytes.".format(path, 4 + len(raw))
+        )
     shape = struct.unpack(">{}I".format(magic[3]), raw)
     count = 1
     for length in shape:
@@ -39,6 +47,9 @@ def read_header(path: str) -> IdxHeader:
     offset = 4 + len(raw)
     if size != offset + count:
         raise ContractError(
-            "{}: expected {} bytes, found {}; prepare the data set again with `suite data prepare`.".format(path, offset + count, size)
+            "{}: expected {} bytes, found {};"
+            " prepare the data set again with `suite data prepare`.".format(
+                path, offset + count, size
+            )
         )
     return IdxHeader(tuple(shape), offset)

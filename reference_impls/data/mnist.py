@@ -26,7 +26,11 @@ class MnistReader(Reader):
 
     def files(self) -> List[str]:
         """Images and labels of both."""
-        return [_path(self._directory, prefix, what) for prefix in ("train", "t10k") for what in ("images-idx3", "labels-idx1")]
+        return [
+            _path(self._directory, prefix, what)
+            for prefix in ("train", "t10k")
+            for what in ("images-idx3", "labels-idx1")
+        ]
 
     def training_images(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """Images by index."""

@@ -1,4 +1,5 @@
-"""The reader of a data set: images by index. Pipelines make mini-batches of them, which the frameworks fetch."""
+"""The reader of a data set: images by index. Pipelines make mini-batches of them, which the
+frameworks fetch."""
 
 import abc
 from typing import List, NamedTuple, Union
@@ -7,7 +8,8 @@ import numpy as np
 
 
 class Split(NamedTuple):
-    """Training or evaluation set: ``labels`` int64 (samples,), and ``images``, the reader's references to its images."""
+    """Training or evaluation set: ``labels`` int64 (samples,), and ``images``, the reader's
+    references to its images."""
 
     labels: np.ndarray
     images: object
@@ -18,7 +20,8 @@ Images = Union[np.ndarray, List[np.ndarray]]
 
 
 class Reader(abc.ABC):
-    """A data set on disk. Opening it reads the names and labels of its images; images are read on access."""
+    """A data set on disk. Opening it reads the names and labels of its images; images are read on
+    access."""
 
     channels_last = False
     """True for images (height, width, channels), False for (channels, height, width)."""
@@ -43,7 +46,8 @@ class Reader(abc.ABC):
 
     @abc.abstractmethod
     def training_images(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> Images:
-        """Images by index, augmented; ``draws`` (samples, self.draws) are the images' random numbers, the same in every mini-batch and process."""
+        """Images by index, augmented; ``draws`` (samples, self.draws) are the images' random
+        numbers, the same in every mini-batch and process."""
 
     @abc.abstractmethod
     def evaluation_images(self, split: Split, chosen: np.ndarray) -> Images:

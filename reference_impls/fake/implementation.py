@@ -1,8 +1,9 @@
 """Softmax regression in pure Python on 28x28 IDX files, through the suite's own loop and contract.
 
-It is no LeNet: for every requested model it trains 7x7 pooled pixels times 10 weights, and logs that, so it can enter
-the open division only. It learns from real data, needs nothing but Python 3.6, and runs a whole epoch of the digits in about
-a second: everything of the harness can be tried with it. A vendor's implementation may begin as a copy of this folder.
+It is no LeNet: for every requested model it trains 7x7 pooled pixels times 10 weights, and logs
+that, so it can enter the open division only. It learns from real data, needs nothing but Python
+3.6, and runs a whole epoch of the digits in about a second: everything of the harness can be tried
+with it. A vendor's implementation may begin as a copy of this folder.
 """
 
 import array
@@ -14,18 +15,31 @@ from functools import partial
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from reference_impls.communication import World
-from reference_impls.contract import SECONDS_PER_NS, Batch, ContractError, Implementation, Pipeline, Request, StepResult, monotonic_ns
+from reference_impls.contract import (
+    SECONDS_PER_NS,
+    Batch,
+    ContractError,
+    Implementation,
+    Pipeline,
+    Request,
+    StepResult,
+    monotonic_ns,
+)
 from reference_impls.data.idx import read_header
 from reference_impls.loop import Built
 
 SIDE, POOL = 28, 4
 FEATURES = (SIDE // POOL) ** 2
-TRAIN, EVAL = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"), ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+TRAIN, EVAL = (
+    ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+    ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
+)
 EVAL_BATCH = 250
 
 
 def build(request: Request, world: World) -> Built:
-    """A regression for the request's classes, for every model that it names; ``model_trained`` in the log is the true model."""
+    """A regression for the request's classes, for every model that it names; ``model_trained`` in
+    the log is the true model."""
     if request.accelerator != "cpu":
         raise ContractError("the fake framework has no accelerator; use `--accelerator cpu`.")
     facts = {
@@ -47,7 +61,8 @@ class Samples(NamedTuple):
 
 
 class PooledDigits(Pipeline):
-    """Mini-batches of pooled pixels; the order comes from the seed and the epoch (Python's own generator, not NumPy's).
+    """Mini-batches of pooled pixels; the order comes from the seed and the epoch (Python's own
+    generator, not NumPy's).
 
     Rank r of n ranks takes the samples r, r + n, ... of a mini-batch.
     """
@@ -61,7 +76,9 @@ class PooledDigits(Pipeline):
         order = list(range(len(samples.labels)))
         random.Random(self._request.seed * 1000003 + epoch).shuffle(order)
         for batch in _batches(samples, order, self._request.global_batch_size):
-            yield Batch(batch.images[self._rank :: self._ranks], batch.labels[self._rank :: self._ranks])
+            yield Batch(
+                batch.images[self._rank :: self._ranks], batch.labels[self._rank :: self._ranks]
+            )
 
     def evaluation(self) -> Iterator[Batch]:
         """The test set, in file order."""
@@ -74,11 +91,16 @@ class PooledDigits(Pipeline):
 
 
 def read_split(directory: str, names: Tuple[str, str]) -> Samples:
-    """Read images and labels and pool each image to 7x7; raises ContractError for files that are missing or cut off."""
+    """Read images and labels and pool each image to 7x7; raises ContractError for files that are
+    missing or cut off."""
     images_path, labels_path = (os.path.join(directory, name) for name in names)
     images, labels = read_header(images_path), read_header(labels_path)
     if images.shape[1:] != (SIDE, SIDE) or images.shape[0] != labels.shape[0]:
-        raise ContractError("{}: expected {} images of 28x28, found shape {}.".format(images_path, labels.shape[0], images.shape))
+        raise ContractError(
+            "{}: expected {} images of 28x28, found shape {}.".format(
+                images_path, labels.shape[0], images.shape
+            )
+        )
     with open(images_path, "rb") as stream:
         stream.seek(images.offset_bytes)
         features = [_pool(stream.read(SIDE * SIDE)) for _ in range(images.shape[0])]
@@ -93,14 +115,23 @@ def _pool(pixels: bytes) -> List[float]:
     pooled = []
     for top in range(0, SIDE, POOL):
         for left in range(0, SIDE, POOL):
-            pooled.append(scale * sum(sum(pixels[(top + y) * SIDE + left : (top + y) * SIDE + left + POOL]) for y in range(POOL)))
+            pooled.append(
+                scale
+                * sum(
+                    sum(pixels[(top + y) * SIDE + left : (top + y) * SIDE + left + POOL])
+                    for y in range(POOL)
+                )
+            )
     return pooled
 
 
 def _batches(samples: Samples, order: Sequence[int], size: int) -> Iterator[Batch]:
     for start in range(0, len(order), size):
         chosen = order[start : start + size]
-        yield Batch([samples.features[index] for index in chosen], [samples.labels[index] for index in chosen])
+        yield Batch(
+            [samples.features[index] for index in chosen],
+            [samples.labels[index] for index in chosen],
+        )
 
 
 class SoftmaxRegression(Implementation):
@@ -111,7 +142,10 @@ class SoftmaxRegression(Implementation):
         stream = random.Random(request.seed)
         bound = 1.0 / math.sqrt(FEATURES)
         self._momentum = request.optimizer.momentum
-        self._weights = [[stream.uniform(-bound, bound) for _ in range(FEATURES + 1)] for _ in range(request.data.classes)]
+        self._weights = [
+            [stream.uniform(-bound, bound) for _ in range(FEATURES + 1)]
+            for _ in range(request.data.classes)
+        ]
         self._velocity = [[0.0] * (FEATURES + 1) for _ in range(request.data.classes)]
         self._kept = []  # type: List[List[List[float]]]  # gradients of mini-batches before this one, times their shares
         self._is_deferred, self._waited_s = False, 0.0  # the exchange of the last update
@@ -171,7 +205,8 @@ class SoftmaxRegression(Implementation):
         return loss / samples, gradient
 
     def _sum(self, gradient: List[List[float]], share: float) -> float:
-        """Replace the gradient by the mean over the global mini-batch; returns the seconds that the ranks' exchange took."""
+        """Replace the gradient by the mean over the global mini-batch; returns the seconds that the
+        ranks' exchange took."""
         whole = array.array("d", [share * value for row in gradient for value in row])
         began_ns = monotonic_ns()
         self._world.sum(whole)
@@ -185,23 +220,34 @@ class SoftmaxRegression(Implementation):
         return self._submit(partial(self._count, device_batch))
 
     def _count(self, device_batch: Any) -> int:
-        guesses = (max(enumerate(self._probabilities(features)), key=lambda pair: pair[1])[0] for features in device_batch.images)
+        guesses = (
+            max(enumerate(self._probabilities(features)), key=lambda pair: pair[1])[0]
+            for features in device_batch.images
+        )
         return sum(guess == label for guess, label in zip(guesses, device_batch.labels))
 
     def training_state(self) -> Dict[str, Any]:
         """Weights and velocities of all classes, row after row."""
         rows = {"parameter/weights": self._weights, "velocity/weights": self._velocity}
-        return {name: array.array("d", [value for row in values for value in row]) for name, values in rows.items()}
+        return {
+            name: array.array("d", [value for row in values for value in row])
+            for name, values in rows.items()
+        }
 
     def restore(self, state: Any) -> None:
         """The inverse of training_state."""
-        for name, rows in {"parameter/weights": self._weights, "velocity/weights": self._velocity}.items():
+        for name, rows in {
+            "parameter/weights": self._weights,
+            "velocity/weights": self._velocity,
+        }.items():
             values = state[name].tolist()
             for index, row in enumerate(rows):
                 row[:] = values[index * len(row) : (index + 1) * len(row)]
 
     def _probabilities(self, features: List[float]) -> List[float]:
-        scores = [sum(w * x for w, x in zip(weights, features)) + weights[-1] for weights in self._weights]
+        scores = [
+            sum(w * x for w, x in zip(weights, features)) + weights[-1] for weights in self._weights
+        ]
         top = max(scores)
         powers = [math.exp(score - top) for score in scores]
         total = sum(powers)

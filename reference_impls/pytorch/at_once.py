@@ -1,7 +1,9 @@
-"""Updates of each weight as soon as its gradient is there: no gradients gather during the backward pass.
+"""Updates of each weight as soon as its gradient is there: no gradients gather during the backward
+pass.
 
-The mathematics and its order are torch.optim.SGD's, weight by weight, so the weights have the same bits as after one update at the end. A gradient is
-whole when its hook runs: nothing of the step reads the old weight afterwards, because a block that runs again does so before its backward pass.
+The mathematics and its order are torch.optim.SGD's, weight by weight, so the weights have the same
+bits as after one update at the end. A gradient is whole when its hook runs: nothing of the step
+reads the old weight afterwards, because a block that runs again does so before its backward pass.
 """
 
 from collections import defaultdict
@@ -14,16 +16,27 @@ Seen = Callable[[torch.Tensor, torch.Tensor], None]
 
 
 class Settings:
-    """Settings and velocities as torch.optim.SGD has them, without the 75 MB of compiler that a first optimizer imports."""
+    """Settings and velocities as torch.optim.SGD has them, without the 75 MB of compiler that a
+    first optimizer imports."""
 
-    def __init__(self, parameters: Iterable[torch.Tensor], learning_rate: float, momentum: float) -> None:
-        settings = {"lr": learning_rate, "momentum": momentum, "weight_decay": 0.0, "dampening": 0.0, "nesterov": False, "maximize": False}
+    def __init__(
+        self, parameters: Iterable[torch.Tensor], learning_rate: float, momentum: float
+    ) -> None:
+        settings = {
+            "lr": learning_rate,
+            "momentum": momentum,
+            "weight_decay": 0.0,
+            "dampening": 0.0,
+            "nesterov": False,
+            "maximize": False,
+        }
         self.param_groups: List[Dict[str, Any]] = [dict(settings, params=list(parameters))]
         self.state: Dict[torch.Tensor, Dict[str, Any]] = defaultdict(dict)
 
 
 class UpdateAtOnce:
-    """Takes the place of ``optimizer.step()``; settings and velocities stay the optimizer's. ``seen`` gets each weight and its gradient before."""
+    """Takes the place of ``optimizer.step()``; settings and velocities stay the optimizer's.
+    ``seen`` gets each weight and its gradient before."""
 
     def __init__(self, optimizer: Union[torch.optim.SGD, Settings]) -> None:
         self._optimizer = optimizer

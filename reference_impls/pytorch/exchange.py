@@ -1,4 +1,5 @@
-"""Gradients of several ranks: summed in buckets during the backward pass, or by DistributedDataParallel."""
+"""Gradients of several ranks: summed in buckets during the backward pass, or by
+DistributedDataParallel."""
 
 import os
 from functools import partial
@@ -23,19 +24,36 @@ def broadcast(world: MpiWorld, model: nn.Module) -> None:
 
 
 class GradientExchange:
-    """Copies each gradient, times this rank's share of the samples, into its bucket as soon as the backward pass has computed it.
+    """Copies each gradient, times this rank's share of the samples, into its bucket as soon as the
+    backward pass has computed it.
 
-    After :meth:`finish` every parameter's ``grad`` is the mean over the global mini-batch. With overlap, a full bucket is summed
-    while the gradients of earlier layers are computed (Li et al., PyTorch Distributed, VLDB 2020, section 3.2.3).
+    After :meth:`finish` every parameter's ``grad`` is the mean over the global mini-batch. With
+    overlap, a full bucket is summed while the gradients of earlier layers are computed (Li et al.,
+    PyTorch Distributed, VLDB 2020, section 3.2.3).
     """
 
-    def __init__(self, world: MpiWorld, model: nn.Module, settings: Parallel, synchroniser: Optional[Synchroniser]) -> None:
+    def __init__(
+        self,
+        world: MpiWorld,
+        model: nn.Module,
+        settings: Parallel,
+        synchroniser: Optional[Synchroniser],
+    ) -> None:
         self._parameters, self._synchroniser = list(model.parameters()), synchroniser
         dtype = torch.empty(0, dtype=self._parameters[0].dtype).numpy().dtype
         sizes = [parameter.numel() for parameter in self._parameters]
-        self._buckets = Buckets(world, sizes, dtype, settings, Progress() if settings.overlap else None)
-        self._views = [torch.from_numpy(view).view_as(parameter) for view, parameter in zip(self._buckets.views(), self._parameters)]
-        self._bucket_of = {place: bucket for bucket, members in enumerate(self._buckets.plan.members) for place in members}
+        self._buckets = Buckets(
+            world, sizes, dtype, settings, Progress() if settings.overlap else None
+        )
+        self._views = [
+            torch.from_numpy(view).view_as(parameter)
+            for view, parameter in zip(self._buckets.views(), self._parameters)
+        ]
+        self._bucket_of = {
+            place: bucket
+            for bucket, members in enumerate(self._buckets.plan.members)
+            for place in members
+        }
         self._overlap, self._share = settings.overlap, 1.0
         self._missing = []  # type: List[int]
         for place, parameter in enumerate(self._parameters):
@@ -59,12 +77,15 @@ class GradientExchange:
             self._buckets.start(bucket)
 
     def finish(self) -> float:
-        """Call after the backward pass; returns the seconds of waiting, those for statistics of batch normalisation included."""
+        """Call after the backward pass; returns the seconds of waiting, those for statistics of
+        batch normalisation included."""
         if not self._overlap:
             for bucket in range(len(self._missing)):
                 self._buckets.start(bucket)
         self._missing = []
-        communication_s = self._buckets.finish() + (0.0 if self._synchroniser is None else self._synchroniser.take_communication_s())
+        communication_s = self._buckets.finish() + (
+            0.0 if self._synchroniser is None else self._synchroniser.take_communication_s()
+        )
         for parameter, view in zip(self._parameters, self._views):
             if parameter.is_cuda:
                 parameter.grad.copy_(view)
@@ -76,10 +97,15 @@ class GradientExchange:
 
 
 def distributed_data_parallel(world: MpiWorld, model: nn.Module) -> nn.Module:
-    """The model in PyTorch's DistributedDataParallel, with torchrun's rendezvous: over NCCL where every rank has a GPU of its own, else over Gloo."""
+    """The model in PyTorch's DistributedDataParallel, with torchrun's rendezvous: over NCCL where
+    every rank has a GPU of its own, else over Gloo."""
     variables = torchrun_variables(world)
     os.environ.update(variables)
     has_own_gpu = next(model.parameters()).is_cuda and variables["LOCAL_WORLD_SIZE"] == "1"
-    torch.distributed.init_process_group("nccl" if has_own_gpu and torch.distributed.is_nccl_available() else "gloo", init_method="env://")
-    # Buffers stay local: each rank has its batch normalisation statistics, and ranks may evaluate different numbers of mini-batches.
+    torch.distributed.init_process_group(
+        "nccl" if has_own_gpu and torch.distributed.is_nccl_available() else "gloo",
+        init_method="env://",
+    )
+    # Buffers stay local: each rank has its batch normalisation statistics, and ranks may evaluate
+    # different numbers of mini-batches.
     return nn.parallel.DistributedDataParallel(model, broadcast_buffers=False)

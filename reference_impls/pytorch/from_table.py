@@ -1,6 +1,8 @@
-"""A network built from its table of operations: a chain that torchvision has, without the 90 MB that importing torchvision takes.
+"""A network built from its table of operations: a chain that torchvision has, without the 90 MB
+that importing torchvision takes.
 
-The tables are those of reference_impls.pytorch.trace; layers have the names, and weights the initial distribution, that torchvision's ResNets have.
+The tables are those of reference_impls.pytorch.trace; layers have the names, and weights the
+initial distribution, that torchvision's ResNets have.
 """
 
 from typing import Any, Dict, List
@@ -16,7 +18,8 @@ class NoLayer(ValueError):
 
 
 def network(rows: List[Row]) -> nn.Module:
-    """The network in training mode, with initial weights by torch's random numbers. Raises NoLayer."""
+    """The network in training mode, with initial weights by torch's random numbers. Raises
+    NoLayer."""
     root, graph = nn.Module(), fx.Graph()
     channels: Dict[str, int] = {}
     nodes: Dict[str, fx.Node] = {}
@@ -25,7 +28,9 @@ def network(rows: List[Row]) -> nn.Module:
         if row["kind"] == "input":
             node = graph.placeholder(row["name"])
         elif row["kind"] == "add":
-            node = graph.call_function(torch.add if not row.get("in_place") else torch.Tensor.add_, tuple(inputs))
+            node = graph.call_function(
+                torch.add if not row.get("in_place") else torch.Tensor.add_, tuple(inputs)
+            )
         elif row["kind"] == "flatten":
             node = graph.call_function(torch.flatten, (inputs[0], 1))
         else:
@@ -33,7 +38,9 @@ def network(rows: List[Row]) -> nn.Module:
                 _put(root, row["module"], _layer(row, channels.get(row["inputs"][0], 3)))
             node = graph.call_module(row["module"], tuple(inputs))
         nodes[row["name"]] = node
-        channels[row["name"]] = row.get("channels") or (channels[row["inputs"][0]] if row["inputs"] else 3)
+        channels[row["name"]] = row.get("channels") or (
+            channels[row["inputs"][0]] if row["inputs"] else 3
+        )
     graph.output(nodes[rows[-1]["name"]])
     return fx.GraphModule(root, graph).train()
 
@@ -48,11 +55,21 @@ def _put(root: nn.Module, path: str, layer: nn.Module) -> None:
 
 
 def _layer(row: Row, channels: int) -> nn.Module:
-    kind, window = row["kind"], {name: tuple(row[name]) for name in ("stride", "padding", "dilation") if name in row}
+    kind, window = (
+        row["kind"],
+        {name: tuple(row[name]) for name in ("stride", "padding", "dilation") if name in row},
+    )
     if kind == "conv":
         weights = channels // row["groups"] * row["channels"] * row["kernel"][0] * row["kernel"][1]
         has_bias = row["parameters"] > weights
-        layer = nn.Conv2d(channels, row["channels"], tuple(row["kernel"]), groups=row["groups"], bias=has_bias, **window)
+        layer = nn.Conv2d(
+            channels,
+            row["channels"],
+            tuple(row["kernel"]),
+            groups=row["groups"],
+            bias=has_bias,
+            **window,
+        )
         nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
         return layer
     if kind == "batch_norm":

@@ -23,7 +23,7 @@ from reference_impls.contract import (
     Request,
     StepResult,
     as_requested,
-)  # fmt: skip
+)
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.normalisation import open_synchroniser
@@ -43,10 +43,14 @@ Make = Callable[[nn.Module, Optimizer, str, str], "PyTorchImplementation"]
 
 
 def build(request: Request, world: World, make: Optional["Make"] = None) -> Built:
-    """The requested model on the requested device, with the seed's weights; a variant passes its implementation as ``make``."""
+    """The requested model on the requested device, with the seed's weights; a variant passes its
+    implementation as ``make``."""
     torch.set_num_threads(request.threads)
     if request.accelerator == "cuda" and not torch.cuda.is_available():
-        raise ContractError("a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a CUDA build of PyTorch.")
+        raise ContractError(
+            "a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a CUDA"
+            " build of PyTorch."
+        )
     refuse_unsupported(request, arithmetic.SUPPORTED)
     settings = arithmetic.set_arithmetic(request.precision)
     observed = arithmetic.observed(request.precision, torch.device(request.accelerator))
@@ -60,19 +64,32 @@ def build(request: Request, world: World, make: Optional["Make"] = None) -> Buil
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "framework_version": torch.__version__,
         "framework_threads": torch.get_num_threads(),
-        "model_layers": layers_as_built(request.model, "PyTorch " + torch.__version__, layers_of(model), dropout_of(model), request.data.classes),
+        "model_layers": layers_as_built(
+            request.model,
+            "PyTorch " + torch.__version__,
+            layers_of(model),
+            dropout_of(model),
+            request.data.classes,
+        ),
     }
-    implementation = (make or PyTorchImplementation)(model, request.optimizer, request.accelerator, request.precision)
+    implementation = (make or PyTorchImplementation)(
+        model, request.optimizer, request.accelerator, request.precision
+    )
     if request.recomputation is not None:
         implementation.follow(request)
     if isinstance(world, MpiWorld):
         implementation.join(world, request.parallel)
     fetch = partial(loading.fetch, is_pinned=request.accelerator == "cuda")
-    return Built(implementation, open_pipeline(request, fetch=fetch, share=Share(world.rank, world.size)), facts)
+    return Built(
+        implementation,
+        open_pipeline(request, fetch=fetch, share=Share(world.rank, world.size)),
+        facts,
+    )
 
 
 def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
-    """Overwrite the model's parameters with the seed's weights; PyTorch's names and layout are the canonical ones."""
+    """Overwrite the model's parameters with the seed's weights; PyTorch's names and layout are the
+    canonical ones."""
     shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     weights = initial_weights.make(distribution, shapes, seed)
     with torch.no_grad():
@@ -81,35 +98,48 @@ def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
 
 
 class PyTorchImplementation(Implementation):
-    """Eager training in the model's type, with torch.optim.SGD; products and convolutions in a 16-bit type where the precision is mixed."""
+    """Eager training in the model's type, with torch.optim.SGD; products and convolutions in a
+    16-bit type where the precision is mixed."""
 
-    def __init__(self, model: nn.Module, settings: Optimizer, accelerator: str, precision: str = FLOAT32) -> None:
+    def __init__(
+        self, model: nn.Module, settings: Optimizer, accelerator: str, precision: str = FLOAT32
+    ) -> None:
         self._model, self._device, self._precision = model, torch.device(accelerator), precision
         self._loss_scale = LOSS_SCALE if precision == FP16_MIXED else None
         self._exchange = None  # type: Optional[GradientExchange]
         self._ranks = 1  # over which DistributedDataParallel takes the mean
         self._scheduled = None  # type: Optional[ScheduledStep]
         self._evaluated_at_once = None  # type: Optional[int]
-        self._has_accumulated = False  # gradients of mini-batches before this one, times their shares
+        # gradients of mini-batches before this one, times their shares
+        self._has_accumulated = False
         self._is_deferred = False
         self._optimizer = torch.optim.SGD(
-            model.parameters(), lr=settings.base_learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay
+            model.parameters(),
+            lr=settings.base_learning_rate,
+            momentum=settings.momentum,
+            weight_decay=settings.weight_decay,
         )
 
     def to_device(self, batch: Batch) -> DeviceBatch:
-        """On a CPU, tensors that share the mini-batch's memory; on a GPU, a copy: two copies from pinned memory may overlap.
+        """On a CPU, tensors that share the mini-batch's memory; on a GPU, a copy: two copies from
+        pinned memory may overlap.
 
-        The loop may drop the mini-batch before a deferred copy has ended: PyTorch keeps pinned memory until then.
+        The loop may drop the mini-batch before a deferred copy has ended: PyTorch keeps pinned
+        memory until then.
         """
         images, labels = torch.as_tensor(batch.images), torch.as_tensor(batch.labels)
-        device_batch = images.to(self._device, non_blocking=True), labels.to(self._device, non_blocking=True)
+        device_batch = (
+            images.to(self._device, non_blocking=True),
+            labels.to(self._device, non_blocking=True),
+        )
         self._synchronize()
         return device_batch
 
     def join(self, world: MpiWorld, settings: Parallel) -> None:
         """Train data-parallel with the other ranks from now on, starting from rank 0's weights.
 
-        With DistributedDataParallel, the native all-reduce, exposed communication is part of the compute time.
+        With DistributedDataParallel, the native all-reduce, exposed communication is part of the
+        compute time.
         """
         broadcast(world, self._model)
         synchroniser = open_synchroniser(world, settings)
@@ -121,28 +151,54 @@ class PyTorchImplementation(Implementation):
             self._exchange = GradientExchange(world, self._model, settings, synchroniser)
 
     def follow(self, request: Request) -> None:
-        """Train by the request's schedule of recomputation from now on, and update each weight at once.
+        """Train by the request's schedule of recomputation from now on, and update each weight at
+        once.
 
         Evaluation takes no more samples at once than training.
         """
         if request.parallel.ranks > 1 or request.recomputation is None:
-            raise ContractError("several ranks follow no schedule of recomputation; leave --memory-budget out.")
+            raise ContractError(
+                "several ranks follow no schedule of recomputation; leave --memory-budget out."
+            )
         if request.precision not in (FLOAT32, TF32):
-            raise ContractError("a schedule of recomputation computes in no 16-bit type; leave --memory-budget or --precision out.")
+            raise ContractError(
+                "a schedule of recomputation computes in no 16-bit type; leave --memory-budget or"
+                " --precision out."
+            )
         parts = blocks(self._model, [(first, last) for first, last in request.recomputation.blocks])
-        self._scheduled = ScheduledStep(parts, request.recomputation.actions, open_spill(request.recomputation))
+        self._scheduled = ScheduledStep(
+            parts, request.recomputation.actions, open_spill(request.recomputation)
+        )
         UpdateAtOnce(self._optimizer)  # after which optimizer.step() finds no gradients
         self._evaluated_at_once = request.global_batch_size
 
     def recomputed(self) -> Optional[Dict[str, Any]]:
-        """Counts of the schedule. On a GPU, which works on while Python goes on, no times are taken."""
+        """Counts of the schedule. On a GPU, which works on while Python goes on, no times are
+        taken."""
         if self._scheduled is None:
             return None
-        counts, spill, is_timed = self._scheduled.counts, self._scheduled.spill, self._device.type == "cpu"
-        times = {"passes_s": counts.passes_s, "again_s": counts.again_s, "storage_s": 0.0 if spill is None else spill.seconds}
-        runs = {"forwards": counts.forwards, "backwards": counts.backwards, "operations_again": counts.operations_again}
+        counts, spill, is_timed = (
+            self._scheduled.counts,
+            self._scheduled.spill,
+            self._device.type == "cpu",
+        )
+        times = {
+            "passes_s": counts.passes_s,
+            "again_s": counts.again_s,
+            "storage_s": 0.0 if spill is None else spill.seconds,
+        }
+        runs = {
+            "forwards": counts.forwards,
+            "backwards": counts.backwards,
+            "operations_again": counts.operations_again,
+        }
         spilled_bytes = 0 if spill is None else spill.spilled_bytes
-        return dict(runs, blocks=self._scheduled.blocks, spilled_bytes=spilled_bytes, **(times if is_timed else dict.fromkeys(times)))
+        return dict(
+            runs,
+            blocks=self._scheduled.blocks,
+            spilled_bytes=spilled_bytes,
+            **(times if is_timed else dict.fromkeys(times)),
+        )
 
     def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
         """Forward, backward and update."""
@@ -165,15 +221,20 @@ class PyTorchImplementation(Implementation):
         return torch.stack(values).tolist() if values else []
 
     def _number(self, value: Any) -> Any:
-        """The loss, which waits for the device; deferred, the tensor that has it, without its graph. A schedule has read it already."""
+        """The loss, which waits for the device; deferred, the tensor that has it, without its
+        graph. A schedule has read it already."""
         if isinstance(value, float):
             return value
         return value.detach() if self._is_deferred else value.item()
 
     def accumulate(self, device_batch: DeviceBatch, share: float) -> float:
-        """Autograd adds to the gradients that are there; DistributedDataParallel sums none of them over the ranks."""
+        """Autograd adds to the gradients that are there; DistributedDataParallel sums none of them
+        over the ranks."""
         if self._scheduled is not None:
-            raise ContractError("a schedule of recomputation updates each weight at once; leave --memory-budget or --accumulate out.")
+            raise ContractError(
+                "a schedule of recomputation updates each weight at once; leave --memory-budget or"
+                " --accumulate out."
+            )
         self._begin()
         with ExitStack() as stack:
             if isinstance(self._model, nn.parallel.DistributedDataParallel):
@@ -191,10 +252,15 @@ class PyTorchImplementation(Implementation):
             return
         self._optimizer.zero_grad(set_to_none=True)
 
-    def _passes(self, images: torch.Tensor, labels: torch.Tensor, share: float) -> Tuple[Any, float]:
+    def _passes(
+        self, images: torch.Tensor, labels: torch.Tensor, share: float
+    ) -> Tuple[Any, float]:
         """Forward and backward: the loss, and the seconds that waiting for other ranks took."""
         if self._scheduled is not None:
-            return self._scheduled(images, lambda output: nn.functional.cross_entropy(output, labels)), 0.0
+            return (
+                self._scheduled(images, lambda output: nn.functional.cross_entropy(output, labels)),
+                0.0,
+            )
         loss = self._loss(images, labels)
         return loss, self._backward(loss, share)
 
@@ -202,12 +268,14 @@ class PyTorchImplementation(Implementation):
         return nn.functional.cross_entropy(self._logits(images), labels)
 
     def _backward(self, loss: torch.Tensor, share: float) -> float:
-        """Gradients of the global mini-batch's mean loss; returns the seconds that waiting for other ranks took."""
+        """Gradients of the global mini-batch's mean loss; returns the seconds that waiting for
+        other ranks took."""
         communication_s = 0.0
         if self._exchange is None:
             is_whole = self._ranks == 1 and not self._has_accumulated
             self._scaled(loss, 1.0 if is_whole else share * self._ranks).backward()
-        elif self._has_accumulated:  # each loss by its share: the exchange weights the sum of all gradients
+        # each loss by its share: the exchange weights the sum of all gradients
+        elif self._has_accumulated:
             self._exchange.begin(1.0)
             self._scaled(loss, share).backward()
             communication_s = self._exchange.finish()
@@ -231,7 +299,9 @@ class PyTorchImplementation(Implementation):
         for name, parameter in model.named_parameters():
             velocity = self._optimizer.state[parameter].get("momentum_buffer")
             state["parameter/" + name] = _on_host(parameter)
-            state["velocity/" + name] = _on_host(torch.zeros_like(parameter) if velocity is None else velocity)
+            state["velocity/" + name] = _on_host(
+                torch.zeros_like(parameter) if velocity is None else velocity
+            )
         for name, value in model.named_buffers():
             if name.endswith((".running_mean", ".running_var")):
                 state["statistic/" + name] = _on_host(value)
@@ -239,11 +309,14 @@ class PyTorchImplementation(Implementation):
 
     @torch.no_grad()
     def restore(self, state: Any) -> None:
-        """The optimizer keeps a velocity from its first step on; a restored one begins with the state's."""
+        """The optimizer keeps a velocity from its first step on; a restored one begins with the
+        state's."""
         for name, parameter in self._own_model().named_parameters():
             parameter.copy_(_tensor(state["parameter/" + name]))
             if self._optimizer.defaults["momentum"]:
-                self._optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(_tensor(state["velocity/" + name]))
+                self._optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(
+                    parameter
+                ).copy_(_tensor(state["velocity/" + name]))
         for name, value in self._own_model().named_buffers():
             if name.endswith((".running_mean", ".running_var")):
                 value.copy_(_tensor(state["statistic/" + name]))
@@ -251,14 +324,22 @@ class PyTorchImplementation(Implementation):
     @torch.no_grad()
     def average_statistics(self, mean: Callable[[List[np.ndarray]], None]) -> None:
         """Running means and variances of every batch normalisation."""
-        buffers = [value for name, value in self._own_model().named_buffers() if name.endswith((".running_mean", ".running_var"))]
+        buffers = [
+            value
+            for name, value in self._own_model().named_buffers()
+            if name.endswith((".running_mean", ".running_var"))
+        ]
         values = [_on_host(buffer) for buffer in buffers]
         mean(values)
         for buffer, value in zip(buffers, values):
             buffer.copy_(torch.from_numpy(value))
 
     def _own_model(self) -> nn.Module:
-        return self._model.module if isinstance(self._model, nn.parallel.DistributedDataParallel) else self._model
+        return (
+            self._model.module
+            if isinstance(self._model, nn.parallel.DistributedDataParallel)
+            else self._model
+        )
 
     def bucket_times(self) -> List[BucketTime]:
         """Times of the suite's exchange; empty with the native one."""
@@ -271,7 +352,9 @@ class PyTorchImplementation(Implementation):
         self._model.eval()
         size = self._evaluated_at_once or len(labels)
         parts = zip(images.split(size), labels.split(size))
-        correct = torch.stack([(self._logits(some).argmax(dim=1) == expected).sum() for some, expected in parts]).sum()
+        correct = torch.stack(
+            [(self._logits(some).argmax(dim=1) == expected).sum() for some, expected in parts]
+        ).sum()
         return correct if self._is_deferred else int(correct)
 
     @torch.no_grad()

@@ -1,8 +1,11 @@
-"""What autograd keeps for the backward pass when a part of a network is trained: ``python -m reference_impls.pytorch.kept REQUEST``.
+"""What autograd keeps for the backward pass when a part of a network is trained: ``python -m
+reference_impls.pytorch.kept REQUEST``.
 
-REQUEST is a JSON file: ``model`` as for reference_impls.pytorch.trace, ``image``, ``batch`` and ``parts``: by name, the beginnings of the names of
-the trained parameters; ``biases`` trains biases and normalisation. The answer is one line of JSON: ``trained`` parameters, ``kept_bytes`` of storage,
-and ``weight_bytes``, the part of it that is parameters and statistics, which are in memory anyway.
+REQUEST is a JSON file: ``model`` as for reference_impls.pytorch.trace, ``image``, ``batch`` and
+``parts``: by name, the beginnings of the names of the trained parameters; ``biases`` trains biases
+and normalisation. The answer is one line of JSON: ``trained`` parameters, ``kept_bytes`` of
+storage, and ``weight_bytes``, the part of it that is parameters and statistics, which are in memory
+anyway.
 """
 
 import json
@@ -19,7 +22,11 @@ BIASES = "biases"
 
 def choose(model: nn.Module, part: Union[str, List[str]]) -> int:
     """Let only the part's parameters have gradients; their number."""
-    normalisations = {name for name, layer in model.named_modules() if isinstance(layer, nn.modules.batchnorm._BatchNorm)}
+    normalisations = {
+        name
+        for name, layer in model.named_modules()
+        if isinstance(layer, nn.modules.batchnorm._BatchNorm)
+    }
     count = 0
     for name, parameter in model.named_parameters():
         is_bias = name.endswith("bias") or name.rpartition(".")[0] in normalisations

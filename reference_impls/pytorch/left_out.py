@@ -1,7 +1,9 @@
-"""A block whose backward pass computes some of its activations again: which tensors autograd keeps, and which it asks for.
+"""A block whose backward pass computes some of its activations again: which tensors autograd keeps,
+and which it asks for.
 
-An output that is left out is computed from tensors that are kept, with the operations that made it, so it has the same bits. It is held from the
-first operation of the backward pass that reads it to the last.
+An output that is left out is computed from tensors that are kept, with the operations that made it,
+so it has the same bits. It is held from the first operation of the backward pass that reads it to
+the last.
 """
 
 import weakref
@@ -18,7 +20,8 @@ RanAgain = Callable[[int, float], None]
 
 
 class _Output:
-    """Operations that write one output, the second and later ones in place; ``inputs`` are what they read from outside."""
+    """Operations that write one output, the second and later ones in place; ``inputs`` are what
+    they read from outside."""
 
     def __init__(self, node: fx.Node, value: torch.Tensor) -> None:
         self.nodes, self.inputs = [node], list(node.all_input_nodes)
@@ -33,13 +36,17 @@ class _Output:
         self._written = weakref.ref(value)
 
     def is_(self, tensor: torch.Tensor) -> bool:
-        """Whether the tensor, at the output's address, is this output; an address may be used again when the output is gone."""
+        """Whether the tensor, at the output's address, is this output; an address may be used again
+        when the output is gone."""
         written = self._written()
-        return written is not None and written.shape == tensor.shape and written.dtype == tensor.dtype
+        return (
+            written is not None and written.shape == tensor.shape and written.dtype == tensor.dtype
+        )
 
 
 class _Saved:
-    """What autograd holds instead of a tensor: the tensor until its operation is over, and then the output that it is."""
+    """What autograd holds instead of a tensor: the tensor until its operation is over, and then the
+    output that it is."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor: Any = tensor
@@ -49,11 +56,23 @@ class _Saved:
 class LeftOut:
     """The outputs that one forward run of a block leaves out.
 
-    ``unchanged`` guards the statistics of normalisations while they run again; ``ran_again`` gets the number of operations that did, and seconds.
+    ``unchanged`` guards the statistics of normalisations while they run again; ``ran_again`` gets
+    the number of operations that did, and seconds.
     """
 
-    def __init__(self, nodes: Sequence[fx.Node], modules: Dict[str, nn.Module], unchanged: Unchanged, ran_again: RanAgain) -> None:
-        self._nodes, self._modules, self._unchanged, self._ran_again = set(nodes), modules, unchanged, ran_again
+    def __init__(
+        self,
+        nodes: Sequence[fx.Node],
+        modules: Dict[str, nn.Module],
+        unchanged: Unchanged,
+        ran_again: RanAgain,
+    ) -> None:
+        self._nodes, self._modules, self._unchanged, self._ran_again = (
+            set(nodes),
+            modules,
+            unchanged,
+            ran_again,
+        )
         self._count = 0
         self._outputs: Dict[fx.Node, _Output] = {}
         self._by_address: Dict[int, _Output] = {}
@@ -66,7 +85,8 @@ class LeftOut:
             self._held[node] = value.detach()
 
     def ran(self, node: fx.Node, known: Dict[fx.Node, torch.Tensor]) -> None:
-        """An operation is over: what it saved is now known as an output that is left out, or stays."""
+        """An operation is over: what it saved is now known as an output that is left out, or
+        stays."""
         value = known[node]
         address = value.data_ptr()
         if node in self._nodes:
@@ -109,7 +129,12 @@ class LeftOut:
 
     def _value(self, output: _Output) -> torch.Tensor:
         if output.value is None:
-            known = {node: self._value(self._outputs[node]) if node in self._outputs else self._held[node] for node in output.inputs}
+            known = {
+                node: (
+                    self._value(self._outputs[node]) if node in self._outputs else self._held[node]
+                )
+                for node in output.inputs
+            }
             for node in output.nodes:
                 known[node] = run_node(node, known, self._modules)
                 self._count += 1
@@ -121,9 +146,16 @@ class LeftOut:
 
     def _release(self) -> None:
         """Let go of the tensors that no output will be computed from any more."""
-        needed, waiting = set(), [output for output in set(self._outputs.values()) if output.pending]
+        needed, waiting = (
+            set(),
+            [output for output in set(self._outputs.values()) if output.pending],
+        )
         while waiting:
             output = waiting.pop()
             needed.update(output.inputs)
-            waiting += [self._outputs[node] for node in output.inputs if node in self._outputs and self._outputs[node].value is None]
+            waiting += [
+                self._outputs[node]
+                for node in output.inputs
+                if node in self._outputs and self._outputs[node].value is None
+            ]
         self._held = {node: value for node, value in self._held.items() if node in needed}

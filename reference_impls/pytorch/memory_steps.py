@@ -1,11 +1,15 @@
-"""Training steps of a network by a schedule, for measurements of memory: ``python -m reference_impls.pytorch.memory_steps REQUEST``.
+"""Training steps of a network by a schedule, for measurements of memory: ``python -m
+reference_impls.pytorch.memory_steps REQUEST``.
 
-REQUEST is a JSON file: ``model`` as for reference_impls.pytorch.trace, or ``rows`` (reference_impls.pytorch.from_table); ``image``, ``batch``,
-``classes``, ``threads``, ``seed``, ``blocks`` and ``schedule`` (reference_impls.pytorch.recompute); an empty schedule is ordinary training, with
-another one weights are updated at once; ``spill`` is the folder of a schedule that spills.
+REQUEST is a JSON file: ``model`` as for reference_impls.pytorch.trace, or ``rows``
+(reference_impls.pytorch.from_table); ``image``, ``batch``, ``classes``, ``threads``, ``seed``,
+``blocks`` and ``schedule`` (reference_impls.pytorch.recompute); an empty schedule is ordinary
+training, with another one weights are updated at once; ``spill`` is the folder of a schedule that
+spills.
 
 Every line on standard input is one step; the answer is one line of JSON with CPU time, loss and the
-highest resident set. The line ``digest`` is answered with digests of gradients, weights and buffers after one more step.
+highest resident set. The line ``digest`` is answered with digests of gradients, weights and buffers
+after one more step.
 """
 
 import ctypes
@@ -38,20 +42,30 @@ class Training:
         torch.manual_seed(request["seed"])
         self._model = network(request["rows"]) if "rows" in request else build(request["model"])
         schedule, parameters = request["schedule"], list(self._model.parameters())
-        self._optimizer = None if schedule else torch.optim.SGD(parameters, lr=LEARNING_RATE, momentum=MOMENTUM, foreach=False)
+        self._optimizer = (
+            None
+            if schedule
+            else torch.optim.SGD(parameters, lr=LEARNING_RATE, momentum=MOMENTUM, foreach=False)
+        )
         settings = self._optimizer or Settings(parameters, LEARNING_RATE, MOMENTUM)
         for parameter in parameters:  # all at once: made between activations, they would leave gaps
             settings.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
         self._images = torch.randn(request["batch"], *request["image"])
         self._labels = torch.randint(request["classes"], (request["batch"],))
         spill = open_spill(Recomputation(1, 1, 1.0, "", [], [], request.get("spill")))
-        self._step = ScheduledStep(blocks(self._model, request["blocks"]), schedule, spill) if schedule else None
+        self._step = (
+            ScheduledStep(blocks(self._model, request["blocks"]), schedule, spill)
+            if schedule
+            else None
+        )
         self._at_once = UpdateAtOnce(settings) if schedule else None
 
     def step(self) -> float:
         """Train one step; the loss."""
         if self._step is not None:
-            return self._step(self._images, lambda output: nn.functional.cross_entropy(output, self._labels))
+            return self._step(
+                self._images, lambda output: nn.functional.cross_entropy(output, self._labels)
+            )
         assert self._optimizer is not None
         self._optimizer.zero_grad(set_to_none=True)
         loss = nn.functional.cross_entropy(self._model(self._images), self._labels)
@@ -60,11 +74,14 @@ class Training:
         return loss.item()
 
     def digests(self) -> Dict[str, Any]:
-        """Train one more step: its loss, SHA-256 of its gradients, the weights and the buffers, and the mini-batches that normalisations counted."""
+        """Train one more step: its loss, SHA-256 of its gradients, the weights and the buffers, and
+        the mini-batches that normalisations counted."""
         names = {parameter: name for name, parameter in self._model.named_parameters()}
         gradients: Dict[str, str] = {}
         if self._at_once is not None:
-            self._at_once.seen = lambda parameter, gradient: gradients.update({names[parameter]: _digest(gradient)})
+            self._at_once.seen = lambda parameter, gradient: gradients.update(
+                {names[parameter]: _digest(gradient)}
+            )
         loss = self.step()
         if self._at_once is None:
             gradients = {name: _digest(parameter.grad) for parameter, name in names.items()}
@@ -72,12 +89,26 @@ class Training:
             self._at_once.seen = None
         weights = {name: _digest(parameter) for parameter, name in names.items()}
         buffers = {name: _digest(value) for name, value in self._model.named_buffers()}
-        counted = sorted({int(value) for name, value in self._model.named_buffers() if name.endswith("num_batches_tracked")})
-        return {"loss": loss, "gradients": gradients, "weights": weights, "buffers": buffers, "num_batches_tracked": counted}
+        counted = sorted(
+            {
+                int(value)
+                for name, value in self._model.named_buffers()
+                if name.endswith("num_batches_tracked")
+            }
+        )
+        return {
+            "loss": loss,
+            "gradients": gradients,
+            "weights": weights,
+            "buffers": buffers,
+            "num_batches_tracked": counted,
+        }
 
 
 def _digest(value: Any) -> str:
-    return hashlib.sha256(memoryview(value.detach().contiguous().numpy().reshape(-1)).cast("B")).hexdigest()
+    return hashlib.sha256(
+        memoryview(value.detach().contiguous().numpy().reshape(-1)).cast("B")
+    ).hexdigest()
 
 
 class Arena:
@@ -92,7 +123,8 @@ class Arena:
             self._library.arena_step()
 
     def counts(self) -> Dict[str, int]:
-        """Bytes of large arrays, now and at their highest, those of the plan for them, and requests that the plan had no place for."""
+        """Bytes of large arrays, now and at their highest, those of the plan for them, and requests
+        that the plan had no place for."""
         if self._library is None:
             return {}
         counts = (ctypes.c_size_t * 4)()
@@ -103,7 +135,11 @@ class Arena:
 def memory() -> Dict[str, int]:
     """Resident set and its highest value, in bytes (VmRSS, VmHWM)."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines if line.startswith(("VmRSS", "VmHWM", "RssAnon", "RssFile"))}
+    return {
+        line.split(":")[0]: int(line.split()[1]) * 1024
+        for line in lines
+        if line.startswith(("VmRSS", "VmHWM", "RssAnon", "RssFile"))
+    }
 
 
 def main() -> None:

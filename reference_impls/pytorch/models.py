@@ -1,6 +1,8 @@
-"""The models in PyTorch, and MODELS, by the name that workloads use; each takes the number of classes.
+"""The models in PyTorch, and MODELS, by the name that workloads use; each takes the number of
+classes.
 
-All but LeNet-5 are torchvision's; their docstrings list the differences. Its parameter names and layout are the canonical ones.
+All but LeNet-5 are torchvision's; their docstrings list the differences. Its parameter names and
+layout are the canonical ones.
 """
 
 import torch
@@ -10,11 +12,13 @@ from reference_impls.pytorch.vision import import_torchvision
 
 
 class LeNet5(nn.Module):
-    """LeNet-5 (LeCun et al., Gradient-based learning applied to document recognition, 1998) for 28x28 grey images.
+    """LeNet-5 (LeCun et al., Gradient-based learning applied to document recognition, 1998) for
+    28x28 grey images.
 
-    61,706 parameters for ten classes; maps and units are divided by ``narrower``. Deviations from the paper, all common
-    practice: the input is padded by 2 inside the first convolution instead of beforehand; ReLU and max-pooling for tanh and
-    trainable sub-sampling; the third convolution sees all maps of the second; a linear output instead of radial basis functions.
+    61,706 parameters for ten classes; maps and units are divided by ``narrower``. Deviations from
+    the paper, all common practice: the input is padded by 2 inside the first convolution instead of
+    beforehand; ReLU and max-pooling for tanh and trainable sub-sampling; the third convolution sees
+    all maps of the second; a linear output instead of radial basis functions.
     """
 
     def __init__(self, classes: int, narrower: int = 1) -> None:
@@ -37,16 +41,19 @@ class LeNet5(nn.Module):
 
 
 def lenet5_half(classes: int) -> nn.Module:
-    """LeNet-5 with half of the maps and units: 15,738 parameters for ten classes. A student of `suite viewpoint`; no workload trains it."""
+    """LeNet-5 with half of the maps and units: 15,738 parameters for ten classes. A student of
+    `suite viewpoint`; no workload trains it."""
     return LeNet5(classes, narrower=2)
 
 
 def mobilenetv3_large(classes: int) -> nn.Module:
-    """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, because frameworks draw different masks."""
+    """MobileNetV3-Large (Howard et al., ICCV 2019) without dropout, because frameworks draw
+    different masks."""
     model = import_torchvision().models.mobilenet_v3_large(num_classes=classes)
     for module in model.modules():
         if isinstance(module, nn.Dropout):
-            module.p = 0.0  # not by an argument: torchvision 0.11 (JetPack 4) ignores one without a word
+            # not by an argument: torchvision 0.11 (JetPack 4) ignores one without a word
+            module.p = 0.0
     return model
 
 
@@ -56,7 +63,8 @@ def resnet18(classes: int) -> nn.Module:
 
 
 def resnet50(classes: int) -> nn.Module:
-    """ResNet-50 (He et al., CVPR 2016) with the stem for 32x32 images; a bottleneck's stride is in its 3x3 convolution."""
+    """ResNet-50 (He et al., CVPR 2016) with the stem for 32x32 images; a bottleneck's stride is in
+    its 3x3 convolution."""
     return _for_small_images(import_torchvision().models.resnet50(num_classes=classes))
 
 
@@ -66,16 +74,19 @@ def resnet50_imagenet(classes: int) -> nn.Module:
 
 
 def _for_small_images(model: nn.Module) -> nn.Module:
-    """The stem of He et al., section 4.2 (CIFAR-10): one 3x3 convolution of stride 1 and no pooling."""
+    """The stem of He et al., section 4.2 (CIFAR-10): one 3x3 convolution of stride 1 and no
+    pooling."""
     model.conv1 = nn.Conv2d(3, 64, kernel_size=3, stride=1, padding=1, bias=False)
     model.maxpool = nn.Identity()
     return model
 
 
 class VGG11(nn.Module):
-    """VGG-11 (Simonyan and Zisserman, ICLR 2015, configuration A) for 32x32 images, without batch normalisation.
+    """VGG-11 (Simonyan and Zisserman, ICLR 2015, configuration A) for 32x32 images, without batch
+    normalisation.
 
-    One linear layer from the last 512 maps, which are 1x1 here, replaces the three of the paper (for 7x7 maps) and their dropout.
+    One linear layer from the last 512 maps, which are 1x1 here, replaces the three of the paper
+    (for 7x7 maps) and their dropout.
     """
 
     def __init__(self, classes: int) -> None:

@@ -1,4 +1,5 @@
-"""Batch normalisation over the samples of all ranks. torch.nn.SyncBatchNorm computes the same, on GPUs only."""
+"""Batch normalisation over the samples of all ranks. torch.nn.SyncBatchNorm computes the same, on
+GPUs only."""
 
 from typing import Any, Tuple
 
@@ -13,7 +14,8 @@ AXES = (0, 2, 3)
 
 
 def synchronise(model: nn.Module, synchroniser: Synchroniser) -> None:
-    """Replace every batch normalisation inside the model; parameters, buffers and all names stay."""
+    """Replace every batch normalisation inside the model; parameters, buffers and all names
+    stay."""
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, nn.BatchNorm2d):
@@ -21,45 +23,69 @@ def synchronise(model: nn.Module, synchroniser: Synchroniser) -> None:
 
 
 class SynchronisedBatchNorm(nn.BatchNorm2d):
-    """A batch normalisation that takes its statistics over all ranks in training, and is unchanged in inference."""
+    """A batch normalisation that takes its statistics over all ranks in training, and is unchanged
+    in inference."""
 
     def __init__(self, layer: nn.BatchNorm2d, synchroniser: Synchroniser) -> None:
         super().__init__(layer.num_features, layer.eps, layer.momentum)
         self.weight, self.bias = layer.weight, layer.bias
-        self.running_mean, self.running_var, self.num_batches_tracked = layer.running_mean, layer.running_var, layer.num_batches_tracked
+        self.running_mean, self.running_var, self.num_batches_tracked = (
+            layer.running_mean,
+            layer.running_var,
+            layer.num_batches_tracked,
+        )
         self.synchroniser = synchroniser
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Images (samples, channels, height, width)."""
-        return _Normalise.apply(images, self.weight, self.bias, self) if self.training else super().forward(images)
+        return (
+            _Normalise.apply(images, self.weight, self.bias, self)
+            if self.training
+            else super().forward(images)
+        )
 
     @torch.no_grad()
     def track(self, moments: Moments) -> None:
         """Update the running statistics."""
         self.num_batches_tracked += 1
-        for running, new in ((self.running_mean, moments.mean), (self.running_var, moments.unbiased)):
+        for running, new in (
+            (self.running_mean, moments.mean),
+            (self.running_var, moments.unbiased),
+        ):
             running.lerp_(torch.from_numpy(new).to(running), self.momentum)
 
 
 class _Normalise(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, images: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, layer: SynchronisedBatchNorm) -> torch.Tensor:
+    def forward(
+        context: Any,
+        images: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        layer: SynchronisedBatchNorm,
+    ) -> torch.Tensor:
         variance, mean = torch.var_mean(_wide(images), dim=AXES, unbiased=False)
         moments = layer.synchroniser.moments(_values(images), _on_host(mean), _on_host(variance))
         layer.track(moments)
-        mean, variance = (torch.from_numpy(value).to(mean) for value in (moments.mean, moments.variance))
+        mean, variance = (
+            torch.from_numpy(value).to(mean) for value in (moments.mean, moments.variance)
+        )
         context.save_for_backward(images, weight, mean, torch.rsqrt(variance + layer.eps))
         context.synchroniser, context.of_all = layer.synchroniser, moments.count
         return nn.functional.batch_norm(images, mean, variance, weight, bias, False, 0.0, layer.eps)
 
     @staticmethod
     @once_differentiable
-    def backward(context: Any, gradient: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
+    def backward(
+        context: Any, gradient: torch.Tensor
+    ) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
         images, weight, mean, scale = context.saved_tensors
         wide = _wide(gradient)
         normalised = (_wide(images) - _by_channel(mean)) * _by_channel(scale)
         sums, products = wide.sum(AXES), (wide * normalised).sum(AXES)
-        found = context.synchroniser.corrections(_values(images), context.of_all, _on_host(sums), _on_host(products))
+        found = context.synchroniser.corrections(
+            _values(images), context.of_all, _on_host(sums), _on_host(products)
+        )
         constant, factor = (_by_channel(torch.from_numpy(value).to(mean)) for value in found)
         of_images = (wide - constant - normalised * factor) * _by_channel(weight * scale)
         return of_images.to(images.dtype), products.to(weight.dtype), sums.to(weight.dtype), None

@@ -7,11 +7,16 @@ from torch import fx, nn
 
 
 def operations_of(model: nn.Module) -> List[fx.Node]:
-    """The picture and every operation, in the order of execution: positions in stored networks and schedules are those of this list."""
-    return [node for node in fx.Tracer().trace(model).nodes if node.op not in ("output", "get_attr")]
+    """The picture and every operation, in the order of execution: positions in stored networks and
+    schedules are those of this list."""
+    return [
+        node for node in fx.Tracer().trace(model).nodes if node.op not in ("output", "get_attr")
+    ]
 
 
-def run_node(node: fx.Node, known: Dict[fx.Node, torch.Tensor], modules: Dict[str, nn.Module]) -> Any:
+def run_node(
+    node: fx.Node, known: Dict[fx.Node, torch.Tensor], modules: Dict[str, nn.Module]
+) -> Any:
     """The output of an operation whose inputs are known."""
     arguments = fx.node.map_arg(node.args, known.__getitem__)
     options = fx.node.map_arg(node.kwargs, known.__getitem__)

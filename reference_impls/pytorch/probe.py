@@ -21,11 +21,18 @@ class ProbedPyTorchModel(ProbedModel):
     def __init__(self, request: ProbeRequest) -> None:
         torch.set_num_threads(request.threads)
         if request.accelerator == "cuda" and not torch.cuda.is_available():
-            raise ContractError("a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a CUDA build of PyTorch.")
+            raise ContractError(
+                "a CUDA device was requested and PyTorch finds none; use `--accelerator cpu` or a"
+                " CUDA build of PyTorch."
+            )
         set_arithmetic(FLOAT32)
         self._device = torch.device(request.accelerator)
-        self._model = MODELS[request.model](request.classes).to(self._device, getattr(torch, request.dtype))
-        self._implementation = PyTorchImplementation(self._model, request.optimizer, request.accelerator)
+        self._model = MODELS[request.model](request.classes).to(
+            self._device, getattr(torch, request.dtype)
+        )
+        self._implementation = PyTorchImplementation(
+            self._model, request.optimizer, request.accelerator
+        )
 
     def parameters(self) -> Arrays:
         """PyTorch's names and layout are the canonical ones."""
@@ -36,7 +43,11 @@ class ProbedPyTorchModel(ProbedModel):
         return {name: _on_host(value) for name, value in self._statistics().items()}
 
     def _statistics(self) -> Dict[str, torch.Tensor]:
-        return {name: value for name, value in self._model.named_buffers() if name.endswith((".running_mean", ".running_var"))}
+        return {
+            name: value
+            for name, value in self._model.named_buffers()
+            if name.endswith((".running_mean", ".running_var"))
+        }
 
     @torch.no_grad()
     def assign(self, values: Arrays) -> None:
@@ -54,13 +65,21 @@ class ProbedPyTorchModel(ProbedModel):
         """Runs forward and backward pass in training mode."""
         self._model.train()
         self._model.zero_grad()
-        loss = nn.functional.cross_entropy(self._model(self._on_device(images)), self._on_device(labels))
+        loss = nn.functional.cross_entropy(
+            self._model(self._on_device(images)), self._on_device(labels)
+        )
         loss.backward()
-        return loss.item(), {name: _on_host(parameter.grad) for name, parameter in self._model.named_parameters()}
+        return loss.item(), {
+            name: _on_host(parameter.grad) for name, parameter in self._model.named_parameters()
+        }
 
-    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
+    def step(
+        self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float
+    ) -> float:
         """The implementation's step."""
-        return self._implementation.step(self._implementation.to_device(Batch(images, labels)), learning_rate, share).loss
+        return self._implementation.step(
+            self._implementation.to_device(Batch(images, labels)), learning_rate, share
+        ).loss
 
     def restore(self, state: State) -> None:
         """The implementation's restore."""

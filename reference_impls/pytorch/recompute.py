@@ -1,9 +1,11 @@
-"""Training steps that follow a schedule of recomputation, with the gradients of ordinary training bit for bit.
+"""Training steps that follow a schedule of recomputation, with the gradients of ordinary training
+bit for bit.
 
-The network is cut into blocks; a schedule is a list of [action, block], the actions as in suite.memory.schedule. A block that runs again in the same
-step draws the same dropout masks and leaves the statistics of batch normalisation alone. [action, block, positions] keeps a block without the outputs
-of the operations at these positions of the trace: the backward pass computes them again when it reads them. What a block kept may be on storage until
-then (reference_impls.pytorch.spill).
+The network is cut into blocks; a schedule is a list of [action, block], the actions as in
+suite.memory.schedule. A block that runs again in the same step draws the same dropout masks and
+leaves the statistics of batch normalisation alone. [action, block, positions] keeps a block without
+the outputs of the operations at these positions of the trace: the backward pass computes them again
+when it reads them. What a block kept may be on storage until then (reference_impls.pytorch.spill).
 """
 
 from contextlib import contextmanager
@@ -24,7 +26,8 @@ Loss = Callable[[torch.Tensor], torch.Tensor]
 
 
 class Block:
-    """A range of the network's operations, in the order of its trace; ``nodes`` read the output of ``source`` and each other's.
+    """A range of the network's operations, in the order of its trace; ``nodes`` read the output of
+    ``source`` and each other's.
 
     ``first`` is the position of the first one.
     """
@@ -32,17 +35,31 @@ class Block:
     def __init__(self, nodes: Sequence[fx.Node], modules: Dict[str, nn.Module], first: int) -> None:
         self._nodes, self._modules, self._first = nodes, modules, first
         own = set(nodes)
-        sources = [argument for node in nodes for argument in node.all_input_nodes if argument not in own]
+        sources = [
+            argument for node in nodes for argument in node.all_input_nodes if argument not in own
+        ]
         if len(set(sources)) != 1:
-            raise ValueError("the block {} reads {} tensors from outside; it must read one".format(nodes[0].name, len(set(sources))))
+            raise ValueError(
+                "the block {} reads {} tensors from outside; it must read one".format(
+                    nodes[0].name, len(set(sources))
+                )
+            )
         self._source = sources[0]
         self._last_use = {argument: node for node in nodes for argument in node.all_input_nodes}
         layers = [modules[str(node.target)] for node in nodes if node.op == "call_module"]
-        self._normalisations = [layer for layer in layers if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
-        functions = [str(getattr(node.target, "__name__", node.target)) for node in nodes if node.op == "call_function"]
+        self._normalisations = [
+            layer for layer in layers if isinstance(layer, nn.modules.batchnorm._BatchNorm)
+        ]
+        functions = [
+            str(getattr(node.target, "__name__", node.target))
+            for node in nodes
+            if node.op == "call_function"
+        ]
         tensors = [tensor for layer in layers for tensor in (*layer.parameters(), *layer.buffers())]
         self.own = {tensor.untyped_storage().data_ptr() for tensor in tensors}
-        self.is_random = any(isinstance(layer, nn.modules.dropout._DropoutNd) for layer in layers) or "dropout" in " ".join(functions)
+        self.is_random = any(
+            isinstance(layer, nn.modules.dropout._DropoutNd) for layer in layers
+        ) or "dropout" in " ".join(functions)
 
     def __call__(self, value: torch.Tensor, left_out: Optional[LeftOut] = None) -> torch.Tensor:
         """The block's output."""
@@ -57,8 +74,11 @@ class Block:
                     known.pop(argument, None)
         return known[self._nodes[-1]]
 
-    def leaving_out(self, positions: Sequence[int], ran_again: RanAgain, value: torch.Tensor) -> torch.Tensor:
-        """The block's output; autograd keeps everything but the outputs of the operations at these positions."""
+    def leaving_out(
+        self, positions: Sequence[int], ran_again: RanAgain, value: torch.Tensor
+    ) -> torch.Tensor:
+        """The block's output; autograd keeps everything but the outputs of the operations at these
+        positions."""
         nodes = [self._nodes[position - self._first] for position in positions]
         left_out = LeftOut(nodes, self._modules, self.statistics_unchanged, ran_again)
         left_out.reads(self._source, value)
@@ -72,7 +92,8 @@ class Block:
 
     @contextmanager
     def statistics_unchanged(self) -> Iterator[None]:
-        """Batch normalisation inside normalises by the mini-batch, as in training, and updates nothing."""
+        """Batch normalisation inside normalises by the mini-batch, as in training, and updates
+        nothing."""
         tracked = [layer for layer in self._normalisations if layer.track_running_stats]
         for layer in tracked:
             layer.track_running_stats = False
@@ -84,13 +105,15 @@ class Block:
 
 
 def blocks(model: nn.Module, ranges: Sequence[Tuple[int, int]]) -> List[Block]:
-    """The network's blocks; a range holds the positions of its first and last operation in the trace. Raises ValueError for one with two inputs."""
+    """The network's blocks; a range holds the positions of its first and last operation in the
+    trace. Raises ValueError for one with two inputs."""
     nodes, modules = operations_of(model), dict(model.named_modules())
     return [Block(nodes[first : last + 1], modules, first) for first, last in ranges]
 
 
 class Counts:
-    """What all steps ran: forward and backward runs of blocks, and operations that backward passes ran again.
+    """What all steps ran: forward and backward runs of blocks, and operations that backward passes
+    ran again.
 
     Seconds in all passes, and those in what had run in its step before.
     """
@@ -106,21 +129,34 @@ class Counts:
 
 
 class ScheduledStep:
-    """Forward and backward pass of one mini-batch by a schedule; gradients are added to the parameters' ``grad``. ``counts`` is of all steps.
+    """Forward and backward pass of one mini-batch by a schedule; gradients are added to the
+    parameters' ``grad``. ``counts`` is of all steps.
 
     ``spill`` takes the blocks that the schedule spills.
     """
 
-    def __init__(self, parts: Sequence[Block], schedule: Sequence[ScheduleStep], spill: Optional[SpillFile] = None) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Block],
+        schedule: Sequence[ScheduleStep],
+        spill: Optional[SpillFile] = None,
+    ) -> None:
         self._parts, self._schedule, self.spill = parts, schedule, spill
         self._moved = {block for action, block, *_ in schedule if action == "spill"}
         if self._moved and spill is None:
-            raise ValueError("the schedule spills {} blocks, and there is no file for them".format(len(self._moved)))
+            raise ValueError(
+                "the schedule spills {} blocks, and there is no file for them".format(
+                    len(self._moved)
+                )
+            )
         self.blocks, self.counts = len(parts), Counts()
 
     def __call__(self, images: torch.Tensor, loss: Loss) -> float:
         """The mini-batch's loss, which ``loss`` computes from the network's output."""
-        run, started = _Run(self._parts, images, loss, self.counts, self.spill, self._moved), monotonic()
+        run, started = (
+            _Run(self._parts, images, loss, self.counts, self.spill, self._moved),
+            monotonic(),
+        )
         for action, block, *left_out in self._schedule:
             run.take(action, block, left_out[0] if left_out else ())
         self.counts.passes_s += monotonic() - started
@@ -128,9 +164,11 @@ class ScheduledStep:
 
 
 class _Root(torch.autograd.Function):
-    """A number from which a block's backward pass begins with the gradient in ``holder``; from a tensor PyTorch would import 36 MB of SymPy.
+    """A number from which a block's backward pass begins with the gradient in ``holder``; from a
+    tensor PyTorch would import 36 MB of SymPy.
 
-    The gradient leaves the holder when it is read, and nothing else refers to it or to the block's output: autograd frees both as without blocks.
+    The gradient leaves the holder when it is read, and nothing else refers to it or to the block's
+    output: autograd frees both as without blocks.
     """
 
     @staticmethod
@@ -146,12 +184,28 @@ class _Root(torch.autograd.Function):
 class _Run:
     """One step. ``moved`` are the blocks that are spilled."""
 
-    def __init__(self, parts: Sequence[Block], images: torch.Tensor, loss: Loss, counts: Counts, spill: Any, moved: Set[int]) -> None:
-        self._parts, self._loss_of, self._counts, self._spill, self._moved = parts, loss, counts, spill, moved
+    def __init__(
+        self,
+        parts: Sequence[Block],
+        images: torch.Tensor,
+        loss: Loss,
+        counts: Counts,
+        spill: Any,
+        moved: Set[int],
+    ) -> None:
+        self._parts, self._loss_of, self._counts, self._spill, self._moved = (
+            parts,
+            loss,
+            counts,
+            spill,
+            moved,
+        )
         self._inputs: Dict[int, torch.Tensor] = {0: images}
         self._roots: Dict[int, torch.Tensor] = {}
-        self._holders: Dict[int, List[torch.Tensor]] = {}  # of each kept block: takes the gradient of its output
-        self._gradients: List[torch.Tensor] = []  # the one that waits for the next block's backward pass
+        # of each kept block: takes the gradient of its output
+        self._holders: Dict[int, List[torch.Tensor]] = {}
+        # the one that waits for the next block's backward pass
+        self._gradients: List[torch.Tensor] = []
         self._random: Dict[int, Any] = {}
         self._kept: Any = None  # of the block that is spilled next
         self._started = 0  # blocks that have run in this step
@@ -167,7 +221,10 @@ class _Run:
         elif action == "keep":
             self._keep(block, left_out)
         elif action == "spill":
-            self._spill.write(self._kept.without(self._current, *([self._inputs[0]] if block == 0 else [])))  # a mini-batch is the pipeline's
+            # a mini-batch is the pipeline's
+            self._spill.write(
+                self._kept.without(self._current, *([self._inputs[0]] if block == 0 else []))
+            )
             self._kept = None
         elif action == "fetch":
             self._spill.read()

@@ -1,4 +1,5 @@
-"""``python -m reference_impls.pytorch.referee --request REQUEST.json``: the request's training in float64."""
+"""``python -m reference_impls.pytorch.referee --request REQUEST.json``: the request's training in
+float64."""
 
 from reference_impls.pytorch.probe import ProbedPyTorchModel
 from reference_impls.referee import main

@@ -1,8 +1,11 @@
-"""Activations of blocks on storage between their forward and their backward pass: the same bytes come back, so gradients have the same bits.
+"""Activations of blocks on storage between their forward and their backward pass: the same bytes
+come back, so gradients have the same bits.
 
-A tensor's memory is given back to the C library by shrinking its storage to nothing, and taken again before the backward pass: tensors and graph stay
-as they are. The file has no name, so the kernel removes it however the process ends, and it is cut after each block that was read. What was written
-is on the storage medium and out of the page cache before training goes on: a cache would be memory too.
+A tensor's memory is given back to the C library by shrinking its storage to nothing, and taken
+again before the backward pass: tensors and graph stay as they are. The file has no name, so the
+kernel removes it however the process ends, and it is cut after each block that was read. What was
+written is on the storage medium and out of the page cache before training goes on: a cache would be
+memory too.
 """
 
 import ctypes
@@ -17,13 +20,15 @@ import torch
 from reference_impls.contract import ContractError, Recomputation
 
 SMALLEST_BYTES = 4096
-"""Smaller tensors stay in memory: means and deviations of batch normalisation, which the plan does not count either."""
+"""Smaller tensors stay in memory: means and deviations of batch normalisation, which the plan does
+not count either."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Kept:
-    """The storages of the tensors that autograd keeps of one block. ``own`` are addresses that stay in memory: weights, statistics."""
+    """The storages of the tensors that autograd keeps of one block. ``own`` are addresses that stay
+    in memory: weights, statistics."""
 
     def __init__(self, own: Set[int]) -> None:
         self._own = own
@@ -32,7 +37,11 @@ class Kept:
     def pack(self, tensor: torch.Tensor) -> torch.Tensor:
         """Note a tensor that autograd keeps."""
         storage = tensor.untyped_storage()
-        if storage.nbytes() >= SMALLEST_BYTES and storage.resizable() and storage.data_ptr() not in self._own:
+        if (
+            storage.nbytes() >= SMALLEST_BYTES
+            and storage.resizable()
+            and storage.data_ptr() not in self._own
+        ):
             self._found[storage.data_ptr()] = storage
         return tensor
 
@@ -44,7 +53,8 @@ class Kept:
     def without(self, *tensors: torch.Tensor) -> List[Any]:
         """The storages that may be spilled when these tensors must stay.
 
-        They are noted no longer: autograd has the hooks, and with them this object, until the block's last gradient.
+        They are noted no longer: autograd has the hooks, and with them this object, until the
+        block's last gradient.
         """
         staying = {tensor.untyped_storage().data_ptr() for tensor in tensors}
         found, self._found = self._found, {}
@@ -52,9 +62,11 @@ class Kept:
 
 
 class SpillFile:
-    """A file in the plan's folder; blocks are read in the reverse order of writing. ``spilled_bytes`` and ``seconds`` are of all steps.
+    """A file in the plan's folder; blocks are read in the reverse order of writing.
+    ``spilled_bytes`` and ``seconds`` are of all steps.
 
-    Raises ContractError where the folder cannot be used or its disk is full, with what else works in the same budget.
+    Raises ContractError where the folder cannot be used or its disk is full, with what else works
+    in the same budget.
     """
 
     def __init__(self, planned: Recomputation) -> None:
@@ -66,7 +78,10 @@ class SpillFile:
     def write(self, storages: List[Any]) -> None:
         """Move these storages to the file."""
         started = monotonic()
-        begin, moved = sum(size for _, block in self._blocks for _, size in block), [(storage, storage.nbytes()) for storage in storages]
+        begin, moved = (
+            sum(size for _, block in self._blocks for _, size in block),
+            [(storage, storage.nbytes()) for storage in storages],
+        )
         self._blocks.append((begin, moved))
         self._checked(lambda: self._write(begin, moved))
         self.spilled_bytes += sum(size for _, size in moved)
@@ -114,8 +129,14 @@ class SpillFile:
     def _sentence(self, error: OSError) -> str:
         folder, without = self._planned.spill_folder, self._planned.instead_of_spilling
         if error.errno not in FULL:
-            return "activations cannot be kept in {} ({}); name another folder with --spill, or {}.".format(folder, error.strerror, without)
-        full = "the disk of {} is full: a step writes {:.3g} MB of activations there; free that much, name a folder on a larger disk with --spill, "
+            return (
+                "activations cannot be kept in {} ({});"
+                " name another folder with --spill, or {}.".format(folder, error.strerror, without)
+            )
+        full = (
+            "the disk of {} is full: a step writes {:.3g} MB of activations there; free that much,"
+            " name a folder on a larger disk with --spill, "
+        )
         return (full + "or {}.").format(folder, self._planned.planned_spill_bytes / 1e6, without)
 
 

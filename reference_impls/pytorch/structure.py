@@ -24,4 +24,6 @@ def layers_of(model: nn.Module) -> Iterator[Layer]:
 
 def dropout_of(model: nn.Module) -> List[float]:
     """The rates of all layers of dropout."""
-    return [module.p for module in model.modules() if isinstance(module, nn.modules.dropout._DropoutNd)]
+    return [
+        module.p for module in model.modules() if isinstance(module, nn.modules.dropout._DropoutNd)
+    ]

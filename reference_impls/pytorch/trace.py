@@ -1,7 +1,9 @@
-"""Trace networks into tables of operations: ``python -m reference_impls.pytorch.trace MODEL…``, JSON on standard output.
+"""Trace networks into tables of operations: ``python -m reference_impls.pytorch.trace MODEL…``,
+JSON on standard output.
 
-MODEL is one of this folder's models (``own:lenet5:10``, with the number of classes) or a function of torchvision.models (``torchvision:resnet18``).
-The table has one row per operation, in the order of execution, and no weights. suite.memory calculates shapes and memory from it.
+MODEL is one of this folder's models (``own:lenet5:10``, with the number of classes) or a function
+of torchvision.models (``torchvision:resnet18``). The table has one row per operation, in the order
+of execution, and no weights. suite.memory calculates shapes and memory from it.
 """
 
 import json
@@ -19,9 +21,20 @@ from reference_impls.pytorch.vision import import_torchvision
 Row = Dict[str, Any]
 
 ELEMENTWISE = {
-    "ReLU": "relu", "relu": "relu", "ReLU6": "relu6", "Hardswish": "hardswish", "hardswish": "hardswish", "Hardsigmoid": "hardsigmoid",
-    "hardsigmoid": "hardsigmoid", "SiLU": "silu", "silu": "silu", "Sigmoid": "sigmoid", "sigmoid": "sigmoid", "GELU": "gelu", "Tanh": "tanh",
-}  # fmt: skip
+    "ReLU": "relu",
+    "relu": "relu",
+    "ReLU6": "relu6",
+    "Hardswish": "hardswish",
+    "hardswish": "hardswish",
+    "Hardsigmoid": "hardsigmoid",
+    "hardsigmoid": "hardsigmoid",
+    "SiLU": "silu",
+    "silu": "silu",
+    "Sigmoid": "sigmoid",
+    "sigmoid": "sigmoid",
+    "GELU": "gelu",
+    "Tanh": "tanh",
+}
 
 
 class Unsupported(Exception):
@@ -49,7 +62,11 @@ def _row(node: fx.Node, modules: Dict[str, nn.Module]) -> Row:
     if node.op == "placeholder":
         return {**row, "kind": "input"}
     if node.op == "call_module":
-        return {**row, "module": node.target, **_module(str(node.target), modules[str(node.target)])}
+        return {
+            **row,
+            "module": node.target,
+            **_module(str(node.target), modules[str(node.target)]),
+        }
     return {**row, **_function(node)}
 
 
@@ -62,11 +79,20 @@ def _nodes(arguments: Any) -> List[fx.Node]:
 def _module(path: str, module: nn.Module) -> Row:
     """Kind and attributes of a layer, with its numbers of parameters and of buffers' elements."""
     kind = type(module).__name__
-    size: Row = {"parameters": sum(p.numel() for p in module.parameters()), "buffers": sum(b.numel() for b in module.buffers())}
+    size: Row = {
+        "parameters": sum(p.numel() for p in module.parameters()),
+        "buffers": sum(b.numel() for b in module.buffers()),
+    }
     size = {name: count for name, count in size.items() if count}
     in_place = {"in_place": True} if getattr(module, "inplace", False) else {}
     if isinstance(module, nn.Conv2d):
-        return {**size, "kind": "conv", "channels": module.out_channels, "groups": module.groups, **_window(module, module.dilation)}
+        return {
+            **size,
+            "kind": "conv",
+            "channels": module.out_channels,
+            "groups": module.groups,
+            **_window(module, module.dilation),
+        }
     if isinstance(module, nn.BatchNorm2d):
         return {**size, "kind": "batch_norm"}
     if isinstance(module, nn.Linear):
@@ -90,7 +116,12 @@ def _module(path: str, module: nn.Module) -> Row:
 
 def _window(module: Any, dilation: Any) -> Row:
     stride = module.stride if module.stride is not None else module.kernel_size
-    return {"kernel": _pair(module.kernel_size), "stride": _pair(stride), "padding": _pair(module.padding), "dilation": _pair(dilation)}
+    return {
+        "kernel": _pair(module.kernel_size),
+        "stride": _pair(stride),
+        "padding": _pair(module.padding),
+        "dilation": _pair(dilation),
+    }
 
 
 def _pair(value: Any) -> Tuple[int, int]:
@@ -99,9 +130,15 @@ def _pair(value: Any) -> Tuple[int, int]:
 
 
 def _function(node: fx.Node) -> Row:
-    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
+    name = (
+        node.target
+        if isinstance(node.target, str)
+        else getattr(node.target, "__name__", str(node.target))
+    )
     name = str(name).rstrip("_")
-    in_place = {"in_place": True} if node.kwargs.get("inplace") or node.target is operator.iadd else {}
+    in_place = (
+        {"in_place": True} if node.kwargs.get("inplace") or node.target is operator.iadd else {}
+    )
     if name in ("add", "iadd"):
         return {"kind": "add", **in_place}
     if name in ("mul", "imul"):
@@ -118,7 +155,12 @@ def _function(node: fx.Node) -> Row:
         kernel = node.args[1]
         stride = node.kwargs.get("stride") or (node.args[2] if len(node.args) > 2 else kernel)
         padding = node.kwargs.get("padding", 0)
-        window = {"kernel": _pair(kernel), "stride": _pair(stride), "padding": _pair(padding), "dilation": (1, 1)}
+        window = {
+            "kernel": _pair(kernel),
+            "stride": _pair(stride),
+            "padding": _pair(padding),
+            "dilation": (1, 1),
+        }
         return {"kind": "max_pool", "ceil": bool(node.kwargs.get("ceil_mode")), **window}
     if name == "dropout":
         return {"kind": "dropout"} if float(node.kwargs.get("p", 0.5)) > 0 else {"kind": "identity"}
@@ -126,7 +168,8 @@ def _function(node: fx.Node) -> Row:
 
 
 def answer(model: str) -> Row:
-    """The network's table; ``{"unsupported": …}`` for one that cannot be tabled, ``{"unknown": …}`` with the known names for an unknown one."""
+    """The network's table; ``{"unsupported": …}`` for one that cannot be tabled, ``{"unknown": …}``
+    with the known names for an unknown one."""
     origin, _, name = model.partition(":")
     if origin == "torchvision":
         known = import_torchvision().models.list_models(module=import_torchvision().models)
@@ -135,7 +178,11 @@ def answer(model: str) -> Row:
     try:
         with torch.device("meta"):  # no weights
             network = build(model)
-        return {"rows": rows(network), "torch": torch.__version__, "torchvision": import_torchvision().__version__}
+        return {
+            "rows": rows(network),
+            "torch": torch.__version__,
+            "torchvision": import_torchvision().__version__,
+        }
     except (Unsupported, fx.proxy.TraceError) as error:
         return {"unsupported": str(error)}
 

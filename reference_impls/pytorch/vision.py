@@ -6,7 +6,8 @@ import torch
 
 
 def import_torchvision() -> ModuleType:
-    """torchvision; beside a PyTorch that it was not compiled for, it misses two operators for which it would register shapes."""
+    """torchvision; beside a PyTorch that it was not compiled for, it misses two operators for which
+    it would register shapes."""
     try:
         import torchvision  # its registration fails beside another PyTorch
     except RuntimeError as error:

@@ -1,4 +1,5 @@
-"""The contract in TensorFlow: a Keras model, a compiled train step, and the number of correct predictions."""
+"""The contract in TensorFlow: a Keras model, a compiled train step, and the number of correct
+predictions."""
 
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -9,12 +10,26 @@ import tensorflow as tf
 from reference_impls import initial_weights
 from reference_impls.arithmetic import log_value, refuse_other, refuse_unsupported
 from reference_impls.communication import BucketTime, MpiWorld, World
-from reference_impls.contract import Batch, ContractError, Implementation, Optimizer, Request, StepResult, as_requested
+from reference_impls.contract import (
+    Batch,
+    ContractError,
+    Implementation,
+    Optimizer,
+    Request,
+    StepResult,
+    as_requested,
+)
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.structure import layers_as_built
 from reference_impls.tensorflow import arithmetic, loading, weights
-from reference_impls.tensorflow.exchange import Exchange, GradientExchange, StrategyExchange, join, open_strategy
+from reference_impls.tensorflow.exchange import (
+    Exchange,
+    GradientExchange,
+    StrategyExchange,
+    join,
+    open_strategy,
+)
 from reference_impls.tensorflow.models import MODELS
 from reference_impls.tensorflow.structure import dropout_of, layers_of
 
@@ -26,7 +41,10 @@ def build(request: Request, world: World) -> Built:
     tf.config.threading.set_intra_op_parallelism_threads(request.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
     if request.accelerator == "cuda" and not tf.config.list_physical_devices("GPU"):
-        raise ContractError("a CUDA device was requested and TensorFlow finds none; use `--accelerator cpu` or a CUDA build of TensorFlow.")
+        raise ContractError(
+            "a CUDA device was requested and TensorFlow finds none; use `--accelerator cpu` or a"
+            " CUDA build of TensorFlow."
+        )
     refuse_unsupported(request, arithmetic.SUPPORTED)
     strategy = open_strategy(world, request.parallel)
     settings = arithmetic.set_arithmetic(request.precision, request.accelerator)
@@ -36,8 +54,12 @@ def build(request: Request, world: World) -> Built:
     with tf.device(device):
         model = MODELS[request.model](request.data.classes)
         load_weights(model, request.initial_weights, request.seed)
-        exchange = join(world, model, request.parallel, strategy) if isinstance(world, MpiWorld) else None
-        implementation = TensorFlowImplementation(model, request.optimizer, request.accelerator, exchange, request.accumulation > 1)
+        exchange = (
+            join(world, model, request.parallel, strategy) if isinstance(world, MpiWorld) else None
+        )
+        implementation = TensorFlowImplementation(
+            model, request.optimizer, request.accelerator, exchange, request.accumulation > 1
+        )
     parameters = sum(variable.read().size for variable in weights.parameters(model).values())
     facts = {
         **as_requested(request),
@@ -45,14 +67,25 @@ def build(request: Request, world: World) -> Built:
         "parameters": parameters,
         "framework_version": tf.__version__,
         "framework_threads": request.threads,
-        "model_layers": layers_as_built(request.model, "Keras " + keras.__version__, layers_of(model), dropout_of(model), request.data.classes),
+        "model_layers": layers_as_built(
+            request.model,
+            "Keras " + keras.__version__,
+            layers_of(model),
+            dropout_of(model),
+            request.data.classes,
+        ),
     }
     share = Share(world.rank, world.size)
-    return Built(implementation, open_pipeline(request, channels_last=True, fetch=loading.fetch, share=share), facts)
+    return Built(
+        implementation,
+        open_pipeline(request, channels_last=True, fetch=loading.fetch, share=share),
+        facts,
+    )
 
 
 def load_weights(model: keras.Model, distribution: str, seed: int) -> None:
-    """Overwrite the model's parameters with the seed's weights, from the canonical layout to Keras's."""
+    """Overwrite the model's parameters with the seed's weights, from the canonical layout to
+    Keras's."""
     named = weights.parameters(model)
     shapes = {name: variable.read().shape for name, variable in named.items()}
     for name, value in initial_weights.make(distribution, shapes, seed).items():
@@ -62,7 +95,8 @@ def load_weights(model: keras.Model, distribution: str, seed: int) -> None:
 class SGD(keras.optimizers.SGD):
     """SGD with the suite's momentum: ``v = m v + g``, ``w -= learning_rate v``.
 
-    Keras keeps ``learning_rate * v`` instead, which is another method as soon as the learning rate changes.
+    Keras keeps ``learning_rate * v`` instead, which is another method as soon as the learning rate
+    changes.
     """
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
@@ -73,10 +107,16 @@ class SGD(keras.optimizers.SGD):
 
 
 class TensorFlowImplementation(Implementation):
-    """Training in one compiled graph for any mini-batch size, in the model's precision; in two if it ``accumulates`` gradients in variables."""
+    """Training in one compiled graph for any mini-batch size, in the model's precision; in two if
+    it ``accumulates`` gradients in variables."""
 
     def __init__(
-        self, model: keras.Model, settings: Optimizer, accelerator: str, exchange: Optional[Exchange] = None, accumulates: bool = False
+        self,
+        model: keras.Model,
+        settings: Optimizer,
+        accelerator: str,
+        exchange: Optional[Exchange] = None,
+        accumulates: bool = False,
     ) -> None:
         self._model, self._weight_decay, self._exchange = model, settings.weight_decay, exchange
         self._copies, self._is_deferred = accelerator == "cuda", False
@@ -86,20 +126,34 @@ class TensorFlowImplementation(Implementation):
         self._optimizer.build(model.trainable_variables)
         images = tf.TensorSpec((None, *model.input_shape[1:]), model.dtype)
         labels = tf.TensorSpec((None,), tf.int64)
-        self._accumulators = [tf.Variable(tf.zeros_like(each), trainable=False) for each in model.trainable_variables] if accumulates else []
+        self._accumulators = (
+            [
+                tf.Variable(tf.zeros_like(each), trainable=False)
+                for each in model.trainable_variables
+            ]
+            if accumulates
+            else []
+        )
         # Concrete functions: no lookup and no tracing while a step is timed.
         number = tf.TensorSpec((), model.dtype)
         if accumulates:
             self._keep = tf.function(self._accumulate).get_concrete_function(images, labels, number)
         if exchange is None or isinstance(exchange, StrategyExchange):
-            self._train = tf.function(self._train_step).get_concrete_function(images, labels, number, number)
+            self._train = tf.function(self._train_step).get_concrete_function(
+                images, labels, number, number
+            )
         else:
-            self._differentiate = tf.function(self._packed_gradients).get_concrete_function(images, labels, number)
-            self._apply = tf.function(self._apply_packed).get_concrete_function(exchange.specs, number)
+            self._differentiate = tf.function(self._packed_gradients).get_concrete_function(
+                images, labels, number
+            )
+            self._apply = tf.function(self._apply_packed).get_concrete_function(
+                exchange.specs, number
+            )
         self._correct = tf.function(self._count_correct).get_concrete_function(images, labels)
 
     def to_device(self, batch: Batch) -> DeviceBatch:
-        """On a CPU, tensors as they are; on a GPU, a copy. tf.convert_to_tensor would leave those of tf.data on the CPU."""
+        """On a CPU, tensors as they are; on a GPU, a copy. tf.convert_to_tensor would leave those
+        of tf.data on the CPU."""
         with tf.device(self._device):
             images, labels = tf.convert_to_tensor(batch.images), tf.convert_to_tensor(batch.labels)
             if self._copies:
@@ -109,7 +163,8 @@ class TensorFlowImplementation(Implementation):
         return images, labels
 
     def step(self, device_batch: DeviceBatch, learning_rate: float, share: float) -> StepResult:
-        """Forward, backward and update; reading the loss, or the number of updates, waits for the device."""
+        """Forward, backward and update; reading the loss, or the number of updates, waits for the
+        device."""
         rate = tf.constant(learning_rate, self._model.dtype)
         counts = tf.constant(share, self._model.dtype)
         if not isinstance(self._exchange, GradientExchange):
@@ -141,8 +196,15 @@ class TensorFlowImplementation(Implementation):
         for name, named in weights.parameters(self._model).items():
             state["parameter/" + name] = np.array(named.read(), order="C")
             velocity = velocities.get(id(named.variable))
-            state["velocity/" + name] = np.zeros_like(state["parameter/" + name]) if velocity is None else _canonical(named, velocity)
-        state.update(("statistic/" + name, np.array(named.read(), order="C")) for name, named in weights.statistics(self._model).items())
+            state["velocity/" + name] = (
+                np.zeros_like(state["parameter/" + name])
+                if velocity is None
+                else _canonical(named, velocity)
+            )
+        state.update(
+            ("statistic/" + name, np.array(named.read(), order="C"))
+            for name, named in weights.statistics(self._model).items()
+        )
         return state
 
     def restore(self, state: Any) -> None:
@@ -151,7 +213,9 @@ class TensorFlowImplementation(Implementation):
         for name, named in weights.parameters(self._model).items():
             named.write(np.asarray(state["parameter/" + name]))
             if id(named.variable) in velocities:
-                velocities[id(named.variable)].assign(named.layout.from_canonical(np.asarray(state["velocity/" + name])))
+                velocities[id(named.variable)].assign(
+                    named.layout.from_canonical(np.asarray(state["velocity/" + name]))
+                )
         for name, named in weights.statistics(self._model).items():
             named.write(np.asarray(state["statistic/" + name]))
 
@@ -179,7 +243,9 @@ class TensorFlowImplementation(Implementation):
         """Softmax of the logits."""
         return np.asarray(tf.nn.softmax(self._model(device_batch[0], training=False)))
 
-    def _train_step(self, images: tf.Tensor, labels: tf.Tensor, learning_rate: tf.Tensor, share: tf.Tensor) -> tf.Tensor:
+    def _train_step(
+        self, images: tf.Tensor, labels: tf.Tensor, learning_rate: tf.Tensor, share: tf.Tensor
+    ) -> tf.Tensor:
         loss, gradients, share = self._weighted_gradients(images, labels, share)
         if isinstance(self._exchange, StrategyExchange):
             gradients = self._exchange.mean(gradients, share)
@@ -187,12 +253,17 @@ class TensorFlowImplementation(Implementation):
         with tf.control_dependencies([self._update(gradients, learning_rate)]):
             return tf.identity(loss)
 
-    def _packed_gradients(self, images: tf.Tensor, labels: tf.Tensor, share: tf.Tensor) -> Tuple[tf.Tensor, List[tf.Tensor]]:
+    def _packed_gradients(
+        self, images: tf.Tensor, labels: tf.Tensor, share: tf.Tensor
+    ) -> Tuple[tf.Tensor, List[tf.Tensor]]:
         loss, gradients, share = self._weighted_gradients(images, labels, share)
         return loss, self._exchange.pack(gradients, share)
 
-    def _weighted_gradients(self, images: tf.Tensor, labels: tf.Tensor, share: tf.Tensor) -> Tuple[tf.Tensor, List[tf.Tensor], tf.Tensor]:
-        """Loss, gradients and their weight: a mini-batch's own, or the sum with those in the accumulators, which become zero."""
+    def _weighted_gradients(
+        self, images: tf.Tensor, labels: tf.Tensor, share: tf.Tensor
+    ) -> Tuple[tf.Tensor, List[tf.Tensor], tf.Tensor]:
+        """Loss, gradients and their weight: a mini-batch's own, or the sum with those in the
+        accumulators, which become zero."""
         loss, gradients = self._gradients(images, labels)
         if not self._accumulators:
             return loss, gradients, share
@@ -204,7 +275,12 @@ class TensorFlowImplementation(Implementation):
 
     def _accumulate(self, images: tf.Tensor, labels: tf.Tensor, share: tf.Tensor) -> tf.Tensor:
         loss, gradients = self._gradients(images, labels)
-        with tf.control_dependencies([kept.assign_add(share * gradient) for kept, gradient in zip(self._accumulators, gradients)]):
+        with tf.control_dependencies(
+            [
+                kept.assign_add(share * gradient)
+                for kept, gradient in zip(self._accumulators, gradients)
+            ]
+        ):
             return tf.identity(loss)
 
     def _apply_packed(self, buckets: List[tf.Tensor], learning_rate: tf.Tensor) -> tf.Tensor:
@@ -219,7 +295,10 @@ class TensorFlowImplementation(Implementation):
         """Returns the number of updates, including this one."""
         variables = self._model.trainable_variables
         if self._weight_decay:
-            gradients = [gradient + self._weight_decay * variable for gradient, variable in zip(gradients, variables)]
+            gradients = [
+                gradient + self._weight_decay * variable
+                for gradient, variable in zip(gradients, variables)
+            ]
         self._optimizer.learning_rate = learning_rate
         self._optimizer.apply_gradients(zip(gradients, variables))
         return self._optimizer.iterations.value

@@ -9,11 +9,19 @@ from reference_impls.data.pipelines import Batches
 
 
 def fetch(batches: Batches, loading: Loading) -> Iterator[Batch]:
-    """One thread per worker, each making whole mini-batches; tf.data keeps them in order and prefetches some."""
+    """One thread per worker, each making whole mini-batches; tf.data keeps them in order and
+    prefetches some."""
 
     def make(index: tf.Tensor) -> "tuple[tf.Tensor, tf.Tensor]":
-        return tf.numpy_function(lambda number: tuple(batches[int(number)]), [index], (tf.float32, tf.int64), stateful=False)
+        return tf.numpy_function(
+            lambda number: tuple(batches[int(number)]),
+            [index],
+            (tf.float32, tf.int64),
+            stateful=False,
+        )
 
-    made = tf.data.Dataset.range(len(batches)).map(make, num_parallel_calls=loading.workers, deterministic=True)
+    made = tf.data.Dataset.range(len(batches)).map(
+        make, num_parallel_calls=loading.workers, deterministic=True
+    )
     for images, labels in made.prefetch(loading.prefetch * loading.workers):
         yield Batch(images, labels)

@@ -25,27 +25,44 @@ class ProbedTensorFlowModel(ProbedModel):
         tf.config.threading.set_intra_op_parallelism_threads(request.threads)
         tf.config.threading.set_inter_op_parallelism_threads(1)
         if request.accelerator == "cuda" and not tf.config.list_physical_devices("GPU"):
-            raise ContractError("a CUDA device was requested and TensorFlow finds none; use `--accelerator cpu` or a CUDA build of TensorFlow.")
-        self._accelerator, self._device = request.accelerator, "/GPU:0" if request.accelerator == "cuda" else "/CPU:0"
+            raise ContractError(
+                "a CUDA device was requested and TensorFlow finds none; use `--accelerator cpu` or"
+                " a CUDA build of TensorFlow."
+            )
+        self._accelerator, self._device = (
+            request.accelerator,
+            "/GPU:0" if request.accelerator == "cuda" else "/CPU:0",
+        )
         self._strategy = open_strategy(communication.join(request.parallel.ranks), request.parallel)
         keras.config.set_floatx(request.dtype)
         set_arithmetic(FLOAT32, request.accelerator)
         self._settings = request.optimizer
         with tf.device(self._device):
             self._model = MODELS[request.model](request.classes)
-            self._implementation = TensorFlowImplementation(self._model, self._settings, self._accelerator)
+            self._implementation = TensorFlowImplementation(
+                self._model, self._settings, self._accelerator
+            )
 
     def parameters(self) -> Arrays:
         """From Keras's layout to the canonical one."""
-        return {name: variable.read().copy() for name, variable in weights.parameters(self._model).items()}
+        return {
+            name: variable.read().copy()
+            for name, variable in weights.parameters(self._model).items()
+        }
 
     def statistics(self) -> Arrays:
         """Vectors: the same in every layout."""
-        return {name: variable.read().copy() for name, variable in weights.statistics(self._model).items()}
+        return {
+            name: variable.read().copy()
+            for name, variable in weights.statistics(self._model).items()
+        }
 
     def assign(self, values: Arrays) -> None:
         """Overwrites in place."""
-        for name, variable in {**weights.parameters(self._model), **weights.statistics(self._model)}.items():
+        for name, variable in {
+            **weights.parameters(self._model),
+            **weights.statistics(self._model),
+        }.items():
             variable.write(values[name])
 
     def logits(self, images: np.ndarray) -> np.ndarray:
@@ -60,11 +77,20 @@ class ProbedTensorFlowModel(ProbedModel):
         with tf.device(self._device), tf.GradientTape() as tape:
             loss = loss_of(labels, self._model(_channels_last(images), training=True))
         gradients = tape.gradient(loss, [entry.variable.value for entry in named.values()])
-        return float(loss), {name: entry.layout.to_canonical(gradient.numpy()) for (name, entry), gradient in zip(named.items(), gradients)}
+        return float(loss), {
+            name: entry.layout.to_canonical(gradient.numpy())
+            for (name, entry), gradient in zip(named.items(), gradients)
+        }
 
-    def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float) -> float:
+    def step(
+        self, images: np.ndarray, labels: np.ndarray, learning_rate: float, share: float
+    ) -> float:
         """The implementation's step."""
-        return self._implementation.step(self._implementation.to_device(Batch(_channels_last(images), labels)), learning_rate, share).loss
+        return self._implementation.step(
+            self._implementation.to_device(Batch(_channels_last(images), labels)),
+            learning_rate,
+            share,
+        ).loss
 
     def restore(self, state: State) -> None:
         """The implementation's restore."""
@@ -73,7 +99,10 @@ class ProbedTensorFlowModel(ProbedModel):
     def join(self, world: MpiWorld, settings: Parallel) -> None:
         """The implementation's join."""
         self._implementation = TensorFlowImplementation(
-            self._model, self._settings, self._accelerator, join(world, self._model, settings, self._strategy)
+            self._model,
+            self._settings,
+            self._accelerator,
+            join(world, self._model, settings, self._strategy),
         )
 
 

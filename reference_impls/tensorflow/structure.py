@@ -19,7 +19,11 @@ def layers_of(model: keras.Model) -> Iterator[Layer]:
             tuple(shape),
             layer.name + ".bias" in named,
             stride=getattr(layer, "strides", (1,))[0],
-            groups=shape[0] if isinstance(layer, keras.layers.DepthwiseConv2D) else getattr(layer, "groups", 1),
+            groups=(
+                shape[0]
+                if isinstance(layer, keras.layers.DepthwiseConv2D)
+                else getattr(layer, "groups", 1)
+            ),
             epsilon=layer.epsilon if is_normalisation else None,
             momentum=1 - layer.momentum if is_normalisation else None,
         )

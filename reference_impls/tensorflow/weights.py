@@ -23,9 +23,13 @@ class Layout(NamedTuple):
     from_canonical: Transposition
 
 
-CONVOLUTION = Layout(lambda value: value.transpose(3, 2, 0, 1), lambda value: value.transpose(2, 3, 1, 0))
+CONVOLUTION = Layout(
+    lambda value: value.transpose(3, 2, 0, 1), lambda value: value.transpose(2, 3, 1, 0)
+)
 """(height, width, in, out) and (out, in, height, width)."""
-DEPTHWISE = Layout(lambda value: value.transpose(2, 3, 0, 1), lambda value: value.transpose(2, 3, 0, 1))
+DEPTHWISE = Layout(
+    lambda value: value.transpose(2, 3, 0, 1), lambda value: value.transpose(2, 3, 0, 1)
+)
 """(height, width, channels, 1) and (channels, 1, height, width)."""
 DENSE = Layout(np.transpose, np.transpose)
 """(in, out) and (out, in)."""
@@ -49,18 +53,32 @@ class NamedVariable(NamedTuple):
 
 def parameters(model: keras.Model) -> Dict[str, NamedVariable]:
     """The parameters, by canonical name."""
-    return {name: named for name, named in _variables(model) if not name.endswith((".running_mean", ".running_var"))}
+    return {
+        name: named
+        for name, named in _variables(model)
+        if not name.endswith((".running_mean", ".running_var"))
+    }
 
 
 def statistics(model: keras.Model) -> Dict[str, NamedVariable]:
     """Batch normalisation's running mean and variance, by canonical name."""
-    return {name: named for name, named in _variables(model) if name.endswith((".running_mean", ".running_var"))}
+    return {
+        name: named
+        for name, named in _variables(model)
+        if name.endswith((".running_mean", ".running_var"))
+    }
 
 
 def _variables(model: keras.Model) -> "list[Tuple[str, NamedVariable]]":
     named = []
     for layer in model.layers:
-        named += [(f"{layer.name}.{KINDS[variable.name]}", NamedVariable(variable, _layout(layer, variable))) for variable in layer.weights]
+        named += [
+            (
+                f"{layer.name}.{KINDS[variable.name]}",
+                NamedVariable(variable, _layout(layer, variable)),
+            )
+            for variable in layer.weights
+        ]
     return named
 
 

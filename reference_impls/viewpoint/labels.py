@@ -1,4 +1,5 @@
-"""Which tracks are kept: those whose last frame the teacher is sure of, as long as they fit. Standard library only, Python 3.6 grammar."""
+"""Which tracks are kept: those whose last frame the teacher is sure of, as long as they fit.
+Standard library only, Python 3.6 grammar."""
 
 from typing import Iterable, List, NamedTuple
 
@@ -19,7 +20,8 @@ class Storage:
         self._sure, self._free_bytes = sure, limit_bytes
 
     def keeps(self, track: Judged) -> bool:
-        """Whether the teacher labels the track and the storage takes it; tracks are asked for in their order."""
+        """Whether the teacher labels the track and the storage takes it; tracks are asked for in
+        their order."""
         if track.confidence < self._sure or track.size_bytes > self._free_bytes:
             return False
         self._free_bytes -= track.size_bytes

@@ -1,6 +1,8 @@
-"""What the two processes of `suite viewpoint` are told, the names and columns of their records, and their command line. Standard library only.
+"""What the two processes of `suite viewpoint` are told, the names and columns of their records, and
+their command line. Standard library only.
 
-Python 3.6 grammar. The checker reads the records again: what follows from the task's seed is in no file.
+Python 3.6 grammar. The checker reads the records again: what follows from the task's seed is in no
+file.
 """
 
 import argparse
@@ -12,16 +14,21 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Sequence
 from reference_impls import contract
 
 TRACKS, TRACK_COLUMNS = "tracks.csv", ("track", "truth", "label", "confidence", "size_bytes")
-"""One row per track: the subject's class, the teacher's class of the last frame with its probability, and the size of all frames as JPEG."""
+"""One row per track: the subject's class, the teacher's class of the last frame with its
+probability, and the size of all frames as JPEG."""
 
-PREDICTIONS, PREDICTION_COLUMNS = ("teacher.csv", "student_before.csv", "student_after.csv"), ("view_deg", "place", "truth", "predicted")
+PREDICTIONS, PREDICTION_COLUMNS = (
+    ("teacher.csv", "student_before.csv", "student_after.csv"),
+    ("view_deg", "place", "truth", "predicted"),
+)
 """One row per view and tested picture, by its place in tracks.Scene.tested."""
 
 STEPS, STEP_COLUMNS = "steps.csv", ("start_ns", "end_ns", "samples", "loss")
 """One row per mini-batch of the student's training; monotonic clock."""
 
 TEACHER, STUDENT = "teacher.json", "student.json"
-"""Facts that a process states: its model's parameters, start and end of its work; the student's CPU time."""
+"""Facts that a process states: its model's parameters, start and end of its work; the student's CPU
+time."""
 
 
 class Task(NamedTuple):
@@ -30,7 +37,8 @@ class Task(NamedTuple):
     seed: int  # of tracks, tested pictures, the student's weights and its order of frames
     tracks: int
     frames: int  # of a track
-    sure: float  # the least probability of the teacher's class of the last frame that labels a track
+    # the least probability of the teacher's class of the last frame that labels a track
+    sure: float
     storage_bytes: int  # of all kept frames
     views_deg: List[int]  # at which accuracies are measured
     student: str  # a model of the implementation
@@ -43,11 +51,15 @@ class Task(NamedTuple):
 def task_from_dict(values: Dict[str, Any]) -> Task:
     """The task; raises ContractError for other keys."""
     if not isinstance(values, dict) or sorted(values) != sorted(Task._fields):
-        raise contract.ContractError("the task has other keys than {}.".format(", ".join(Task._fields)))
+        raise contract.ContractError(
+            "the task has other keys than {}.".format(", ".join(Task._fields))
+        )
     return Task(**values)
 
 
-def write_table(task: Task, name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def write_table(
+    task: Task, name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
+) -> None:
     """A new CSV file of the records."""
     with open(os.path.join(task.output, name), "x", encoding="ascii") as stream:
         stream.write(",".join(columns) + "\n")
@@ -74,9 +86,12 @@ Act = Callable[[contract.Request, Callable[..., Any], Task], None]
 
 
 def main(description: str, act: Act) -> None:
-    """The command line of both processes: ``--implementation MODULE --request FILE --task FILE``. A violation of the contract is one sentence."""
+    """The command line of both processes: ``--implementation MODULE --request FILE --task FILE``. A
+    violation of the contract is one sentence."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--implementation", required=True, help="module with the function build(request, world)")
+    parser.add_argument(
+        "--implementation", required=True, help="module with the function build(request, world)"
+    )
     parser.add_argument("--request", required=True, help="the teacher's request")
     parser.add_argument("--task", required=True, help="the task that the harness wrote")
     arguments = parser.parse_args()

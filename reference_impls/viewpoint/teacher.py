@@ -1,7 +1,9 @@
-"""The teacher and its camera: ``python -m reference_impls.viewpoint.teacher``. Needs NumPy and Pillow.
+"""The teacher and its camera: ``python -m reference_impls.viewpoint.teacher``. Needs NumPy and
+Pillow.
 
-Every subject's frames are made one after the other. The teacher judges the last one; where it is sure, all frames of the track are stored and get its
-class. Then the tested pictures are stored as frames at every view, and the teacher judges them.
+Every subject's frames are made one after the other. The teacher judges the last one; where it is
+sure, all frames of the track are stored and get its class. Then the tested pictures are stored as
+frames at every view, and the teacher judges them.
 """
 
 import os
@@ -43,7 +45,10 @@ class Pictures:
 
     def read(self, numbers: Sequence[int]) -> List[Image.Image]:
         """Pictures without augmentation."""
-        return [as_picture(pixels, self._reader.channels_last) for pixels in self._reader.evaluation_images(self._split, np.array(numbers))]
+        return [
+            as_picture(pixels, self._reader.channels_last)
+            for pixels in self._reader.evaluation_images(self._split, np.array(numbers))
+        ]
 
 
 def teach(request: Request, build: Callable[..., Any], task: Task) -> None:
@@ -60,7 +65,14 @@ def teach(request: Request, build: Callable[..., Any], task: Task) -> None:
     _store_views(task, scene, pictures)
     truths = [pictures.labels[picture] for picture in scene.tested]
     write_table(task, PREDICTIONS[0], PREDICTION_COLUMNS, predictions(teacher, task, truths))
-    write_facts(task, TEACHER, parameters=teacher.parameters, pictures=len(pictures.labels), start_ns=start_ns, end_ns=monotonic_ns())
+    write_facts(
+        task,
+        TEACHER,
+        parameters=teacher.parameters,
+        pictures=len(pictures.labels),
+        start_ns=start_ns,
+        end_ns=monotonic_ns(),
+    )
 
 
 class Film(NamedTuple):
@@ -71,12 +83,21 @@ class Film(NamedTuple):
     frames: List[bytes]
 
 
-def _label_tracks(teacher: Watcher, task: Task, tracks: Sequence[Track], pictures: Pictures) -> Iterator[Tuple[object, ...]]:
+def _label_tracks(
+    teacher: Watcher, task: Task, tracks: Sequence[Track], pictures: Pictures
+) -> Iterator[Tuple[object, ...]]:
     storage = Storage(task.sure, task.storage_bytes)
     for numbered in chunks(list(enumerate(tracks)), CHUNK):
-        films = [_film(number, track, picture, task.frames) for (number, track), picture in zip(numbered, _pictures_of(numbered, pictures))]
-        for film, (label, confidence) in zip(films, teacher.judge([film.frames[-1] for film in films])):
-            judged = Judged(pictures.labels[film.track.picture], label, confidence, sum(map(len, film.frames)))
+        films = [
+            _film(number, track, picture, task.frames)
+            for (number, track), picture in zip(numbered, _pictures_of(numbered, pictures))
+        ]
+        for film, (label, confidence) in zip(
+            films, teacher.judge([film.frames[-1] for film in films])
+        ):
+            judged = Judged(
+                pictures.labels[film.track.picture], label, confidence, sum(map(len, film.frames))
+            )
             if storage.keeps(judged):
                 for frame, jpeg in enumerate(film.frames):
                     _write(frame_path(task, film.number, frame), jpeg)
@@ -88,14 +109,21 @@ def _pictures_of(numbered: Sequence[Tuple[int, Track]], pictures: Pictures) -> L
 
 
 def _film(number: int, track: Track, picture: Image.Image, frames: int) -> Film:
-    return Film(number, track, [encoded(view(picture, yaw_deg, track.roll_deg)) for yaw_deg in track.yaws_deg(frames)])
+    return Film(
+        number,
+        track,
+        [encoded(view(picture, yaw_deg, track.roll_deg)) for yaw_deg in track.yaws_deg(frames)],
+    )
 
 
 def _store_views(task: Task, scene: Scene, pictures: Pictures) -> None:
     for places in chunks(list(enumerate(scene.tested)), CHUNK):
         for (place, _), picture in zip(places, pictures.read([number for _, number in places])):
             for view_deg in task.views_deg:
-                _write(view_path(task, view_deg, place), encoded(view(picture, seen_from(view_deg, place), 0.0)))
+                _write(
+                    view_path(task, view_deg, place),
+                    encoded(view(picture, seen_from(view_deg, place), 0.0)),
+                )
 
 
 def _write(path: str, content: bytes) -> None:

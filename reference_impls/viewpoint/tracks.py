@@ -1,7 +1,8 @@
-"""Tracks: subjects that pass the camera, each a picture whose viewpoint changes from frame to frame. Standard library only, Python 3.6 grammar.
+"""Tracks: subjects that pass the camera, each a picture whose viewpoint changes from frame to
+frame. Standard library only, Python 3.6 grammar.
 
-A track begins at a skewed view and ends near the view that the teacher was trained on. Everything follows from the seed, so that the
-checker of a record can draw the same tracks again.
+A track begins at a skewed view and ends near the view that the teacher was trained on. Everything
+follows from the seed, so that the checker of a record can draw the same tracks again.
 """
 
 import random
@@ -18,7 +19,8 @@ MAX_TESTED = 1000
 
 
 class Track(NamedTuple):
-    """One subject: a picture of the evaluation set, the angles of its first and last frame (negative: seen from the left), and its roll, degrees."""
+    """One subject: a picture of the evaluation set, the angles of its first and last frame
+    (negative: seen from the left), and its roll, degrees."""
 
     picture: int
     first_deg: float
@@ -48,7 +50,10 @@ def draw_scene(seed: int, tracks: int, pictures: int) -> Scene:
     generator = random.Random(seed)
     order = list(range(pictures))
     generator.shuffle(order)
-    return Scene([_draw_track(generator, picture) for picture in order[:tracks]], order[tracks : tracks + tested_pictures(tracks, pictures)])
+    return Scene(
+        [_draw_track(generator, picture) for picture in order[:tracks]],
+        order[tracks : tracks + tested_pictures(tracks, pictures)],
+    )
 
 
 def _draw_track(generator: random.Random, picture: int) -> Track:
@@ -58,5 +63,6 @@ def _draw_track(generator: random.Random, picture: int) -> Track:
 
 
 def seen_from(view_deg: int, place: int) -> float:
-    """The angle at which the tested picture at ``place`` is seen: from the right and from the left in turns."""
+    """The angle at which the tested picture at ``place`` is seen: from the right and from the left
+    in turns."""
     return float(view_deg if place % 2 == 0 else -view_deg)

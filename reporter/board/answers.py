@@ -1,4 +1,5 @@
-"""The answers that a leaderboard gives first: the three fastest entries, those with the least energy by each kind of meter, and others."""
+"""The answers that a leaderboard gives first: the three fastest entries, those with the least
+energy by each kind of meter, and others."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ class AnswerRow:
 
 @dataclass(frozen=True)
 class Answer:
-    """The best entries of a board by one figure; ``note`` says how it was measured. ``of`` is the number of entries that have the figure."""
+    """The best entries of a board by one figure; ``note`` says how it was measured. ``of`` is the
+    number of entries that have the figure."""
 
     name: str
     title: str
@@ -34,7 +36,8 @@ class Answer:
 
     @property
     def sure(self) -> str:
-        """What stands beside the numbers: their intervals or their standard deviations; empty where there is neither."""
+        """What stands beside the numbers: their intervals or their standard deviations; empty where
+        there is neither."""
         if any(each.cell.interval for each in self.rows):
             return "95 % interval"
         return "± standard deviation" if any(each.cell.around for each in self.rows) else ""
@@ -42,7 +45,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class BestOf:
-    """The best entries of a board in one line: the fastest one, and the one with the least energy by each kind of instrument that is answered for."""
+    """The best entries of a board in one line: the fastest one, and the one with the least energy
+    by each kind of instrument that is answered for."""
 
     board: Board
     fastest: AnswerRow | None
@@ -55,7 +59,8 @@ def best_of(board: Board) -> BestOf:
 
 
 def answers(board: Board) -> tuple[Answer, ...]:
-    """Fastest; least energy by the best kind of meter, and by the best kind that is only indicative; least memory; fastest Raspberry Pi."""
+    """Fastest; least energy by the best kind of meter, and by the best kind that is only
+    indicative; least memory; fastest Raspberry Pi."""
     return tuple(answer for answer in _answers(board) if answer.rows)
 
 
@@ -63,7 +68,13 @@ def _answers(board: Board) -> Iterator[Answer]:
     placed = board.in_order
     yield _fastest(board)
     yield from _energies(board)
-    yield _answer("memory", "Least memory", "peak, without a GPU's", _by(placed, "peak_memory_bytes"), "peak_memory_bytes")
+    yield _answer(
+        "memory",
+        "Least memory",
+        "peak, without a GPU's",
+        _by(placed, "peak_memory_bytes"),
+        "peak_memory_bytes",
+    )
     pis = [row for row in placed if is_single_pi(row.entry)]
     if len(pis) < len(placed):
         yield _answer("pi", "Fastest Raspberry Pi", "one board", pis, board.time.figure)
@@ -75,7 +86,8 @@ def _fastest(board: Board) -> Answer:
 
 
 def _energies(board: Board) -> Iterator[Answer]:
-    """Of the best instrument that ranks, then of the best one of the others; estimates only where there is nothing else."""
+    """Of the best instrument that ranks, then of the best one of the others; estimates only where
+    there is nothing else."""
     kinds = measured_by(board)
     ranked = [each for each in kinds if each.standing is Standing.RANKED][:1]
     others = [each for each in kinds if each.standing is Standing.INDICATIVE][:1]
@@ -85,16 +97,31 @@ def _energies(board: Board) -> Iterator[Answer]:
 
 def _energy(measured: Measured) -> Answer:
     rows = tuple(AnswerRow(each.row, each.cell, each.bar) for each in measured.rows[:BEST])
-    return Answer(f"energy-{measured.place}", measured.what, measured.short, rows, len(measured.rows))
+    return Answer(
+        f"energy-{measured.place}", measured.what, measured.short, rows, len(measured.rows)
+    )
 
 
 def _by(rows: Sequence[BoardRow], figure: str) -> list[BoardRow]:
     cells = {str(row.entry["entry_id"]): row.cell(figure) for row in rows}
-    values = {name: cell.value for name, cell in cells.items() if cell is not None and cell.value is not None}
-    return sorted((row for row in rows if row.entry["entry_id"] in values), key=lambda row: values[str(row.entry["entry_id"])])
+    values = {
+        name: cell.value
+        for name, cell in cells.items()
+        if cell is not None and cell.value is not None
+    }
+    return sorted(
+        (row for row in rows if row.entry["entry_id"] in values),
+        key=lambda row: values[str(row.entry["entry_id"])],
+    )
 
 
 def _answer(name: str, title: str, note: str, rows: Sequence[BoardRow], figure: str) -> Answer:
     cells = with_values(rows, figure)
     scale = bar_scale([cell for _, cell in cells])
-    return Answer(name, title, note, tuple(AnswerRow(row, cell, scale.bar(cell)) for row, cell in cells[:BEST]), len(cells))
+    return Answer(
+        name,
+        title,
+        note,
+        tuple(AnswerRow(row, cell, scale.bar(cell)) for row, cell in cells[:BEST]),
+        len(cells),
+    )

@@ -12,7 +12,8 @@ DECADE = 10.0
 
 @dataclass(frozen=True)
 class Bar:
-    """The ends, from 0 to 100, of a bar and of its 95 % interval; without an interval both of the latter are the bar's end."""
+    """The ends, from 0 to 100, of a bar and of its 95 % interval; without an interval both of the
+    latter are the bar's end."""
 
     end: str
     low: str
@@ -21,7 +22,8 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarScale:
-    """From the bars' common beginning to the longest bar's end; logarithmic where values span a decade, else from zero."""
+    """From the bars' common beginning to the longest bar's end; logarithmic where values span a
+    decade, else from zero."""
 
     low: float
     high: float
@@ -33,8 +35,13 @@ class BarScale:
             return None
         low, high = cell.interval or (cell.value, cell.value)
         end = self._at(cell.value)
-        ends = min(self._at(low), end - MIN_INTERVAL / 2), max(self._at(high), end + MIN_INTERVAL / 2)
-        return Bar(*(f"{min(max(each, 0), LENGTH):.1f}".removesuffix(".0") for each in (end, *ends)))
+        ends = (
+            min(self._at(low), end - MIN_INTERVAL / 2),
+            max(self._at(high), end + MIN_INTERVAL / 2),
+        )
+        return Bar(
+            *(f"{min(max(each, 0), LENGTH):.1f}".removesuffix(".0") for each in (end, *ends))
+        )
 
     def _at(self, value: float) -> float:
         if not self.is_logarithmic:
@@ -45,8 +52,16 @@ class BarScale:
 
 def bar_scale(cells: Iterable[Cell | None]) -> BarScale:
     """The common scale of these cells."""
-    values = [cell.value for cell in cells if cell is not None and cell.value is not None and cell.value > 0]
-    ends = [cell.interval[1] for cell in cells if cell is not None and cell.interval is not None and math.isfinite(cell.interval[1])]
+    values = [
+        cell.value
+        for cell in cells
+        if cell is not None and cell.value is not None and cell.value > 0
+    ]
+    ends = [
+        cell.interval[1]
+        for cell in cells
+        if cell is not None and cell.interval is not None and math.isfinite(cell.interval[1])
+    ]
     if not values:
         return BarScale(1, 1, False)
     low, high = min(values), max([*values, *ends])

@@ -9,12 +9,14 @@ from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
 from reporter.data.frames import known
 
 DEVICE = ("device", "cpu_model", "nodes")
-"""What distinguishes devices: a profile for any machine holds several processors, and a cluster is not one of its nodes."""
+"""What distinguishes devices: a profile for any machine holds several processors, and a cluster is
+not one of its nodes."""
 
 
 @dataclass(frozen=True)
 class BestSetting:
-    """The entry of a device with the smallest ``score`` (its name in entry_figures); ``instrument`` is that of an energy, empty for a time."""
+    """The entry of a device with the smallest ``score`` (its name in entry_figures); ``instrument``
+    is that of an energy, empty for a time."""
 
     device: str
     cpu_model: str | None
@@ -26,16 +28,28 @@ class BestSetting:
 
 
 def best_settings(board: Board) -> tuple[BestSetting, ...]:
-    """One row per device and score, by device; provisional entries take part, projected and unranked ones do not."""
-    rows = [row for row in board.accepted if row.scores.status in (Status.CONFIRMED, Status.PROVISIONAL)]
-    return tuple(sorted(_best(board, rows), key=lambda best: (best.score != SCORE_S, best.instrument, _value(best.score, best.row))))
+    """One row per device and score, by device; provisional entries take part, projected and
+    unranked ones do not."""
+    rows = [
+        row for row in board.accepted if row.scores.status in (Status.CONFIRMED, Status.PROVISIONAL)
+    ]
+    return tuple(
+        sorted(
+            _best(board, rows),
+            key=lambda best: (best.score != SCORE_S, best.instrument, _value(best.score, best.row)),
+        )
+    )
 
 
 def _best(board: Board, rows: list[BoardRow]) -> Iterator[BestSetting]:
     yield from _of_devices(rows, SCORE_S, "")
     by_id = {str(row.entry["entry_id"]): row for row in rows}
     for table in board.energies:
-        yield from _of_devices([by_id[each.entry_id] for each in table.rows if each.entry_id in by_id], SCORE_J, table.title)
+        yield from _of_devices(
+            [by_id[each.entry_id] for each in table.rows if each.entry_id in by_id],
+            SCORE_J,
+            table.title,
+        )
 
 
 def _of_devices(rows: Iterable[BoardRow], score: str, instrument: str) -> Iterator[BestSetting]:
@@ -45,7 +59,9 @@ def _of_devices(rows: Iterable[BoardRow], score: str, instrument: str) -> Iterat
             devices.setdefault(tuple(_plain(row.entry, name) for name in DEVICE), []).append(row)
     for (device, cpu_model, nodes), of_device in devices.items():
         best = min(of_device, key=lambda row: (_value(score, row), str(row.entry["entry_id"])))
-        yield BestSetting(str(device), cpu_model, int(nodes), score, instrument, len(of_device), best)
+        yield BestSetting(
+            str(device), cpu_model, int(nodes), score, instrument, len(of_device), best
+        )
 
 
 def _plain(entry: Mapping[str, Any], name: str) -> Any:

@@ -16,10 +16,12 @@ NOT_DEFINED = "not computed by the version of the suite that made these runs"
 
 @dataclass(frozen=True)
 class Column:
-    """A figure as a column of a leaderboard. A cell shows value * ``factor`` in ``unit``, with ``places`` decimals or, if None, 3 significant digits.
+    """A figure as a column of a leaderboard. A cell shows value * ``factor`` in ``unit``, with
+    ``places`` decimals or, if None, 3 significant digits.
 
-    ``better``: -1 if less is better, 1 if more is, 0 if neither. ``shown``: visible until a reader chooses columns. ``is_energy``: values of
-    different instruments do not compare and are not put in one order. ``file_name``: its name in data files if the page shows another unit.
+    ``better``: -1 if less is better, 1 if more is, 0 if neither. ``shown``: visible until a reader
+    chooses columns. ``is_energy``: values of different instruments do not compare and are not put
+    in one order. ``file_name``: its name in data files if the page shows another unit.
     """
 
     figure: str
@@ -45,13 +47,26 @@ class Column:
 
 
 SCORE_COLUMNS = (
-    Column(SCORE_S, "score", "s", "time of a training to the target, at the epochs of the round's reference points; with its 95 % interval"),
-    Column(SCORE_J, "energy to target", "J", "energy of a training to the target, at the same epochs; with its 95 % interval", is_energy=True),
+    Column(
+        SCORE_S,
+        "score",
+        "s",
+        "time of a training to the target, at the epochs of the round's reference points; with its"
+        " 95 % interval",
+    ),
+    Column(
+        SCORE_J,
+        "energy to target",
+        "J",
+        "energy of a training to the target, at the same epochs; with its 95 % interval",
+        is_energy=True,
+    ),
     Column(
         MEASURED_J,
         "measured energy to target",
         "J",
-        "as measured: run_start to the evaluation that reaches the target accuracy; with its 95 % interval",
+        "as measured: run_start to the evaluation that reaches the target accuracy; with its 95 %"
+        " interval",
         shown=False,
         is_energy=True,
     ),
@@ -59,13 +74,61 @@ SCORE_COLUMNS = (
 """Figures of entries that no single run has."""
 
 RUN_COLUMNS = (
-    Column("time_to_target_s", "time to target", "s", "as measured: run_start to the evaluation that reaches the target accuracy"),
-    Column("time_to_epoch_s", "time per epoch", "s", "first fetch to last step, mean of epochs 2 to last"),
-    Column("initialisation_s", "initialisation", "s", "init_start to run_start: building, compiling, tuning; in no other time", shown=False),
-    Column("first_epoch_s", "epoch 1", "s", "first fetch to last step of epoch 1, with cold caches", shown=False),
-    Column("best_accuracy", "accuracy", "%", "highest accuracy of all evaluations", 100.0, 2, 1, file_name="best_accuracy_percent"),
-    Column("epochs_to_target", "epochs to target", "", "epochs until the evaluation that reaches the target accuracy", 1.0, 1, shown=False),
-    Column("samples_per_s", "throughput", "samples/s", "training samples per second, epochs 2 to last", 1.0, None, 1, False),
+    Column(
+        "time_to_target_s",
+        "time to target",
+        "s",
+        "as measured: run_start to the evaluation that reaches the target accuracy",
+    ),
+    Column(
+        "time_to_epoch_s",
+        "time per epoch",
+        "s",
+        "first fetch to last step, mean of epochs 2 to last",
+    ),
+    Column(
+        "initialisation_s",
+        "initialisation",
+        "s",
+        "init_start to run_start: building, compiling, tuning; in no other time",
+        shown=False,
+    ),
+    Column(
+        "first_epoch_s",
+        "epoch 1",
+        "s",
+        "first fetch to last step of epoch 1, with cold caches",
+        shown=False,
+    ),
+    Column(
+        "best_accuracy",
+        "accuracy",
+        "%",
+        "highest accuracy of all evaluations",
+        100.0,
+        2,
+        1,
+        file_name="best_accuracy_percent",
+    ),
+    Column(
+        "epochs_to_target",
+        "epochs to target",
+        "",
+        "epochs until the evaluation that reaches the target accuracy",
+        1.0,
+        1,
+        shown=False,
+    ),
+    Column(
+        "samples_per_s",
+        "throughput",
+        "samples/s",
+        "training samples per second, epochs 2 to last",
+        1.0,
+        None,
+        1,
+        False,
+    ),
     Column(
         "fetch_stall_share",
         "fetch stall",
@@ -75,9 +138,24 @@ RUN_COLUMNS = (
         1,
         file_name="fetch_stall_share_percent_of_epoch",
     ),
-    Column("energy_per_epoch_j", "energy per epoch", "J", "mean of epochs 2 to last; see the column energy for the sensor", is_energy=True),
-    Column("energy_j", "energy of the run", "J", "run_start to run_stop", shown=False, is_energy=True),
-    Column("mean_power_w", "power", "W", "energy per epoch over time per epoch", shown=False, is_energy=True),
+    Column(
+        "energy_per_epoch_j",
+        "energy per epoch",
+        "J",
+        "mean of epochs 2 to last; see the column energy for the sensor",
+        is_energy=True,
+    ),
+    Column(
+        "energy_j", "energy of the run", "J", "run_start to run_stop", shown=False, is_energy=True
+    ),
+    Column(
+        "mean_power_w",
+        "power",
+        "W",
+        "energy per epoch over time per epoch",
+        shown=False,
+        is_energy=True,
+    ),
     Column(
         "foreign_cpu_share",
         "other programs",
@@ -92,7 +170,8 @@ RUN_COLUMNS = (
         "peak_memory_bytes",
         "peak memory",
         "MiB",
-        "peak memory of the training processes, pages that they share counted once; what a GPU's driver allocates is not in it",
+        "peak memory of the training processes, pages that they share counted once; what a GPU's"
+        " driver allocates is not in it",
         2.0**-20,
         0,
         file_name="peak_memory_mib",
@@ -124,15 +203,50 @@ class Facet:
         return property_name(self.name)
 
 
-NUMBERS = ("parameters", "nodes", "ranks", "threads", "workers", "batch_size", "accumulation", "learning_rate")
+NUMBERS = (
+    "parameters",
+    "nodes",
+    "ranks",
+    "threads",
+    "workers",
+    "batch_size",
+    "accumulation",
+    "learning_rate",
+)
 FACETS = tuple(
     Facet(name, name in NUMBERS)
     for name in (
-        "device", "framework", "framework_version", "model_trained", "parameters", "optimizer_used", "precision", "implementation", "cpu_model",
-        "gpu", "power_mode", "storage_medium", "nodes", "ranks", "collective", "isolation", "normalisation", "recomputation", "accelerator", "timing",
-        "threads", "workers", "batch_size", "accumulation", "learning_rate", "organization", "availability", "nonce_kind", "energy",
+        "device",
+        "framework",
+        "framework_version",
+        "model_trained",
+        "parameters",
+        "optimizer_used",
+        "precision",
+        "implementation",
+        "cpu_model",
+        "gpu",
+        "power_mode",
+        "storage_medium",
+        "nodes",
+        "ranks",
+        "collective",
+        "isolation",
+        "normalisation",
+        "recomputation",
+        "accelerator",
+        "timing",
+        "threads",
+        "workers",
+        "batch_size",
+        "accumulation",
+        "learning_rate",
+        "organization",
+        "availability",
+        "nonce_kind",
+        "energy",
     )
-)  # fmt: skip
+)
 
 OTHER_FIGURES = {
     "fetch_stall_s": "fetch stall of an epoch",
@@ -198,15 +312,18 @@ NAMES_OF_FIGURES = {**OTHER_FIGURES, **{column.figure: column.heading for column
 
 
 def name_of_figure(figure: str) -> str:
-    """The heading of a figure; if it has none, the words of its name without the unit: "baseload power"."""
+    """The heading of a figure; if it has none, the words of its name without the unit: "baseload
+    power"."""
     return NAMES_OF_FIGURES.get(figure) or UNIT.sub("", figure).replace("_", " ")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """``text`` and ``spread``, an interval or a standard deviation, are shown in the column's unit; the raw ones are for sorting and export.
+    """``text`` and ``spread``, an interval or a standard deviation, are shown in the column's unit;
+    the raw ones are for sorting and export.
 
-    ``quantity`` and ``around`` are the same two in a unit that suits the value, with the digits that the spread leaves. ``why`` explains a dash.
+    ``quantity`` and ``around`` are the same two in a unit that suits the value, with the digits
+    that the spread leaves. ``why`` explains a dash.
     """
 
     column: Column
@@ -227,7 +344,11 @@ class Cell:
     @property
     def interval(self) -> tuple[float, float] | None:
         """The ends of the 95 % interval in the column's unit, if there is one."""
-        return (float(self.raw_interval[0]), float(self.raw_interval[1])) if self.raw_interval[0] else None
+        return (
+            (float(self.raw_interval[0]), float(self.raw_interval[1]))
+            if self.raw_interval[0]
+            else None
+        )
 
 
 def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
@@ -240,20 +361,40 @@ def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
     spread = float(figure["spread"]) if known(figure["spread"]) else None
     shown = "" if spread is None else f"± {digits(spread * column.factor, 2)}"
     raw_spread = "" if spread is None else f"{spread * column.factor:.6g}"
-    ends = [float(figure[end]) for end in ("interval_low", "interval_high") if known(figure.get(end))]
+    ends = [
+        float(figure[end]) for end in ("interval_low", "interval_high") if known(figure.get(end))
+    ]
     shown = f"{column.write(ends[0])} to {column.write(ends[1])}" if ends else shown
-    raw_interval = (f"{ends[0] * column.factor:.6g}", f"{ends[1] * column.factor:.6g}") if ends else ("", "")
+    raw_interval = (
+        (f"{ends[0] * column.factor:.6g}", f"{ends[1] * column.factor:.6g}") if ends else ("", "")
+    )
     in_units = _in_units(column, value, ends, spread)
-    return Cell(column, column.write(value), shown, f"{value * column.factor:.6g}", raw_spread, "", raw_interval, *in_units)
+    return Cell(
+        column,
+        column.write(value),
+        shown,
+        f"{value * column.factor:.6g}",
+        raw_spread,
+        "",
+        raw_interval,
+        *in_units,
+    )
 
 
-def _in_units(column: Column, value: float, ends: Sequence[float], spread: float | None) -> tuple[str, str]:
+def _in_units(
+    column: Column, value: float, ends: Sequence[float], spread: float | None
+) -> tuple[str, str]:
     unit = column.unit.partition(" of ")[0]
     if column.places is not None and unit not in SCALES:
-        return f"{column.write(value)} {unit}".rstrip(), f"± {digits(spread * column.factor, 2)}" if spread else ""
+        return (
+            f"{column.write(value)} {unit}".rstrip(),
+            f"± {digits(spread * column.factor, 2)}" if spread else "",
+        )
     if ends:
         return quantity(value * column.factor, unit, [end * column.factor for end in ends])
-    return quantity_with_spread(value * column.factor, unit, None if spread is None else spread * column.factor)
+    return quantity_with_spread(
+        value * column.factor, unit, None if spread is None else spread * column.factor
+    )
 
 
 def show_facet(value: object) -> str:

@@ -1,4 +1,5 @@
-"""Compares pairs of entries by a score, or by a figure of their runs. A pair's verdict depends on its two entries alone."""
+"""Compares pairs of entries by a score, or by a figure of their runs. A pair's verdict depends on
+its two entries alone."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,10 +18,12 @@ BOARD = ["workload", "division", "data", "round"]
 
 @dataclass(frozen=True)
 class EntryComparison:
-    """Two entries of one workload, division, data set and round: the score of ``entry`` over that of ``base``.
+    """Two entries of one workload, division, data set and round: the score of ``entry`` over that
+    of ``base``.
 
-    ``low`` and ``high`` bound the ratio's 95 % interval; ``differs`` where it does not hold 1. All four are None, with the ``reason``, where an
-    entry has too few runs or no such value, and for energies of different instruments.
+    ``low`` and ``high`` bound the ratio's 95 % interval; ``differs`` where it does not hold 1. All
+    four are None, with the ``reason``, where an entry has too few runs or no such value, and for
+    energies of different instruments.
     """
 
     workload: str
@@ -38,7 +41,8 @@ class EntryComparison:
 
 @dataclass(frozen=True)
 class Comparable:
-    """An entry's value for comparisons; None with the ``reason`` where there is none. ``instrument`` is that of an energy."""
+    """An entry's value for comparisons; None with the ``reason`` where there is none.
+    ``instrument`` is that of an energy."""
 
     label: str
     value: Measured | None
@@ -47,7 +51,8 @@ class Comparable:
 
 
 def compare_entries(frames: Frames, figure: str) -> tuple[EntryComparison, ...]:
-    """Compare every pair of accepted entries on each board by a score (score_s, score_energy_j) or by a figure of their runs.
+    """Compare every pair of accepted entries on each board by a score (score_s, score_energy_j) or
+    by a figure of their runs.
 
     Runs without the figure do not count.
     """
@@ -57,7 +62,11 @@ def compare_entries(frames: Frames, figure: str) -> tuple[EntryComparison, ...]:
     accepted = frames.accepted()
     values = {} if figure in OF_ENTRIES else values_of_runs(accepted, figure)
     boards = accepted.entries.groupby(BOARD, sort=True, dropna=False)
-    return tuple(pair for _, entries in boards for pair in _compare_board(accepted, list(rows_of(entries)), figure, values))
+    return tuple(
+        pair
+        for _, entries in boards
+        for pair in _compare_board(accepted, list(rows_of(entries)), figure, values)
+    )
 
 
 def compare_pair(one: Comparable, other: Comparable) -> Ratio | str:
@@ -71,7 +80,12 @@ def compare_pair(one: Comparable, other: Comparable) -> Ratio | str:
     return ratio(one.value, other.value, scoring.level, scoring.epochs_level)
 
 
-def comparables(frames: Frames, entries: Sequence[Mapping[str, object]], figure: str, values: Mapping[str, Sequence[float]]) -> dict[str, Comparable]:
+def comparables(
+    frames: Frames,
+    entries: Sequence[Mapping[str, object]],
+    figure: str,
+    values: Mapping[str, Sequence[float]],
+) -> dict[str, Comparable]:
     """What is compared of each entry, by entry id: its score, or the values of its runs."""
     scoring, labels = load_scoring(), make_labels(entries)
     found = {}
@@ -79,11 +93,17 @@ def comparables(frames: Frames, entries: Sequence[Mapping[str, object]], figure:
         scores = frames.scores[name]
         if figure in OF_ENTRIES:
             score = scores.of(figure)
-            value, reason = (score.measured, None) if score is not None else (None, scores.missing[figure])
+            value, reason = (
+                (score.measured, None) if score is not None else (None, scores.missing[figure])
+            )
             instrument = None if figure == SCORE_S else scores.instrument
         else:
             runs = values.get(name, ())
-            value, reason, instrument = _measured(runs, scoring.noise_floor), _why_not_measured(runs), None
+            value, reason, instrument = (
+                _measured(runs, scoring.noise_floor),
+                _why_not_measured(runs),
+                None,
+            )
         if reason is None and value is not None and value.runs < scoring.min_runs:
             reason = f"{value.runs} of the {scoring.min_runs} runs needed"
         found[name] = Comparable(label, None if reason else value, reason, instrument)
@@ -95,21 +115,43 @@ def _measured(runs: Sequence[float], noise_floor: float) -> Measured | None:
 
 
 def _why_not_measured(runs: Sequence[float]) -> str | None:
-    """Why there is no ratio of these values: an entry with enough runs can lack the figure, or have a value of 0."""
+    """Why there is no ratio of these values: an entry with enough runs can lack the figure, or have
+    a value of 0."""
     if not runs:
         return "no run has this figure"
     return None if min(runs) > 0 else "a run has the value 0, and ratios need positive values"
 
 
 def _compare_board(
-    frames: Frames, entries: Sequence[Mapping[str, object]], figure: str, values: Mapping[str, Sequence[float]]
+    frames: Frames,
+    entries: Sequence[Mapping[str, object]],
+    figure: str,
+    values: Mapping[str, Sequence[float]],
 ) -> Iterator[EntryComparison]:
     board = {name: str(entries[0][name]) for name in BOARD}
-    for one, other in itertools.combinations(comparables(frames, entries, figure, values).values(), 2):
+    for one, other in itertools.combinations(
+        comparables(frames, entries, figure, values).values(), 2
+    ):
         found = compare_pair(one, other)
         if isinstance(found, str):
-            yield EntryComparison(**board, entry=one.label, base=other.label, ratio=None, low=None, high=None, differs=None, reason=found)
+            yield EntryComparison(
+                **board,
+                entry=one.label,
+                base=other.label,
+                ratio=None,
+                low=None,
+                high=None,
+                differs=None,
+                reason=found,
+            )
         else:
             yield EntryComparison(
-                **board, entry=one.label, base=other.label, ratio=found.ratio, low=found.low, high=found.high, differs=found.is_different, reason=None
+                **board,
+                entry=one.label,
+                base=other.label,
+                ratio=found.ratio,
+                low=found.low,
+                high=found.high,
+                differs=found.is_different,
+                reason=None,
             )

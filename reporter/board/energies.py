@@ -1,4 +1,5 @@
-"""Tables of a board's energies: one per kind of instrument and what it covers, the best first. Energies compare inside a table only."""
+"""Tables of a board's energies: one per kind of instrument and what it covers, the best first.
+Energies compare inside a table only."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,7 +9,9 @@ from reporter.data.entry_scores import EntryScores, Score, Status
 from suite.catalog.scoring import Instrument, Scoring, Standing
 
 WHY_UNRANKED = {
-    Standing.INDICATIVE: "indicative: only a calibrated meter at the wall or at the board's input ranks entries",
+    Standing.INDICATIVE: (
+        "indicative: only a calibrated meter at the wall or at the board's input ranks entries"
+    ),
     Standing.ESTIMATE: "an estimate, not a measurement",
 }
 
@@ -37,7 +40,8 @@ class EnergyTable:
 
 
 def energy_tables(scores: Mapping[str, EntryScores], scoring: Scoring) -> tuple[EnergyTable, ...]:
-    """The tables that have a row, in the rulebook's order of instruments. Projected energies are in none."""
+    """The tables that have a row, in the rulebook's order of instruments. Projected energies are in
+    none."""
     found = []
     for instrument in scoring.instruments():
         of_kind = {
@@ -52,11 +56,21 @@ def energy_tables(scores: Mapping[str, EntryScores], scoring: Scoring) -> tuple[
     return tuple(found)
 
 
-def _rows(instrument: Instrument, entries: Mapping[str, EntryScores], scoring: Scoring) -> tuple[EnergyRow, ...]:
+def _rows(
+    instrument: Instrument, entries: Mapping[str, EntryScores], scoring: Scoring
+) -> tuple[EnergyRow, ...]:
     reasons = {name: _why_unranked(instrument, entry) for name, entry in entries.items()}
     energies = {name: entry.energy for name, entry in entries.items() if entry.energy is not None}
-    ranks = rank_entries({name: energy.measured for name, energy in energies.items() if reasons[name] is None}, scoring)
-    rows = [EnergyRow(name, energy, entries[name].status, ranks.get(name) or unranked(str(reasons[name]))) for name, energy in energies.items()]
+    ranks = rank_entries(
+        {name: energy.measured for name, energy in energies.items() if reasons[name] is None},
+        scoring,
+    )
+    rows = [
+        EnergyRow(
+            name, energy, entries[name].status, ranks.get(name) or unranked(str(reasons[name]))
+        )
+        for name, energy in energies.items()
+    ]
     return tuple(sorted(rows, key=lambda row: (row.energy.interval.value, row.entry_id)))
 
 
@@ -65,10 +79,17 @@ def _why_unranked(instrument: Instrument, entry: EntryScores) -> str | None:
         return WHY_UNRANKED[instrument.standing]
     if entry.status is not Status.CONFIRMED:
         return entry.reason
-    return "the instrument's error is not known" if entry.energy is not None and entry.energy.interval.low is None else None
+    return (
+        "the instrument's error is not known"
+        if entry.energy is not None and entry.energy.interval.low is None
+        else None
+    )
 
 
 def place_of(sensor: Iterable[str | None], scoring: Scoring) -> int:
-    """The place of a tier and a coverage in the order of tables; after all of them for an unknown kind."""
+    """The place of a tier and a coverage in the order of tables; after all of them for an unknown
+    kind."""
     kind, kinds = tuple(sensor), scoring.instruments()
-    return next((each.place for each in kinds if (each.tier.value, each.covers.value) == kind), len(kinds))
+    return next(
+        (each.place for each in kinds if (each.tier.value, each.covers.value) == kind), len(kinds)
+    )

@@ -1,4 +1,5 @@
-"""A board's energies by the kind of instrument: groups in the rulebook's order, each with an order, bars and ranks of its own."""
+"""A board's energies by the kind of instrument: groups in the rulebook's order, each with an order,
+bars and ranks of its own."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ NOT_SCORED = unranked("no rank: it has no score")
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A row of the board with its energy, the energy's bar and its rank among those of the same instrument."""
+    """A row of the board with its energy, the energy's bar and its rank among those of the same
+    instrument."""
 
     row: BoardRow
     cell: Cell
@@ -53,7 +55,8 @@ class Measured:
 
     @property
     def short(self) -> str:
-        """The instrument in words, with "indicative" where that is what it counts for: "on-board sensor of the module, indicative"."""
+        """The instrument in words, with "indicative" where that is what it counts for: "on-board
+        sensor of the module, indicative"."""
         return f"{self.title}, {ADDED[self.standing]}" if ADDED[self.standing] else self.title
 
     @property
@@ -64,26 +67,48 @@ class Measured:
     @property
     def spread_words(self) -> str:
         """What stands under a value."""
-        return "95 % interval" if any(each.cell.interval for each in self.rows) else "± standard deviation"
+        return (
+            "95 % interval"
+            if any(each.cell.interval for each in self.rows)
+            else "± standard deviation"
+        )
 
     @property
     def what(self) -> str:
         """ "Least energy", "Least energy per epoch"."""
-        return "Least energy" if self.column.figure in (SCORE_J, MEASURED_J) else f"Least {self.column.heading}"
+        return (
+            "Least energy"
+            if self.column.figure in (SCORE_J, MEASURED_J)
+            else f"Least {self.column.heading}"
+        )
 
 
 def measured_by(board: Board) -> tuple[Measured, ...]:
-    """The accepted rows with an energy, in groups that compare; rows that are only projected are in none."""
+    """The accepted rows with an energy, in groups that compare; rows that are only projected are in
+    none."""
     return tuple(_groups(board, board.energy)) if board.energy is not None else ()
 
 
 def _groups(board: Board, column: Column) -> Iterator[Measured]:
-    ranks = {each.entry_id: each.rank for table in board.energies for each in table.rows} if column.figure == SCORE_J else {}
+    ranks = (
+        {each.entry_id: each.rank for table in board.energies for each in table.rows}
+        if column.figure == SCORE_J
+        else {}
+    )
     cells = with_values(board.accepted, column.figure)
     for instrument in load_scoring().instruments():
-        found = [(row, cell) for row, cell in cells if row.instrument == instrument.place and row.scores.status is not Status.PROJECTED]
+        found = [
+            (row, cell)
+            for row, cell in cells
+            if row.instrument == instrument.place and row.scores.status is not Status.PROJECTED
+        ]
         found.sort(key=lambda pair: (pair[1].value, str(pair[0].entry["entry_id"])))
         scale = bar_scale([cell for _, cell in found])
-        rows = (MeasuredRow(row, cell, scale.bar(cell), ranks.get(str(row.entry["entry_id"]), NOT_SCORED)) for row, cell in found)
+        rows = (
+            MeasuredRow(
+                row, cell, scale.bar(cell), ranks.get(str(row.entry["entry_id"]), NOT_SCORED)
+            )
+            for row, cell in found
+        )
         if found:
             yield Measured(instrument, column, tuple(rows))

@@ -1,4 +1,5 @@
-"""Devices by workloads: the best entry of each device on each board of a round and division, by time, by energy or by memory."""
+"""Devices by workloads: the best entry of each device on each board of a round and division, by
+time, by energy or by memory."""
 
 import math
 import statistics
@@ -14,7 +15,8 @@ SHADES = 8
 
 @dataclass(frozen=True)
 class Best:
-    """The best entry of a device on a board; ``shade`` is 0 for the best of the column, SHADES - 1 for the worst, by logarithm."""
+    """The best entry of a device on a board; ``shade`` is 0 for the best of the column, SHADES - 1
+    for the worst, by logarithm."""
 
     board: Board
     row: BoardRow
@@ -32,7 +34,8 @@ class Device:
 
 @dataclass(frozen=True)
 class Matrix:
-    """One measure: its name for the page, its title, a remark, the boards that have it (its columns) with their figure, and its rows."""
+    """One measure: its name for the page, its title, a remark, the boards that have it (its
+    columns) with their figure, and its rows."""
 
     name: str
     title: str
@@ -46,17 +49,32 @@ Candidates = Sequence[tuple[BoardRow, Cell]]
 
 
 def matrices(boards: Sequence[Board]) -> tuple[Matrix, ...]:
-    """By time, by energy for each kind of instrument, and by memory: those that an entry of these boards has."""
+    """By time, by energy for each kind of instrument, and by memory: those that an entry of these
+    boards has."""
     return tuple(matrix for matrix in _matrices(boards) if matrix.devices)
 
 
 def _matrices(boards: Sequence[Board]) -> Iterator[Matrix]:
-    yield _matrix("time", "time", "", boards, lambda board: (board.time, with_values(board.in_order, board.time.figure)))
+    yield _matrix(
+        "time",
+        "time",
+        "",
+        boards,
+        lambda board: (board.time, with_values(board.in_order, board.time.figure)),
+    )
     groups = {board.slug: {each.place: each for each in measured_by(board)} for board in boards}
     for place in sorted({place for found in groups.values() for place in found}):
         first = next(found[place] for found in groups.values() if place in found)
-        yield _matrix(f"energy-{place}", f"energy: {first.short}", "", boards, _energies_at(place, groups))
-    yield _matrix("memory", "memory", "peak memory of the training processes", boards, lambda board: (board.memory, _memories(board)))
+        yield _matrix(
+            f"energy-{place}", f"energy: {first.short}", "", boards, _energies_at(place, groups)
+        )
+    yield _matrix(
+        "memory",
+        "memory",
+        "peak memory of the training processes",
+        boards,
+        lambda board: (board.memory, _memories(board)),
+    )
 
 
 Choose = Callable[[Board], tuple[Column | None, Candidates]]
@@ -65,7 +83,11 @@ Choose = Callable[[Board], tuple[Column | None, Candidates]]
 def _energies_at(place: int, groups: dict[str, dict[int, Measured]]) -> Choose:
     def choose(board: Board) -> tuple[Column | None, Candidates]:
         found = groups[board.slug].get(place)
-        return (None, ()) if found is None else (found.column, [(each.row, each.cell) for each in found.rows])
+        return (
+            (None, ())
+            if found is None
+            else (found.column, [(each.row, each.cell) for each in found.rows])
+        )
 
     return choose
 
@@ -76,9 +98,16 @@ def _memories(board: Board) -> Candidates:
 
 def _matrix(name: str, title: str, note: str, boards: Sequence[Board], choose: Choose) -> Matrix:
     chosen = [(board, *choose(board)) for board in boards]
-    columns = [(board, column, _best_of_systems(rows)) for board, column, rows in chosen if column is not None and rows]
+    columns = [
+        (board, column, _best_of_systems(rows))
+        for board, column, rows in chosen
+        if column is not None and rows
+    ]
     systems = sorted({system for _, _, best in columns for system in best})
-    shades = [_shades({system: _value(cell) for system, (_, cell) in best.items()}) for _, _, best in columns]
+    shades = [
+        _shades({system: _value(cell) for system, (_, cell) in best.items()})
+        for _, _, best in columns
+    ]
     devices = []
     for system in systems:
         found = [
@@ -87,7 +116,13 @@ def _matrix(name: str, title: str, note: str, boards: Sequence[Board], choose: C
         ]
         devices.append((_distance(system, columns), Device(system, tuple(found))))
     devices.sort(key=lambda pair: (pair[0], pair[1].system))
-    return Matrix(name, title, note, tuple((board, column) for board, column, _ in columns), tuple(device for _, device in devices))
+    return Matrix(
+        name,
+        title,
+        note,
+        tuple((board, column) for board, column, _ in columns),
+        tuple(device for _, device in devices),
+    )
 
 
 BestOfSystems = dict[str, tuple[BoardRow, Cell]]
@@ -110,12 +145,19 @@ def _shades(values: dict[str, float]) -> dict[str, int]:
     low, high = min(values.values()), max(values.values())
     if not 0 < low < high:
         return dict.fromkeys(values, 0)
-    return {name: round((SHADES - 1) * math.log(value / low) / math.log(high / low)) for name, value in values.items()}
+    return {
+        name: round((SHADES - 1) * math.log(value / low) / math.log(high / low))
+        for name, value in values.items()
+    }
 
 
 def _distance(system: str, columns: Sequence[tuple[Board, Column, BestOfSystems]]) -> float:
     """How many times the best of the columns a system needs, as the mean of logarithms."""
-    logs = [math.log(_value(best[system][1]) / min(_value(cell) for _, cell in best.values())) for *_, best in columns if _is_compared(system, best)]
+    logs = [
+        math.log(_value(best[system][1]) / min(_value(cell) for _, cell in best.values()))
+        for *_, best in columns
+        if _is_compared(system, best)
+    ]
     return statistics.fmean(logs) if logs else math.inf
 
 

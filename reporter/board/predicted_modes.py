@@ -1,7 +1,9 @@
-"""What fits a limit of power: the fastest measured power mode of a system, and the fastest of its modes that nobody measured, by prediction.
+"""What fits a limit of power: the fastest measured power mode of a system, and the fastest of its
+modes that nobody measured, by prediction.
 
-A system's entries that differ in the power mode alone are its profiled modes; every combination of the cores and clocks that they have is a mode that
-it can be set to. Predicted modes have no entry, no rank and no page.
+A system's entries that differ in the power mode alone are its profiled modes; every combination of
+the cores and clocks that they have is a mode that it can be set to. Predicted modes have no entry,
+no rank and no page.
 """
 
 import itertools
@@ -28,15 +30,22 @@ MIN_MODES = 5
 """Fewer profiled modes say too little about the others."""
 MAX_MODES = 30_000
 LIMITS_W = tuple(base * 10**power for power in range(-1, 4) for base in (1, 1.5, 2, 3, 5, 7))
-RESOURCES = {"cores": "{:g} cores", "cpu_mhz": "CPU {:g} MHz", "gpu_mhz": "GPU {:g} MHz", "memory_mhz": "memory {:g} MHz"}
+RESOURCES = {
+    "cores": "{:g} cores",
+    "cpu_mhz": "CPU {:g} MHz",
+    "gpu_mhz": "GPU {:g} MHz",
+    "memory_mhz": "memory {:g} MHz",
+}
 """Fields of a machine that make its mode, and how they are written."""
 OF_MODE = ("power_mode", "threads")
-"""Properties in which modes of one system may differ: a run has as many threads as its mode has cores."""
+"""Properties in which modes of one system may differ: a run has as many threads as its mode has
+cores."""
 
 
 @dataclass(frozen=True)
 class PredictedMode:
-    """A mode that was never measured: its resources in words, and median and 90 % interval of time per epoch and power."""
+    """A mode that was never measured: its resources in words, and median and 90 % interval of time
+    per epoch and power."""
 
     mode: str
     time: str
@@ -47,7 +56,8 @@ class PredictedMode:
 
 @dataclass(frozen=True)
 class Fitting:
-    """What fits a limit: the fastest measured mode, and a predicted one that is faster, within the limit with 95 %; None if there is none."""
+    """What fits a limit: the fastest measured mode, and a predicted one that is faster, within the
+    limit with 95 %; None if there is none."""
 
     limit: str
     measured: BoardRow | None
@@ -57,7 +67,8 @@ class Fitting:
 
 @dataclass(frozen=True)
 class PredictedModes:
-    """The modes of one system and framework: how many were measured and how many predicted, and what fits each limit of power."""
+    """The modes of one system and framework: how many were measured and how many predicted, and
+    what fits each limit of power."""
 
     system: str
     framework: str
@@ -69,7 +80,8 @@ class PredictedModes:
 
 @dataclass(frozen=True)
 class _Profiled:
-    """A measured mode: its row, the values of its resources, time per epoch (s), power (W), and which of :data:`RESOURCES` it has."""
+    """A measured mode: its row, the values of its resources, time per epoch (s), power (W), and
+    which of :data:`RESOURCES` it has."""
 
     row: BoardRow
     mode: tuple[float, ...]
@@ -89,22 +101,37 @@ def _groups(board: Board) -> Iterator[list[_Profiled]]:
     groups: dict[tuple[Any, ...], list[_Profiled]] = {}
     for row in board.accepted:
         time, power = row.cell(TIME), row.cell(POWER)
-        if time is None or power is None or not time.value or not power.value or not known(row.entry["power_mode"]):
+        if (
+            time is None
+            or power is None
+            or not time.value
+            or not power.value
+            or not known(row.entry["power_mode"])
+        ):
             continue
         machine = machines_of(board.frames)[str(run_of[row.entry["entry_id"]])]
-        mode = tuple(value for value in (getattr(machine, name) for name in RESOURCES) if value is not None)
+        mode = tuple(
+            value for value in (getattr(machine, name) for name in RESOURCES) if value is not None
+        )
         offered = tuple(getattr(machine, name) is not None for name in RESOURCES)
         same = tuple(str(row.entry[name]) for name in IDENTITY if name not in OF_MODE)
-        groups.setdefault((*same, row.instrument, offered, machine.is_locked), []).append(_Profiled(row, mode, time, power, offered))
+        groups.setdefault((*same, row.instrument, offered, machine.is_locked), []).append(
+            _Profiled(row, mode, time, power, offered)
+        )
     yield from groups.values()
 
 
 def _predicted(group: Sequence[_Profiled]) -> PredictedModes | None:
-    names = tuple(name for name, is_offered in zip(RESOURCES, group[0].offered, strict=True) if is_offered)
+    names = tuple(
+        name for name, is_offered in zip(RESOURCES, group[0].offered, strict=True) if is_offered
+    )
     values = [sorted(set(column)) for column in zip(*(one.mode for one in group), strict=True)]
     if len({one.mode for one in group}) < MIN_MODES or math.prod(map(len, values)) > MAX_MODES:
         return None
-    modes, profile = Modes(names, np.array(list(itertools.product(*values)), dtype=float)), _profile(names, group)
+    modes, profile = (
+        Modes(names, np.array(list(itertools.product(*values)), dtype=float)),
+        _profile(names, group),
+    )
     unmeasured = np.setdiff1d(np.arange(len(modes)), modes.indices(profile.rows))
     if not len(unmeasured):
         return None
@@ -112,19 +139,34 @@ def _predicted(group: Sequence[_Profiled]) -> PredictedModes | None:
     samples = fit("physical", modes, profile).predict(left.rows)
     fitting = tuple(_fitting(limit_w, group, left, samples) for limit_w in _limits(group))
     first = group[0].row
-    return PredictedModes(first.system, first.framework, first.instrument, len(group), len(left), fitting)
+    return PredictedModes(
+        first.system, first.framework, first.instrument, len(group), len(left), fitting
+    )
 
 
 def _profile(names: tuple[str, ...], group: Sequence[_Profiled]) -> Profile:
-    rows, times_s, powers_w = ([one.mode for one in group], [_value(one.time) for one in group], [_value(one.power) for one in group])
-    errors = ([_error(one.time, one.row) for one in group], [_error(one.power, one.row) for one in group])
-    return Profile(names, *(np.array(column, dtype=float) for column in (rows, times_s, powers_w, *errors)))
+    rows, times_s, powers_w = (
+        [one.mode for one in group],
+        [_value(one.time) for one in group],
+        [_value(one.power) for one in group],
+    )
+    errors = (
+        [_error(one.time, one.row) for one in group],
+        [_error(one.power, one.row) for one in group],
+    )
+    return Profile(
+        names, *(np.array(column, dtype=float) for column in (rows, times_s, powers_w, *errors))
+    )
 
 
 def _error(cell: Cell, row: BoardRow) -> float:
     """Relative standard error of the mean over an entry's runs."""
     runs = int(row.entry["runs"])
-    spread = float(cell.raw_spread) / _value(cell) / math.sqrt(runs) if cell.raw_spread and runs > 1 else ASSUMED_ERROR
+    spread = (
+        float(cell.raw_spread) / _value(cell) / math.sqrt(runs)
+        if cell.raw_spread and runs > 1
+        else ASSUMED_ERROR
+    )
     return max(MIN_ERROR, spread)
 
 
@@ -145,7 +187,11 @@ def _fitting(limit_w: float, group: Sequence[_Profiled], left: Modes, samples: S
     within = [one for one in group if _value(one.power) <= limit_w]
     measured = min(within, key=lambda one: _value(one.time)) if within else None
     index = best(samples, question(limit_w, None, None))
-    if index is not None and measured is not None and np.exp(np.median(samples.log_time[:, index])) >= _value(measured.time):
+    if (
+        index is not None
+        and measured is not None
+        and np.exp(np.median(samples.log_time[:, index])) >= _value(measured.time)
+    ):
         index = None
     predicted = None if index is None else _in_words(left, samples, index)
     row, time = (None, None) if measured is None else (measured.row, measured.time)
@@ -153,6 +199,15 @@ def _fitting(limit_w: float, group: Sequence[_Profiled], left: Modes, samples: S
 
 
 def _in_words(left: Modes, samples: Samples, index: int) -> PredictedMode:
-    time, power = (intervals(values[:, index : index + 1]) for values in (samples.log_time, samples.log_power))
-    of_time, of_power = (quantity(float(one.value[0]), unit, (float(one.low[0]), float(one.high[0]))) for one, unit in ((time, "s"), (power, "W")))
-    return PredictedMode(", ".join(RESOURCES[name].format(value) for name, value in left.named(index).items()), *of_time, *of_power)
+    time, power = (
+        intervals(values[:, index : index + 1]) for values in (samples.log_time, samples.log_power)
+    )
+    of_time, of_power = (
+        quantity(float(one.value[0]), unit, (float(one.low[0]), float(one.high[0])))
+        for one, unit in ((time, "s"), (power, "W"))
+    )
+    return PredictedMode(
+        ", ".join(RESOURCES[name].format(value) for name, value in left.named(index).items()),
+        *of_time,
+        *of_power,
+    )

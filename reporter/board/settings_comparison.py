@@ -1,4 +1,5 @@
-"""Compares the values of one varied setting in sweeps: ratio, interval, and p corrected for the number of comparisons."""
+"""Compares the values of one varied setting in sweeps: ratio, interval, and p corrected for the
+number of comparisons."""
 
 import itertools
 import math
@@ -15,11 +16,13 @@ MIN_RUNS = 2
 
 @dataclass(frozen=True)
 class SettingComparison:
-    """Two values of a varied setting within one study, where all its other settings are the same (``where``: ``batch_size 16, threads 1``).
+    """Two values of a varied setting within one study, where all its other settings are the same
+    (``where``: ``batch_size 16, threads 1``).
 
-    ``ratio`` is the figure at ``value`` over that at ``base``, by geometric means; ``low`` and ``high`` bound its 95 % interval. ``p`` is of the test
-    that both are equal, ``p_corrected`` for all comparisons of the same call (Holm); ``differs`` where that is below the level of the rules. All are
-    None, with the ``reason``, where there are too few runs or a run lacks the figure.
+    ``ratio`` is the figure at ``value`` over that at ``base``, by geometric means; ``low`` and
+    ``high`` bound its 95 % interval. ``p`` is of the test that both are equal, ``p_corrected`` for
+    all comparisons of the same call (Holm); ``differs`` where that is below the level of the rules.
+    All are None, with the ``reason``, where there are too few runs or a run lacks the figure.
     """
 
     study: str
@@ -37,18 +40,26 @@ class SettingComparison:
 
 
 def compare(frames: Frames, by: str, figure: str = "step_s") -> tuple[SettingComparison, ...]:
-    """Compare every pair of values of the varied setting ``by``, at each combination of the other varied settings of a study.
+    """Compare every pair of values of the varied setting ``by``, at each combination of the other
+    varied settings of a study.
 
     Raises SuiteError for a setting that no study varies, and for a figure that no run has.
     """
     settings = [str(name) for name in frames.points.columns if name not in POINTS]
     if by not in settings:
-        raise SuiteError(f"No sweep among these runs varies {by!r}; varied are {', '.join(settings) or 'no settings'}.")
+        raise SuiteError(
+            f"No sweep among these runs varies {by!r}; varied are"
+            f" {', '.join(settings) or 'no settings'}."
+        )
     names = set(frames.figures["figure"])
     if figure not in names:
         raise SuiteError(f"No run has a figure {figure!r}; they have {', '.join(sorted(names))}.")
     values = {row["run_id"]: row for row in records(frames.select("figures", "figure", [figure]))}
-    found = [pair for (study, where), groups in _blocks(frames, by, settings) for pair in _pairs(study, where, groups, values)]
+    found = [
+        pair
+        for (study, where), groups in _blocks(frames, by, settings)
+        for pair in _pairs(study, where, groups, values)
+    ]
     return tuple(_corrected(found))
 
 
@@ -56,14 +67,19 @@ Groups = Mapping[str, list[str]]
 """Run ids by the value of the setting that is compared."""
 
 
-def _blocks(frames: Frames, by: str, settings: Sequence[str]) -> list[tuple[tuple[str, str], Groups]]:
-    """The runs of each study at each combination of its other settings, grouped by the compared one."""
+def _blocks(
+    frames: Frames, by: str, settings: Sequence[str]
+) -> list[tuple[tuple[str, str], Groups]]:
+    """The runs of each study at each combination of its other settings, grouped by the compared
+    one."""
     blocks: dict[tuple[str, str], dict[str, list[str]]] = {}
     others = [name for name in settings if name != by]
     for row in records(frames.points.sort_values(["study", *others, by], kind="stable")):
         if known(row[by]):
             where = ", ".join(f"{name} {_text(row[name])}" for name in others if known(row[name]))
-            blocks.setdefault((row["study"], where), {}).setdefault(_text(row[by]), []).append(row["run_id"])
+            blocks.setdefault((row["study"], where), {}).setdefault(_text(row[by]), []).append(
+                row["run_id"]
+            )
     return list(blocks.items())
 
 
@@ -71,50 +87,82 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _pairs(study: str, where: str, groups: Groups, values: Mapping[str, Row]) -> Iterator[SettingComparison]:
+def _pairs(
+    study: str, where: str, groups: Groups, values: Mapping[str, Row]
+) -> Iterator[SettingComparison]:
     level = load_scoring().level
-    of_value = {value: _measured([values.get(run) for run in runs]) for value, runs in groups.items()}
+    of_value = {
+        value: _measured([values.get(run) for run in runs]) for value, runs in groups.items()
+    }
     for value, base in itertools.combinations(groups, 2):
         one, other = of_value[value], of_value[base]
-        pair = SettingComparison(study, where, value, base, min(len(groups[value]), len(groups[base])))
-        reasons = [f"{name}: {each}" for name, each in ((value, one), (base, other)) if isinstance(each, str)]
+        pair = SettingComparison(
+            study, where, value, base, min(len(groups[value]), len(groups[base]))
+        )
+        reasons = [
+            f"{name}: {each}"
+            for name, each in ((value, one), (base, other))
+            if isinstance(each, str)
+        ]
         if isinstance(one, str) or isinstance(other, str):
             yield replace(pair, reason="; ".join(reasons))
         else:
             bounds = ratio(one, other, level, level)
-            yield replace(pair, ratio=bounds.ratio, low=bounds.low, high=bounds.high, p=_p(one, other))
+            yield replace(
+                pair, ratio=bounds.ratio, low=bounds.low, high=bounds.high, p=_p(one, other)
+            )
 
 
 def _measured(rows: Sequence[Row | None]) -> Measured | str:
     """The statistics of the runs' values, or why there are none."""
     values = [float(row["value"]) for row in rows if row is not None and row["value"] is not None]
     if len(values) < len(rows):
-        reasons = [str(row["reason"]) for row in rows if row is not None and row["value"] is None and row["reason"]]
+        reasons = [
+            str(row["reason"])
+            for row in rows
+            if row is not None and row["value"] is None and row["reason"]
+        ]
         return reasons[0] if reasons else "a run has no such figure"
     if len(values) < MIN_RUNS:
         return f"{len(values)} run, and an interval needs {MIN_RUNS} (--seeds)"
-    return measured(values) if min(values) > 0 else "a run has the value 0, and ratios need positive values"
+    return (
+        measured(values)
+        if min(values) > 0
+        else "a run has the value 0, and ratios need positive values"
+    )
 
 
 def _p(one: Measured, other: Measured) -> float:
-    """Two-sided p of Student's test on logarithms, with the degrees of freedom of the interval (suite.metrics.comparisons)."""
+    """Two-sided p of Student's test on logarithms, with the degrees of freedom of the interval
+    (suite.metrics.comparisons)."""
     from scipy.special import stdtr  # type: ignore[import-untyped]  # start-up: scipy
 
     variance = one.log_variance / one.runs + other.log_variance / other.runs
     difference = abs(one.log_mean - other.log_mean)
     if variance == 0:
         return 1.0 if difference == 0 else 0.0
-    return min(1.0, 2 * float(stdtr(2 * (min(one.runs, other.runs) - 1), -difference / math.sqrt(variance))))
+    return min(
+        1.0,
+        2 * float(stdtr(2 * (min(one.runs, other.runs) - 1), -difference / math.sqrt(variance))),
+    )
 
 
 def _corrected(pairs: Sequence[SettingComparison]) -> Iterator[SettingComparison]:
-    """The pairs with Holm's correction: the k-th smallest p times the number of hypotheses not yet rejected, never below an earlier one's."""
+    """The pairs with Holm's correction: the k-th smallest p times the number of hypotheses not yet
+    rejected, never below an earlier one's."""
     level = load_scoring().level
-    tested = sorted((index for index, pair in enumerate(pairs) if pair.p is not None), key=lambda index: float(pairs[index].p or 0.0))
+    tested = sorted(
+        (index for index, pair in enumerate(pairs) if pair.p is not None),
+        key=lambda index: float(pairs[index].p or 0.0),
+    )
     corrected: dict[int, float] = {}
     highest = 0.0
     for place, index in enumerate(tested):
         highest = max(highest, min(1.0, (len(tested) - place) * float(pairs[index].p or 0.0)))
         corrected[index] = highest
     for index, pair in enumerate(pairs):
-        yield pair if index not in corrected else replace(pair, p_corrected=corrected[index], differs=corrected[index] < level)
+        yield (
+            pair
+            if index not in corrected
+            else replace(pair, p_corrected=corrected[index], differs=corrected[index] < level)
+        )

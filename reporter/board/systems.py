@@ -11,9 +11,12 @@ SINGLE_BOARD = "raspberry-pi-"
 
 
 def system_name(entry: Mapping[str, Any]) -> str:
-    """The device by its short title, of a machine without a profile its processor; "4 × " before it for a cluster of four."""
+    """The device by its short title, of a machine without a profile its processor; "4 × " before it
+    for a cluster of four."""
     name = short_title(entry)
-    return f"{int(entry['nodes'])} × {name}" if known(entry["nodes"]) and entry["nodes"] > 1 else name
+    return (
+        f"{int(entry['nodes'])} × {name}" if known(entry["nodes"]) and entry["nodes"] > 1 else name
+    )
 
 
 def is_single_pi(entry: Mapping[str, Any]) -> bool:

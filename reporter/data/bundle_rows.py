@@ -31,9 +31,11 @@ MOST_GPUS = 8
 
 @dataclass(frozen=True)
 class BundleRows:
-    """A bundle's row of ``runs`` without the columns that depend on its place, its rows of ``figures`` and ``epochs``, and the checker's verdict.
+    """A bundle's row of ``runs`` without the columns that depend on its place, its rows of
+    ``figures`` and ``epochs``, and the checker's verdict.
 
-    ``is_generated``: trained on generated data. ``is_studied``: made for a stall analysis, with emptied caches or one repeated mini-batch.
+    ``is_generated``: trained on generated data. ``is_studied``: made for a stall analysis, with
+    emptied caches or one repeated mini-batch.
     """
 
     run: Row
@@ -58,7 +60,9 @@ def read_rows(path: Path) -> BundleRows | Broken:
     except SuiteError as error:
         return Broken(reason_of(error, path))
     except OSError as error:
-        return Broken(f"{plain(Path(error.filename or 'a file').name)} cannot be read: {error.strerror}")
+        return Broken(
+            f"{plain(Path(error.filename or 'a file').name)} cannot be read: {error.strerror}"
+        )
 
 
 def _read(path: Path) -> BundleRows:
@@ -66,7 +70,14 @@ def _read(path: Path) -> BundleRows:
     record = bundle.run()
     run_id = _plain_name(record.run_id)
     verdict = check_cached_bundle(bundle)
-    unread = next((finding.observed for finding in verdict.findings if finding.rule in (RUN_COMPLETE.id, REQUEST_READABLE.id)), None)
+    unread = next(
+        (
+            finding.observed
+            for finding in verdict.findings
+            if finding.rule in (RUN_COMPLETE.id, REQUEST_READABLE.id)
+        ),
+        None,
+    )
     if unread is not None:
         raise SuiteError(unread)
     summary = read_summary(bundle)
@@ -85,22 +96,41 @@ def _read(path: Path) -> BundleRows:
             "witnessed_by": plain_or_none(verdict.witnessed_by, 40),
             "board": plain_or_none(system.get("board")),
             "epochs": sum(bool(epoch.get("is_whole", True)) for epoch in summary["epochs"]),
-            "reached": None if record.request["target_accuracy"] is None else summary["figures"]["time_to_target_s"]["value"] is not None,
+            "reached": (
+                None
+                if record.request["target_accuracy"] is None
+                else summary["figures"]["time_to_target_s"]["value"] is not None
+            ),
             "trained_s": _trained_s(bundle.log()),
             "started_time_ms": int(record.started_time_ms),
             **_trained(record, bundle.log()),
-            **_studied(mark, plain_or_none(system.get("storage_medium"), 40), plain_or_none(system.get("power_mode"))),
+            **_studied(
+                mark,
+                plain_or_none(system.get("storage_medium"), 40),
+                plain_or_none(system.get("power_mode")),
+            ),
         }
         figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
-        figures += counted_figures(run_id, bundle.json(COUNTERS)) if (path / COUNTERS).is_file() else []
+        figures += (
+            counted_figures(run_id, bundle.json(COUNTERS)) if (path / COUNTERS).is_file() else []
+        )
         figures += derived_figures(figures)
         epochs = [_epoch(run_id, epoch) for epoch in summary["epochs"]]
-        figures += cost_figures(run_id, run["trained_s"], epochs, next((row for row in figures if row["figure"] == "energy_j"), None))
+        figures += cost_figures(
+            run_id,
+            run["trained_s"],
+            epochs,
+            next((row for row in figures if row["figure"] == "energy_j"), None),
+        )
         is_generated = bool(record.request["data"]["synthetic"])
         figures += study_figures(run_id, bundle, mark)
-        is_studied = record.request["batches"] != "read" or bool(record.request["drop_cache_every_epoch"])
+        is_studied = record.request["batches"] != "read" or bool(
+            record.request["drop_cache_every_epoch"]
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise SuiteError(f"it does not hold what the suite writes ({type(error).__name__}: {plain(error)})") from error
+        raise SuiteError(
+            f"it does not hold what the suite writes ({type(error).__name__}: {plain(error)})"
+        ) from error
     return BundleRows(run, figures, epochs, verdict, is_generated, is_studied)
 
 
@@ -137,22 +167,35 @@ def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
 
 
 def _gpus(value: object) -> str | None:
-    """Their names; None where there is none, and in bundles of versions that did not record them."""
-    return ", ".join(plain(name, 60) for name in value[:MOST_GPUS]) or None if isinstance(value, list) else None
+    """Their names; None where there is none, and in bundles of versions that did not record
+    them."""
+    return (
+        ", ".join(plain(name, 60) for name in value[:MOST_GPUS]) or None
+        if isinstance(value, list)
+        else None
+    )
 
 
 def _studied(mark: StudyMark | None, medium: str | None, mode: str | None) -> Row:
-    """The study's title and the run's varied settings, which are the columns of a frame of their own.
+    """The study's title and the run's varied settings, which are the columns of a frame of their
+    own.
 
-    A limited medium says that it is emulated. Where the kernel names no power mode, the number of cores on line that the study set is one.
+    A limited medium says that it is emulated. Where the kernel names no power mode, the number of
+    cores on line that the study set is one.
     """
     if mark is None:
         return {"study": None, SETTINGS: None}
     limit = mark.emulated_reads
-    emulated = {} if limit is None else {"storage_medium": f"{medium or 'unknown medium'}, emulated {plain(limit, 10)} MB/s"}
+    emulated = (
+        {}
+        if limit is None
+        else {"storage_medium": f"{medium or 'unknown medium'}, emulated {plain(limit, 10)} MB/s"}
+    )
     settings = {plain(name, 40): plain(value) for name, value in mark.settings}
     cores = settings.get("cores")
-    power_mode = {"power_mode": f"cores on line {cores}"} if mode is None and cores is not None else {}
+    power_mode = (
+        {"power_mode": f"cores on line {cores}"} if mode is None and cores is not None else {}
+    )
     return {**emulated, **power_mode, "study": plain(mark.title), SETTINGS: settings}
 
 
@@ -163,14 +206,19 @@ def _resumed(record: RunRecord) -> int:
 
 
 def _collective(parallel: Mapping[str, Any]) -> str:
-    """The all-reduce backend, and the numbers that it sends where they are not those that were computed."""
+    """The all-reduce backend, and the numbers that it sends where they are not those that were
+    computed."""
     wire = parallel.get("wire", EXACT)
     return plain(parallel["collective"] if wire == EXACT else f"{parallel['collective']} in {wire}")
 
 
 def _recomputation(planned: Mapping[str, Any] | None) -> str:
     """The schedule in its budget: "optimal for unequal blocks in 2 GB"."""
-    return WITHOUT if planned is None else plain(f"{planned['schedule']} in {planned['budget_bytes'] / 1e9:.3g} GB")
+    return (
+        WITHOUT
+        if planned is None
+        else plain(f"{planned['schedule']} in {planned['budget_bytes'] / 1e9:.3g} GB")
+    )
 
 
 def _trained(record: RunRecord, log: Log) -> Row:
@@ -181,7 +229,9 @@ def _trained(record: RunRecord, log: Log) -> Row:
     return {
         "model_trained": plain(_text(log, "model_trained") or record.request["model"], 40),
         "parameters": parameters if type(parameters) is int else None,
-        "optimizer_used": plain(_text(log, "optimizer_used") or record.request["optimizer"]["name"], 40),
+        "optimizer_used": plain(
+            _text(log, "optimizer_used") or record.request["optimizer"]["name"], 40
+        ),
         "precision": plain_or_none(precision, 40),
         "implementation": plain(digest[:12], 12) if isinstance(digest, str) else None,
     }
@@ -201,23 +251,41 @@ def _trained_s(log: Log) -> float | None:
 
 
 def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:
-    if not isinstance(values["source"], str) or isinstance(values["count"], bool) or not isinstance(values["count"], int | float):
+    if (
+        not isinstance(values["source"], str)
+        or isinstance(values["count"], bool)
+        or not isinstance(values["count"], int | float)
+    ):
         raise TypeError(f"figure {name} has no source or no count")
     numbers = {
-        key: None if values.get(key) is None else float(values[key]) for key in ("value", "count", "period_s", "coverage", "spread", "low", "high")
+        key: None if values.get(key) is None else float(values[key])
+        for key in ("value", "count", "period_s", "coverage", "spread", "low", "high")
     }
     texts = {key: plain_or_none(values.get(key)) for key in ("unit", "source", "level")}
-    texts |= {key: plain_or_none(values.get(key), MAX_REASON_LENGTH) for key in ("reason", "method")}
-    return {"run_id": run_id, "figure": plain(name, 60), **numbers, **texts, **sensor_columns(values), "significant": significance(values)}
+    texts |= {
+        key: plain_or_none(values.get(key), MAX_REASON_LENGTH) for key in ("reason", "method")
+    }
+    return {
+        "run_id": run_id,
+        "figure": plain(name, 60),
+        **numbers,
+        **texts,
+        **sensor_columns(values),
+        "significant": significance(values),
+    }
 
 
 def _epoch(run_id: str, epoch: Mapping[str, Any]) -> Row:
     numbers = {name: epoch.get(name) for name in columns.EPOCHS if name != "run_id"}
-    return {"run_id": run_id, **{name: None if value is None else float(value) for name, value in numbers.items()}}
+    return {
+        "run_id": run_id,
+        **{name: None if value is None else float(value) for name, value in numbers.items()},
+    }
 
 
 def _plain_name(run_id: object) -> str:
-    """The run id, which becomes a file name. Raises SuiteError if it has other characters than letters, digits, ._- or a leading dot."""
+    """The run id, which becomes a file name. Raises SuiteError if it has other characters than
+    letters, digits, ._- or a leading dot."""
     name = str(run_id)
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}", name):
         raise SuiteError(f"the run id {plain(name, 60)!r} is not a plain name")

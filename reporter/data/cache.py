@@ -20,18 +20,24 @@ from suite.files.digest import sha256
 from suite.files.paths import home, repository_root
 
 LIBRARIES = ("numpy", "pandas", "pyarrow")
-_TABLE = "CREATE TABLE IF NOT EXISTS bundles (digest TEXT PRIMARY KEY, code TEXT NOT NULL, rows BLOB NOT NULL) WITHOUT ROWID"
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS bundles (digest TEXT PRIMARY KEY, code TEXT NOT NULL, rows BLOB NOT"
+    " NULL) WITHOUT ROWID"
+)
 
 
 def digest_of_bundle(path: Path) -> str | None:
-    """SHA-256 over the names and contents of all files in the folder; None if one cannot be read. A link is hashed by name and not followed."""
+    """SHA-256 over the names and contents of all files in the folder; None if one cannot be read. A
+    link is hashed by name and not followed."""
     digest = hashlib.sha256()
     try:
         for file in sorted(path.rglob("*")):
             if file.is_symlink():
                 digest.update(json.dumps([file.relative_to(path).as_posix(), "link"]).encode())
             elif file.is_file():
-                digest.update(json.dumps([file.relative_to(path).as_posix(), sha256(file)]).encode())
+                digest.update(
+                    json.dumps([file.relative_to(path).as_posix(), sha256(file)]).encode()
+                )
     except OSError:
         return None
     return digest.hexdigest()
@@ -39,13 +45,23 @@ def digest_of_bundle(path: Path) -> str | None:
 
 @lru_cache(maxsize=1)
 def digest_of_code() -> str:
-    """SHA-256 over the suite's files, the rulebook, and the versions of Python and of the numerical libraries."""
-    digest = hashlib.sha256(json.dumps([sys.version, *(version(name) for name in LIBRARIES)]).encode())
+    """SHA-256 over the suite's files, the rulebook, and the versions of Python and of the numerical
+    libraries."""
+    digest = hashlib.sha256(
+        json.dumps([sys.version, *(version(name) for name in LIBRARIES)]).encode()
+    )
     packages, root = Path(suite.__file__).parent.parent, repository_root()
-    for folder in (packages / "reporter", packages / "suite", root / "rules", root / "reference_impls"):
+    for folder in (
+        packages / "reporter",
+        packages / "suite",
+        root / "rules",
+        root / "reference_impls",
+    ):
         for file in sorted(folder.rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
-                digest.update(file.relative_to(folder.parent).as_posix().encode() + file.read_bytes())
+                digest.update(
+                    file.relative_to(folder.parent).as_posix().encode() + file.read_bytes()
+                )
     return digest.hexdigest()
 
 
@@ -60,14 +76,18 @@ def exists() -> bool:
 
 
 def get(digests: Iterable[str | None]) -> dict[str | None, BundleRows]:
-    """The cached rows of bundles with these digests; empty if the cache file is missing or damaged."""
+    """The cached rows of bundles with these digests; empty if the cache file is missing or
+    damaged."""
     if not exists():
         return {}
     found: dict[str | None, BundleRows] = {}
     try:
         with closing(sqlite3.connect(path(), timeout=10)) as store:
             for digest in digests:
-                row = store.execute("SELECT rows FROM bundles WHERE digest = ? AND code = ?", (digest, digest_of_code())).fetchone()
+                row = store.execute(
+                    "SELECT rows FROM bundles WHERE digest = ? AND code = ?",
+                    (digest, digest_of_code()),
+                ).fetchone()
                 if row is not None:
                     found[digest] = _unpacked(row[0])
     except (sqlite3.Error, zlib.error, ValueError, KeyError, TypeError):
@@ -76,7 +96,8 @@ def get(digests: Iterable[str | None]) -> dict[str | None, BundleRows]:
 
 
 def put(rows: Mapping[str, BundleRows]) -> None:
-    """Store rows by their bundles' digests and drop those of other code. A cache that cannot be written is removed; nothing is raised."""
+    """Store rows by their bundles' digests and drop those of other code. A cache that cannot be
+    written is removed; nothing is raised."""
     try:
         path().parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path(), timeout=10)) as store, store:
@@ -92,12 +113,24 @@ def put(rows: Mapping[str, BundleRows]) -> None:
 def _packed(rows: BundleRows) -> bytes:
     findings = [asdict(finding) for finding in rows.verdict.findings]
     judged_by = [rows.verdict.round, rows.verdict.division, rows.verdict.witnessed_by]
-    values = [rows.run, rows.figures, rows.epochs, judged_by, findings, rows.is_generated, rows.is_studied]
+    values = [
+        rows.run,
+        rows.figures,
+        rows.epochs,
+        judged_by,
+        findings,
+        rows.is_generated,
+        rows.is_studied,
+    ]
     return zlib.compress(json.dumps(values).encode(), 1)
 
 
 def _unpacked(packed: bytes) -> BundleRows:
     run, figures, epochs, judged_by, findings, *flags = json.loads(zlib.decompress(packed))
-    found = tuple(Finding(**{**finding, "severity": Severity(finding["severity"])}) for finding in findings)
+    found = tuple(
+        Finding(**{**finding, "severity": Severity(finding["severity"])}) for finding in findings
+    )
     name, division, witnessed_by = judged_by
-    return BundleRows(run, figures, epochs, BundleVerdict(Path(), name, division, found, witnessed_by), *flags)
+    return BundleRows(
+        run, figures, epochs, BundleVerdict(Path(), name, division, found, witnessed_by), *flags
+    )

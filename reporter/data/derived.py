@@ -1,4 +1,5 @@
-"""Figures computed from other figures of the same run or from its counters; summaries do not hold them."""
+"""Figures computed from other figures of the same run or from its counters; summaries do not hold
+them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,25 +14,44 @@ from suite.errors import SuiteError
 from suite.metrics.study import TOO_SHORT, run_times
 from suite.metrics.summary import LOG
 
-EVALUATION_S, FIRST_EPOCH_J, EVALUATION_J = "evaluation_s", "first_epoch_energy_j", "evaluation_energy_j"
+EVALUATION_S, FIRST_EPOCH_J, EVALUATION_J = (
+    "evaluation_s",
+    "first_epoch_energy_j",
+    "evaluation_energy_j",
+)
 
 QUOTIENTS = (
     ("fetch_stall_share", "fetch_stall_s", "time_to_epoch_s", "ratio"),
     ("mean_power_w", "energy_per_epoch_j", "time_to_epoch_s", "W"),
     ("instructions_per_cpu_s", "instructions", "cpu_time_s", "1/s"),
 )
-COUNTED = ("l1d_access", "l1d_refill", "l1d_loads", "l1d_load_misses", "branches", "branch_mispredicts")
+COUNTED = (
+    "l1d_access",
+    "l1d_refill",
+    "l1d_loads",
+    "l1d_load_misses",
+    "branches",
+    "branch_mispredicts",
+)
 """Events of counters.json whose counts a summary holds only as ratios."""
 
 
 def counted_figures(run_id: str, counters: Mapping[str, Any]) -> list[Row]:
-    """The counts of COUNTED over the training region; unknown with the bundle's reason. Raises KeyError, TypeError or ValueError if malformed."""
+    """The counts of COUNTED over the training region; unknown with the bundle's reason. Raises
+    KeyError, TypeError or ValueError if malformed."""
     events = counters["phases"].get("run", {}).get("events", {})
     rows = []
     for name in COUNTED:
         event = events.get(name, {})
         value, reason = event.get("count"), event.get("reason")
-        row = {**dict.fromkeys(FIGURES), "run_id": run_id, "figure": name, "unit": "events", "source": COUNTERS, "count": 1.0}
+        row = {
+            **dict.fromkeys(FIGURES),
+            "run_id": run_id,
+            "figure": name,
+            "unit": "events",
+            "source": COUNTERS,
+            "count": 1.0,
+        }
         rows.append(
             {
                 **row,
@@ -43,41 +63,85 @@ def counted_figures(run_id: str, counters: Mapping[str, Any]) -> list[Row]:
 
 
 def study_figures(run_id: str, bundle: Bundle, mark: StudyMark | None) -> list[Row]:
-    """The mean step of a run of a sweep after the warm-up, ``step_s``: sweeps are often shorter than an epoch. None of other runs."""
+    """The mean step of a run of a sweep after the warm-up, ``step_s``: sweeps are often shorter
+    than an epoch. None of other runs."""
     if mark is None:
         return []
-    row = {**dict.fromkeys(FIGURES), "run_id": run_id, "figure": "step_s", "unit": "s", "source": STEPS, "count": 0.0}
+    row = {
+        **dict.fromkeys(FIGURES),
+        "run_id": run_id,
+        "figure": "step_s",
+        "unit": "s",
+        "source": STEPS,
+        "count": 0.0,
+    }
     try:
         times = run_times(bundle, mark.warm_up_steps)
     except SuiteError:
         return [{**row, "reason": TOO_SHORT}]
-    return [{**row, "value": times.step_s, "count": float(times.counted_steps), "method": f"after {mark.warm_up_steps} warm-up steps"}]
+    return [
+        {
+            **row,
+            "value": times.step_s,
+            "count": float(times.counted_steps),
+            "method": f"after {mark.warm_up_steps} warm-up steps",
+        }
+    ]
 
 
-def cost_figures(run_id: str, trained_s: float | None, epochs: Sequence[Row], energy: Row | None) -> list[Row]:
-    """What a score is made from besides the epochs' figures: the time and energy of an evaluation, and the energy of the first epoch.
+def cost_figures(
+    run_id: str, trained_s: float | None, epochs: Sequence[Row], energy: Row | None
+) -> list[Row]:
+    """What a score is made from besides the epochs' figures: the time and energy of an evaluation,
+    and the energy of the first epoch.
 
-    An evaluation has the run's share that is in no epoch, over the number of epochs. ``trained_s`` is the time from run_start to the last
-    evaluation, ``energy`` the figure of the run's energy.
+    An evaluation has the run's share that is in no epoch, over the number of epochs. ``trained_s``
+    is the time from run_start to the last evaluation, ``energy`` the figure of the run's energy.
     """
-    row = {**dict.fromkeys(FIGURES), "run_id": run_id, "count": float(len(epochs)), "source": LOG, "unit": "s"}
+    row = {
+        **dict.fromkeys(FIGURES),
+        "run_id": run_id,
+        "count": float(len(epochs)),
+        "source": LOG,
+        "unit": "s",
+    }
     if not epochs or trained_s is None:
         time = {**row, "figure": EVALUATION_S, "reason": "no epoch or no evaluation was finished"}
     else:
-        evaluation_s = (trained_s - math.fsum(epoch["end_to_end_s"] for epoch in epochs)) / len(epochs)
-        time = {**row, "figure": EVALUATION_S, "value": evaluation_s, "method": "what is in no epoch, over the number of epochs"}
+        evaluation_s = (trained_s - math.fsum(epoch["end_to_end_s"] for epoch in epochs)) / len(
+            epochs
+        )
+        time = {
+            **row,
+            "figure": EVALUATION_S,
+            "value": evaluation_s,
+            "method": "what is in no epoch, over the number of epochs",
+        }
     return [time, *(_energies(epochs, energy) if energy is not None else ())]
 
 
 def _energies(epochs: Sequence[Row], energy: Row) -> list[Row]:
     energies = [epoch["energy_j"] for epoch in epochs]
-    row = {**energy, "value": None, "count": float(len(epochs)), "spread": None, "low": None, "high": None, "reason": energy["reason"]}
+    row = {
+        **energy,
+        "value": None,
+        "count": float(len(epochs)),
+        "spread": None,
+        "low": None,
+        "high": None,
+        "reason": energy["reason"],
+    }
     first, around = {**row, "figure": FIRST_EPOCH_J, "count": 1.0}, {**row, "figure": EVALUATION_J}
     if known(energy["value"]) and energies and all(map(known, energies)):
-        first["value"], around["value"] = energies[0], (energy["value"] - math.fsum(energies)) / len(energies)
+        first["value"], around["value"] = (
+            energies[0],
+            (energy["value"] - math.fsum(energies)) / len(energies),
+        )
         around["method"] = "what is in no epoch, over the number of epochs"
     else:
-        first["reason"] = around["reason"] = energy["reason"] or "an epoch has no energy: fewer than two readings are in it"
+        first["reason"] = around["reason"] = (
+            energy["reason"] or "an epoch has no energy: fewer than two readings are in it"
+        )
     return [first, around]
 
 
@@ -93,9 +157,17 @@ def derived_figures(figures: Sequence[Row]) -> list[Row]:
 
 def _quotient(name: str, above: Row, below: Row, unit: str) -> Row:
     row = {
-        **above, "figure": name, "value": None, "unit": unit, "spread": None, "reason": above["reason"] or below["reason"],
-        "method": f"{above['figure']} / {below['figure']}" + (f"; {above['method']}" if above["method"] else ""),
-    }  # fmt: skip
+        **above,
+        "figure": name,
+        "value": None,
+        "unit": unit,
+        "spread": None,
+        "reason": above["reason"] or below["reason"],
+        "method": (
+            f"{above['figure']} / {below['figure']}"
+            + (f"; {above['method']}" if above["method"] else "")
+        ),
+    }
     if not known(above["value"]) or not known(below["value"]):
         return row
     if below["value"] == 0:

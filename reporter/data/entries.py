@@ -25,9 +25,14 @@ TRAINED, CODE = ("model_trained", "parameters", "optimizer_used", "precision"), 
 PRECISION, STRICT = "precision", FLOAT32
 """Column of the arithmetic's precision, and the value of a closed run that names none."""
 
-NORMALISATION, RECOMPUTATION, ACCUMULATION, TIMING = "normalisation", "recomputation", "accumulation", "timing"
-"""Columns that tell over which samples ranks normalise, what is recomputed to save memory, how many mini-batches an update has, and when the loop
-waits for the device."""
+NORMALISATION, RECOMPUTATION, ACCUMULATION, TIMING = (
+    "normalisation",
+    "recomputation",
+    "accumulation",
+    "timing",
+)
+"""Columns that tell over which samples ranks normalise, what is recomputed to save memory, how many
+mini-batches an update has, and when the loop waits for the device."""
 
 RESUMED = "resumed"
 """Column that tells from which epoch on a run was resumed."""
@@ -40,13 +45,25 @@ SHARED = ("nonce_kind", "audited_in", "witnessed_by", "signed_by", "board", "cod
 
 
 def entry_id(run: Mapping[str, Any]) -> str:
-    """An id that does not depend on where or when the site is built: ten hexadecimal digits of the identity's SHA-256.
+    """An id that does not depend on where or when the site is built: ten hexadecimal digits of the
+    identity's SHA-256.
 
-    What was trained is the same for all closed entries of a workload but for their precision. Where the code is not known, it is no part of the id;
-    a closed entry's float32, local normalisation, no recomputation, an update after every mini-batch, synchronised timing, no isolation and a run
-    that was not resumed are none either, so that entries from before there were others keep their ids.
+    What was trained is the same for all closed entries of a workload but for their precision. Where
+    the code is not known, it is no part of the id; a closed entry's float32, local normalisation,
+    no recomputation, an update after every mini-batch, synchronised timing, no isolation and a run
+    that was not resumed are none either, so that entries from before there were others keep their
+    ids.
     """
-    left_out = (*TRAINED, CODE, NORMALISATION, ISOLATION, RECOMPUTATION, ACCUMULATION, TIMING, RESUMED)
+    left_out = (
+        *TRAINED,
+        CODE,
+        NORMALISATION,
+        ISOLATION,
+        RECOMPUTATION,
+        ACCUMULATION,
+        TIMING,
+        RESUMED,
+    )
     identity = [run[name] for name in IDENTITY if name not in left_out] + [run["state"]]
     if run[NORMALISATION] != LOCAL:
         identity.append(run[NORMALISATION])
@@ -82,13 +99,19 @@ def make_entries(runs: Sequence[Row]) -> list[Row]:
 
 def _entry(members: Sequence[Row]) -> Row:
     shared = {name: members[0][name] for name in ENTRIES if name not in COUNTED}
-    reached = None if members[0]["reached"] is None else sum(bool(member["reached"]) for member in members)
+    reached = (
+        None
+        if members[0]["reached"] is None
+        else sum(bool(member["reached"]) for member in members)
+    )
     declared = {name: members[0].get(name) for name in ("planned_runs", "launches")}
     evidence = {name: _shared(members, name) for name in SHARED}
     return {**shared, **declared, **evidence, "runs": len(members), "reached": reached}
 
 
-def make_scores(entries: Iterable[Row], runs: Iterable[Row], figures: Iterable[Row], epochs: Iterable[Row] = ()) -> dict[str, EntryScores]:
+def make_scores(
+    entries: Iterable[Row], runs: Iterable[Row], figures: Iterable[Row], epochs: Iterable[Row] = ()
+) -> dict[str, EntryScores]:
     """The scores of every entry, by entry id; without ``epochs`` none is projected."""
     of_runs: dict[str, dict[str, Row]] = {}
     for figure in figures:
@@ -100,11 +123,15 @@ def make_scores(entries: Iterable[Row], runs: Iterable[Row], figures: Iterable[R
     members: dict[str, list[Row]] = {}
     for run in runs:
         members.setdefault(run["entry_id"], []).append(run)
-    return {entry["entry_id"]: score_entry(entry, members[entry["entry_id"]], of_runs, epochs_of) for entry in entries}
+    return {
+        entry["entry_id"]: score_entry(entry, members[entry["entry_id"]], of_runs, epochs_of)
+        for entry in entries
+    }
 
 
 def make_score_figures(scores: Mapping[str, EntryScores]) -> Iterator[Row]:
-    """A row of entry_figures for each score of each entry, and for its measured energy, known or not."""
+    """A row of entry_figures for each score of each entry, and for its measured energy, known or
+    not."""
     for entry, of_entry in scores.items():
         for name in (*PARTS, MEASURED_J):
             yield _score_figure(entry, name, of_entry)
@@ -112,22 +139,44 @@ def make_score_figures(scores: Mapping[str, EntryScores]) -> Iterator[Row]:
 
 def _score_figure(entry: str, name: str, scores: EntryScores) -> Row:
     score = scores.of(name)
-    row = {"entry_id": entry, "figure": name, "unit": UNITS[name], "runs": 0, "source": STEPS if name == SCORE_S else READINGS}
+    row = {
+        "entry_id": entry,
+        "figure": name,
+        "unit": UNITS[name],
+        "runs": 0,
+        "source": STEPS if name == SCORE_S else READINGS,
+    }
     if score is None:
         return {**row, "reason": scores.missing[name]}
     values = list(score.by_run.values())
     known_ends = {"interval_low": score.interval.low, "interval_high": score.interval.high}
-    row |= {"value": score.interval.value, "runs": len(values), "low": min(values), "high": max(values), **known_ends}
-    return {**row, "spread": statistics.stdev(values), "spread_over": "runs"} if len(values) > 1 else row
+    row |= {
+        "value": score.interval.value,
+        "runs": len(values),
+        "low": min(values),
+        "high": max(values),
+        **known_ends,
+    }
+    return (
+        {**row, "spread": statistics.stdev(values), "spread_over": "runs"}
+        if len(values) > 1
+        else row
+    )
 
 
 def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]:
-    """Every figure of every entry: the mean over its runs. It is unknown unless every run has it, so that failed runs are not left out of a mean.
+    """Every figure of every entry: the mean over its runs. It is unknown unless every run has it,
+    so that failed runs are not left out of a mean.
 
-    The time to target of an entry that is ranked in spite of a missed target is the expected one (reporter.data.missed).
+    The time to target of an entry that is ranked in spite of a missed target is the expected one
+    (reporter.data.missed).
     """
     entry_of = {run["run_id"]: run["entry_id"] for run in runs}
-    settled = {entry["entry_id"] for entry in make_entries(runs) if missed(entry) and why_unranked(entry) is None}
+    settled = {
+        entry["entry_id"]
+        for entry in make_entries(runs)
+        if missed(entry) and why_unranked(entry) is None
+    }
     runs_of: dict[str, list[Row]] = {}
     for run in runs:
         runs_of.setdefault(run["entry_id"], []).append(run)
@@ -135,17 +184,32 @@ def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]
     for figure in figures:
         groups.setdefault((entry_of[figure["run_id"]], figure["figure"]), []).append(figure)
     return [
-        _expected(entry, members, runs_of[entry]) if name == TIME_TO_TARGET and entry in settled else _combine(entry, name, members)
+        (
+            _expected(entry, members, runs_of[entry])
+            if name == TIME_TO_TARGET and entry in settled
+            else _combine(entry, name, members)
+        )
         for (entry, name), members in groups.items()
     ]
 
 
 def _expected(entry: str, members: Sequence[Row], runs: Sequence[Row]) -> Row:
-    """The expected time to target of an entry with runs that missed it; unknown as any other figure where their time is unknown."""
-    times_s = times_with_shares(runs, {member["run_id"]: float(member["value"]) for member in members if known(member["value"])})
+    """The expected time to target of an entry with runs that missed it; unknown as any other figure
+    where their time is unknown."""
+    times_s = times_with_shares(
+        runs,
+        {member["run_id"]: float(member["value"]) for member in members if known(member["value"])},
+    )
     row = _combine(entry, TIME_TO_TARGET, members)
     return (
-        row if times_s is None else {**_combine(entry, TIME_TO_TARGET, [{**members[0], "value": time_s} for time_s in times_s]), "runs": len(times_s)}
+        row
+        if times_s is None
+        else {
+            **_combine(
+                entry, TIME_TO_TARGET, [{**members[0], "value": time_s} for time_s in times_s]
+            ),
+            "runs": len(times_s),
+        }
     )
 
 
@@ -153,10 +217,21 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
     values = [float(member["value"]) for member in members if known(member["value"])]
     first, missing = members[0], [member for member in members if not known(member["value"])]
     row = {
-        "entry_id": entry, "figure": name, "value": None, "unit": first["unit"], "runs": len(values), "spread": None, "spread_over": None,
-        "low": None, "high": None, "reason": None, "source": first["source"], "covers": _shared(members, "covers"), "tier": _shared(members, "tier"),
+        "entry_id": entry,
+        "figure": name,
+        "value": None,
+        "unit": first["unit"],
+        "runs": len(values),
+        "spread": None,
+        "spread_over": None,
+        "low": None,
+        "high": None,
+        "reason": None,
+        "source": first["source"],
+        "covers": _shared(members, "covers"),
+        "tier": _shared(members, "tier"),
         "attached": _shared(members, "attached"),
-    }  # fmt: skip
+    }
     if missing:
         of = f"{len(missing)} of {len(members)} runs: " if len(members) > 1 else ""
         return {**row, "reason": f"{of}{missing[0]['reason'] or 'no reason given'}"}
@@ -166,7 +241,11 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
         row |= {"interval_low": around.low, "interval_high": around.high}
     if len(values) > 1:
         return {**row, "spread": statistics.stdev(values), "spread_over": "runs"}
-    return {**row, "spread": first["spread"], "spread_over": "the run's values" if known(first["spread"]) else None}
+    return {
+        **row,
+        "spread": first["spread"],
+        "spread_over": "the run's values" if known(first["spread"]) else None,
+    }
 
 
 def _shared(members: Sequence[Row], column: str) -> str | None:
@@ -175,25 +254,59 @@ def _shared(members: Sequence[Row], column: str) -> str | None:
 
 
 def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """A short label per entry: framework, machine, and the properties in which it differs from entries that share both."""
+    """A short label per entry: framework, machine, and the properties in which it differs from
+    entries that share both."""
     groups: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
     for entry in entries:
         groups.setdefault((entry["framework"], machine_name(entry)), []).append(entry)
     labels = {}
     for (framework, _), alike in groups.items():
-        differing = [name for name in _LABEL_PROPERTIES if len({str(entry[name]) for entry in alike}) > 1]
+        differing = [
+            name for name in _LABEL_PROPERTIES if len({str(entry[name]) for entry in alike}) > 1
+        ]
         for entry in alike:
             labels[str(entry["entry_id"])] = " · ".join(
-                [framework_name(framework), short_title(entry), *(describe(name, entry[name]) for name in differing)]
+                [
+                    framework_name(framework),
+                    short_title(entry),
+                    *(describe(name, entry[name]) for name in differing),
+                ]
             )
     return labels
 
 
 _LABEL_PROPERTIES = (
-    "workload", "data", "nodes", "ranks", "collective", "isolation", "normalisation", "recomputation", "batch_size", "accumulation", "timing",
-    "threads", "workers", "power_mode", "accelerator", "learning_rate", "framework_version", "cpu_model", "gpu", "storage_medium", "organization",
-    "availability", "division", "state", "round", "epoch_budget", "suite_version", *TRAINED, CODE, RESUMED,
-)  # fmt: skip
+    "workload",
+    "data",
+    "nodes",
+    "ranks",
+    "collective",
+    "isolation",
+    "normalisation",
+    "recomputation",
+    "batch_size",
+    "accumulation",
+    "timing",
+    "threads",
+    "workers",
+    "power_mode",
+    "accelerator",
+    "learning_rate",
+    "framework_version",
+    "cpu_model",
+    "gpu",
+    "storage_medium",
+    "organization",
+    "availability",
+    "division",
+    "state",
+    "round",
+    "epoch_budget",
+    "suite_version",
+    *TRAINED,
+    CODE,
+    RESUMED,
+)
 
 
 def describe(name: str, value: object) -> str:
@@ -201,19 +314,40 @@ def describe(name: str, value: object) -> str:
     if not known(value):
         return f"{name.replace('_', ' ')} unknown"
     formats = {
-        "nodes": "{} node", "ranks": "{} rank", "workers": "{} worker", "threads": "{} thread", "batch_size": "batch {}", "learning_rate": "rate {}",
-        "epoch_budget": "{} epochs at most", "suite_version": "suite {}", "parameters": "{} parameters", "implementation": "code {}",
-        "normalisation": "{} normalisation", "isolation": "isolation {}", "recomputation": "recomputation: {}",
-        "resumed": "resumed after epoch {}", "accumulation": "{} mini-batches an update", "timing": "{} timing",
-    }  # fmt: skip
+        "nodes": "{} node",
+        "ranks": "{} rank",
+        "workers": "{} worker",
+        "threads": "{} thread",
+        "batch_size": "batch {}",
+        "learning_rate": "rate {}",
+        "epoch_budget": "{} epochs at most",
+        "suite_version": "suite {}",
+        "parameters": "{} parameters",
+        "implementation": "code {}",
+        "normalisation": "{} normalisation",
+        "isolation": "isolation {}",
+        "recomputation": "recomputation: {}",
+        "resumed": "resumed after epoch {}",
+        "accumulation": "{} mini-batches an update",
+        "timing": "{} timing",
+    }
     if name == "organization":
         return submitter_title(str(value))
     text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text
 
 
-def differences(entries: Sequence[Mapping[str, Any]], left_out: Iterable[str] = ()) -> dict[str, tuple[tuple[str, Any], ...]]:
-    """For each entry id, the properties, as (name, value), in which the entries differ: framework and device first, without ``left_out``."""
+def differences(
+    entries: Sequence[Mapping[str, Any]], left_out: Iterable[str] = ()
+) -> dict[str, tuple[tuple[str, Any], ...]]:
+    """For each entry id, the properties, as (name, value), in which the entries differ: framework
+    and device first, without ``left_out``."""
     skipped = set(left_out)
-    names = [name for name in ("framework", "device", *_LABEL_PROPERTIES) if name not in skipped and len({str(entry[name]) for entry in entries}) > 1]
-    return {str(entry["entry_id"]): tuple((name, entry[name]) for name in names) for entry in entries}
+    names = [
+        name
+        for name in ("framework", "device", *_LABEL_PROPERTIES)
+        if name not in skipped and len({str(entry[name]) for entry in entries}) > 1
+    ]
+    return {
+        str(entry["entry_id"]): tuple((name, entry[name]) for name in names) for entry in entries
+    }

@@ -9,7 +9,8 @@ from suite.metrics.expected_epochs import ExpectedEpochs, ScoredEpochs
 
 SCORE_S, SCORE_J = "score_s", "score_energy_j"
 MEASURED_J = "energy_to_target_j"
-"""The energy to the target as measured, at the epochs that the runs needed: no score, since it contains the luck of the seeds."""
+"""The energy to the target as measured, at the epochs that the runs needed: no score, since it
+contains the luck of the seeds."""
 OF_ENTRIES = (SCORE_S, SCORE_J, MEASURED_J)
 """Figures that an entry has and no single run."""
 
@@ -26,7 +27,8 @@ class Status(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Score:
-    """A score of an entry: its interval, its runs' values by run id, and the statistics that comparisons need."""
+    """A score of an entry: its interval, its runs' values by run id, and the statistics that
+    comparisons need."""
 
     interval: Interval
     by_run: Mapping[str, float]
@@ -35,12 +37,14 @@ class Score:
 
 @dataclass(frozen=True)
 class EntryScores:
-    """The scores of an entry. ``epochs`` are None, with the ``reason``, where there is no reference point; a score is None where a part is unknown.
+    """The scores of an entry. ``epochs`` are None, with the ``reason``, where there is no reference
+    point; a score is None where a part is unknown.
 
     ``measured_energy`` is the energy to the target as measured, which needs no reference point.
 
-    ``reason`` says why the status is not confirmed; ``missing`` why a score is unknown, by its name. ``instrument`` is the tier and the
-    coverage of the energy, None where there is no energy or the runs differ in it.
+    ``reason`` says why the status is not confirmed; ``missing`` why a score is unknown, by its
+    name. ``instrument`` is the tier and the coverage of the energy, None where there is no energy
+    or the runs differ in it.
     """
 
     status: Status

@@ -11,14 +11,19 @@ MAX_LENGTH = 40
 
 
 def sensor_columns(figure: Mapping[str, Any]) -> Row:
-    """What the sensor of an energy or a power covers, its tier, and whether its readings are of a trace that was attached after the run.
+    """What the sensor of an energy or a power covers, its tier, and whether its readings are of a
+    trace that was attached after the run.
 
     None where there was no sensor. Raises AttributeError for a malformed one.
     """
     sensor = figure.get("sensor") or {}
     tier, instruments = plain_or_none(sensor.get("tier"), MAX_LENGTH), sensor.get("instruments")
     is_attached = None if tier is None else isinstance(instruments, list) and SOURCE in instruments
-    return {"covers": plain_or_none(sensor.get("covers"), MAX_LENGTH), "tier": tier, "attached": is_attached}
+    return {
+        "covers": plain_or_none(sensor.get("covers"), MAX_LENGTH),
+        "tier": tier,
+        "attached": is_attached,
+    }
 
 
 def significance(figure: Mapping[str, Any]) -> bool | None:

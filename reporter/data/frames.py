@@ -1,4 +1,5 @@
-"""The tidy frames that boards, figures and pages are made from: documented columns, units in the names."""
+"""The tidy frames that boards, figures and pages are made from: documented columns, units in the
+names."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,13 @@ from suite.compliance.checker import BundleVerdict
 Row = dict[str, Any]
 Value = TypeVar("Value")
 
-ACCEPTED, REFUSED, WITHDRAWN, GENERATED, STUDIED = "accepted", "refused", "withdrawn", "generated", "studied"
+ACCEPTED, REFUSED, WITHDRAWN, GENERATED, STUDIED = (
+    "accepted",
+    "refused",
+    "withdrawn",
+    "generated",
+    "studied",
+)
 
 WITHOUT = "none"
 """Value of the column recomputation where everything is kept."""
@@ -25,7 +32,9 @@ IDENTITY: Mapping[str, str] = {
     "data": "the data set's name",
     "own_data": "whether it is the workload's own data set",
     "organization": "submitting organization",
-    "availability": "of the system, as declared: available, preview or research; None outside a submission",
+    "availability": (
+        "of the system, as declared: available, preview or research; None outside a submission"
+    ),
     "device": "the device profile's name",
     "cpu_model": "CPU model as reported by the kernel",
     "gpu": "names of the GPUs that NVIDIA's driver lists; None without",
@@ -33,13 +42,27 @@ IDENTITY: Mapping[str, str] = {
     "storage_medium": "storage medium of the data set",
     "nodes": "number of nodes",
     "ranks": "number of training processes",
-    "collective": "all-reduce backend: mpi (the suite's), native (the framework's) or none (one rank); with the numbers sent, if rounded",
-    "isolation": "what the implementation was started in: none, namespace (Linux namespaces of its own), or podman (a container)",
-    "normalisation": "statistics of batch normalisation: local (of a rank's samples) or synchronised (of the whole mini-batch)",
+    "collective": (
+        "all-reduce backend: mpi (the suite's), native (the framework's) or none (one rank); with"
+        " the numbers sent, if rounded"
+    ),
+    "isolation": (
+        "what the implementation was started in: none, namespace (Linux namespaces of its own), or"
+        " podman (a container)"
+    ),
+    "normalisation": (
+        "statistics of batch normalisation: local (of a rank's samples) or synchronised (of the"
+        " whole mini-batch)"
+    ),
     "accumulation": "mini-batches whose gradients are summed for one update",
-    "timing": "synchronised (the loop waits for the device after every step, which splits it) or asynchronous (at the end of an epoch)",
+    "timing": (
+        "synchronised (the loop waits for the device after every step, which splits it) or"
+        " asynchronous (at the end of an epoch)"
+    ),
     "recomputation": "memory budget and schedule of recomputation; none: everything is kept",
-    "resumed": "epochs that an interrupted run had trained before this one went on from its state; 0: none",
+    "resumed": (
+        "epochs that an interrupted run had trained before this one went on from its state; 0: none"
+    ),
     "framework": "the framework's name",
     "framework_version": "as logged by the implementation",
     "accelerator": "cpu or cuda",
@@ -48,18 +71,28 @@ IDENTITY: Mapping[str, str] = {
     "batch_size": "global batch size, samples",
     "learning_rate": "base learning rate of the schedule",
     "epoch_budget": "epochs at most, the horizon of the learning-rate schedule",
-    "model_trained": "the model that was trained, as the implementation logged it; the requested one where it logged none",
+    "model_trained": (
+        "the model that was trained, as the implementation logged it; the requested one where it"
+        " logged none"
+    ),
     "parameters": "number of its trained parameters; None where it was not logged",
     "optimizer_used": "the optimizer, as logged; the requested one where none was",
-    "precision": "precision of the arithmetic: as requested of a closed run, as logged of an open one; None of one that logged none",
-    "implementation": "first 12 digits of the SHA-256 of the implementation's files; None in bundles of earlier versions",
+    "precision": (
+        "precision of the arithmetic: as requested of a closed run, as logged of an open one; None"
+        " of one that logged none"
+    ),
+    "implementation": (
+        "first 12 digits of the SHA-256 of the implementation's files; None in bundles of earlier"
+        " versions"
+    ),
     "round": "the round that the run was made for; None if it names none",
     "suite_version": "version of the suite that made the run",
 }
 """Properties that the runs of an entry share; the runs differ in seed and time."""
 
 ISOLATION, BARE = "isolation", "none"
-"""Column that tells what an implementation was started in, and its value for a run without isolation."""
+"""Column that tells what an implementation was started in, and its value for a run without
+isolation."""
 
 RUNS: Mapping[str, str] = {
     "run_id": "the run's name, unique",
@@ -68,23 +101,49 @@ RUNS: Mapping[str, str] = {
     "path": "folder of the bundle, absolute; never shown on a page",
     **IDENTITY,
     "seed": "seed of initial weights and sample order",
-    "nonce_kind": "where the seed came from: round (the round's nonce), self-chosen (a nonce of the submitter's) or none (the submitter chose it)",
-    "audited_in": "framework in which an audit trained the first steps again, with losses that agree, and whether it went on from a drawn or a "
-    "self-drawn training state; None without such a record",
-    "witnessed_by": "witness of the rulebook that saw the run begin and end, and stamped its files; None if none did",
-    "signed_by": "whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there",
+    "nonce_kind": (
+        "where the seed came from: round (the round's nonce), self-chosen (a nonce of the"
+        " submitter's) or none (the submitter chose it)"
+    ),
+    "audited_in": (
+        "framework in which an audit trained the first steps again, with losses that agree, and"
+        " whether it went on from a drawn or a self-drawn training state; None without such a"
+        " record"
+    ),
+    "witnessed_by": (
+        "witness of the rulebook that saw the run begin and end, and stamped its files; None if"
+        " none did"
+    ),
+    "signed_by": (
+        "whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if nobody's that is"
+        " known there"
+    ),
     "board": "name of the machine, as its device tree or firmware reports it; None where unknown",
     "epochs": "finished epochs",
     "reached": "whether an evaluation reached the target; None without a target",
-    "trained_s": "time from run_start to the last evaluation, without what is not counted, s; None where it was not logged",
-    "planned_runs": "number of runs that the entry was planned with, as declared; like the next one, None where no declaration says it",
+    "trained_s": (
+        "time from run_start to the last evaluation, without what is not counted, s; None where it"
+        " was not logged"
+    ),
+    "planned_runs": (
+        "number of runs that the entry was planned with, as declared; like the next one, None where"
+        " no declaration says it"
+    ),
     "launches": "number of launches of the entry as declared, those that did not finish included",
-    "state": "accepted, refused (by the checker), withdrawn, generated (trained on generated data) or studied (part of a study, on no leaderboard)",
+    "state": (
+        "accepted, refused (by the checker), withdrawn, generated (trained on generated data) or"
+        " studied (part of a study, on no leaderboard)"
+    ),
     "study": "title of the study that the run was made for; None outside of sweeps",
     "withdrawn": "reason of the withdrawal; None otherwise",
-    "notes": "of the submitter, for example on cooling; like the next one, None outside a submission",
+    "notes": (
+        "of the submitter, for example on cooling; like the next one, None outside a submission"
+    ),
     "code": "repository and commit of the code, as declared by the submitter",
-    "code_is_public": "whether the declaration names an address and a commit of the code, without changes; None outside a submission",
+    "code_is_public": (
+        "whether the declaration names an address and a commit of the code, without changes; None"
+        " outside a submission"
+    ),
     "started_time_ms": "start by the wall clock, ms since 1970-01-01",
 }
 
@@ -98,15 +157,24 @@ FIGURES: Mapping[str, str] = {
     "period_s": "period of the readings, s; None where every event is recorded",
     "coverage": "fraction of the measured time that the readings cover",
     "spread": "sample standard deviation over the values; None for fewer than two",
-    "low": "lower end of the 95 % interval of an energy or power; None where no coverage is claimed",
+    "low": (
+        "lower end of the 95 % interval of an energy or power; None where no coverage is claimed"
+    ),
     "high": "upper end of that interval",
     "reason": "why it is unknown",
     "method": "remark on how it was obtained",
     "level": "level of the EE HPC WG's power measurement methodology that an energy meets",
-    "covers": "what the sensor of an energy or power covers: chip, chips (CPU and GPU), module, board or wall",
+    "covers": (
+        "what the sensor of an energy or power covers: chip, chips (CPU and GPU), module, board or"
+        " wall"
+    ),
     "tier": "kind of that sensor: analyser, wall meter, on-board sensor or estimate",
-    "attached": "whether its readings are of a trace that was added after the run; None without a sensor",
-    "significant": "whether a difference is statistically significant; None where it was not tested",
+    "attached": (
+        "whether its readings are of a trace that was added after the run; None without a sensor"
+    ),
+    "significant": (
+        "whether a difference is statistically significant; None where it was not tested"
+    ),
 }
 
 EPOCHS: Mapping[str, str] = {
@@ -129,7 +197,9 @@ EPOCHS: Mapping[str, str] = {
 ENTRIES: Mapping[str, str] = {
     "entry_id": "hash of the columns that identify the entry, and of its state",
     **IDENTITY,
-    "state": "accepted, refused, withdrawn, generated or studied; the same for all runs of an entry",
+    "state": (
+        "accepted, refused, withdrawn, generated or studied; the same for all runs of an entry"
+    ),
     "runs": "number of runs",
     "reached": "number of runs that reached the target; None without a target",
     "planned_runs": "as in runs",
@@ -146,14 +216,19 @@ ENTRIES: Mapping[str, str] = {
 ENTRY_FIGURES: Mapping[str, str] = {
     "entry_id": "the entry",
     "figure": "as in figures",
-    "value": "mean over the runs, of a score the geometric one; None unless it is known for every run",
+    "value": (
+        "mean over the runs, of a score the geometric one; None unless it is known for every run"
+    ),
     "unit": "of value, spread, low, high and the interval",
     "runs": "number of runs with a value",
     "spread": "sample standard deviation over the runs; of a single run, the spread of that run",
     "spread_over": "what the spread is over: runs, or the run's values",
     "low": "lowest value of the runs",
     "high": "highest value of the runs",
-    "interval_low": "lower end of the 95 % interval of a score or of the measured time or energy to target; None for others and for a single run",
+    "interval_low": (
+        "lower end of the 95 % interval of a score or of the measured time or energy to target;"
+        " None for others and for a single run"
+    ),
     "interval_high": "upper end of that interval",
     "reason": "why it is unknown",
     "source": "as in figures",
@@ -170,7 +245,8 @@ POINTS: Mapping[str, str] = {
     "study": "title of the study that it was made for",
     "seed": "seed of initial weights and sample order",
 }
-"""Runs of sweeps, one row per run; a column for each varied setting follows, as framework and batch_size (None: that study does not vary it)."""
+"""Runs of sweeps, one row per run; a column for each varied setting follows, as framework and
+batch_size (None: that study does not vary it)."""
 
 LINPACKS: Mapping[str, str] = {
     "linpack_id": "ten hexadecimal digits of the record's SHA-256",
@@ -186,21 +262,26 @@ LINPACKS: Mapping[str, str] = {
     "size": "order of the matrix",
     "gflops": "10⁹ floating-point operations per second, all nodes together",
     "residual": "scaled residual, below 16",
-    "gflops_per_watt": "gflops over the mean power during the solution; None where power was not measured",
+    "gflops_per_watt": (
+        "gflops over the mean power during the solution; None where power was not measured"
+    ),
     "power_method": "remark on how power was measured: sensor, rule, coverage, tier",
     "power_reason": "why the power is unknown",
 }
 """LINPACK results, one row per record."""
 
-BROKEN: Mapping[str, str] = {"place": "folder, relative to the given path", "reason": "why it cannot be shown"}
+BROKEN: Mapping[str, str] = {
+    "place": "folder, relative to the given path",
+    "reason": "why it cannot be shown",
+}
 
 
 @dataclass(frozen=True)
 class Frames:
     """Tidy pandas frames, with the columns of the mappings in this module.
 
-    ``scores`` and ``replications`` are by entry id, ``verdicts`` of the checker and ``digests`` of all of a bundle's bytes (None: the bundle
-    changed while it was read) are by run id.
+    ``scores`` and ``replications`` are by entry id, ``verdicts`` of the checker and ``digests`` of
+    all of a bundle's bytes (None: the bundle changed while it was read) are by run id.
     """
 
     runs: pandas.DataFrame
@@ -213,12 +294,15 @@ class Frames:
     digests: Mapping[str, str | None]
     scores: Mapping[str, EntryScores] = field(default_factory=dict)
     replications: Mapping[str, tuple[ShownReplication, ...]] = field(default_factory=dict)
-    linpacks: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(LINPACKS)))
+    linpacks: pandas.DataFrame = field(
+        default_factory=lambda: pandas.DataFrame(columns=list(LINPACKS))
+    )
     points: pandas.DataFrame = field(default_factory=lambda: pandas.DataFrame(columns=list(POINTS)))
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def cached(self, key: str, compute: Callable[[], Value]) -> Value:
-        """The value of ``compute``, called once per key for these frames. Treat the value as immutable."""
+        """The value of ``compute``, called once per key for these frames. Treat the value as
+        immutable."""
         if key not in self._cache:
             self._cache[key] = compute()
         return cast(Value, self._cache[key])
@@ -236,7 +320,8 @@ class Frames:
         )
 
     def select(self, name: str, column: str, keys: Iterable[Any]) -> pandas.DataFrame:
-        """Rows of the frame ``name`` whose ``column`` holds one of the keys, in the frame's order; uses an index instead of a scan."""
+        """Rows of the frame ``name`` whose ``column`` holds one of the keys, in the frame's order;
+        uses an index instead of a scan."""
         frame = getattr(self, name)
         positions = self._positions(name, column)
         found = [positions[key] for key in dict.fromkeys(keys) if key in positions]
@@ -245,28 +330,41 @@ class Frames:
         return frame.iloc[np.sort(np.concatenate(found))] if found else frame.iloc[:0]
 
     def rows_by(self, name: str, column: str) -> Callable[[Any], list[dict[str, Any]]]:
-        """A function from a key to the rows of the frame ``name`` whose ``column`` holds it; unknown values are None."""
+        """A function from a key to the rows of the frame ``name`` whose ``column`` holds it;
+        unknown values are None."""
         frame = getattr(self, name)
         positions, names = self._positions(name, column), [str(one) for one in frame.columns]
-        columns = [[value if known(value) else None for value in frame[one].tolist()] for one in names]
+        columns = [
+            [value if known(value) else None for value in frame[one].tolist()] for one in names
+        ]
 
         def rows(key: Any) -> list[dict[str, Any]]:
             of_key = positions.get(key, np.empty(0, int)).tolist()
-            return [dict(zip(names, (values[position] for values in columns), strict=True)) for position in of_key]
+            return [
+                dict(zip(names, (values[position] for values in columns), strict=True))
+                for position in of_key
+            ]
 
         return rows
 
     def _positions(self, name: str, column: str) -> Mapping[Any, np.ndarray]:
         """The positions of a frame's rows by their value in the column."""
-        return self.cached(f"{name} by {column}", lambda: getattr(self, name).groupby(column, sort=False).indices)
+        return self.cached(
+            f"{name} by {column}", lambda: getattr(self, name).groupby(column, sort=False).indices
+        )
 
     def with_broken(self, rows: Iterable[Mapping[str, str]]) -> "Frames":
         """These frames with more rows of ``broken``."""
-        return replace(self, broken=pandas.DataFrame([*self.broken.to_dict("records"), *rows], columns=list(BROKEN)))
+        return replace(
+            self,
+            broken=pandas.DataFrame([*self.broken.to_dict("records"), *rows], columns=list(BROKEN)),
+        )
 
     def accepted(self) -> "Frames":
         """These frames, restricted to accepted entries."""
-        return self.cached("accepted", lambda: self.of_entries(self.entries[self.entries["state"] == ACCEPTED]))
+        return self.cached(
+            "accepted", lambda: self.of_entries(self.entries[self.entries["state"] == ACCEPTED])
+        )
 
     def measured(self) -> "Frames":
         """These frames, restricted to accepted entries, and those of sweeps whose runs comply."""
@@ -274,24 +372,36 @@ class Frames:
 
     def _measured(self) -> "Frames":
         of_sweeps = self.runs[self.runs["run_id"].isin(self.points["run_id"])]
-        wrong = {entry for run, entry in zip(of_sweeps["run_id"], of_sweeps["entry_id"], strict=True) if not self.verdicts[run].complies}
+        wrong = {
+            entry
+            for run, entry in zip(of_sweeps["run_id"], of_sweeps["entry_id"], strict=True)
+            if not self.verdicts[run].complies
+        }
         is_studied = self.entries["entry_id"].isin(set(of_sweeps["entry_id"]) - wrong)
         return self.of_entries(self.entries[(self.entries["state"] == ACCEPTED) | is_studied])
 
 
 def make_frame(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> pandas.DataFrame:
-    """A frame of rows; missing keys are unknown. Strings stay Python objects: pages read them one by one, which pandas' string type is slow at."""
+    """A frame of rows; missing keys are unknown. Strings stay Python objects: pages read them one
+    by one, which pandas' string type is slow at."""
     return pandas.DataFrame({name: _column([row.get(name) for row in rows]) for name in columns})
 
 
 def _column(values: list[Any]) -> pandas.Series:
-    return pandas.Series(values, dtype=object if not values or any(isinstance(value, str) for value in values) else None)
+    return pandas.Series(
+        values,
+        dtype=object if not values or any(isinstance(value, str) for value in values) else None,
+    )
 
 
 def rows_of(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
-    """The rows as dictionaries of Python numbers and strings; unknown values are None or NaN (see :func:`known`)."""
+    """The rows as dictionaries of Python numbers and strings; unknown values are None or NaN (see
+    :func:`known`)."""
     names = [str(name) for name in frame.columns]
-    return (dict(zip(names, values, strict=True)) for values in zip(*(frame[name].tolist() for name in names), strict=True))
+    return (
+        dict(zip(names, values, strict=True))
+        for values in zip(*(frame[name].tolist() for name in names), strict=True)
+    )
 
 
 def records(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,8 @@ from suite.catalog.frameworks import load_frameworks
 
 @cache
 def framework_name(name: str) -> str:
-    """The framework's title without what stands in parentheses or behind a comma, or whole where that would be another framework's name, too.
+    """The framework's title without what stands in parentheses or behind a comma, or whole where
+    that would be another framework's name, too.
 
     The name itself where this version does not know the framework.
     """

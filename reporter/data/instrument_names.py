@@ -22,14 +22,19 @@ def instrument_words(instrument: Instrument) -> str:
     """ "meter at the wall", "on-board sensor of the module"."""
     is_meter = instrument.tier in (Tier.ANALYSER, Tier.WALL_METER)
     tier = METER if instrument.tier is Tier.WALL_METER else instrument.tier.value
-    return f"{tier} {AT[instrument.covers] if is_meter and instrument.covers in AT else OF[instrument.covers]}"
+    names = AT if is_meter and instrument.covers in AT else OF
+    return f"{tier} {names[instrument.covers]}"
 
 
 @lru_cache(maxsize=256)  # asked for every entry on several pages
 def instrument_named(tier: str | None, covers: str | None) -> str:
     """The instrument of a tier and a coverage in words; what is known of any other."""
     kinds = {(each.tier.value, each.covers.value): each for each in load_scoring().instruments()}
-    return instrument_words(kinds[str(tier), str(covers)]) if (tier, covers) in kinds else "unknown sensor"
+    return (
+        instrument_words(kinds[str(tier), str(covers)])
+        if (tier, covers) in kinds
+        else "unknown sensor"
+    )
 
 
 def sensor_named(tier: object, covers: object) -> str:

@@ -13,12 +13,15 @@ from suite.metrics.linpack import RECORD, Linpack, find_linpacks, read_linpack, 
 
 
 def read_linpacks(paths: Iterable[Path]) -> tuple[list[Row], list[Row]]:
-    """Sealed records at or below the paths, each once, the fastest first, and rows of the frame ``broken`` for those that cannot be shown."""
+    """Sealed records at or below the paths, each once, the fastest first, and rows of the frame
+    ``broken`` for those that cannot be shown."""
     rows: dict[str, Row] = {}
     broken = []
     for given in paths:
         for folder in find_linpacks(given):
-            place = plain(folder.relative_to(given).as_posix() if folder != given else folder.resolve().name)
+            place = plain(
+                folder.relative_to(given).as_posix() if folder != given else folder.resolve().name
+            )
             try:
                 row = {**_row(read_linpack(folder), folder), "place": place}
                 rows.setdefault(row["linpack_id"], row)
@@ -31,7 +34,9 @@ def _row(record: Linpack, folder: Path) -> Row:
     refuse_broken_seal(folder, RECORD)
     solution, power = refuse_wrong(record.solution), record.power
     if not (math.isfinite(solution.gflops) and solution.gflops > 0):
-        raise SuiteError(f"{folder / RECORD}: {solution.gflops} GFLOPS is not a rate; run `suite linpack` again.")
+        raise SuiteError(
+            f"{folder / RECORD}: {solution.gflops} GFLOPS is not a rate; run `suite linpack` again."
+        )
     return {
         "linpack_id": hashlib.sha256((folder / RECORD).read_bytes()).hexdigest()[:10],
         "path": str((folder / RECORD).resolve()),

@@ -10,8 +10,24 @@ import pandas
 from reporter.data import frames as columns
 from reporter.data.bundle_rows import Broken, BundleRows, read_rows
 from reporter.data.cache import digest_of_bundle, exists, get, put
-from reporter.data.entries import entry_id, make_entries, make_entry_figures, make_score_figures, make_scores
-from reporter.data.frames import ACCEPTED, GENERATED, REFUSED, SETTINGS, STUDIED, WITHDRAWN, Frames, Row, make_frame
+from reporter.data.entries import (
+    entry_id,
+    make_entries,
+    make_entry_figures,
+    make_score_figures,
+    make_scores,
+)
+from reporter.data.frames import (
+    ACCEPTED,
+    GENERATED,
+    REFUSED,
+    SETTINGS,
+    STUDIED,
+    WITHDRAWN,
+    Frames,
+    Row,
+    make_frame,
+)
 from reporter.data.linpacks import read_linpacks
 from reporter.data.replications import PlacedRun, read_replications
 from reporter.data.submissions import SubmissionVerdicts, judge_submissions
@@ -36,7 +52,8 @@ WITHOUT_BUNDLES = (RECORD, STUDY, MEMORY_STUDY, BESIDE, VIEWPOINT)
 
 @dataclass(frozen=True)
 class Found:
-    """A bundle, the given path at or below which it was found, and its place relative to that path."""
+    """A bundle, the given path at or below which it was found, and its place relative to that
+    path."""
 
     path: Path
     given: Path
@@ -62,8 +79,9 @@ class Placed:
 def load(paths: str | Path | Iterable[str | Path]) -> Frames:
     """Read every bundle and LINPACK record at or below the paths into frames, ordered by run id.
 
-    A bundle that cannot be read, did not finish, or repeats a run id becomes a row of ``broken``; the others are still loaded.
-    Bundles that the same code has read before come from the cache. Raises SuiteError for a path without any bundle.
+    A bundle that cannot be read, did not finish, or repeats a run id becomes a row of ``broken``;
+    the others are still loaded. Bundles that the same code has read before come from the cache.
+    Raises SuiteError for a path without any bundle.
     """
     with Workers() as workers:
         return load_with(workers, paths)
@@ -72,11 +90,17 @@ def load(paths: str | Path | Iterable[str | Path]) -> Frames:
 def load_with(workers: Workers, paths: str | Path | Iterable[str | Path]) -> Frames:
     """As :func:`load`, by these workers, which have more to do afterwards."""
     given = [Path(paths)] if isinstance(paths, str | Path) else list(map(Path, paths))
-    found = list(find([path for path in given if not any((path / name).is_file() for name in WITHOUT_BUNDLES)]))
+    found = list(
+        find(
+            [path for path in given if not any((path / name).is_file() for name in WITHOUT_BUNDLES)]
+        )
+    )
     read_of = dict(zip(found, _read_all([one.path for one in found], workers), strict=True))
     submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
     read: dict[str, Placed] = {}
-    broken: list[Row] = [{"place": plain(place), "reason": reason} for place, reason in submissions.broken]
+    broken: list[Row] = [
+        {"place": plain(place), "reason": reason} for place, reason in submissions.broken
+    ]
     for one, (digest, rows) in read_of.items():
         reason = rows.reason if isinstance(rows, Broken) else _duplicate(rows, read)
         if isinstance(rows, Broken) or reason:
@@ -85,10 +109,14 @@ def load_with(workers: Workers, paths: str | Path | Iterable[str | Path]) -> Fra
             placed = _place(one, rows, digest, submissions)
             read[placed.run["run_id"]] = placed
     linpacks, wrong = read_linpacks(given)
-    replications, unfit = read_replications(given, {name: PlacedRun(one.run, one.rows) for name, one in read.items()})
+    replications, unfit = read_replications(
+        given, {name: PlacedRun(one.run, one.rows) for name, one in read.items()}
+    )
     broken = sorted([*broken, *wrong, *unfit], key=lambda row: (row["place"], row["reason"]))
     frames = make_frames([read[name] for name in sorted(read)], broken)
-    return replace(frames, linpacks=make_frame(linpacks, columns.LINPACKS), replications=replications)
+    return replace(
+        frames, linpacks=make_frame(linpacks, columns.LINPACKS), replications=replications
+    )
 
 
 def find(paths: Iterable[Path]) -> Iterator[Found]:
@@ -115,7 +143,10 @@ def make_frames(read: Sequence[Placed], broken: list[Row]) -> Frames:
         "figures": (figures, columns.FIGURES),
         "epochs": (epochs, columns.EPOCHS),
         "entries": (entries, columns.ENTRIES),
-        "entry_figures": ([*make_entry_figures(runs, figures), *make_score_figures(scores)], columns.ENTRY_FIGURES),
+        "entry_figures": (
+            [*make_entry_figures(runs, figures), *make_score_figures(scores)],
+            columns.ENTRY_FIGURES,
+        ),
         "broken": (broken, columns.BROKEN),
     }
     return Frames(
@@ -128,11 +159,17 @@ def make_frames(read: Sequence[Placed], broken: list[Row]) -> Frames:
 
 
 def _points(runs: Sequence[Row]) -> pandas.DataFrame:
-    """The runs of sweeps, with their varied settings as columns; numbers where all values of a setting are numbers."""
+    """The runs of sweeps, with their varied settings as columns; numbers where all values of a
+    setting are numbers."""
     studied = [run for run in runs if run.get(SETTINGS) is not None]
-    names = [name for name in dict.fromkeys(name for run in studied for name in run[SETTINGS]) if name not in columns.POINTS]
+    names = [
+        name
+        for name in dict.fromkeys(name for run in studied for name in run[SETTINGS])
+        if name not in columns.POINTS
+    ]
     frame = make_frame(studied, columns.POINTS)
-    for name in names:  # a setting of another study is unknown here, not a run's own value of that name
+    # a setting of another study is unknown here, not a run's own value of that name
+    for name in names:
         frame[name] = [run[SETTINGS].get(name) for run in studied]
         values = pandas.to_numeric(frame[name], errors="coerce")
         if values.notna().equals(frame[name].notna()):
@@ -150,10 +187,17 @@ def _read_all(paths: Sequence[Path], workers: Workers) -> list[Read]:
     cached = get(digests)
     uncached = [path for path, digest in zip(paths, digests, strict=True) if digest not in cached]
     read = dict(zip(uncached, workers.map(_read_with_digest, uncached), strict=True))
-    fresh = {digest: rows for digest, rows in read.values() if isinstance(rows, BundleRows) and digest is not None}
+    fresh = {
+        digest: rows
+        for digest, rows in read.values()
+        if isinstance(rows, BundleRows) and digest is not None
+    }
     if fresh:
         put(fresh)
-    return [(digest, cached[digest]) if digest in cached else read[path] for path, digest in zip(paths, digests, strict=True)]
+    return [
+        (digest, cached[digest]) if digest in cached else read[path]
+        for path, digest in zip(paths, digests, strict=True)
+    ]
 
 
 def _digests(paths: Sequence[Path]) -> list[str | None]:
@@ -169,15 +213,37 @@ def _read_with_digest(path: Path) -> Read:
 
 def _duplicate(rows: BundleRows, read: Mapping[str, Placed]) -> str | None:
     first = read.get(rows.run["run_id"])
-    return None if first is None else f"the run id {rows.run['run_id']} is already used by {first.run['place']}"
+    return (
+        None
+        if first is None
+        else f"the run id {rows.run['run_id']} is already used by {first.run['place']}"
+    )
 
 
-def _place(found: Found, rows: BundleRows, digest: str | None, submissions: SubmissionVerdicts) -> Placed:
+def _place(
+    found: Found, rows: BundleRows, digest: str | None, submissions: SubmissionVerdicts
+) -> Placed:
     withdrawn, declaration = _withdrawal(found), _declaration(found)
-    verdict = replace(rows.verdict, path=found.path, findings=(*rows.verdict.findings, *submissions.findings_of(found.path)))
-    by_others = {"signed_by": submissions.signed_by(found.path), "audited_in": submissions.audited_in(found.path)}
-    of_place = {"place": plain(found.place), "path": str(found.path.resolve()), "withdrawn": withdrawn, "code_is_public": None}
-    run = {**rows.run, **{name: plain_or_none(value, 40) for name, value in by_others.items()}, **of_place}
+    verdict = replace(
+        rows.verdict,
+        path=found.path,
+        findings=(*rows.verdict.findings, *submissions.findings_of(found.path)),
+    )
+    by_others = {
+        "signed_by": submissions.signed_by(found.path),
+        "audited_in": submissions.audited_in(found.path),
+    }
+    of_place = {
+        "place": plain(found.place),
+        "path": str(found.path.resolve()),
+        "withdrawn": withdrawn,
+        "code_is_public": None,
+    }
+    run = {
+        **rows.run,
+        **{name: plain_or_none(value, 40) for name, value in by_others.items()},
+        **of_place,
+    }
     if declaration is not None:
         run |= {**_declared(declaration), **_planned(declaration, run["run_id"])}
     run["state"] = _state(found, rows, withdrawn, verdict)
@@ -196,18 +262,29 @@ def _state(found: Found, rows: BundleRows, withdrawn: str | None, verdict: Bundl
 
 
 def _is_part_of_analysis(found: Found) -> bool:
-    """Whether the bundle belongs to a stall analysis, whose warm run is recognized by its folder only, or to a replication."""
+    """Whether the bundle belongs to a stall analysis, whose warm run is recognized by its folder
+    only, or to a replication."""
     records = (stall_folder.RECORD, replication_folder.RECORD)
-    return found.path != found.given and any((found.path.parent / record).is_file() for record in records)
+    return found.path != found.given and any(
+        (found.path.parent / record).is_file() for record in records
+    )
 
 
 def _withdrawal(found: Found) -> str | None:
-    """The reason in the file beside or in the bundle that withdraws it, or in the nearest folder above; None without one."""
-    own = [file for file in (found.path / WITHDRAWAL, withdrawal_beside(found.path)) if is_withdrawal(file)]
+    """The reason in the file beside or in the bundle that withdraws it, or in the nearest folder
+    above; None without one."""
+    own = [
+        file
+        for file in (found.path / WITHDRAWAL, withdrawal_beside(found.path))
+        if is_withdrawal(file)
+    ]
     for file in (*own, *(folder / WITHDRAWAL for folder in found.folders())):
         if not file.is_symlink() and file.is_file():
             with file.open("rb") as stream:
-                return plain(stream.read(4096).decode("utf-8", errors="replace").strip()) or "no reason given"
+                return (
+                    plain(stream.read(4096).decode("utf-8", errors="replace").strip())
+                    or "no reason given"
+                )
     return None
 
 
@@ -219,18 +296,36 @@ def _declared(declaration: Declaration) -> Row:
         "availability": declaration.availability.value,
         "notes": plain_or_none(declaration.notes, 600),
         "code_is_public": None not in (code.address, code.commit) and code.modified is False,
-        "code": None if code.address is None else f"{plain(code.address)} at {plain(code.commit or 'an unknown commit', 60)}{changed}",
+        "code": (
+            None
+            if code.address is None
+            else (
+                f"{plain(code.address)} at {plain(code.commit or 'an unknown commit', 60)}{changed}"
+            )
+        ),
     }
 
 
 def _planned(declaration: Declaration, run_id: str) -> Row:
     """What the declaration says of the run's entry."""
-    entry = next((entry for entry in declaration.entries if run_id in [launch.run_id for launch in entry.launches]), None)
-    return {} if entry is None else {"planned_runs": entry.planned_runs, "launches": len(entry.launches)}
+    entry = next(
+        (
+            entry
+            for entry in declaration.entries
+            if run_id in [launch.run_id for launch in entry.launches]
+        ),
+        None,
+    )
+    return (
+        {}
+        if entry is None
+        else {"planned_runs": entry.planned_runs, "launches": len(entry.launches)}
+    )
 
 
 def _declaration(found: Found) -> Declaration | None:
-    """The declaration of the submission that holds the bundle; None outside a submission and if it cannot be read."""
+    """The declaration of the submission that holds the bundle; None outside a submission and if it
+    cannot be read."""
     folder = next((folder for folder in found.folders() if (folder / NAME).is_file()), None)
     try:
         return None if folder is None else read_declaration(folder)

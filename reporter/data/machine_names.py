@@ -1,4 +1,5 @@
-"""What a machine is called: by its profile, else by its processor, else by its board; never "generic"."""
+"""What a machine is called: by its profile, else by its processor, else by its board; never
+"generic"."""
 
 import re
 from collections.abc import Mapping
@@ -9,22 +10,27 @@ from suite.catalog.devices import Device, load_devices
 
 UNKNOWN = "unknown machine"
 GPU = "cuda"  # an entry's accelerator
-_NOISE = re.compile(r"\((?:R|TM|C)\)|\bCPU\b|\bProcessor\b|\bwith Radeon\b.*|@.*|\b\d+-Core\b", re.IGNORECASE)
+_NOISE = re.compile(
+    r"\((?:R|TM|C)\)|\bCPU\b|\bProcessor\b|\bwith Radeon\b.*|@.*|\b\d+-Core\b", re.IGNORECASE
+)
 
 
 def machine_name(entry: Mapping[str, object]) -> str:
-    """The short name: the profile's; of a machine without a profile the processor's, else the board's."""
+    """The short name: the profile's; of a machine without a profile the processor's, else the
+    board's."""
     return str(entry["device"]) if profile_of(entry) is not None else _own_name(entry)
 
 
 def machine_title(entry: Mapping[str, object]) -> str:
-    """The full name: the profile's title; of a machine without a profile the processor's name, else the board's."""
+    """The full name: the profile's title; of a machine without a profile the processor's name, else
+    the board's."""
     profile = profile_of(entry)
     return _own_name(entry) if profile is None else profile.title
 
 
 def short_title(entry: Mapping[str, object]) -> str:
-    """The profile's short title, which fits a table's cell; of a machine without a profile the processor's name, else the board's."""
+    """The profile's short title, which fits a table's cell; of a machine without a profile the
+    processor's name, else the board's."""
     profile = profile_of(entry)
     return _own_name(entry) if profile is None else profile.short_title or profile.title
 
@@ -35,11 +41,14 @@ def profile_of(entry: Mapping[str, object]) -> Device | None:
 
 
 def _own_name(entry: Mapping[str, object]) -> str:
-    """The GPU's name where it trained, else the processor's, without trade marks and clock; a profile that is not known keeps its name."""
+    """The GPU's name where it trained, else the processor's, without trade marks and clock; a
+    profile that is not known keeps its name."""
     if str(entry["device"]) not in _fallbacks():
         return str(entry["device"])
     for column in (*(("gpu",) if entry.get("accelerator") == GPU else ()), "cpu_model", "board"):
-        if known(entry.get(column)) and (name := " ".join(_NOISE.sub(" ", str(entry[column])).split())):
+        if known(entry.get(column)) and (
+            name := " ".join(_NOISE.sub(" ", str(entry[column])).split())
+        ):
             return name
     return UNKNOWN
 

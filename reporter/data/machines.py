@@ -24,9 +24,11 @@ MAX_MEMORY_BYTES = 2**60
 
 @dataclass(frozen=True)
 class Machine:
-    """Of one run: a digest that tells boards of a kind apart (first digits), cores online, upper limits of the clocks, memory; None if unknown.
+    """Of one run: a digest that tells boards of a kind apart (first digits), cores online, upper
+    limits of the clocks, memory; None if unknown.
 
-    ``software``: names and versions of kernel, operating system, Python and libraries, as far as they are known.
+    ``software``: names and versions of kernel, operating system, Python and libraries, as far as
+    they are known.
     """
 
     board: str | None
@@ -40,7 +42,8 @@ class Machine:
 
 
 def machine_of(path: Path) -> Machine:
-    """The machine of the bundle in a folder; every field is None where system.json does not say it, or says it in another form."""
+    """The machine of the bundle in a folder; every field is None where system.json does not say it,
+    or says it in another form."""
     try:
         system = Bundle(path).json(SYSTEM)
     except (SuiteError, OSError):
@@ -48,7 +51,11 @@ def machine_of(path: Path) -> Machine:
     settings = system.get("power_settings")
     settings = settings if isinstance(settings, Mapping) else {}
     clocks = [clock for clock in _list(settings.get("clocks")) if isinstance(clock, Mapping)]
-    cores, locked, memory = settings.get("cores_online"), settings.get("clocks_locked"), system.get("memory_size_bytes")
+    cores, locked, memory = (
+        settings.get("cores_online"),
+        settings.get("clocks_locked"),
+        system.get("memory_size_bytes"),
+    )
     digest = plain_or_none(system.get("board_digest"), 80)
     return Machine(
         board=digest and digest[:BOARD_DIGITS],
@@ -57,18 +64,24 @@ def machine_of(path: Path) -> Machine:
         gpu_mhz=_upper_mhz(clocks, GPU),
         memory_mhz=_upper_mhz(clocks, MEMORY),
         is_locked=locked if isinstance(locked, bool) else None,
-        memory_size_bytes=memory if isinstance(memory, int) and 0 < memory < MAX_MEMORY_BYTES else None,
+        memory_size_bytes=(
+            memory if isinstance(memory, int) and 0 < memory < MAX_MEMORY_BYTES else None
+        ),
         software=_software(system),
     )
 
 
 def machines_of(frames: Frames) -> dict[str, Machine]:
     """The machine of every run, by run id."""
-    return frames.cached("machines", lambda: {str(run["run_id"]): machine_of(Path(run["path"])) for run in rows_of(frames.runs)})
+    return frames.cached(
+        "machines",
+        lambda: {str(run["run_id"]): machine_of(Path(run["path"])) for run in rows_of(frames.runs)},
+    )
 
 
 def cpu_clock_shares(path: Path) -> dict[int, float]:
-    """Share of the readings of all cores between run_start and run_stop at each CPU clock, MHz; empty without such readings."""
+    """Share of the readings of all cores between run_start and run_stop at each CPU clock, MHz;
+    empty without such readings."""
     try:
         bundle = Bundle(path)
         window = run_window(bundle.log())
@@ -78,14 +91,21 @@ def cpu_clock_shares(path: Path) -> dict[int, float]:
     if window is None:
         return {}
     start_ns, stop_ns = window
-    inside = [one.values[(one.t_ns >= start_ns) & (one.t_ns <= stop_ns) & np.isfinite(one.values)] for one in channels]
+    inside = [
+        one.values[(one.t_ns >= start_ns) & (one.t_ns <= stop_ns) & np.isfinite(one.values)]
+        for one in channels
+    ]
     readings = np.rint(np.concatenate(inside) / HZ_PER_MHZ) if inside else np.empty(0)
     clocks, counts = np.unique(readings, return_counts=True)
-    return {int(clock): float(count) / len(readings) for clock, count in zip(clocks, counts, strict=True)}
+    return {
+        int(clock): float(count) / len(readings)
+        for clock, count in zip(clocks, counts, strict=True)
+    }
 
 
 def differing_software(machines: Iterable[Machine]) -> tuple[str, ...]:
-    """Names of the software that some of the machines have in different versions, where both are known."""
+    """Names of the software that some of the machines have in different versions, where both are
+    known."""
     versions: dict[str, set[str]] = {}
     for machine in machines:
         for name, version in machine.software:
@@ -95,8 +115,14 @@ def differing_software(machines: Iterable[Machine]) -> tuple[str, ...]:
 
 def _software(system: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     libraries = system.get("libraries")
-    named = {name: system.get(name) for name in SOFTWARE} | (dict(libraries) if isinstance(libraries, Mapping) else {})
-    return tuple((plain(name, 40).replace("_", " "), plain(version, 80)) for name, version in named.items() if isinstance(version, str))
+    named = {name: system.get(name) for name in SOFTWARE} | (
+        dict(libraries) if isinstance(libraries, Mapping) else {}
+    )
+    return tuple(
+        (plain(name, 40).replace("_", " "), plain(version, 80))
+        for name, version in named.items()
+        if isinstance(version, str)
+    )
 
 
 def _list(value: Any) -> list[Any]:
@@ -110,5 +136,10 @@ def _upper_mhz(clocks: list[Mapping[str, Any]], kind: str) -> float | None:
 def _upper_limits(clocks: list[Mapping[str, Any]], kind: str) -> Iterator[float]:
     for clock in clocks:
         value = clock.get("max_hz")
-        if clock.get("kind") == kind and isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e12:
+        if (
+            clock.get("kind") == kind
+            and isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and 0 < value < 1e12
+        ):
             yield float(value) / HZ_PER_MHZ

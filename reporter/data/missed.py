@@ -1,10 +1,11 @@
 """Entries with runs that missed their target: which of them are ranked, and by what.
 
-A run that trained all its epochs and missed the target is valid, its time to target censored. An entry with one is ranked if its number of runs was
-declared before they began and is large enough, and enough of them reached the target (``[missed]`` of rules/scoring.toml), as MLPerf and AlgoPerf
-rank entries of which one run of five fails.
-Its expected time to target is the time trained in all runs over the number of runs that reached the target; each of these has its own time
-and an equal share of the time trained in the missed ones.
+A run that trained all its epochs and missed the target is valid, its time to target censored. An
+entry with one is ranked if its number of runs was declared before they began and is large enough,
+and enough of them reached the target (``[missed]`` of rules/scoring.toml), as MLPerf and AlgoPerf
+rank entries of which one run of five fails. Its expected time to target is the time trained in all
+runs over the number of runs that reached the target; each of these has its own time and an equal
+share of the time trained in the missed ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,32 +29,45 @@ def missed(entry: Mapping[str, Any]) -> int:
 
 def why_unranked(entry: Mapping[str, Any]) -> str | None:
     """Why missed targets or missing runs keep an entry from being ranked; None if they do not."""
-    runs, planned = int(entry["runs"]), int(entry["planned_runs"]) if known(entry["planned_runs"]) else None
+    runs, planned = (
+        int(entry["runs"]),
+        int(entry["planned_runs"]) if known(entry["planned_runs"]) else None,
+    )
     if planned is not None and runs != planned:
         return f"{runs} of {planned} planned runs are in it"
     if not missed(entry):
         return None
     limits = load_scoring().missed
     if planned is None or planned < limits.min_planned_runs:
-        return f"{reached_text(entry)} the target, and fewer than {limits.min_planned_runs} runs were planned"
+        return (
+            f"{reached_text(entry)} the target, and fewer than {limits.min_planned_runs} runs were"
+            " planned"
+        )
     if int(entry["reached"]) < runs * limits.min_share_reached - 1e-9:
         return f"{reached_text(entry)} the target, less than {limits.min_share_reached:.0%}"
     return None
 
 
 def times_with_shares(runs: Sequence[Row], times_s: Mapping[str, float]) -> list[float] | None:
-    """Of each run that reached the target, its time and its share of the time trained in the others, s; None where that is unknown.
+    """Of each run that reached the target, its time and its share of the time trained in the
+    others, s; None where that is unknown.
 
     ``runs`` are all runs of an entry, ``times_s`` the times to target that are known, by run id.
     """
     others_s = [run["trained_s"] for run in runs if run["run_id"] not in times_s]
     if len(others_s) == len(runs) or not all(map(known, others_s)):
         return None
-    trained_s = {**times_s, **{run["run_id"]: float(run["trained_s"]) for run in runs if run["run_id"] not in times_s}}
-    return list(with_shares(trained_s, [run["run_id"] for run in runs if run["run_id"] in times_s]).values())
+    trained_s = {
+        **times_s,
+        **{run["run_id"]: float(run["trained_s"]) for run in runs if run["run_id"] not in times_s},
+    }
+    return list(
+        with_shares(trained_s, [run["run_id"] for run in runs if run["run_id"] in times_s]).values()
+    )
 
 
 def with_shares(costs: Mapping[str, float], reached: Sequence[str]) -> dict[str, float]:
-    """Of each run that reached the target, its cost and an equal share of the others' costs, by run id."""
+    """Of each run that reached the target, its cost and an equal share of the others' costs, by run
+    id."""
     share = sum(cost for name, cost in costs.items() if name not in reached) / len(reached)
     return {name: costs[name] + share for name in reached}

@@ -1,4 +1,5 @@
-"""Quantities as people read them: seconds as minutes or hours, joules as kilojoules, with the digits that their spread leaves."""
+"""Quantities as people read them: seconds as minutes or hours, joules as kilojoules, with the
+digits that their spread leaves."""
 
 import math
 from collections.abc import Sequence
@@ -11,20 +12,26 @@ SCALES: dict[str, tuple[tuple[float, float, str], ...]] = {
     "W": ((1, 1e-3, "mW"), (1000, 1, "W"), (math.inf, 1e3, "kW")),
     "MiB": ((1024, 1, "MiB"), (math.inf, 1024, "GiB")),
 }
-"""Of a unit: (values below this, are divided by this, and have this unit). site.js has the same numbers."""
+"""Of a unit: (values below this, are divided by this, and have this unit). site.js has the same
+numbers."""
 MAX_DIGITS, USUAL_DIGITS = 4, 3
 
 
 def scale_of(value: float, unit: str) -> tuple[float, str]:
     """What a value is divided by to be read, and the unit that it then has."""
     rounded = float(f"{abs(value):.3g}")
-    return next(((factor, shown) for below, factor, shown in SCALES.get(unit, ()) if rounded < below), (1.0, unit))
+    return next(
+        ((factor, shown) for below, factor, shown in SCALES.get(unit, ()) if rounded < below),
+        (1.0, unit),
+    )
 
 
 def quantity(value: float, unit: str, ends: Sequence[float] = ()) -> tuple[str, str]:
-    """The value with its unit ("8.92 min"), and its interval in the same unit ("8.81 to 9.03"), empty without ``ends``.
+    """The value with its unit ("8.92 min"), and its interval in the same unit ("8.81 to 9.03"),
+    empty without ``ends``.
 
-    The interval's half-width has one significant digit, two if the first is 1; the value has three without an interval.
+    The interval's half-width has one significant digit, two if the first is 1; the value has three
+    without an interval.
     """
     if not _is_interval(ends):
         factor, shown = scale_of(value, unit)
@@ -34,7 +41,8 @@ def quantity(value: float, unit: str, ends: Sequence[float] = ()) -> tuple[str, 
 
 
 def quantity_with_spread(value: float, unit: str, spread: float | None) -> tuple[str, str]:
-    """As :func:`quantity` with a standard deviation, in the value's unit: "8.92 min" and "± 0.11"."""
+    """As :func:`quantity` with a standard deviation, in the value's unit: "8.92 min" and "±
+    0.11"."""
     if not spread or not math.isfinite(spread):
         return quantity(value, unit)
     (text,), (factor, _) = _written(value, unit, spread, ()), scale_of(value, unit)
@@ -58,7 +66,8 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def _places(value: float, half_width: float) -> int:
-    """Decimal places of the value, from its interval's half-width; from two to four significant digits remain."""
+    """Decimal places of the value, from its interval's half-width; from two to four significant
+    digits remain."""
     first = f"{half_width:.1e}"
     places = -int(first.split("e")[1]) + first.startswith("1")
     size = math.floor(math.log10(abs(value))) if value else 0

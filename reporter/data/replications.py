@@ -24,8 +24,11 @@ class PlacedRun:
     rows: BundleRows
 
 
-def read_replications(paths: Iterable[Path], placed: Mapping[str, PlacedRun]) -> tuple[dict[str, tuple[ShownReplication, ...]], list[Row]]:
-    """Replications by entry id, and rows of the frame ``broken`` for those that cannot be shown; ``placed`` are all runs, by run id."""
+def read_replications(
+    paths: Iterable[Path], placed: Mapping[str, PlacedRun]
+) -> tuple[dict[str, tuple[ShownReplication, ...]], list[Row]]:
+    """Replications by entry id, and rows of the frame ``broken`` for those that cannot be shown;
+    ``placed`` are all runs, by run id."""
     found: dict[str, dict[str, ShownReplication]] = {}
     broken = []
     for given in paths:
@@ -34,21 +37,33 @@ def read_replications(paths: Iterable[Path], placed: Mapping[str, PlacedRun]) ->
                 entry, shown = _shown(folder, placed)
                 found.setdefault(entry, {})[shown.replication_id] = shown
             except SuiteError as error:
-                place = folder.relative_to(given).as_posix() if folder != given else folder.resolve().name
+                place = (
+                    folder.relative_to(given).as_posix()
+                    if folder != given
+                    else folder.resolve().name
+                )
                 broken.append({"place": plain(place), "reason": reason_of(error, folder)})
-    return {entry: tuple(shown[name] for name in sorted(shown)) for entry, shown in found.items()}, broken
+    return {
+        entry: tuple(shown[name] for name in sorted(shown)) for entry, shown in found.items()
+    }, broken
 
 
 def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownReplication]:
-    """The entry and the replication; raises SuiteError where record, fresh runs and originals do not fit."""
+    """The entry and the replication; raises SuiteError where record, fresh runs and originals do
+    not fit."""
     record = read_replication(folder / RECORD)
     finding = next(iter(check_replication(folder).findings), None)
     if finding is not None:
-        raise SuiteError(f"the replication breaks {finding.rule}: {finding.expected} expected, {finding.observed} found")
+        raise SuiteError(
+            f"the replication breaks {finding.rule}: {finding.expected} expected,"
+            f" {finding.observed} found"
+        )
     for run in record.runs:
         fresh = placed.get(run.run_id)
         if fresh is None or not fresh.rows.verdict.complies:
-            raise SuiteError(f"the fresh run {run.run_id[:100]} does not comply with the rules of its round")
+            raise SuiteError(
+                f"the fresh run {run.run_id[:100]} does not comply with the rules of its round"
+            )
     entries = {_original(run, placed) for run in record.originals}
     if len(entries) > 1:
         raise SuiteError("its originals are of several entries")
@@ -56,18 +71,29 @@ def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownRep
 
 
 def _original(run: MeasuredRun, placed: Mapping[str, PlacedRun]) -> str:
-    """The entry of an original; raises SuiteError where it is not among the runs, or not what the record says of it."""
+    """The entry of an original; raises SuiteError where it is not among the runs, or not what the
+    record says of it."""
     found = placed.get(run.run_id)
     if found is None or found.run["state"] != ACCEPTED:
         raise SuiteError(f"its original {run.run_id[:100]} is not among the accepted runs")
     if measure(Bundle(Path(found.run["path"]))) != run:
-        raise SuiteError(f"its record says something else of the original {run.run_id[:100]} than that run's bundle")
+        raise SuiteError(
+            f"its record says something else of the original {run.run_id[:100]} than that run's"
+            " bundle"
+        )
     return str(found.run["entry_id"])
 
 
 def _row(record: Replication, file: Path) -> ShownReplication:
     found = record.comparisons
-    reason = next((part.reason for part in (found.losses, found.accuracies, found.times) if part.reason is not None), None)
+    reason = next(
+        (
+            part.reason
+            for part in (found.losses, found.accuracies, found.times)
+            if part.reason is not None
+        ),
+        None,
+    )
     return ShownReplication(
         hashlib.sha256(file.read_bytes()).hexdigest()[:10],
         file.resolve(),

@@ -1,4 +1,5 @@
-"""Scores of entries: the time, and the energy, that a training to the target takes at the epochs of the round's reference points.
+"""Scores of entries: the time, and the energy, that a training to the target takes at the epochs of
+the round's reference points.
 
 The rulebook's chapter *Runs and scoring* defines them; its numbers are in rules/scoring.toml.
 """
@@ -24,11 +25,21 @@ from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Interval, interval, measured
 from suite.metrics.costs import TrainingCost, measured_score
-from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, ScoredEpochs, expected_epochs, scored_epochs
+from suite.metrics.expected_epochs import (
+    ExpectedEpochs,
+    RunEpochs,
+    ScoredEpochs,
+    expected_epochs,
+    scored_epochs,
+)
 from suite.metrics.loss_band import why_other
 
-PARTS = {SCORE_S: ("first_epoch_s", "time_to_epoch_s", EVALUATION_S), SCORE_J: (FIRST_EPOCH_J, "energy_per_epoch_j", EVALUATION_J)}
-"""Of each score, the figures of a run that it is made from: the first epoch, a later epoch, an evaluation."""
+PARTS = {
+    SCORE_S: ("first_epoch_s", "time_to_epoch_s", EVALUATION_S),
+    SCORE_J: (FIRST_EPOCH_J, "energy_per_epoch_j", EVALUATION_J),
+}
+"""Of each score, the figures of a run that it is made from: the first epoch, a later epoch, an
+evaluation."""
 COST_FIGURES = frozenset((*(part for parts in PARTS.values() for part in parts), "energy_j"))
 UNITS = {SCORE_S: "s", SCORE_J: "J", MEASURED_J: "J"}
 Z_95 = 1.959964
@@ -40,16 +51,21 @@ SEVERAL_INSTRUMENTS = "the energies of its runs are of several instruments"
 
 @dataclass(frozen=True)
 class NoReference:
-    """Why an entry's setting has no expected epochs, and the status that the entry has without them."""
+    """Why an entry's setting has no expected epochs, and the status that the entry has without
+    them."""
 
     reason: str
     status: Status = Status.UNRANKED
 
 
 def score_entry(
-    entry: Mapping[str, Any], runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]], epochs_of: Epochs = MappingProxyType({})
+    entry: Mapping[str, Any],
+    runs: Sequence[Row],
+    figures: Mapping[str, Mapping[str, Row]],
+    epochs_of: Epochs = MappingProxyType({}),
 ) -> EntryScores:
-    """The scores of an entry from its runs; ``figures`` and ``epochs_of`` are those of each run by name."""
+    """The scores of an entry from its runs; ``figures`` and ``epochs_of`` are those of each run by
+    name."""
     scoring = load_scoring()
     expected = _expected(entry, scoring)
     instrument, spent = _instrument(runs, figures), _measured_energy(entry, runs, figures, scoring)
@@ -57,36 +73,78 @@ def score_entry(
     missing: dict[str, str] = {MEASURED_J: spent} if isinstance(spent, str) else {}
     if isinstance(expected, NoReference):
         missing |= {name: expected.reason for name in PARTS}
-        return EntryScores(expected.status, expected.reason, None, None, None, None, missing, instrument, measured_energy)
+        return EntryScores(
+            expected.status,
+            expected.reason,
+            None,
+            None,
+            None,
+            None,
+            missing,
+            instrument,
+            measured_energy,
+        )
     status, reason = _status(entry, runs, epochs_of, scoring)
-    own = () if status is Status.PROJECTED else tuple(RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs)
+    own = (
+        ()
+        if status is Status.PROJECTED
+        else tuple(RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs)
+    )
     epochs = scored_epochs(expected, own, scoring.epochs_level)
     scores: dict[str, Score | None] = {}
     for name in PARTS:
         costs = {run["run_id"]: _cost(name, figures.get(run["run_id"], {}), epochs) for run in runs}
         unknown = [cost for cost in costs.values() if isinstance(cost, str)]
         known_costs = {run: cost for run, cost in costs.items() if isinstance(cost, TrainingCost)}
-        scores[name] = None if unknown else _score(known_costs, epochs, _fixed_variance(name, figures, known_costs, scoring), scoring)
+        scores[name] = (
+            None
+            if unknown
+            else _score(
+                known_costs, epochs, _fixed_variance(name, figures, known_costs, scoring), scoring
+            )
+        )
         missing |= {name: unknown[0]} if unknown else {}
     if scores[SCORE_J] is not None and instrument is None:
         scores[SCORE_J], missing[SCORE_J] = None, SEVERAL_INSTRUMENTS
     if scores[SCORE_S] is None and status in (Status.CONFIRMED, Status.PROVISIONAL):
         status, reason = Status.UNRANKED, missing[SCORE_S]
-    return EntryScores(status, reason, epochs, expected, scores[SCORE_S], scores[SCORE_J], missing, instrument, measured_energy)
+    return EntryScores(
+        status,
+        reason,
+        epochs,
+        expected,
+        scores[SCORE_S],
+        scores[SCORE_J],
+        missing,
+        instrument,
+        measured_energy,
+    )
 
 
-def _instrument(runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]) -> tuple[str, str] | None:
+def _instrument(
+    runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]
+) -> tuple[str, str] | None:
     """The tier and the coverage of the runs' energies, if they share them."""
     energies = [figures.get(run["run_id"], {}).get("energy_per_epoch_j") for run in runs]
-    kinds = {(energy["tier"], energy["covers"]) if energy is not None else (None, None) for energy in energies}
+    kinds = {
+        (energy["tier"], energy["covers"]) if energy is not None else (None, None)
+        for energy in energies
+    }
     (tier, covers), *others = kinds
     return (str(tier), str(covers)) if not others and known(tier) and known(covers) else None
 
 
-def _measured_energy(entry: Mapping[str, Any], runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]], scoring: Scoring) -> Score | str:
-    """The energy to the target as measured, or why it is unknown: a run ends at the evaluation that reaches the target.
+def _measured_energy(
+    entry: Mapping[str, Any],
+    runs: Sequence[Row],
+    figures: Mapping[str, Mapping[str, Row]],
+    scoring: Scoring,
+) -> Score | str:
+    """The energy to the target as measured, or why it is unknown: a run ends at the evaluation that
+    reaches the target.
 
-    Of an entry that is ranked in spite of a missed target, each run that reached it has an equal share of the energy of those that missed it.
+    Of an entry that is ranked in spite of a missed target, each run that reached it has an equal
+    share of the energy of those that missed it.
     """
     if not any(run["reached"] for run in runs):
         return "no run reached a target"
@@ -98,15 +156,21 @@ def _measured_energy(entry: Mapping[str, Any], runs: Sequence[Row], figures: Map
             return str(energy["reason"]) if energy is not None else "the run has no figure energy_j"
     if _instrument(runs, figures) is None:
         return SEVERAL_INSTRUMENTS
-    values_j = {name: float(energy["value"]) for name, energy in energies.items() if energy is not None}
+    values_j = {
+        name: float(energy["value"]) for name, energy in energies.items() if energy is not None
+    }
     if min(values_j.values()) <= 0:
         return "a run has an energy of 0 J or less"
     by_run = with_shares(values_j, [run["run_id"] for run in runs if run["reached"]])
-    statistics = measured(list(by_run.values()), _fixed_variance(MEASURED_J, figures, by_run, scoring))
+    statistics = measured(
+        list(by_run.values()), _fixed_variance(MEASURED_J, figures, by_run, scoring)
+    )
     return Score(interval(statistics, scoring.level), by_run, statistics)
 
 
-def _status(entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring) -> tuple[Status, str | None]:
+def _status(
+    entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
+) -> tuple[Status, str | None]:
     """The status of an entry whose setting has a reference point, and why it is not confirmed."""
     if entry["division"] != Division.CLOSED.value:
         return _open_status(entry, runs, epochs_of, scoring)
@@ -118,60 +182,114 @@ def _status(entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, sc
     return Status.CONFIRMED, None
 
 
-def _open_status(entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring) -> tuple[Status, str | None]:
-    """Projected, where every run has the epochs for it and learns as the reference does, or unranked."""
+def _open_status(
+    entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
+) -> tuple[Status, str | None]:
+    """Projected, where every run has the epochs for it and learns as the reference does, or
+    unranked."""
     epochs = min(int(run["epochs"]) for run in runs)
     if any(run["reached"] for run in runs) or epochs < scoring.min_projected_epochs:
-        return Status.UNRANKED, "the open division is not ranked: nothing checks that its entries need the reference's epochs"
+        return (
+            Status.UNRANKED,
+            (
+                "the open division is not ranked: nothing checks that its entries need the"
+                " reference's epochs"
+            ),
+        )
     setting = int(entry["batch_size"]), float(entry["learning_rate"]), _local(entry) or 0
     for run in runs:
-        other = why_other(_mean_losses(epochs_of.get(run["run_id"], ())), str(entry["workload"]), setting, scoring.rate_tolerance)
+        other = why_other(
+            _mean_losses(epochs_of.get(run["run_id"], ())),
+            str(entry["workload"]),
+            setting,
+            scoring.rate_tolerance,
+        )
         if other is not None:
             return Status.UNRANKED, f"not projected: {other}"
-    return Status.PROJECTED, f"projected from {epochs} epochs, whose losses are the reference's: the target was not reached"
+    return (
+        Status.PROJECTED,
+        (
+            f"projected from {epochs} epochs, whose losses are the reference's: the target was not"
+            " reached"
+        ),
+    )
 
 
 def _mean_losses(epochs: Sequence[Row]) -> dict[int, float]:
     """The mean loss of each whole epoch, by its number."""
     whole = max((epoch["steps"] for epoch in epochs if known(epoch["steps"])), default=None)
-    return {int(epoch["epoch"]): float(epoch["mean_loss"]) for epoch in epochs if epoch["steps"] == whole and known(epoch["mean_loss"])}
+    return {
+        int(epoch["epoch"]): float(epoch["mean_loss"])
+        for epoch in epochs
+        if epoch["steps"] == whole and known(epoch["mean_loss"])
+    }
 
 
 def _local(entry: Mapping[str, Any]) -> int | None:
-    return local_batch_size(str(entry["workload"]), int(entry["batch_size"]), int(entry["ranks"]), str(entry["normalisation"]))
+    return local_batch_size(
+        str(entry["workload"]),
+        int(entry["batch_size"]),
+        int(entry["ranks"]),
+        str(entry["normalisation"]),
+    )
 
 
 def _expected(entry: Mapping[str, Any], scoring: Scoring) -> ExpectedEpochs | NoReference:
     """The expected epochs at the entry's setting, or why there are none."""
-    workload, batch_size, rate = str(entry["workload"]), int(entry["batch_size"]), float(entry["learning_rate"])
+    workload, batch_size, rate = (
+        str(entry["workload"]),
+        int(entry["batch_size"]),
+        float(entry["learning_rate"]),
+    )
     try:
         is_characterisation = load_workload(workload).is_characterisation
-        points = _points(str(entry["round"]), workload) if entry["own_data"] and known(entry["round"]) else ()
+        points = (
+            _points(str(entry["round"]), workload)
+            if entry["own_data"] and known(entry["round"])
+            else ()
+        )
         local = _local(entry)
     except SuiteError:
         return NoReference("this version of the suite does not know the workload or the round")
     if is_characterisation:
-        return NoReference("no target is established for this workload, whose entries are a characterisation", Status.CHARACTERISATION)
+        return NoReference(
+            "no target is established for this workload, whose entries are a characterisation",
+            Status.CHARACTERISATION,
+        )
     if not entry["own_data"]:
         return NoReference("reference points are of the workload's own data set")
     if entry["accumulation"] != 1:
         return NoReference("reference points are of an update after every mini-batch")
     if _is_split_only(entry):
-        return NoReference("scores of an accelerator are of asynchronous timing; this entry waits for it in every step, and shows how a step divides")
+        return NoReference(
+            "scores of an accelerator are of asynchronous timing; this entry waits for it in every"
+            " step, and shows how a step divides"
+        )
     found = expected_epochs(points, batch_size, rate, local, scoring.rate_tolerance)
-    return found if found is not None else NoReference(_why_no_reference(entry, points, _setting(batch_size, rate, local)))
+    return (
+        found
+        if found is not None
+        else NoReference(_why_no_reference(entry, points, _setting(batch_size, rate, local)))
+    )
 
 
 def _is_split_only(entry: Mapping[str, Any]) -> bool:
     """Whether the entry could have been in asynchronous timing, in which people run, and was not.
 
-    Only the suite's own frameworks are known to: a vendor's implementation that waits in every step has no other timing.
+    Only the suite's own frameworks are known to: a vendor's implementation that waits in every step
+    has no other timing.
     """
     framework = known_frameworks().get(str(entry["framework"]))
     waits_in_steps = entry["ranks"] != 1 or entry["recomputation"] != WITHOUT
-    if framework is None or entry["accelerator"] == CPU or entry["timing"] != str(Timing.SYNCHRONISED.value):
+    if (
+        framework is None
+        or entry["accelerator"] == CPU
+        or entry["timing"] != str(Timing.SYNCHRONISED.value)
+    ):
         return False
-    return Timing.ASYNCHRONOUS in possible_timings(str(entry["accelerator"]), waits_in_steps, framework.asynchronous_on)
+    return Timing.ASYNCHRONOUS in possible_timings(
+        str(entry["accelerator"]), waits_in_steps, framework.asynchronous_on
+    )
 
 
 @functools.cache  # asked for every entry; their digests take long
@@ -180,13 +298,24 @@ def _points(of_round: str, workload: str) -> tuple[ReferencePoint, ...]:
 
 
 def _setting(batch_size: int, rate: float, local: int | None) -> str:
-    return f"batch size {batch_size}, rate {rate:g}" + (f", normalised over {local}" if local is not None else "")
+    return f"batch size {batch_size}, rate {rate:g}" + (
+        f", normalised over {local}" if local is not None else ""
+    )
 
 
-def _why_no_reference(entry: Mapping[str, Any], points: Sequence[ReferencePoint], setting: str) -> str:
+def _why_no_reference(
+    entry: Mapping[str, Any], points: Sequence[ReferencePoint], setting: str
+) -> str:
     if not points:
-        return f"round {entry['round']} has no reference point of this workload" if known(entry["round"]) else "the run names no round"
-    settings = "; ".join(_setting(point.batch_size, point.base_learning_rate, point.local_batch_size) for point in points)
+        return (
+            f"round {entry['round']} has no reference point of this workload"
+            if known(entry["round"])
+            else "the run names no round"
+        )
+    settings = "; ".join(
+        _setting(point.batch_size, point.base_learning_rate, point.local_batch_size)
+        for point in points
+    )
     return f"no reference point at {setting}; round {entry['round']} has {settings}"
 
 
@@ -198,16 +327,29 @@ def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> Traini
             return str(row["reason"]) if row is not None else f"the run has no figure {part}"
     cost = TrainingCost(*(float(row["value"]) for row in rows if row is not None))
     value = min(cost.at(epochs.epochs), cost.at(epochs.reference))
-    return cost if 0 < value < math.inf else f"the parts of the run add up to {value:.3g} {UNITS[name]}"
+    return (
+        cost
+        if 0 < value < math.inf
+        else f"the parts of the run add up to {value:.3g} {UNITS[name]}"
+    )
 
 
-def _score(costs: Mapping[str, TrainingCost], epochs: ScoredEpochs, fixed_variance: float, scoring: Scoring) -> Score:
+def _score(
+    costs: Mapping[str, TrainingCost], epochs: ScoredEpochs, fixed_variance: float, scoring: Scoring
+) -> Score:
     statistics = measured_score(list(costs.values()), epochs, fixed_variance)
-    return Score(interval(statistics, scoring.level), {run: cost.at(epochs.epochs) for run, cost in costs.items()}, statistics)
+    return Score(
+        interval(statistics, scoring.level),
+        {run: cost.at(epochs.epochs) for run, cost in costs.items()},
+        statistics,
+    )
 
 
-def _fixed_variance(name: str, figures: Mapping[str, Mapping[str, Row]], runs: Iterable[str], scoring: Scoring) -> float:
-    """The variance that runs share: the noise floor; of an energy, also that of the instrument, whose interval is the run's widest."""
+def _fixed_variance(
+    name: str, figures: Mapping[str, Mapping[str, Row]], runs: Iterable[str], scoring: Scoring
+) -> float:
+    """The variance that runs share: the noise floor; of an energy, also that of the instrument,
+    whose interval is the run's widest."""
     if name == SCORE_S:
         return scoring.noise_floor**2
     halves = [_relative_half_width(figures[run].get("energy_j")) for run in runs]
@@ -216,11 +358,20 @@ def _fixed_variance(name: str, figures: Mapping[str, Mapping[str, Row]], runs: I
 
 def _relative_half_width(energy: Row | None) -> float:
     """Of a 95 % interval; infinite without one: nothing differs significantly by such an energy."""
-    if energy is None or not known(energy["value"]) or not known(energy["high"]) or not energy["value"]:
+    if (
+        energy is None
+        or not known(energy["value"])
+        or not known(energy["high"])
+        or not energy["value"]
+    ):
         return math.inf
     return float((energy["high"] - energy["value"]) / abs(energy["value"]))
 
 
 def time_interval(times_s: Sequence[float], scoring: Scoring) -> Interval | None:
     """The 95 % interval of the times to target, epochs included; None for fewer than two runs."""
-    return interval(measured(times_s, scoring.noise_floor**2), scoring.level) if len(times_s) > 1 and min(times_s) > 0 else None
+    return (
+        interval(measured(times_s, scoring.noise_floor**2), scoring.level)
+        if len(times_s) > 1 and min(times_s) > 0
+        else None
+    )

@@ -8,7 +8,8 @@ from suite.files.digest import sha256
 
 
 def refuse_broken_seal(folder: Path, sealed: str) -> None:
-    """Raises SuiteError unless the folder's manifest lists the file ``sealed`` and every listed file matches its checksum."""
+    """Raises SuiteError unless the folder's manifest lists the file ``sealed`` and every listed
+    file matches its checksum."""
     try:
         lines = (folder / MANIFEST).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -17,7 +18,11 @@ def refuse_broken_seal(folder: Path, sealed: str) -> None:
     for line in lines:
         digest, _, name = line.partition("  ")
         file = folder / name
-        if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file() or sha256(file) != digest:
+        if (
+            not file.resolve().is_relative_to(folder.resolve())
+            or not file.is_file()
+            or sha256(file) != digest
+        ):
             raise SuiteError(f"{name} was changed after it was sealed; make it again.")
         listed.add(name)
     if sealed not in listed:

@@ -1,4 +1,5 @@
-"""Which entries get a row of their own in a figure, and which share one: by value and framework, never by id."""
+"""Which entries get a row of their own in a figure, and which share one: by value and framework,
+never by id."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,7 +9,8 @@ from reporter.data.framework_names import framework_name
 
 @dataclass(frozen=True)
 class Group:
-    """Entries that share a row of a figure: those of one framework that have none of their own, in ascending order of their values."""
+    """Entries that share a row of a figure: those of one framework that have none of their own, in
+    ascending order of their values."""
 
     name: str
     ids: tuple[str, ...]
@@ -26,7 +28,8 @@ def more_of(count: int, framework: str) -> str:
 
 @dataclass(frozen=True)
 class Selection:
-    """The ids with a row of their own, ascending by value, the groups of the others, and a sentence on the order if there are any."""
+    """The ids with a row of their own, ascending by value, the groups of the others, and a sentence
+    on the order if there are any."""
 
     ids: tuple[str, ...]
     groups: tuple[Group, ...]
@@ -34,9 +37,11 @@ class Selection:
 
 
 def choose(order: Mapping[str, float], group_of: Callable[[str], str], capacity: int) -> Selection:
-    """At most ``capacity`` rows that represent every id: the lowest values of each group in turn, and one row for the rest of each group.
+    """At most ``capacity`` rows that represent every id: the lowest values of each group in turn,
+    and one row for the rest of each group.
 
-    Equal values are ordered by id. If there are more groups than rows, the last row represents the remaining groups.
+    Equal values are ordered by id. If there are more groups than rows, the last row represents the
+    remaining groups.
     """
     ascending = sorted(order, key=lambda name: (order[name], name))
     if len(ascending) <= capacity:
@@ -45,11 +50,15 @@ def choose(order: Mapping[str, float], group_of: Callable[[str], str], capacity:
     for name in ascending:
         members.setdefault(group_of(name), []).append(name)
     own = _in_turn(members, max(capacity - len(members), 0))
-    left = [Group(group, tuple(name for name in names if name not in own)) for group, names in members.items()]
+    left = [
+        Group(group, tuple(name for name in names if name not in own))
+        for group, names in members.items()
+    ]
     groups = _merged([group for group in left if group.ids], capacity - len(own), order)
     note = (
-        f"{len(own)} of {len(ascending)} entries have a row of their own: the lowest values of each framework in turn. "
-        "The others share a row per framework: lowest to highest value, with a mark at the median."
+        f"{len(own)} of {len(ascending)} entries have a row of their own: the lowest values of each"
+        " framework in turn. The others share a row per framework: lowest to highest value, with a"
+        " mark at the median."
     )
     return Selection(tuple(name for name in ascending if name in own), groups, note)
 
@@ -57,7 +66,9 @@ def choose(order: Mapping[str, float], group_of: Callable[[str], str], capacity:
 def _in_turn(members: Mapping[str, list[str]], count: int) -> set[str]:
     """``count`` ids: the first of every group, then the second of every group, and so on."""
     deepest = max(map(len, members.values()))
-    turns = [names[turn] for turn in range(deepest) for names in members.values() if turn < len(names)]
+    turns = [
+        names[turn] for turn in range(deepest) for names in members.values() if turn < len(names)
+    ]
     return set(turns[:count])
 
 
@@ -66,5 +77,7 @@ def _merged(groups: list[Group], rows: int, order: Mapping[str, float]) -> tuple
     if len(groups) <= rows:
         return tuple(groups)
     kept, rest = groups[: max(rows, 1) - 1], groups[max(rows, 1) - 1 :]
-    ids = sorted((name for group in rest for name in group.ids), key=lambda name: (order[name], name))
+    ids = sorted(
+        (name for group in rest for name in group.ids), key=lambda name: (order[name], name)
+    )
     return (*kept, Group(f"{len(rest)} frameworks", tuple(ids)))

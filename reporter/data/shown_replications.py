@@ -7,14 +7,16 @@ from pathlib import Path
 from suite.metrics.replication_record import ReplicationVerdict
 
 AVAILABLE, FUNCTIONAL, REPRODUCED = "available", "functional", "reproduced"
-"""Badges, as those of ACM's Artifact Review and Badging: code that everybody can get; runs that others made again; results that they confirmed."""
+"""Badges, as those of ACM's Artifact Review and Badging: code that everybody can get; runs that
+others made again; results that they confirmed."""
 
 
 @dataclass(frozen=True)
 class ShownReplication:
     """A replication whose record complies and whose originals are among the runs shown.
 
-    ``replication_id`` is ten hexadecimal digits of the record's SHA-256, ``file`` the record. Verdicts are confirmed, refuted or undecided.
+    ``replication_id`` is ten hexadecimal digits of the record's SHA-256, ``file`` the record.
+    Verdicts are confirmed, refuted or undecided.
     """
 
     replication_id: str
@@ -33,7 +35,8 @@ class ShownReplication:
 
 
 def badges_of(replications: Sequence[ShownReplication], code_is_public: bool) -> tuple[str, ...]:
-    """The badges of an entry: only replications by others count; those that refute are told, too."""
+    """The badges of an entry: only replications by others count; those that refute are told,
+    too."""
     others = [each for each in replications if each.is_by_others]
     confirmed, refuted = ReplicationVerdict.CONFIRMED.value, ReplicationVerdict.REFUTED.value
     earned = (
@@ -43,4 +46,8 @@ def badges_of(replications: Sequence[ShownReplication], code_is_public: bool) ->
     )
     count = (f"{len(others)} replication{'s' if len(others) != 1 else ''}",) if others else ()
     against = sum(each.verdict == refuted for each in others)
-    return (*(name for name, is_earned in earned if is_earned), *count, *((f"refuted by {against} of them",) if against else ()))
+    return (
+        *(name for name, is_earned in earned if is_earned),
+        *count,
+        *((f"refuted by {against} of them",) if against else ()),
+    )

@@ -12,7 +12,16 @@ import pandas
 from reporter.data.discovery import declarations
 from reporter.data.entries import make_entries, make_entry_figures
 from reporter.data.figure_fields import significance
-from reporter.data.frames import ENTRIES, ENTRY_FIGURES, FIGURES, RUNS, Frames, Row, make_frame, records
+from reporter.data.frames import (
+    ENTRIES,
+    ENTRY_FIGURES,
+    FIGURES,
+    RUNS,
+    Frames,
+    Row,
+    make_frame,
+    records,
+)
 from reporter.data.seals import refuse_broken_seal
 from reporter.data.text import plain, plain_or_none, reason_of
 from reporter.data.values import label
@@ -28,7 +37,9 @@ ROWS: Mapping[str, str] = {
     "count": "number of values that it is computed from",
     "spread": "sample standard deviation over the values",
     "method": "how it is computed",
-    "significant": "whether a difference is statistically significant; None where it was not tested",
+    "significant": (
+        "whether a difference is statistically significant; None where it was not tested"
+    ),
     "reason": "why it is unknown",
 }
 WHOLE = "study"
@@ -48,10 +59,11 @@ class WordTable:
 
 @dataclass(frozen=True)
 class StudyRecord:
-    """A study: its kind, its runs in order as (part, run id), and its figures as a tidy frame with the columns of ROWS.
+    """A study: its kind, its runs in order as (part, run id), and its figures as a tidy frame with
+    the columns of ROWS.
 
-    ``place`` is where it was found, relative to the given path; ``record`` is the sealed file that the figures were read from; ``words`` is a table
-    of what no figure says.
+    ``place`` is where it was found, relative to the given path; ``record`` is the sealed file that
+    the figures were read from; ``words`` is a table of what no figure says.
     """
 
     name: str
@@ -83,17 +95,25 @@ class StudyKind:
 @cache
 def study_kinds() -> dict[str, StudyKind]:
     """Every kind of study that a module of reporter.data.study_kinds declares, by name."""
-    return {kind.name: kind for kind in declarations("reporter.data.study_kinds", "STUDY_KIND", StudyKind)}
+    return {
+        kind.name: kind
+        for kind in declarations("reporter.data.study_kinds", "STUDY_KIND", StudyKind)
+    }
 
 
-def find_studies(paths: Iterable[Path]) -> tuple[tuple[StudyRecord, ...], tuple[dict[str, str], ...]]:
-    """Every study at or below the paths, by name, and rows of the frame ``broken`` for those that cannot be shown; links are not followed."""
+def find_studies(
+    paths: Iterable[Path],
+) -> tuple[tuple[StudyRecord, ...], tuple[dict[str, str], ...]]:
+    """Every study at or below the paths, by name, and rows of the frame ``broken`` for those that
+    cannot be shown; links are not followed."""
     studies: dict[str, StudyRecord] = {}
     broken = []
     for given in paths:
         for kind, record in _records(given):
             folder = record.parent
-            place = folder.relative_to(given).as_posix() if folder != given else folder.resolve().name
+            place = (
+                folder.relative_to(given).as_posix() if folder != given else folder.resolve().name
+            )
             try:
                 study = kind.read(record, plain(place))
                 studies.setdefault(study.name, study)
@@ -104,16 +124,24 @@ def find_studies(paths: Iterable[Path]) -> tuple[tuple[StudyRecord, ...], tuple[
 
 def _records(given: Path) -> Iterator[tuple[StudyKind, Path]]:
     found = ((path, kind) for kind in study_kinds().values() for path in given.rglob(kind.record))
-    return ((kind, path) for path, kind in sorted(found, key=lambda pair: pair[0]) if not path.is_symlink() and path.is_file())
+    return (
+        (kind, path)
+        for path, kind in sorted(found, key=lambda pair: pair[0])
+        if not path.is_symlink() and path.is_file()
+    )
 
 
 def frames_of_study(frames: Frames, study: StudyRecord) -> Frames:
-    """The frames of the study's runs only; entries are made of these runs, without later repetitions outside the study.
+    """The frames of the study's runs only; entries are made of these runs, without later
+    repetitions outside the study.
 
-    Where each part is one entry, the part is its label: two points of a matrix may differ in a setting that no other label has.
+    Where each part is one entry, the part is its label: two points of a matrix may differ in a
+    setting that no other label has.
     """
     names = {run for _, run in study.runs}
-    runs, figures = (list(records(frames.select(name, "run_id", names))) for name in ("runs", "figures"))
+    runs, figures = (
+        list(records(frames.select(name, "run_id", names))) for name in ("runs", "figures")
+    )
     found = replace(
         frames,
         runs=make_frame(runs, RUNS),
@@ -127,7 +155,8 @@ def frames_of_study(frames: Frames, study: StudyRecord) -> Frames:
 
 
 def _parts_of_entries(study: StudyRecord, runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The part of each entry as its label; empty where an entry has runs of several parts, or a part of several entries."""
+    """The part of each entry as its label; empty where an entry has runs of several parts, or a
+    part of several entries."""
     entry_of = {str(run["run_id"]): str(run["entry_id"]) for run in runs}
     pairs = {(entry_of[run], part) for part, run in study.runs if run in entry_of}
     parts = {entry: part.replace(", ", " · ") for entry, part in pairs}
@@ -136,23 +165,35 @@ def _parts_of_entries(study: StudyRecord, runs: Sequence[Mapping[str, Any]]) -> 
 
 def figure_row(part: str, name: str, figure: Mapping[str, Any]) -> Row:
     """A figure of a record as a row with the columns of ROWS."""
-    numbers = {key: None if figure[key] is None else float(figure[key]) for key in ("value", "count", "spread")}
+    numbers = {
+        key: None if figure[key] is None else float(figure[key])
+        for key in ("value", "count", "spread")
+    }
     texts = {key: plain_or_none(figure[key]) for key in ("unit", "method", "reason")}
     return {"part": part, "figure": name, **numbers, **texts, "significant": significance(figure)}
 
 
 def recompute(record: Path, compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-    """The record as computed now from its bundles. Raises SuiteError unless the file agrees and its seal is intact.
+    """The record as computed now from its bundles. Raises SuiteError unless the file agrees and its
+    seal is intact.
 
-    Fitted values may differ in their last digits between machines. Notes may differ between versions of the suite; this version's are returned.
+    Fitted values may differ in their last digits between machines. Notes may differ between
+    versions of the suite; this version's are returned.
     """
     try:
         computed: dict[str, Any] = json.loads(json.dumps(compute()))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise SuiteError(f"its bundles do not hold what the suite writes ({type(error).__name__}: {plain(error)})") from error
-    found = differences(_without_notes(computed), _without_notes(read_json(record)), tolerance=TOLERANCE)
+        raise SuiteError(
+            f"its bundles do not hold what the suite writes ({type(error).__name__}:"
+            f" {plain(error)})"
+        ) from error
+    found = differences(
+        _without_notes(computed), _without_notes(read_json(record)), tolerance=TOLERANCE
+    )
     if (first := next(found, None)) is not None:
-        raise SuiteError(f"{record.name} disagrees with its runs in {plain(first[0])}; make the study again.")
+        raise SuiteError(
+            f"{record.name} disagrees with its runs in {plain(first[0])}; make the study again."
+        )
     refuse_broken_seal(record.parent, record.name)
     return computed
 

@@ -1,4 +1,5 @@
-"""The checker's findings on whole submissions, in addition to the verdict on each of their bundles."""
+"""The checker's findings on whole submissions, in addition to the verdict on each of their
+bundles."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,25 +18,43 @@ from suite.submission.folders import find_submissions
 
 @dataclass(frozen=True)
 class SubmissionVerdicts:
-    """The verdicts, and the submissions that could not be judged, as (place relative to the given path, reason)."""
+    """The verdicts, and the submissions that could not be judged, as (place relative to the given
+    path, reason)."""
 
     verdicts: tuple[SubmissionVerdict, ...]
     broken: tuple[tuple[str, str], ...]
 
     def findings_of(self, bundle: Path) -> tuple[Finding, ...]:
         """The findings on the submission that holds the bundle."""
-        return next((self._by_path[folder] for folder in (bundle, *bundle.parents) if folder in self._by_path), ())
+        return next(
+            (
+                self._by_path[folder]
+                for folder in (bundle, *bundle.parents)
+                if folder in self._by_path
+            ),
+            (),
+        )
 
     def signed_by(self, bundle: Path) -> str | None:
         """Whose key signed the submission that holds the bundle."""
-        return next((verdict.signed_by for verdict in self.verdicts if verdict.path in (bundle, *bundle.parents)), None)
+        return next(
+            (
+                verdict.signed_by
+                for verdict in self.verdicts
+                if verdict.path in (bundle, *bundle.parents)
+            ),
+            None,
+        )
 
     def audited_in(self, bundle: Path) -> str | None:
-        """The framework in which the bundle's first steps were trained again, with losses that agree, by a record of its submission.
+        """The framework in which the bundle's first steps were trained again, with losses that
+        agree, by a record of its submission.
 
         Where a training state was replayed as well, it says whether somebody else's value drew it.
         """
-        found = next((verdict.audits[bundle] for verdict in self.verdicts if bundle in verdict.audits), None)
+        found = next(
+            (verdict.audits[bundle] for verdict in self.verdicts if bundle in verdict.audits), None
+        )
         return None if found is None else found.words
 
     @cached_property
@@ -43,8 +62,11 @@ class SubmissionVerdicts:
         return {verdict.path: verdict.findings for verdict in self.verdicts}
 
 
-def judge_submissions(given: Iterable[Path], rows_of: Mapping[Path, BundleRows | Broken]) -> SubmissionVerdicts:
-    """Judge every submission at or below the paths, with the verdicts on its bundles from ``rows_of``."""
+def judge_submissions(
+    given: Iterable[Path], rows_of: Mapping[Path, BundleRows | Broken]
+) -> SubmissionVerdicts:
+    """Judge every submission at or below the paths, with the verdicts on its bundles from
+    ``rows_of``."""
 
     def verdict_of(bundle: CachedBundle) -> BundleVerdict:
         rows = rows_of.get(bundle.path)
@@ -52,7 +74,11 @@ def judge_submissions(given: Iterable[Path], rows_of: Mapping[Path, BundleRows |
             return rows.verdict
         raise SuiteError(rows.reason if rows else f"{bundle.path} was not read")
 
-    places = {path: path.relative_to(root).as_posix() if path != root else path.resolve().name for root in given for path in find_submissions(root)}
+    places = {
+        path: path.relative_to(root).as_posix() if path != root else path.resolve().name
+        for root in given
+        for path in find_submissions(root)
+    }
     verdicts = check_submissions(list(places), verdict_of) if places else ()
     broken = [
         (places[verdict.path], plain(reason.replace(f"{verdict.path}/", ""), 400))

@@ -1,4 +1,5 @@
-"""Text for pages: untrusted strings made safe to show, error messages without paths, numbers with significant digits."""
+"""Text for pages: untrusted strings made safe to show, error messages without paths, numbers with
+significant digits."""
 
 import math
 import unicodedata
@@ -11,9 +12,11 @@ MAX_REASON_LENGTH = 400
 
 
 def plain(value: object, max_length: int = MAX_LENGTH) -> str:
-    """The value as one line of at most ``max_length`` characters, with control and direction characters escaped (``\\u202e``).
+    """The value as one line of at most ``max_length`` characters, with control and direction
+    characters escaped (``\\u202e``).
 
-    The strings of a bundle are untrusted. Escaping for HTML and SVG is done where the text is placed; the bundle's files keep the whole text.
+    The strings of a bundle are untrusted. Escaping for HTML and SVG is done where the text is
+    placed; the bundle's files keep the whole text.
     """
     text = str(value)
     cut = text[:max_length] + "…" if len(text) > max_length else text
@@ -28,13 +31,15 @@ def plain_or_none(value: object, max_length: int = MAX_LENGTH) -> str | None:
 
 
 def reason_of(error: SuiteError, folder: Path) -> str:
-    """The error as a line that is the same wherever ``folder`` lies: paths in it are relative to the folder."""
+    """The error as a line that is the same wherever ``folder`` lies: paths in it are relative to
+    the folder."""
     message = f"{error.path.name} {error.what}" if isinstance(error, FileError) else str(error)
     return plain(message.replace(f"{folder}/", "").replace(str(folder), "it"), MAX_REASON_LENGTH)
 
 
 def digits(value: float, count: int = 3) -> str:
-    """A number with ``count`` significant digits; powers of ten only below 1e-4 and from a million."""
+    """A number with ``count`` significant digits; powers of ten only below 1e-4 and from a
+    million."""
     if value == 0 or not (1e-4 <= abs(value) < 1e6):
         return f"{value:.{count}g}"
     exponent = int(f"{value:e}".split("e")[1])  # after rounding, unlike the logarithm's
@@ -42,9 +47,14 @@ def digits(value: float, count: int = 3) -> str:
 
 
 def in_full(value: float, count: int = 6) -> str:
-    """As :func:`digits`, and whole numbers and those from a million without powers of ten: "618,319,872"."""
+    """As :func:`digits`, and whole numbers and those from a million without powers of ten:
+    "618,319,872"."""
     is_whole = value == int(value) if math.isfinite(value) else False
-    return f"{value:,.0f}" if (is_whole and abs(value) < 1e15) or 1e6 <= abs(value) < 1e15 else digits(value, count)
+    return (
+        f"{value:,.0f}"
+        if (is_whole and abs(value) < 1e15) or 1e6 <= abs(value) < 1e15
+        else digits(value, count)
+    )
 
 
 def _is_printable(letter: str) -> bool:

@@ -13,13 +13,17 @@ from suite.catalog.power import PowerRule, PowerTotal
 from suite.metrics.power import describe_totals, power_rules, power_totals
 
 INTERVALS = 400
-LOADS = (("cpu", "utilisation.total", "CPU"), ("nvml", "gpu0.utilisation", "GPU"), ("tegra", "gpu.utilisation", "GPU"))
+LOADS = (
+    ("cpu", "utilisation.total", "CPU"),
+    ("nvml", "gpu0.utilisation", "GPU"),
+    ("tegra", "gpu.utilisation", "GPU"),
+)
 
 
 @dataclass(frozen=True)
 class TimeSeries:
-    """Readings over time in at most INTERVALS intervals: the mean time of each, s since run_start, ascending, and its lowest, mean and highest
-    reading, in ``unit``.
+    """Readings over time in at most INTERVALS intervals: the mean time of each, s since run_start,
+    ascending, and its lowest, mean and highest reading, in ``unit``.
     """
 
     name: str
@@ -42,7 +46,8 @@ class Span:
 
 @dataclass(frozen=True)
 class Timeline:
-    """A run's power, its loads, its epochs and evaluations; all empty for a run without run_start."""
+    """A run's power, its loads, its epochs and evaluations; all empty for a run without
+    run_start."""
 
     power: tuple[TimeSeries, ...] = ()
     load: tuple[TimeSeries, ...] = ()
@@ -67,8 +72,17 @@ def read_timeline(bundle: Bundle, log: Log) -> Timeline:
     if start is None or start.mono_ns is None:
         return Timeline()
     channels, start_ns = bundle.channels(), start.mono_ns
-    power, load = list(_power(channels, power_totals(channels, power_rules(bundle), run_window(log)), start_ns)), list(_loads(channels, start_ns))
-    return Timeline(tuple(power), tuple(sorted(load, key=lambda one: one.name)), tuple(sorted(_spans(log, start_ns), key=_order)))
+    power, load = (
+        list(
+            _power(channels, power_totals(channels, power_rules(bundle), run_window(log)), start_ns)
+        ),
+        list(_loads(channels, start_ns)),
+    )
+    return Timeline(
+        tuple(power),
+        tuple(sorted(load, key=lambda one: one.name)),
+        tuple(sorted(_spans(log, start_ns), key=_order)),
+    )
 
 
 def _power(channels: Channels, totals: Sequence[PowerTotal], start_ns: int) -> Iterator[TimeSeries]:
@@ -79,7 +93,10 @@ def _power(channels: Channels, totals: Sequence[PowerTotal], start_ns: int) -> I
 
 
 def _calibrated(channels: Channels, total: PowerTotal) -> Series:
-    parts = [_watts(_samples(channels.get(total.source, channel)), total.rule) for channel in total.channels]
+    parts = [
+        _watts(_samples(channels.get(total.source, channel)), total.rule)
+        for channel in total.channels
+    ]
     if not all(len(part.t_ns) for part in parts):
         return Series(np.empty(0, np.int64), np.empty(0))
     whole = _sum(parts)
@@ -91,10 +108,14 @@ def _samples(channel: Channel) -> Series:
 
 
 def _watts(readings: Series, rule: PowerRule) -> Series:
-    """A channel's readings as power, W, without implausible ones; an energy counter gives the mean power since its previous reading."""
+    """A channel's readings as power, W, without implausible ones; an energy counter gives the mean
+    power since its previous reading."""
     if rule.unit == "J":
         with np.errstate(divide="ignore", invalid="ignore"):
-            readings = Series(readings.t_ns[1:], np.diff(readings.values) / (np.diff(readings.t_ns) * SECONDS_PER_NS))
+            readings = Series(
+                readings.t_ns[1:],
+                np.diff(readings.values) / (np.diff(readings.t_ns) * SECONDS_PER_NS),
+            )
     low, high = rule.plausible_w
     return readings.select((readings.values >= low) & (readings.values <= high))
 
@@ -110,15 +131,20 @@ def _sum(parts: list[Series]) -> Series:
 
 def _loads(channels: Channels, start_ns: int) -> Iterator[TimeSeries]:
     for source, channel, name in LOADS:
-        yield from _time_series(f"{name} ({source}: {channel})", "%", _samples(channels.get(source, channel)), start_ns)
+        yield from _time_series(
+            f"{name} ({source}: {channel})", "%", _samples(channels.get(source, channel)), start_ns
+        )
 
 
 def _time_series(name: str, unit: str, readings: Series, start_ns: int) -> Iterator[TimeSeries]:
-    """Readings in at most INTERVALS intervals of equal length, or one interval per reading if there are fewer; nothing without readings."""
+    """Readings in at most INTERVALS intervals of equal length, or one interval per reading if there
+    are fewer; nothing without readings."""
     known = readings.select(np.isfinite(readings.values))
     t_s, values = (known.t_ns - start_ns) * SECONDS_PER_NS, known.values
     if len(values) > INTERVALS:
-        starts = np.unique([0, *np.searchsorted(t_s, np.linspace(t_s[0], t_s[-1], INTERVALS + 1)[1:-1])])
+        starts = np.unique(
+            [0, *np.searchsorted(t_s, np.linspace(t_s[0], t_s[-1], INTERVALS + 1)[1:-1])]
+        )
         starts = starts[starts < len(values)]
         counts = np.diff([*starts, len(values)])
         times, means = (np.add.reduceat(one, starts) / counts for one in (t_s, values))
@@ -136,7 +162,10 @@ def _spans(log: Log, start_ns: int) -> Iterator[Span]:
             stop_ns = stops.get(begin.epoch)
             if begin.mono_ns is not None and stop_ns is not None and begin.epoch is not None:
                 yield Span(
-                    f"{kind} {begin.epoch}", kind == "epoch", (begin.mono_ns - start_ns) * SECONDS_PER_NS, (stop_ns - start_ns) * SECONDS_PER_NS
+                    f"{kind} {begin.epoch}",
+                    kind == "epoch",
+                    (begin.mono_ns - start_ns) * SECONDS_PER_NS,
+                    (stop_ns - start_ns) * SECONDS_PER_NS,
                 )
 
 

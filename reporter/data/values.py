@@ -14,7 +14,8 @@ def entries_of(frames: Frames) -> dict[str, Row]:
 
 
 def label(frames: Frames, labels: Mapping[str, str]) -> dict[str, Row]:
-    """The same, with these labels, by entry id, where the frames have no others yet; an entry without one is named by what tells it apart."""
+    """The same, with these labels, by entry id, where the frames have no others yet; an entry
+    without one is named by what tells it apart."""
 
     def labelled() -> dict[str, Row]:
         rows = list(rows_of(frames.entries))
@@ -26,15 +27,17 @@ def label(frames: Frames, labels: Mapping[str, str]) -> dict[str, Row]:
 
 def figures_of(frames: Frames, name: str) -> dict[str, Row]:
     """A figure of all entries with a known value, by entry id."""
-    found = frames.cached(f"entries' {name}", lambda: list(rows_of(frames.select("entry_figures", "figure", [name]))))
+    found = frames.cached(
+        f"entries' {name}", lambda: list(rows_of(frames.select("entry_figures", "figure", [name])))
+    )
     return {row["entry_id"]: row for row in found if known(row["value"])}
 
 
 def values_of_runs(frames: Frames, name: str) -> dict[str, list[float]]:
     """A figure's values in the runs of each entry, by entry id, ordered by run id.
 
-    Of entries with runs that missed the target, times to target are known only where the entry is ranked, each with its share of the
-    missed runs' time (reporter.data.missed).
+    Of entries with runs that missed the target, times to target are known only where the entry is
+    ranked, each with its share of the missed runs' time (reporter.data.missed).
     """
     values = _known_values(frames, name)
     if name == TIME_TO_TARGET:
@@ -48,15 +51,27 @@ def _times_of_settled(frames: Frames, entry: Row) -> list[float]:
         return []
     runs = frames.rows_by("runs", "entry_id")(entry["entry_id"])
     figures = frames.rows_by("figures", "run_id")
-    known_s = {run["run_id"]: row["value"] for run in runs for row in figures(run["run_id"]) if row["figure"] == TIME_TO_TARGET}
-    return times_with_shares(runs, {run: float(value) for run, value in known_s.items() if value is not None}) or []
+    known_s = {
+        run["run_id"]: row["value"]
+        for run in runs
+        for row in figures(run["run_id"])
+        if row["figure"] == TIME_TO_TARGET
+    }
+    return (
+        times_with_shares(
+            runs, {run: float(value) for run, value in known_s.items() if value is not None}
+        )
+        or []
+    )
 
 
 def _known_values(frames: Frames, name: str) -> dict[str, list[float]]:
     entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
     chosen = frames.select("figures", "figure", [name])
     values: dict[str, list[float]] = {}
-    for run, value in sorted(zip(chosen["run_id"], chosen["value"], strict=True), key=lambda pair: str(pair[0])):
+    for run, value in sorted(
+        zip(chosen["run_id"], chosen["value"], strict=True), key=lambda pair: str(pair[0])
+    ):
         if known(value) and run in entry_of:
             values.setdefault(entry_of[run], []).append(float(value))
     return values
@@ -64,5 +79,9 @@ def _known_values(frames: Frames, name: str) -> dict[str, list[float]]:
 
 def why_missing(frames: Frames, name: str) -> str:
     """The most frequent reason for an unknown figure."""
-    reasons = Counter(str(reason) for reason in frames.select("entry_figures", "figure", [name])["reason"] if known(reason))
+    reasons = Counter(
+        str(reason)
+        for reason in frames.select("entry_figures", "figure", [name])["reason"]
+        if known(reason)
+    )
     return max(sorted(reasons), key=reasons.__getitem__) if reasons else "no run has this figure"

@@ -65,7 +65,8 @@ def model_title(workload: str) -> str:
 
 
 def in_words(entry: Mapping[str, object], name: str) -> str:
-    """A property of an entry: machine, framework and submitter by their names, yes or no, and numbers without needless decimals."""
+    """A property of an entry: machine, framework and submitter by their names, yes or no, and
+    numbers without needless decimals."""
     value = entry[name]
     if name == "organization":
         return submitter_title(str(value))

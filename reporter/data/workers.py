@@ -1,4 +1,5 @@
-"""Parallel map over child processes that need no ``__main__`` guard in a caller's script and inherit no threads."""
+"""Parallel map over child processes that need no ``__main__`` guard in a caller's script and
+inherit no threads."""
 
 import io
 import itertools
@@ -28,7 +29,8 @@ def map_tasks(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iter
 
 
 class Workers:
-    """A process per core for several calls of :meth:`map`, ended with the `with` block: importing pandas takes one as long as twenty bundles."""
+    """A process per core for several calls of :meth:`map`, ended with the `with` block: importing
+    pandas takes one as long as twenty bundles."""
 
     def __init__(self) -> None:
         self._cores = len(os.sched_getaffinity(0))
@@ -45,9 +47,11 @@ class Workers:
             _stop(child)
 
     def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """``function`` of each task, in order, by one process per core; few tasks are done in this process.
+        """``function`` of each task, in order, by one process per core; few tasks are done in this
+        process.
 
-        Function, tasks and results must be picklable. An exception of a task is raised here. Tasks are consumed lazily, a few chunks ahead.
+        Function, tasks and results must be picklable. An exception of a task is raised here. Tasks
+        are consumed lazily, a few chunks ahead.
         """
         remaining = iter(tasks)
         first = list(itertools.islice(remaining, self._cores * MIN_TASKS_PER_WORKER))
@@ -75,18 +79,32 @@ class Workers:
 
 
 def _start() -> "subprocess.Popen[bytes]":
-    child_environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1", "ARROW_IO_THREADS": "1"}
-    return subprocess.Popen([sys.executable, "-c", COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=child_environment)
+    child_environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "OMP_NUM_THREADS": "1",
+        "ARROW_IO_THREADS": "1",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=child_environment,
+    )
 
 
-def _run(child: "subprocess.Popen[bytes]", function: Callable[[Task], Result], chunk: list[Task]) -> list[Result]:
+def _run(
+    child: "subprocess.Popen[bytes]", function: Callable[[Task], Result], chunk: list[Task]
+) -> list[Result]:
     assert child.stdin is not None and child.stdout is not None
     try:
         pickle.dump((function, chunk), child.stdin)
         child.stdin.flush()
         results, error = pickle.load(child.stdout)  # noqa: S301  a child of this process wrote it
     except (EOFError, BrokenPipeError):
-        raise RuntimeError("a worker process ended before it returned its results; out of memory?") from None
+        raise RuntimeError(
+            "a worker process ended before it returned its results; out of memory?"
+        ) from None
     if error is not None:
         raise error
     return list(results)
@@ -100,7 +118,8 @@ def _stop(child: "subprocess.Popen[bytes]") -> None:
 
 
 def serve() -> None:
-    """Main loop of a worker process: chunks of tasks from standard input, results to standard output, until the input ends."""
+    """Main loop of a worker process: chunks of tasks from standard input, results to standard
+    output, until the input ends."""
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries must not mix with the results
     source: IO[bytes] = io.BufferedReader(io.FileIO(0, closefd=False))

@@ -1,4 +1,5 @@
-"""Figures, one module each: tidy frames in, one deterministic SVG with its table out. A module that declares CHART or CHARTS is found here."""
+"""Figures, one module each: tidy frames in, one deterministic SVG with its table out. A module that
+declares CHART or CHARTS is found here."""
 
 from functools import cache
 
@@ -9,7 +10,11 @@ from reporter.figures.chart import Chart, StudyCharts
 @cache
 def all_charts() -> tuple[Chart, ...]:
     """Every chart that a module of this package declares, by position."""
-    return tuple(sorted(declarations(__name__, "CHART", Chart), key=lambda chart: (chart.position, chart.name)))
+    return tuple(
+        sorted(
+            declarations(__name__, "CHART", Chart), key=lambda chart: (chart.position, chart.name)
+        )
+    )
 
 
 def charts_for(page: str) -> tuple[Chart, ...]:

@@ -20,13 +20,23 @@ MAX_LETTERS = 36
 """Of a line of a row's label, left of the axis."""
 LETTER = 6.6
 """Width of a letter of a label, in user units."""
-UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days", "J": "joules", "kJ": "kilojoules", "MJ": "megajoules", "GJ": "gigajoules"}
+UNITS = {
+    "s": "seconds",
+    "min": "minutes",
+    "h": "hours",
+    "d": "days",
+    "J": "joules",
+    "kJ": "kilojoules",
+    "MJ": "megajoules",
+    "GJ": "gigajoules",
+}
 WIDTH, LEFT, RIGHT, TOP, BOTTOM, STEP = 900, 270, 70, 34, 44, 34
 
 
 @dataclass(frozen=True)
 class Context:
-    """The page of a figure: ``root`` is the relative path to the site's root, ``colours`` are the numbers of the frameworks' colours.
+    """The page of a figure: ``root`` is the relative path to the site's root, ``colours`` are the
+    numbers of the frameworks' colours.
 
     ``max_rows``: how many rows a chart with a row per entry may have on this page.
     """
@@ -69,12 +79,16 @@ class NotDrawn:
 def without_parts(entries: Mapping[str, Mapping[str, Any]]) -> NotDrawn:
     """Why no entry has the parts of an epoch."""
     is_split = all(entry["timing"] == WAITING for entry in entries.values())
-    return NotDrawn(f"no run has finished two epochs{'' if is_split else ' in synchronised timing, the one that takes their parts'}")
+    return NotDrawn(
+        "no run has finished two"
+        f" epochs{'' if is_split else ' in synchronised timing, the one that takes their parts'}"
+    )
 
 
 @dataclass(frozen=True)
 class Caption:
-    """A figure's caption. ``name`` is used in its file name and anchor; ``about`` states what is drawn, units and error bars."""
+    """A figure's caption. ``name`` is used in its file name and anchor; ``about`` states what is
+    drawn, units and error bars."""
 
     name: str
     title: str
@@ -85,10 +99,11 @@ class Caption:
 class Chart(Caption):
     """A figure that pages show: ``draw`` makes it from frames.
 
-    ``pages`` are the kinds of pages that show it: board, comparison, device, figures (all of a board), machine (one
-    board of a device), study. ``position`` is its place on
-    each of them: charts are shown in ascending order. Charts of entries have multiples of 10, which leaves room between them; charts of one
-    study come first, from 1. A page of entries leaves out a chart whose table has fewer than ``min_rows`` rows: one bar compares with nothing.
+    ``pages`` are the kinds of pages that show it: board, comparison, device, figures (all of a
+    board), machine (one board of a device), study. ``position`` is its place on each of them:
+    charts are shown in ascending order. Charts of entries have multiples of 10, which leaves room
+    between them; charts of one study come first, from 1. A page of entries leaves out a chart whose
+    table has fewer than ``min_rows`` rows: one bar compares with nothing.
     """
 
     pages: frozenset[str]
@@ -99,21 +114,26 @@ class Chart(Caption):
 
 @dataclass(frozen=True)
 class StudyCharts:
-    """The charts of one kind of study: ``make`` returns those of a study; ``with_entries``: followed by the charts of its entries."""
+    """The charts of one kind of study: ``make`` returns those of a study; ``with_entries``:
+    followed by the charts of its entries."""
 
     kind: str
     make: Callable[[StudyRecord], tuple[Chart, ...]]
     with_entries: bool
 
 
-def choose_rows(order: Mapping[str, float], entries: Mapping[str, Mapping[str, Any]], max_rows: int) -> Selection:
-    """The entries with a row of their own, ascending by value, and those that share one with others of their framework."""
+def choose_rows(
+    order: Mapping[str, float], entries: Mapping[str, Mapping[str, Any]], max_rows: int
+) -> Selection:
+    """The entries with a row of their own, ascending by value, and those that share one with others
+    of their framework."""
     return choose(order, lambda name: str(entries[name]["framework"]), max_rows)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A chart with one row per entry, labels on the left and a value axis below; ``first`` is the place of its first row on the canvas."""
+    """A chart with one row per entry, labels on the left and a value axis below; ``first`` is the
+    place of its first row on the canvas."""
 
     canvas: Canvas
     scale: Scale
@@ -128,41 +148,70 @@ class Rows:
         with self.canvas.link(target):
             name_on_lines(self.canvas, LEFT - 10, self.y(index), text, MAX_LETTERS)
 
-    def share(self, chosen: Selection, values: Mapping[str, float], unit: str, context: Context, first: int | None = None) -> None:
+    def share(
+        self,
+        chosen: Selection,
+        values: Mapping[str, float],
+        unit: str,
+        context: Context,
+        first: int | None = None,
+    ) -> None:
         """Draws the shared rows from the row ``first`` on, by default below the chosen ones.
 
         Each has a band from the lowest to the highest value, with a mark at the median.
         """
-        for index, group in enumerate(chosen.groups, start=len(chosen.ids) if first is None else first):
+        for index, group in enumerate(
+            chosen.groups, start=len(chosen.ids) if first is None else first
+        ):
             numbers, y = [values[name] for name in group.ids], self.y(index)
             low, middle, high = min(numbers), statistics.median(numbers), max(numbers)
             style, label = context.colour(group.name), range_text(numbers, unit)
             self.canvas.text(LEFT - 10, y + 4.5, group.label, "name", "end", MAX_LETTERS)
             self.canvas.rect(
-                self.scale.at(low), y - 6, max(self.scale.at(high) - self.scale.at(low), 1), 12, f"c{style} faint", f"{group.label}: {label}"
+                self.scale.at(low),
+                y - 6,
+                max(self.scale.at(high) - self.scale.at(low), 1),
+                12,
+                f"c{style} faint",
+                f"{group.label}: {label}",
             )
-            self.canvas.line(self.scale.at(middle), y - 9, self.scale.at(middle), y + 9, f"l{style} curve")
+            self.canvas.line(
+                self.scale.at(middle), y - 9, self.scale.at(middle), y + 9, f"l{style} curve"
+            )
             self._beside(self.scale.at(low), self.scale.at(high), y, label)
 
     def _beside(self, left: float, right: float, y: float, label: str) -> None:
         """Writes a label behind a mark or band; before it where it would be cut."""
         fits = right + 10 + LETTER * len(label) <= WIDTH
-        self.canvas.text(right + 10 if fits else left - 10, y + 4.5, label, "tick", "start" if fits else "end")
+        self.canvas.text(
+            right + 10 if fits else left - 10, y + 4.5, label, "tick", "start" if fits else "end"
+        )
 
     def value(self, left: float, right: float, index: int, text: str) -> None:
         """Writes a row's value beside its mark, which reaches from ``left`` to ``right``."""
         self._beside(left, right, self.y(index), text)
 
     def share_as_text(self, chosen: Selection, values: Mapping[str, float], unit: str) -> None:
-        """Writes the shared rows below the chosen ones, each with its lowest and highest value, where the axis does not show these values."""
+        """Writes the shared rows below the chosen ones, each with its lowest and highest value,
+        where the axis does not show these values."""
         for index, group in enumerate(chosen.groups, start=len(chosen.ids)):
-            self.canvas.text(LEFT - 10, self.y(index) + 4.5, group.label, "name", "end", MAX_LETTERS)
-            self.canvas.text(LEFT + 6, self.y(index) + 4.5, range_text([values[name] for name in group.ids], unit), "tick")
+            self.canvas.text(
+                LEFT - 10, self.y(index) + 4.5, group.label, "name", "end", MAX_LETTERS
+            )
+            self.canvas.text(
+                LEFT + 6,
+                self.y(index) + 4.5,
+                range_text([values[name] for name in group.ids], unit),
+                "tick",
+            )
 
 
 def range_text(values: Sequence[float], unit: str) -> str:
-    """The lowest and the highest value, each in the unit that suits it: "7.1 min to 22.2 h"; one value where they are written alike."""
-    return " to ".join(dict.fromkeys(quantity(value, unit)[0] for value in (min(values), max(values))))
+    """The lowest and the highest value, each in the unit that suits it: "7.1 min to 22.2 h"; one
+    value where they are written alike."""
+    return " to ".join(
+        dict.fromkeys(quantity(value, unit)[0] for value in (min(values), max(values)))
+    )
 
 
 def folded(count: int) -> Callable[[Canvas], Canvas]:
@@ -183,7 +232,8 @@ def rows_chart(title: str, description: str, count: int, scale: Scale, axis: str
 
 
 def name_on_lines(canvas: Canvas, x: float, y: float, text: str, max_length: int) -> None:
-    """Writes a right-aligned label, vertically centred at ``y``; labels longer than ``max_length`` are broken between two parts."""
+    """Writes a right-aligned label, vertically centred at ``y``; labels longer than ``max_length``
+    are broken between two parts."""
     first, rest = text, ""
     while len(first) > max_length and " · " in first:
         first, _, last = first.rpartition(" · ")
@@ -193,7 +243,9 @@ def name_on_lines(canvas: Canvas, x: float, y: float, text: str, max_length: int
         canvas.text(x, y + 11.5, rest, "more", "end", max_length + 2)
 
 
-def legend(canvas: Canvas, names: Sequence[tuple[str, str]], x: float = LEFT, y: float = 10) -> None:
+def legend(
+    canvas: Canvas, names: Sequence[tuple[str, str]], x: float = LEFT, y: float = 10
+) -> None:
     """Draws a legend: a coloured square per (style, name)."""
     for style, name in names:
         canvas.rect(x, y, 12, 12, style)
@@ -201,7 +253,9 @@ def legend(canvas: Canvas, names: Sequence[tuple[str, str]], x: float = LEFT, y:
         x += 42 + LETTER * len(name)
 
 
-def frameworks_legend(canvas: Canvas, entries: Sequence[Mapping[str, Any]], context: Context, x: float = LEFT) -> None:
+def frameworks_legend(
+    canvas: Canvas, entries: Sequence[Mapping[str, Any]], context: Context, x: float = LEFT
+) -> None:
     """Draws a legend of the entries' frameworks: mark and name."""
     for name in sorted({str(entry["framework"]) for entry in entries}):
         canvas.dot(x + 6, 16, f"c{context.colour(name)}", radius=5)

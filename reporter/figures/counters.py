@@ -16,7 +16,8 @@ MAX_ENTRIES = 12
 
 @dataclass(frozen=True)
 class Counter:
-    """A figure as a panel: value * ``factor`` in ``unit``; counts are divided by the finished epochs, ratios are not."""
+    """A figure as a panel: value * ``factor`` in ``unit``; counts are divided by the finished
+    epochs, ratios are not."""
 
     figure: str
     name: str
@@ -50,24 +51,34 @@ COUNTERS = (
 
 
 def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
-    """A panel per counter with a bar per entry: run_start to run_stop, all threads and processes, evaluations included, per finished epoch."""
+    """A panel per counter with a bar per entry: run_start to run_stop, all threads and processes,
+    evaluations included, per finished epoch."""
     entries = entries_of(frames)
     values = {counter: _values(frames, counter) for counter in COUNTERS}
     drawn = [counter for counter in COUNTERS if values[counter]]
     if not drawn:
         return NotDrawn(why(frames, COUNTERS))
-    largest = max((value for of_counter in values.values() for value in of_counter.values()), default=0.0)
+    largest = max(
+        (value for of_counter in values.values() for value in of_counter.values()), default=0.0
+    )
     order = {name: values[drawn[0]].get(name, 2 * abs(largest) + 1) for name in entries}
     chosen = choose(order, lambda name: str(entries[name]["framework"]), MAX_ENTRIES)
     ids = sorted(entries, key=lambda name: (order[name], entries[name]["label"], name))
-    shown: list[tuple[str, tuple[str, ...], str]] = [(entries[name]["label"], (name,), context.entry(name) + "#runs") for name in chosen.ids]
-    shown += [(group.label, group.ids, context.entry(group.ids[0]) + "#runs") for group in chosen.groups]
+    shown: list[tuple[str, tuple[str, ...], str]] = [
+        (entries[name]["label"], (name,), context.entry(name) + "#runs") for name in chosen.ids
+    ]
+    shown += [
+        (group.label, group.ids, context.entry(group.ids[0]) + "#runs") for group in chosen.groups
+    ]
     names = [(label, target) for label, _, target in shown]
     panels = [
         Bars(
             counter.title,
             {
-                row: _bar([values[counter][name] for name in of_row if name in values[counter]], context.colour(entries[of_row[0]]["framework"]))
+                row: _bar(
+                    [values[counter][name] for name in of_row if name in values[counter]],
+                    context.colour(entries[of_row[0]]["framework"]),
+                )
                 for row, (_, of_row, _) in enumerate(shown)
                 if any(name in values[counter] for name in of_row)
             },
@@ -77,32 +88,56 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
     canvas = bar_panels(CHART.title, CHART.about, names, panels)
     frameworks_legend(canvas, [entries[name] for name in ids], context)
     rows = tuple(
-        (entries[name]["label"], *(digits(values[counter][name], 4) if name in values[counter] else "unknown" for counter in drawn)) for name in ids
+        (
+            entries[name]["label"],
+            *(
+                digits(values[counter][name], 4) if name in values[counter] else "unknown"
+                for counter in drawn
+            ),
+        )
+        for name in ids
     )
-    return Drawing(canvas, ("entry", *(counter.title for counter in drawn)), rows, _note(frames, drawn, chosen.note))
+    return Drawing(
+        canvas,
+        ("entry", *(counter.title for counter in drawn)),
+        rows,
+        _note(frames, drawn, chosen.note),
+    )
 
 
 def _values(frames: Frames, counter: Counter) -> dict[str, float]:
-    """Mean over the runs of each entry, in the shown unit; entries with a run without a value are left out."""
-    return {name: sum(values) / len(values) for name, values in values_of_runs(frames, counter).items()}
+    """Mean over the runs of each entry, in the shown unit; entries with a run without a value are
+    left out."""
+    return {
+        name: sum(values) / len(values) for name, values in values_of_runs(frames, counter).items()
+    }
 
 
 def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:
-    """The values of the runs of each entry, in the shown unit; entries with a run without a value are left out."""
+    """The values of the runs of each entry, in the shown unit; entries with a run without a value
+    are left out."""
     runs = {row["run_id"]: row for row in rows_of(frames.runs)}
     found: dict[str, list[float | None]] = {}
     for row in rows_of(frames.select("figures", "figure", [counter.figure]).sort_values("run_id")):
         run = runs[row["run_id"]]
         by = float(run["epochs"]) if counter.is_count else 1.0
-        found.setdefault(run["entry_id"], []).append(float(row["value"]) * counter.factor / by if known(row["value"]) and by > 0 else None)
-    complete = {name: [value for value in values if value is not None] for name, values in found.items()}
+        found.setdefault(run["entry_id"], []).append(
+            float(row["value"]) * counter.factor / by if known(row["value"]) and by > 0 else None
+        )
+    complete = {
+        name: [value for value in values if value is not None] for name, values in found.items()
+    }
     return {name: values for name, values in complete.items() if len(values) == len(found[name])}
 
 
 def _bar(values: Sequence[float], colour: int) -> tuple[float, str, str]:
     """A bar for one entry, or a faint one for the median of several."""
     middle = statistics.median(values)
-    return middle, f"c{colour}" if len(values) == 1 else f"c{colour} faint", digits(middle) if len(values) == 1 else f"median {digits(middle)}"
+    return (
+        middle,
+        f"c{colour}" if len(values) == 1 else f"c{colour} faint",
+        digits(middle) if len(values) == 1 else f"median {digits(middle)}",
+    )
 
 
 def _note(frames: Frames, drawn: list[Counter], shared: str) -> str:
@@ -110,7 +145,9 @@ def _note(frames: Frames, drawn: list[Counter], shared: str) -> str:
     names = ", ".join(dict.fromkeys(counter.name for counter in missing))
     notes = [f"Not drawn (unknown): {names} ({why(frames, missing)})."] if missing else []
     if shared:
-        notes.append(shared.replace("lowest to highest value, with a mark at the median", "the median"))
+        notes.append(
+            shared.replace("lowest to highest value, with a mark at the median", "the median")
+        )
     return " ".join(notes)
 
 
@@ -127,7 +164,8 @@ def why(frames: Frames, counters: Sequence[Counter]) -> str:
 CHART = Chart(
     "counters",
     "CPU counters",
-    "All threads and processes from run_start to run_stop with evaluations; counts are per finished epoch. Means over runs, one scale per panel.",
+    "All threads and processes from run_start to run_stop with evaluations; counts are per finished"
+    " epoch. Means over runs, one scale per panel.",
     frozenset({"comparison", "study"}),
     draw,
     position=150,

@@ -19,17 +19,20 @@ GAP = 4.0
 POWER = Caption(
     "power-time",
     "Power over time",
-    "Watts. Line: mean, band: lowest to highest reading per interval; dashed: baseload. Shaded columns are epochs, with evaluations between them.",
+    "Watts. Line: mean, band: lowest to highest reading per interval; dashed: baseload. Shaded"
+    " columns are epochs, with evaluations between them.",
 )
 LOAD = Caption(
     "load-time",
     "Load over time",
-    "Utilisation of CPU and GPU in percent (load, not power). Shaded columns are epochs, with evaluations between them.",
+    "Utilisation of CPU and GPU in percent (load, not power). Shaded columns are epochs, with"
+    " evaluations between them.",
 )
 
 
 def draw_power(timeline: Timeline, baseload_w: float | None) -> Drawing | NotDrawn:
-    """Watts against seconds since run_start: mean and range of the readings per interval; the dashed line is the baseload."""
+    """Watts against seconds since run_start: mean and range of the readings per interval; the
+    dashed line is the baseload."""
     if not timeline.power:
         return NotDrawn("no power sensor was read")
     y = linear([*(value for line in timeline.power for value in line.high), baseload_w or 0.0], *UP)
@@ -52,14 +55,18 @@ def draw_load(timeline: Timeline) -> Drawing | NotDrawn:
     return _with_table(drawn, timeline.load, timeline.spans)
 
 
-def _plane(caption: Caption, axis: str, lines: Sequence[TimeSeries], spans: Sequence[Span], y: Scale) -> Plane:
+def _plane(
+    caption: Caption, axis: str, lines: Sequence[TimeSeries], spans: Sequence[Span], y: Scale
+) -> Plane:
     """A chart with epochs and time series; ``axis`` is the title of the vertical axis."""
     times = [
         0.0,
         *(end for line in lines for end in (line.t_s[0], line.t_s[-1])),
         *(end for span in spans for end in (span.start_s, span.stop_s)),
     ]
-    drawn = plane(caption.title, caption.about, close(times, *ACROSS, 9), y, ("seconds since run_start", axis))
+    drawn = plane(
+        caption.title, caption.about, close(times, *ACROSS, 9), y, ("seconds since run_start", axis)
+    )
     _mark_epochs(drawn, spans)
     for index, line in enumerate(lines):
         _line(drawn, line, index)
@@ -73,7 +80,13 @@ def _names(lines: Sequence[TimeSeries]) -> list[tuple[str, str]]:
 def _with_table(drawn: Plane, lines: Sequence[TimeSeries], spans: Sequence[Span]) -> Drawing:
     whole = [_row("whole run", line, 0, len(line.t_s), len(lines)) for line in lines]
     of_spans = [
-        _row(span.name, line, bisect_left(line.t_s, span.start_s), bisect_right(line.t_s, span.stop_s), len(lines))
+        _row(
+            span.name,
+            line,
+            bisect_left(line.t_s, span.start_s),
+            bisect_right(line.t_s, span.stop_s),
+            len(lines),
+        )
         for span in spans
         for line in lines
     ]
@@ -87,7 +100,14 @@ def _mark_epochs(drawn: Plane, spans: Sequence[Span]) -> None:
     for span in spans:
         if span.is_epoch:
             left, right = drawn.x.at(span.start_s), drawn.x.at(span.stop_s)
-            drawn.canvas.rect(left, TOP, right - left, HEIGHT - BELOW - TOP, "span", f"{span.name}: {digits(span.stop_s - span.start_s)} s")
+            drawn.canvas.rect(
+                left,
+                TOP,
+                right - left,
+                HEIGHT - BELOW - TOP,
+                "span",
+                f"{span.name}: {digits(span.stop_s - span.start_s)} s",
+            )
             if right - left > 52:
                 drawn.canvas.text((left + right) / 2, TOP + 15, span.name, "tick", "middle")
 
@@ -101,7 +121,9 @@ def _line(drawn: Plane, line: TimeSeries, index: int) -> None:
         forth = list(zip(across[first:last], high[first:last], strict=True))
         back = list(zip(across[first:last], low[first:last], strict=True))[::-1]
         drawn.canvas.path(forth + back, f"c{index} area", closed=True)
-        drawn.canvas.path(list(zip(across[first:last], mean[first:last], strict=True)), f"l{index} curve")
+        drawn.canvas.path(
+            list(zip(across[first:last], mean[first:last], strict=True)), f"l{index} curve"
+        )
         if last - first == 1:
             drawn.canvas.dot(across[first], mean[first], f"c{index}", radius=2)
 
@@ -119,4 +141,10 @@ def _row(when: str, line: TimeSeries, first: int, last: int, lines: int) -> tupl
     if first >= last:
         return name, "0", *["no reading"] * 3
     mean = statistics.fmean(line.mean[first:last])
-    return name, str(last - first), digits(min(line.low[first:last])), digits(mean), digits(max(line.high[first:last]))
+    return (
+        name,
+        str(last - first),
+        digits(min(line.low[first:last])),
+        digits(mean),
+        digits(max(line.high[first:last])),
+    )

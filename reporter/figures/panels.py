@@ -20,8 +20,15 @@ class Bars:
     bars: Mapping[int, tuple[float, str, str]]
 
 
-def bar_panels(title: str, description: str, names: Sequence[tuple[str, str]], panels: Sequence[Bars], top: float = 24) -> Canvas:
-    """Panels of horizontal bars from 0, each with its own scale; ``names`` are (label, link) of the rows."""
+def bar_panels(
+    title: str,
+    description: str,
+    names: Sequence[tuple[str, str]],
+    panels: Sequence[Bars],
+    top: float = 24,
+) -> Canvas:
+    """Panels of horizontal bars from 0, each with its own scale; ``names`` are (label, link) of the
+    rows."""
     height = BAR_TOP + len(names) * BAR_STEP
     lines = -(-len(panels) // COLUMNS)
     canvas = Canvas(WIDTH, top + lines * height + 8, title, description)
@@ -32,7 +39,9 @@ def bar_panels(title: str, description: str, names: Sequence[tuple[str, str]], p
         if index % COLUMNS == 0:
             _names(canvas, names, above)
         largest = max([length for length, _, _ in panel.bars.values()] or [1.0]) or 1.0
-        canvas.line(left, above + BAR_TOP - 5, left, above + BAR_TOP + len(names) * BAR_STEP - 8, "join")
+        canvas.line(
+            left, above + BAR_TOP - 5, left, above + BAR_TOP + len(names) * BAR_STEP - 8, "join"
+        )
         for row in range(len(names)):
             y = above + BAR_TOP + row * BAR_STEP - 1
             if row in panel.bars:
@@ -48,18 +57,26 @@ def bar_panels(title: str, description: str, names: Sequence[tuple[str, str]], p
 def _names(canvas: Canvas, names: Sequence[tuple[str, str]], above: float) -> None:
     for row, (name, target) in enumerate(names):
         with canvas.link(target):
-            name_on_lines(canvas, BAR_LEFT - 10, above + BAR_TOP + row * BAR_STEP + 8, name, BAR_LETTERS)
+            name_on_lines(
+                canvas, BAR_LEFT - 10, above + BAR_TOP + row * BAR_STEP + 8, name, BAR_LETTERS
+            )
 
 
-def line_box(index: int, top: float = 24, columns: int = COLUMNS) -> tuple[tuple[float, float], tuple[float, float]]:
+def line_box(
+    index: int, top: float = 24, columns: int = COLUMNS
+) -> tuple[tuple[float, float], tuple[float, float]]:
     """Coordinates of the ends of a panel's axes: x left to right, y bottom to top."""
     width = WIDTH / columns
     left, above = index % columns * width + LINE_LEFT, top + index // columns * LINE_HEIGHT
-    return (left, left + width - LINE_LEFT - 14), (above + LINE_HEIGHT - LINE_BOTTOM, above + LINE_TOP)
+    return (left, left + width - LINE_LEFT - 14), (
+        above + LINE_HEIGHT - LINE_BOTTOM,
+        above + LINE_TOP,
+    )
 
 
 def line_frame(canvas: Canvas, title: str, x: Scale, y: Scale) -> Plane:
-    """Draws a panel's grid, tick labels and title; if there are many x ticks, only some are labelled."""
+    """Draws a panel's grid, tick labels and title; if there are many x ticks, only some are
+    labelled."""
     labelled = x.ticks[:: 1 + len(x.ticks) // 6]
     for tick in x.ticks:
         canvas.line(x.at(tick), y.stop, x.at(tick), y.start, "grid")

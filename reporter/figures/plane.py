@@ -26,8 +26,15 @@ class Plane:
 
 
 def plane(title: str, description: str, x: Scale, y: Scale, names: tuple[str, str]) -> Plane:
-    """A chart without data. ``names`` are the axis titles with units; the scales span ACROSS and UP."""
-    canvas = Canvas(WIDTH, HEIGHT, title, description, partial(fold_plane, plot=FoldedPlane(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM)))
+    """A chart without data. ``names`` are the axis titles with units; the scales span ACROSS and
+    UP."""
+    canvas = Canvas(
+        WIDTH,
+        HEIGHT,
+        title,
+        description,
+        partial(fold_plane, plot=FoldedPlane(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM)),
+    )
     for tick, text in x.labels:
         canvas.line(x.at(tick), TOP, x.at(tick), HEIGHT - BOTTOM, "grid")
         canvas.text(x.at(tick), HEIGHT - BOTTOM + 18, text, "tick", "middle")
@@ -39,8 +46,11 @@ def plane(title: str, description: str, x: Scale, y: Scale, names: tuple[str, st
     return Plane(canvas, x, y)
 
 
-def staircase(points: Sequence[tuple[float, float]], right: float, top: float) -> list[tuple[float, float]]:
-    """A Pareto front as steps, in coordinates: straight lines would suggest points that were not measured."""
+def staircase(
+    points: Sequence[tuple[float, float]], right: float, top: float
+) -> list[tuple[float, float]]:
+    """A Pareto front as steps, in coordinates: straight lines would suggest points that were not
+    measured."""
     steps = [(points[0][0], top)]
     for (x, y), (following, _) in zip(points, [*points[1:], (right, 0.0)], strict=True):
         steps += [(x, y), (following, y)]

@@ -27,7 +27,8 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Shape:
-    """A rectangle (of ``size`` from ``points[0]``), a mark (of ``radius`` around it), small round dots, a line, or a path."""
+    """A rectangle (of ``size`` from ``points[0]``), a mark (of ``radius`` around it), small round
+    dots, a line, or a path."""
 
     kind: str
     points: tuple[Point, ...]
@@ -48,19 +49,42 @@ class Shape:
         corners: tuple[Point, ...] = ()
         if self.kind == "rect":
             width, height = (max(each, 0) for each in self.size)
-            return "rect", f'x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}"', self.style
+            return (
+                "rect",
+                (
+                    f'x="{number(x)}" y="{number(y)}" width="{number(width)}"'
+                    f' height="{number(height)}"'
+                ),
+                self.style,
+            )
         if self.kind == "line":
             x2, y2 = self.points[1]
-            return "line", f'x1="{number(x)}" y1="{number(y)}" x2="{number(x2)}" y2="{number(y2)}"', self.style
+            return (
+                "line",
+                f'x1="{number(x)}" y1="{number(y)}" x2="{number(x2)}" y2="{number(y2)}"',
+                self.style,
+            )
         if self.kind == "dots":
-            places = sorted({f"M{number(across)} {number(down)}h.01" for across, down in self.points})
+            places = sorted(
+                {f"M{number(across)} {number(down)}h.01" for across, down in self.points}
+            )
             return "path", f'd="{"".join(places)}"', f"{self.style} dots faint"
         if self.kind == "dot":
             corners = SHAPES[int(self.style[1]) % len(SHAPES)] if self.style[1:2].isdigit() else ()
             if not corners:
-                return "circle", f'cx="{number(x)}" cy="{number(y)}" r="{number(self.radius)}"', self.style
-        points = [(x + self.radius * across, y + self.radius * down) for across, down in corners] or self.points
-        way = "M" + "L".join(f"{number(across)} {number(down)}" for across, down in points) + ("Z" if corners or self.closed else "")
+                return (
+                    "circle",
+                    f'cx="{number(x)}" cy="{number(y)}" r="{number(self.radius)}"',
+                    self.style,
+                )
+        points = [
+            (x + self.radius * across, y + self.radius * down) for across, down in corners
+        ] or self.points
+        way = (
+            "M"
+            + "L".join(f"{number(across)} {number(down)}" for across, down in points)
+            + ("Z" if corners or self.closed else "")
+        )
         return "path", f'd="{way}"', self.style
 
 
@@ -76,7 +100,10 @@ class Words:
 
     def svg(self) -> str:
         """The element."""
-        return f'<text x="{number(self.x)}" y="{number(self.y)}"{_class(self.style)}{_anchor(self.anchor)}>{escape(self.text)}</text>'
+        return (
+            f'<text x="{number(self.x)}" y="{number(self.y)}"{_class(self.style)}'
+            f"{_anchor(self.anchor)}>{escape(self.text)}</text>"
+        )
 
 
 @dataclass(frozen=True)
@@ -88,7 +115,11 @@ class Tag:
 
     def svg(self) -> str:
         """The tag."""
-        return self.text + "".join(f" data-{key}={quoteattr(value)}" for key, value in self.data.items()) + ">"
+        return (
+            self.text
+            + "".join(f" data-{key}={quoteattr(value)}" for key, value in self.data.items())
+            + ">"
+        )
 
 
 Part = Shape | Words | Tag
@@ -98,8 +129,9 @@ Part = Shape | Words | Tag
 class Canvas:
     """Collects shapes in user units; :meth:`svg` returns the document.
 
-    Colours come from the page's style sheet through classes (``c0`` … ``c7`` fill, ``l0`` … stroke); the same figure serves light and dark.
-    ``fold`` makes the same figure for a narrow screen; None where it has one width only.
+    Colours come from the page's style sheet through classes (``c0`` … ``c7`` fill, ``l0`` …
+    stroke); the same figure serves light and dark. ``fold`` makes the same figure for a narrow
+    screen; None where it has one width only.
     """
 
     width: float
@@ -109,12 +141,15 @@ class Canvas:
     fold: "Callable[[Canvas], Canvas] | None" = field(default=None, compare=False)
     parts: list[Part] = field(default_factory=list)
 
-    def rect(self, x: float, y: float, width: float, height: float, style: str, tip: str = "") -> None:
+    def rect(
+        self, x: float, y: float, width: float, height: float, style: str, tip: str = ""
+    ) -> None:
         """A filled rectangle with an optional tooltip."""
         self.parts.append(Shape("rect", ((x, y),), style, tip, size=(width, height)))
 
     def dot(self, x: float, y: float, style: str, tip: str = "", radius: float = 4.5) -> None:
-        """A filled mark with an optional tooltip. Its shape is that of the number in its style: colours are not all that tells marks apart."""
+        """A filled mark with an optional tooltip. Its shape is that of the number in its style:
+        colours are not all that tells marks apart."""
         self.parts.append(Shape("dot", ((x, y),), style, tip, radius=radius))
 
     def dots(self, points: Iterable[Point], style: str) -> None:
@@ -126,18 +161,39 @@ class Canvas:
         """A straight line."""
         self.parts.append(Shape("line", ((x1, y1), (x2, y2)), style))
 
-    def path(self, points: Sequence[Point], style: str, closed: bool = False, tip: str = "") -> None:
+    def path(
+        self, points: Sequence[Point], style: str, closed: bool = False, tip: str = ""
+    ) -> None:
         """A polyline or, if ``closed``, a polygon."""
         self.parts.append(Shape("path", tuple(points), style, tip, closed=closed))
 
-    def text(self, x: float, y: float, text: str, style: str = "", anchor: str = "start", max_length: int = 60) -> None:
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        style: str = "",
+        anchor: str = "start",
+        max_length: int = 60,
+    ) -> None:
         """A line of text, truncated to ``max_length`` characters."""
-        self.parts.append(Words(x, y, text if len(text) <= max_length else text[: max_length - 1] + "…", style, anchor))
+        self.parts.append(
+            Words(
+                x,
+                y,
+                text if len(text) <= max_length else text[: max_length - 1] + "…",
+                style,
+                anchor,
+            )
+        )
 
     @contextmanager
     def link(self, target: str, name: str = "") -> Iterator[None]:
-        """Links the shapes drawn inside to ``target``; ``name`` is the accessible name of a link without text."""
-        self.parts.append(Tag(f"<a href={quoteattr(target)}" + (f" aria-label={quoteattr(name)}" if name else "")))
+        """Links the shapes drawn inside to ``target``; ``name`` is the accessible name of a link
+        without text."""
+        self.parts.append(
+            Tag(f"<a href={quoteattr(target)}" + (f" aria-label={quoteattr(name)}" if name else ""))
+        )
         yield
         self.parts.append(Tag("</a"))
 
@@ -152,7 +208,8 @@ class Canvas:
         """The SVG document."""
         label = quoteattr(f"{self.title}. {self.description}")
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(self.width)} {number(self.height)}" role="graphics-document" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(self.width)}'
+            f' {number(self.height)}" role="graphics-document" '
             f"aria-label={label}><title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>"
             f"{''.join(part.svg() for part in self.parts)}</svg>"
         )
@@ -183,9 +240,11 @@ def number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps values to coordinates from ``start`` to ``stop``; ``ticks`` are values that span the drawn ones, round in the axis' ``unit``.
+    """Maps values to coordinates from ``start`` to ``stop``; ``ticks`` are values that span the
+    drawn ones, round in the axis' ``unit``.
 
-    ``unit_size`` is how much of the values' own unit that is; ``unit`` is empty where the axis has the values' unit.
+    ``unit_size`` is how much of the values' own unit that is; ``unit`` is empty where the axis has
+    the values' unit.
     """
 
     ticks: tuple[float, ...]
@@ -198,12 +257,18 @@ class Scale:
     @property
     def labels(self) -> tuple[tuple[float, str], ...]:
         """The ticks with their texts."""
-        return tuple((tick, tick_text(float(f"{tick / self.unit_size:.12g}"))) for tick in self.ticks)
+        return tuple(
+            (tick, tick_text(float(f"{tick / self.unit_size:.12g}"))) for tick in self.ticks
+        )
 
     def at(self, value: float) -> float:
         """The coordinate of a value."""
         low, high = self.ticks[0], self.ticks[-1]
-        share = math.log(max(value, low) / low) / math.log(high / low) if self.logarithmic else (value - low) / (high - low)
+        share = (
+            math.log(max(value, low) / low) / math.log(high / low)
+            if self.logarithmic
+            else (value - low) / (high - low)
+        )
         return self.start + share * (self.stop - self.start)
 
 
@@ -214,7 +279,9 @@ def linear(values: Sequence[float], start: float, stop: float, about: int = 6) -
         return Scale((0.0, 1.0), start, stop)
     step = _round_step((high - low) / about)
     lowest, highest = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return Scale(tuple(round(index * step, 12) for index in range(lowest, highest + 1)), start, stop)
+    return Scale(
+        tuple(round(index * step, 12) for index in range(lowest, highest + 1)), start, stop
+    )
 
 
 def close(values: Sequence[float], start: float, stop: float, about: int = 6) -> Scale:
@@ -224,14 +291,22 @@ def close(values: Sequence[float], start: float, stop: float, about: int = 6) ->
         return linear(values, start, stop, about)
     step = _round_step((high - low) / about)
     lowest, highest = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return Scale(tuple(round(index * step, 12) for index in range(lowest, highest + 1)), start, stop)
+    return Scale(
+        tuple(round(index * step, 12) for index in range(lowest, highest + 1)), start, stop
+    )
 
 
 def logarithmic(values: Sequence[float], start: float, stop: float) -> Scale:
-    """A logarithmic scale of positive values; ticks at 1, 2, 5 times powers of ten, or at powers of ten over more than three decades."""
-    low, high = math.floor(math.log10(min(values)) + 1e-9), math.ceil(math.log10(max(values)) - 1e-9)
+    """A logarithmic scale of positive values; ticks at 1, 2, 5 times powers of ten, or at powers of
+    ten over more than three decades."""
+    low, high = (
+        math.floor(math.log10(min(values)) + 1e-9),
+        math.ceil(math.log10(max(values)) - 1e-9),
+    )
     factors = (1, 2, 5) if high - low <= 3 else (1,)
-    every = sorted(round(factor * 10.0**power, 12) for power in range(low, high + 1) for factor in factors)
+    every = sorted(
+        round(factor * 10.0**power, 12) for power in range(low, high + 1) for factor in factors
+    )
     below = [tick for tick in every if tick <= min(values)] or every[:1]
     above = [tick for tick in every if tick >= max(values)] or every[-1:]
     chosen = tuple(tick for tick in every if below[-1] <= tick <= above[0])
@@ -243,7 +318,9 @@ Make = Callable[[Sequence[float], float, float], Scale]
 
 def fitting(values: Sequence[float], start: float, stop: float) -> Scale:
     """A logarithmic scale of positive values that span a decade, else a linear one from 0."""
-    return logarithmic(values, start, stop) if spans_a_decade(values) else linear(values, start, stop)
+    return (
+        logarithmic(values, start, stop) if spans_a_decade(values) else linear(values, start, stop)
+    )
 
 
 def spans_a_decade(values: Sequence[float]) -> bool:
@@ -251,20 +328,31 @@ def spans_a_decade(values: Sequence[float]) -> bool:
     return min(values) > 0 and max(values) / min(values) >= DECADE
 
 
-def in_units(values: Sequence[float], unit: str, start: float, stop: float, make: Make = fitting) -> Scale:
-    """The scale that ``make`` returns, in a multiple of the unit that suits the values: minutes or hours instead of seconds."""
+def in_units(
+    values: Sequence[float], unit: str, start: float, stop: float, make: Make = fitting
+) -> Scale:
+    """The scale that ``make`` returns, in a multiple of the unit that suits the values: minutes or
+    hours instead of seconds."""
     positive = [value for value in values if value > 0] or [1.0]
-    size, shown = scale_of(math.sqrt(min(positive) * max(positive)) if spans_a_decade(positive) else max(positive), unit)
+    size, shown = scale_of(
+        math.sqrt(min(positive) * max(positive)) if spans_a_decade(positive) else max(positive),
+        unit,
+    )
     found = make([value / size for value in values], start, stop)
-    return Scale(tuple(tick * size for tick in found.ticks), start, stop, found.logarithmic, size, shown)
+    return Scale(
+        tuple(tick * size for tick in found.ticks), start, stop, found.logarithmic, size, shown
+    )
 
 
 def doubling(values: Sequence[float], start: float, stop: float) -> Scale:
-    """A logarithmic scale of positive values with at most ten intervals between ticks, at powers of two."""
+    """A logarithmic scale of positive values with at most ten intervals between ticks, at powers of
+    two."""
     low, high = math.floor(math.log2(min(values)) + 1e-9), math.ceil(math.log2(max(values)) - 1e-9)
     step = 1 + (high - low) // 10
     steps = max(1, math.ceil((high - low) / step))
-    return Scale(tuple(2.0 ** (low + index * step) for index in range(steps + 1)), start, stop, True)
+    return Scale(
+        tuple(2.0 ** (low + index * step) for index in range(steps + 1)), start, stop, True
+    )
 
 
 def _round_step(raw: float) -> float:

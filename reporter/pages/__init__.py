@@ -1,4 +1,5 @@
-"""One module per kind of page: its contents, from frames; templates hold its layout. A module that declares PAGE_KIND or PAGE_KINDS is found here."""
+"""One module per kind of page: its contents, from frames; templates hold its layout. A module that
+declares PAGE_KIND or PAGE_KINDS is found here."""
 
 from functools import cache
 from pathlib import Path
@@ -17,14 +18,21 @@ TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 @cache
 def page_kinds() -> tuple[PageKind, ...]:
     """Every kind of page that a module of this package declares, by position."""
-    return tuple(sorted(declarations(__name__, "PAGE_KIND", PageKind), key=lambda kind: kind.position))
+    return tuple(
+        sorted(declarations(__name__, "PAGE_KIND", PageKind), key=lambda kind: kind.position)
+    )
 
 
 @cache
 def templates(address: str | None = None) -> jinja2.Environment:
-    """The templates, with every value escaped and a missing one an error; ``menu`` is the site's, ``address`` where it is published."""
+    """The templates, with every value escaped and a missing one an error; ``menu`` is the site's,
+    ``address`` where it is published."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters["plain"] = plain
     environment.filters["machine"] = machine_title

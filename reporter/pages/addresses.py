@@ -1,4 +1,5 @@
-"""Addresses of the pages of machines and submitters: from their names alone, so that they stay the same when other entries are added."""
+"""Addresses of the pages of machines and submitters: from their names alone, so that they stay the
+same when other entries are added."""
 
 import hashlib
 import re
@@ -11,7 +12,8 @@ MAX_WORDS = 40
 
 
 def machine_slug(entry: Mapping[str, object]) -> str:
-    """The profile's name; of a machine without a profile its own name in plain letters, with a digest."""
+    """The profile's name; of a machine without a profile its own name in plain letters, with a
+    digest."""
     profile = profile_of(entry)
     return with_digest(machine_title(entry)) if profile is None else profile.name
 
@@ -28,11 +30,16 @@ def submitter_page(organization: str) -> str:
 
 def submitter_slug(organization: str) -> str:
     """The organization's name if it is plain and short; else in plain letters, with a digest."""
-    return organization if _PLAIN.fullmatch(organization) and len(organization) <= MAX_WORDS else with_digest(organization)
+    return (
+        organization
+        if _PLAIN.fullmatch(organization) and len(organization) <= MAX_WORDS
+        else with_digest(organization)
+    )
 
 
 def with_digest(name: str) -> str:
-    """The name's letters and digits, and six digits of its SHA-256, which tell names apart that look alike."""
+    """The name's letters and digits, and six digits of its SHA-256, which tell names apart that
+    look alike."""
     words = "-".join(re.findall(r"[a-z0-9]+", name.lower()))[:MAX_WORDS].strip("-")
     digest = hashlib.sha256(name.encode("utf-8", errors="surrogatepass")).hexdigest()[:6]
     return f"{words}-{digest}" if words else digest

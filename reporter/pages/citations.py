@@ -38,12 +38,14 @@ def badge(text: str, is_ranked: bool) -> str:
     left, right = (round(2 * MARGIN + LETTER * len(part)) for part in (NAME, text))
     said, colour = escape(text), RANKED if is_ranked else OTHER
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" aria-label="{escape(NAME)}: '
-        f'{escape(text, {chr(34): "&quot;"})}"><title>{NAME}: {said}</title><rect width="{left + right}" height="20" rx="3" fill="#2b333d"/>'
-        f'<path d="M{left} 0h{right - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1 -3 3h-{right - 3}z" fill="{colour}"/>'
-        f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">'
-        f'<text x="{left / 2:g}" y="14" textLength="{left - 2 * MARGIN:g}">{NAME}</text>'
-        f'<text x="{left + right / 2:g}" y="14" textLength="{right - 2 * MARGIN:g}">{said}</text></g></svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img"'
+        f' aria-label="{escape(NAME)}: {escape(text, {chr(34): "&quot;"})}"><title>{NAME}:'
+        f' {said}</title><rect width="{left + right}" height="20" rx="3" fill="#2b333d"/><path'
+        f' d="M{left} 0h{right - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1 -3 3h-{right - 3}z"'
+        f' fill="{colour}"/><g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif"'
+        f' font-size="11" text-anchor="middle"><text x="{left / 2:g}" y="14"'
+        f' textLength="{left - 2 * MARGIN:g}">{NAME}</text><text x="{left + right / 2:g}" y="14"'
+        f' textLength="{right - 2 * MARGIN:g}">{said}</text></g></svg>\n'
     )
 
 
@@ -55,7 +57,10 @@ def bibtex(evidence: EntryEvidence, address: str | None) -> str:
         "title": "{" + _latex(_title(evidence)) + "}",
         "year": standing.last_moment[:4],
         "howpublished": _latex(_published(evidence)),
-        "note": _latex(f"Entry {entry['entry_id']}, {standing.rank}; runs {', '.join(str(run['run_id']) for run in evidence.runs)}"),
+        "note": _latex(
+            f"Entry {entry['entry_id']}, {standing.rank}; runs"
+            f" {', '.join(str(run['run_id']) for run in evidence.runs)}"
+        ),
     }
     if address is not None:
         fields["url"] = f"{address}entries/{entry['entry_id']}.html"
@@ -75,7 +80,9 @@ def _csl(evidence: EntryEvidence, address: str | None) -> dict[str, object]:
         "publisher": _published(evidence),
         "number": entry["entry_id"],
     }
-    return found if address is None else {**found, "URL": f"{address}entries/{entry['entry_id']}.html"}
+    return (
+        found if address is None else {**found, "URL": f"{address}entries/{entry['entry_id']}.html"}
+    )
 
 
 def _author(evidence: EntryEvidence) -> str:
@@ -88,7 +95,10 @@ def _title(evidence: EntryEvidence) -> str:
 
 
 def _published(evidence: EntryEvidence) -> str:
-    return f"Edge training benchmark, round {evidence.entry['round'] or 'unknown'}, suite {evidence.entry['suite_version'] or __version__}"
+    return (
+        f"Edge training benchmark, round {evidence.entry['round'] or 'unknown'}, suite"
+        f" {evidence.entry['suite_version'] or __version__}"
+    )
 
 
 def _latex(text: str) -> str:

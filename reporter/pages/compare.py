@@ -1,7 +1,9 @@
-"""compare.html: two entries of a leaderboard, chosen by the reader. Ratios with intervals that depend on the two alone, and their configurations.
+"""compare.html: two entries of a leaderboard, chosen by the reader. Ratios with intervals that
+depend on the two alone, and their configurations.
 
-Without a script each leaderboard has its pairs: all of a small one, else every entry against the first. The script only lets a reader pick; it
-computes from the statistics in data/compare.js what reporter.board.comparison computes (a test compares the two).
+Without a script each leaderboard has its pairs: all of a small one, else every entry against the
+first. The script only lets a reader pick; it computes from the statistics in data/compare.js what
+reporter.board.comparison computes (a test compares the two).
 """
 
 import itertools
@@ -29,22 +31,40 @@ ALL_PAIRS_OF = 10
 """Entries of a board whose pairs are all listed: 45."""
 MAX_LISTED = 200
 """Rows of a board without a script."""
-NOT_COMPARED = ("best_accuracy", "epochs_to_target", "samples_per_s", "fetch_stall_share", "energy_j", "foreign_cpu_share")
+NOT_COMPARED = (
+    "best_accuracy",
+    "epochs_to_target",
+    "samples_per_s",
+    "fetch_stall_share",
+    "energy_j",
+    "foreign_cpu_share",
+)
 """Left out: what follows from other figures, shares, and what is no cost of a training."""
 COMPARED = tuple(column for column in FIGURE_COLUMNS if column.figure not in NOT_COMPARED)
 MAX_NAMED = 2
-"""Properties in the names of two entries of one framework and system; the table of differences has all."""
+"""Properties in the names of two entries of one framework and system; the table of differences has
+all."""
 DIGITS = 8
-STATISTICS = ("log_mean", "log_variance", "runs", "fixed_variance", "epochs_variance", "epochs_freedom", "epochs_excess")
+STATISTICS = (
+    "log_mean",
+    "log_variance",
+    "runs",
+    "fixed_variance",
+    "epochs_variance",
+    "epochs_freedom",
+    "epochs_excess",
+)
 LEFT_OUT = ("workload", "division", "data", "own_data", "round")
 """Properties that all entries of a board share."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two entries of a board, the ratio of their scores in words, and the properties in which they differ, as (name, first, second).
+    """Two entries of a board, the ratio of their scores in words, and the properties in which they
+    differ, as (name, first, second).
 
-    ``names`` are those that tell the two apart; their labels, which tell them from all entries of the board, can be long.
+    ``names`` are those that tell the two apart; their labels, which tell them from all entries of
+    the board, can be long.
     """
 
     one: BoardRow
@@ -72,7 +92,9 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
     boards = [board for board in contents.boards if len(board.compared) > 1]
     found = {board.slug: _comparables(board) for board in boards}
     listed = [_pairs(board, found[board.slug][SCORE_S]) for board in boards]
-    page = environment.get_template("compare.html").render(root="", here="compare", place="compare.html", boards=listed)
+    page = environment.get_template("compare.html").render(
+        root="", here="compare", place="compare.html", boards=listed
+    )
     yield Page("compare.html", page)
     values = {
         "t": t_table(),
@@ -81,23 +103,32 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
         "properties": [property_name(name) for name in IDENTITY if name not in LEFT_OUT],
         "boards": [_board(board, found[board.slug]) for board in boards],
     }
-    yield Page("data/compare.js", f'"use strict";\nconst COMPARED = {json.dumps(values, separators=(",", ":"), allow_nan=False)};\n')
+    yield Page(
+        "data/compare.js",
+        '"use strict";\nconst COMPARED ='
+        f" {json.dumps(values, separators=(',', ':'), allow_nan=False)};\n",
+    )
 
 
 def _comparables(board: Board) -> dict[str, dict[str, Comparable]]:
-    """What is compared of every entry, by figure and entry id. Energies and powers carry their instrument."""
+    """What is compared of every entry, by figure and entry id. Energies and powers carry their
+    instrument."""
     entries = [row.entry for row in board.compared]
     instruments = {str(row.entry["entry_id"]): row.scores.instrument for row in board.compared}
     made = {}
     for column in COMPARED:
         values = {} if column.figure in OF_ENTRIES else values_of_runs(board.frames, column.figure)
         found = comparables(board.frames, entries, column.figure, values)
-        made[column.figure] = {name: _by(one, board, name, instruments[name]) if column.is_energy else one for name, one in found.items()}
+        made[column.figure] = {
+            name: _by(one, board, name, instruments[name]) if column.is_energy else one
+            for name, one in found.items()
+        }
     return made
 
 
 def _by(one: Comparable, board: Board, name: str, instrument: tuple[str, str] | None) -> Comparable:
-    """An energy or power with its instrument, whose error further runs do not average out; unknown without a training's energy, which states it."""
+    """An energy or power with its instrument, whose error further runs do not average out; unknown
+    without a training's energy, which states it."""
     score = board.frames.scores[name].energy or board.frames.scores[name].measured_energy
     if one.value is None:
         return replace(one, instrument=instrument)
@@ -108,8 +139,14 @@ def _by(one: Comparable, board: Board, name: str, instrument: tuple[str, str] | 
 def _pairs(board: Board, found: Mapping[str, Comparable]) -> BoardPairs:
     rows = board.compared
     is_whole = len(rows) <= ALL_PAIRS_OF
-    pairs = itertools.combinations(rows, 2) if is_whole else ((row, rows[0]) for row in rows[1 : MAX_LISTED + 1])
-    made = tuple(_pair(*((other, one) if is_whole else (one, other)), found) for one, other in pairs)
+    pairs = (
+        itertools.combinations(rows, 2)
+        if is_whole
+        else ((row, rows[0]) for row in rows[1 : MAX_LISTED + 1])
+    )
+    made = tuple(
+        _pair(*((other, one) if is_whole else (one, other)), found) for one, other in pairs
+    )
     return BoardPairs(board, board_title(board), made, len(rows), is_whole)
 
 
@@ -124,11 +161,22 @@ def _pair(one: BoardRow, other: BoardRow, found: Mapping[str, Comparable]) -> Pa
     names = _names(one, other, properties)
     if isinstance(verdict, str):
         return Pair(one, other, names, _ratio_without_interval(one, other), "", verdict, properties)
-    return Pair(one, other, names, digits(verdict.ratio), f"{digits(verdict.low)} to {digits(verdict.high)}", _words(verdict), properties)
+    return Pair(
+        one,
+        other,
+        names,
+        digits(verdict.ratio),
+        f"{digits(verdict.low)} to {digits(verdict.high)}",
+        _words(verdict),
+        properties,
+    )
 
 
-def _names(one: BoardRow, other: BoardRow, properties: Sequence[tuple[str, str, str]]) -> tuple[str, str]:
-    """Framework and system; if these are alike, the first properties in which the two differ as well. compare.js has the same."""
+def _names(
+    one: BoardRow, other: BoardRow, properties: Sequence[tuple[str, str, str]]
+) -> tuple[str, str]:
+    """Framework and system; if these are alike, the first properties in which the two differ as
+    well. compare.js has the same."""
     heads = [f"{row.framework} · {row.system}" for row in (one, other)]
     if heads[0] == heads[1]:
         for name, *values in properties[:MAX_NAMED]:
@@ -143,7 +191,8 @@ def _words(ratio: Ratio) -> str:
 
 
 def _ratio_without_interval(one: BoardRow, other: BoardRow) -> str:
-    """The quotient of two scores that have too few runs for an interval; a dash if one is unknown."""
+    """The quotient of two scores that have too few runs for an interval; a dash if one is
+    unknown."""
     scores = [row.scores.time for row in (one, other)]
     values = [score.interval.value for score in scores if score is not None]
     return digits(values[0] / values[1]) if len(values) == 2 and values[1] > 0 else "—"
@@ -151,13 +200,21 @@ def _ratio_without_interval(one: BoardRow, other: BoardRow) -> str:
 
 def _figure(column: Column) -> dict[str, Any]:
     return {
-        "name": column.figure, "heading": column.heading, "unit": column.unit, "better": column.better, "energy": column.is_energy,
+        "name": column.figure,
+        "heading": column.heading,
+        "unit": column.unit,
+        "better": column.better,
+        "energy": column.is_energy,
         "factor": column.factor,
-    }  # fmt: skip
+    }
 
 
 def _board(board: Board, found: Mapping[str, Mapping[str, Comparable]]) -> dict[str, Any]:
-    return {"slug": board.slug, "title": board_title(board), "entries": [_entry(row, found) for row in board.compared]}
+    return {
+        "slug": board.slug,
+        "title": board_title(board),
+        "entries": [_entry(row, found) for row in board.compared],
+    }
 
 
 def _entry(row: BoardRow, found: Mapping[str, Mapping[str, Comparable]]) -> dict[str, Any]:
@@ -170,7 +227,13 @@ def _entry(row: BoardRow, found: Mapping[str, Mapping[str, Comparable]]) -> dict
             continue
         shown = cell.quantity if cell.raw else cell.why
         instrument = instrument_named(*one.instrument) if one.instrument and cell.raw else ""
-        values[column.figure] = [shown, float(cell.raw) if cell.raw else None, one.reason, instrument, *_statistics(one)]
+        values[column.figure] = [
+            shown,
+            float(cell.raw) if cell.raw else None,
+            one.reason,
+            instrument,
+            *_statistics(one),
+        ]
     return {
         "id": name,
         "label": row.label,
@@ -183,11 +246,15 @@ def _entry(row: BoardRow, found: Mapping[str, Mapping[str, Comparable]]) -> dict
 
 
 def _statistics(one: Comparable) -> list[float | None]:
-    """The numbers of a comparison in the order of STATISTICS; an infinite variance is None; nothing where there is no value."""
+    """The numbers of a comparison in the order of STATISTICS; an infinite variance is None; nothing
+    where there is no value."""
     if one.value is None:
         return []
     numbers = [float(f"{getattr(one.value, name):.{DIGITS}g}") for name in STATISTICS]
-    return [None if number == float("inf") else int(number) if number == int(number) else number for number in numbers]
+    return [
+        None if number == float("inf") else int(number) if number == int(number) else number
+        for number in numbers
+    ]
 
 
 PAGE_KIND = PageKind(compare_page, 15, MenuItem("compare", "compare.html", "Compare"))

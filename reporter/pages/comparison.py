@@ -18,16 +18,28 @@ from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.values import entries_of
 from reporter.data.words import in_words, property_name
-from reporter.pages.shared import Charts, MenuItem, Page, PageKind, SiteContents, place_charts, title_of
+from reporter.pages.shared import (
+    Charts,
+    MenuItem,
+    Page,
+    PageKind,
+    SiteContents,
+    place_charts,
+    title_of,
+)
 
-ALIKE = [name for name in IDENTITY if name not in ("framework", "framework_version", "organization")]
+ALIKE = [
+    name for name in IDENTITY if name not in ("framework", "framework_version", "organization")
+]
 TIMES = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
-"""What frameworks are compared by at the top of the page: the first figure that every entry of a setting has."""
+"""What frameworks are compared by at the top of the page: the first figure that every entry of a
+setting has."""
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """An entry of a comparison: its framework's name, its cells, those of the comparison's columns, and what measured its energies."""
+    """An entry of a comparison: its framework's name, its cells, those of the comparison's columns,
+    and what measured its energies."""
 
     entry: Row
     framework: str
@@ -41,9 +53,11 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A setting that was run in several frameworks: ``setting`` as (name, value), ``rows`` by time, the columns that are not empty in every row.
+    """A setting that was run in several frameworks: ``setting`` as (name, value), ``rows`` by time,
+    the columns that are not empty in every row.
 
-    ``figure`` is what ``best`` has, by framework; ``fastest`` is the framework whose entry has the lowest.
+    ``figure`` is what ``best`` has, by framework; ``fastest`` is the framework whose entry has the
+    lowest.
     """
 
     name: str
@@ -58,9 +72,11 @@ class Comparison:
 
 
 def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """frameworks.html: one comparison per setting that was run in at least two frameworks, and all of them side by side on top.
+    """frameworks.html: one comparison per setting that was run in at least two frameworks, and all
+    of them side by side on top.
 
-    Where there are several, the settings, entries and figures of each are on a page of its own, frameworks/<name>.html.
+    Where there are several, the settings, entries and figures of each are on a page of its own,
+    frameworks/<name>.html.
     """
     found = list(_comparable(contents.frames.accepted()))
     titles = _titles([setting for setting, _ in found])
@@ -72,10 +88,16 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
         comparisons.append(_comparison(name, title, setting, frames, charts))
         if up:
             alone = environment.get_template("comparison.html")
-            yield Page(f"frameworks/{name}.html", alone.render(root=up, here="frameworks", comparison=comparisons[-1]))
+            yield Page(
+                f"frameworks/{name}.html",
+                alone.render(root=up, here="frameworks", comparison=comparisons[-1]),
+            )
     frameworks = sorted({framework for each in comparisons for framework in each.best})
     page = environment.get_template("frameworks.html")
-    yield Page("frameworks.html", page.render(root="", here="frameworks", comparisons=comparisons, frameworks=frameworks))
+    yield Page(
+        "frameworks.html",
+        page.render(root="", here="frameworks", comparisons=comparisons, frameworks=frameworks),
+    )
 
 
 def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
@@ -90,12 +112,18 @@ def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
 
 def _name(setting: Mapping[str, Any]) -> str:
     """A name that stays the same when other settings are added."""
-    return f"comparison-{hashlib.sha256(json.dumps({name: str(value) for name, value in setting.items()}).encode()).hexdigest()[:10]}"
+    text = json.dumps({name: str(value) for name, value in setting.items()})
+    return f"comparison-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
 
 def _titles(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Workload and system of each setting, and the properties in which it differs from others of the same workload and system."""
-    titles = [f"{title_of(str(one['workload']), str(one['data']), bool(one['own_data']))} · {system_name(one)}" for one in settings]
+    """Workload and system of each setting, and the properties in which it differs from others of
+    the same workload and system."""
+    titles = [
+        f"{title_of(str(one['workload']), str(one['data']), bool(one['own_data']))} ·"
+        f" {system_name(one)}"
+        for one in settings
+    ]
     written = []
     for title, setting in zip(titles, settings, strict=True):
         alike = [other for other, same in zip(settings, titles, strict=True) if same == title]
@@ -104,36 +132,79 @@ def _titles(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     return written
 
 
-def _comparison(name: str, title: str, setting: Mapping[str, Any], frames: Frames, charts: Charts) -> Comparison:
+def _comparison(
+    name: str, title: str, setting: Mapping[str, Any], frames: Frames, charts: Charts
+) -> Comparison:
     rows = _table(frames)
-    columns = [column for index, column in enumerate(FIGURE_COLUMNS) if any(row.cells[index].raw for row in rows)]
-    shown = tuple(replace(row, cells=tuple(cell for cell in row.cells if cell.column in columns)) for row in rows)
-    figure = next((one for one in TIMES if all((cell := row.cell(one)) is not None and cell.raw for row in shown)), TIMES[-1])
+    columns = [
+        column
+        for index, column in enumerate(FIGURE_COLUMNS)
+        if any(row.cells[index].raw for row in rows)
+    ]
+    shown = tuple(
+        replace(row, cells=tuple(cell for cell in row.cells if cell.column in columns))
+        for row in rows
+    )
+    figure = next(
+        (
+            one
+            for one in TIMES
+            if all((cell := row.cell(one)) is not None and cell.raw for row in shown)
+        ),
+        TIMES[-1],
+    )
     best: dict[str, tuple[TableRow, Cell]] = {}
     for row in shown:
         cell = row.cell(figure)
-        if cell is not None and cell.value is not None and (row.framework not in best or cell.value < (best[row.framework][1].value or 0.0)):
+        if (
+            cell is not None
+            and cell.value is not None
+            and (row.framework not in best or cell.value < (best[row.framework][1].value or 0.0))
+        ):
             best[row.framework] = row, cell
-    fastest = min(best, key=lambda framework: (best[framework][1].value or 0.0, framework), default="")
-    heading = next((column.heading for column in columns if column.figure == figure), "time per epoch")
-    return Comparison(name, title, tuple(_facts(setting)), tuple(columns), shown, heading, best, fastest, charts)
+    fastest = min(
+        best, key=lambda framework: (best[framework][1].value or 0.0, framework), default=""
+    )
+    heading = next(
+        (column.heading for column in columns if column.figure == figure), "time per epoch"
+    )
+    return Comparison(
+        name, title, tuple(_facts(setting)), tuple(columns), shown, heading, best, fastest, charts
+    )
 
 
 def _facts(setting: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     left_out = ("workload", "own_data", "device")
-    return ((property_name(name), in_words(setting, name)) for name in setting if name not in left_out)
+    return (
+        (property_name(name), in_words(setting, name)) for name in setting if name not in left_out
+    )
 
 
 def _table(frames: Frames) -> list[TableRow]:
     """One row per entry, sorted by time per epoch, with a cell per column."""
     figures: dict[str, dict[str, Any]] = {}
-    for row in rows_of(frames.select("entry_figures", "figure", [column.figure for column in FIGURE_COLUMNS])):
+    for row in rows_of(
+        frames.select("entry_figures", "figure", [column.figure for column in FIGURE_COLUMNS])
+    ):
         figures.setdefault(row["entry_id"], {})[row["figure"]] = row
     rows = []
     for name, entry in entries_of(frames).items():
-        cells = tuple(make_cell(column, figures.get(name, {}).get(column.figure)) for column in FIGURE_COLUMNS)
-        measured = frames.scores[name].instrument if any(cell.raw for cell in cells if cell.column.is_energy) else None
-        rows.append(TableRow(entry, framework_name(str(entry["framework"])), cells, instrument_named(*measured) if measured else ""))
+        cells = tuple(
+            make_cell(column, figures.get(name, {}).get(column.figure)) for column in FIGURE_COLUMNS
+        )
+        measured = (
+            frames.scores[name].instrument
+            if any(cell.raw for cell in cells if cell.column.is_energy)
+            else None
+        )
+        rows.append(
+            TableRow(
+                entry,
+                framework_name(str(entry["framework"])),
+                cells,
+                instrument_named(*measured) if measured else "",
+            )
+        )
     return sorted(rows, key=_order)
 
 

@@ -1,6 +1,8 @@
-"""What any two entries of a board are compared with, as JSON: for a reader who picks a pair, on a page or with a program.
+"""What any two entries of a board are compared with, as JSON: for a reader who picks a pair, on a
+page or with a program.
 
-The statistics of each entry suffice for every pair; ``pairs`` has the verdicts themselves on boards that are small enough.
+The statistics of each entry suffice for every pair; ``pairs`` has the verdicts themselves on boards
+that are small enough.
 """
 
 import itertools
@@ -21,17 +23,20 @@ MAX_PAIRS = 1000
 """Listed one by one: 45 entries."""
 MAX_FREEDOM = 60
 METHOD = (
-    "d = a.log_mean - b.log_mean; ratio = exp(d). w = a.log_variance / a.runs + b.log_variance / b.runs; f = a.fixed_variance + b.fixed_variance; "
-    "n = 2 * (min(a.runs, b.runs) - 1). Low and high are exp(r - m) and exp(r + m), r = d - a.epochs_excess + b.epochs_excess, "
-    "m = t.reference[n] * sqrt(w + f). Where an epochs_variance is not 0: e = a.epochs_variance + b.epochs_variance, "
-    "k = floor((w + e)^2 / (w^2 / n + a.epochs_variance^2 / a.epochs_freedom + b.epochs_variance^2 / b.epochs_freedom)), "
-    "q = t.own[k] * sqrt(w + e + f); low is exp(d - q), or exp(r - m) if only a has one and this is larger; high is exp(d + q), or exp(r + m) if "
-    "only b has one and this is smaller. Beyond the end of t, its last value."
+    "d = a.log_mean - b.log_mean; ratio = exp(d). w = a.log_variance / a.runs + b.log_variance /"
+    " b.runs; f = a.fixed_variance + b.fixed_variance; n = 2 * (min(a.runs, b.runs) - 1). Low and"
+    " high are exp(r - m) and exp(r + m), r = d - a.epochs_excess + b.epochs_excess, m ="
+    " t.reference[n] * sqrt(w + f). Where an epochs_variance is not 0: e = a.epochs_variance +"
+    " b.epochs_variance, k = floor((w + e)^2 / (w^2 / n + a.epochs_variance^2 / a.epochs_freedom +"
+    " b.epochs_variance^2 / b.epochs_freedom)), q = t.own[k] * sqrt(w + e + f); low is exp(d - q),"
+    " or exp(r - m) if only a has one and this is larger; high is exp(d + q), or exp(r + m) if only"
+    " b has one and this is smaller. Beyond the end of t, its last value."
 )
 
 
 def comparison_files(board: Board) -> Iterator[Page]:
-    """data/<board>-comparisons.json and data/<board>-devices.json: what pairs are compared with, and the best setting of each device."""
+    """data/<board>-comparisons.json and data/<board>-devices.json: what pairs are compared with,
+    and the best setting of each device."""
     scoring = load_scoring()
     values: dict[str, Any] = {
         "board": board.slug,
@@ -42,7 +47,9 @@ def comparison_files(board: Board) -> Iterator[Page]:
         "scores": {name: _of_score(board, name) for name in (SCORE_S, SCORE_J)},
     }
     yield Page(f"data/{board.slug}-comparisons.json", _json(values))
-    yield Page(f"data/{board.slug}-devices.json", _json([_setting(best) for best in best_settings(board)]))
+    yield Page(
+        f"data/{board.slug}-devices.json", _json([_setting(best) for best in best_settings(board)])
+    )
 
 
 def _json(values: object) -> str:
@@ -50,27 +57,45 @@ def _json(values: object) -> str:
 
 
 def t_table() -> dict[str, dict[str, float]]:
-    """Student's t by degrees of freedom: ``reference`` for entries at the reference's epochs, ``own`` for those at their own."""
+    """Student's t by degrees of freedom: ``reference`` for entries at the reference's epochs,
+    ``own`` for those at their own."""
     scoring = load_scoring()
     own = 1 - 2 * scoring.level * scoring.epochs_level
-    return {name: _quantiles(confidence) for name, confidence in (("reference", 1 - scoring.level), ("own", own))}
+    return {
+        name: _quantiles(confidence)
+        for name, confidence in (("reference", 1 - scoring.level), ("own", own))
+    }
 
 
 def _quantiles(confidence: float) -> dict[str, float]:
-    return {str(freedom): round(quantile(freedom, confidence), 6) for freedom in range(1, MAX_FREEDOM + 1)}
+    return {
+        str(freedom): round(quantile(freedom, confidence), 6)
+        for freedom in range(1, MAX_FREEDOM + 1)
+    }
 
 
 def _of_score(board: Board, name: str) -> dict[str, Any]:
     rows = (*board.accepted, *board.projected)
     entries = [row.entry for row in rows]
     found = comparables(board.frames, entries, name, {})
-    rank = {each.entry_id: each.rank for table in board.energies for each in table.rows} if name == SCORE_J else {}
+    rank = (
+        {each.entry_id: each.rank for table in board.energies for each in table.rows}
+        if name == SCORE_J
+        else {}
+    )
     listed = [_entry(row, name, found, rank) for row in rows if row.scores.of(name) is not None]
     pairs = list(itertools.combinations([each["entry_id"] for each in listed], 2))
-    return {"entries": listed, "pairs": [_pair(one, other, found) for one, other in pairs] if len(pairs) <= MAX_PAIRS else None}
+    return {
+        "entries": listed,
+        "pairs": (
+            [_pair(one, other, found) for one, other in pairs] if len(pairs) <= MAX_PAIRS else None
+        ),
+    }
 
 
-def _entry(row: BoardRow, name: str, found: Mapping[str, Comparable], energy_ranks: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(
+    row: BoardRow, name: str, found: Mapping[str, Comparable], energy_ranks: Mapping[str, Any]
+) -> dict[str, Any]:
     score = row.scores.of(name)
     assert score is not None and row.scores.epochs is not None
     entry = str(row.entry["entry_id"])
@@ -80,7 +105,9 @@ def _entry(row: BoardRow, name: str, found: Mapping[str, Comparable], energy_ran
         "entry_id": entry,
         "label": row.label,
         "status": row.scores.status.value,
-        "instrument": list(row.scores.instrument) if name == SCORE_J and row.scores.instrument else None,
+        "instrument": (
+            list(row.scores.instrument) if name == SCORE_J and row.scores.instrument else None
+        ),
         "value": score.interval.value,
         "low": score.interval.low,
         "high": score.interval.high,
@@ -96,16 +123,46 @@ def _entry(row: BoardRow, name: str, found: Mapping[str, Comparable], energy_ran
 def _pair(one: str, other: str, found: Mapping[str, Comparable]) -> dict[str, Any]:
     verdict = compare_pair(found[one], found[other])
     if isinstance(verdict, str):
-        return {"entry": one, "base": other, "ratio": None, "low": None, "high": None, "differs": None, "reason": verdict}
-    ends = {"low": verdict.low, "high": verdict.high} if verdict.high < float("inf") else {"low": None, "high": None}
+        return {
+            "entry": one,
+            "base": other,
+            "ratio": None,
+            "low": None,
+            "high": None,
+            "differs": None,
+            "reason": verdict,
+        }
+    ends = (
+        {"low": verdict.low, "high": verdict.high}
+        if verdict.high < float("inf")
+        else {"low": None, "high": None}
+    )
     reason = None if verdict.high < float("inf") else "the instrument's error is not known"
-    return {"entry": one, "base": other, "ratio": verdict.ratio, **ends, "differs": verdict.is_different, "reason": reason}
+    return {
+        "entry": one,
+        "base": other,
+        "ratio": verdict.ratio,
+        **ends,
+        "differs": verdict.is_different,
+        "reason": reason,
+    }
 
 
 def _setting(best: BestSetting) -> dict[str, Any]:
     score = best.row.scores.of(best.score)
     assert score is not None
-    settings = {name: best.row.entry[name] for name in ("framework", "accelerator", "batch_size", "learning_rate", "threads", "workers", "ranks")}
+    settings = {
+        name: best.row.entry[name]
+        for name in (
+            "framework",
+            "accelerator",
+            "batch_size",
+            "learning_rate",
+            "threads",
+            "workers",
+            "ranks",
+        )
+    }
     power_mode = best.row.entry["power_mode"]
     return {
         "device": best.device,

@@ -9,7 +9,15 @@ import jinja2
 from reporter.data.frames import Frames
 from reporter.data.words import any_of
 from reporter.pages.addresses import machine_slug
-from reporter.pages.entry_lines import BoardLines, EntryLine, Mode, by_board, entry_lines, modes, trends
+from reporter.pages.entry_lines import (
+    BoardLines,
+    EntryLine,
+    Mode,
+    by_board,
+    entry_lines,
+    modes,
+    trends,
+)
 from reporter.pages.shared import Charts, MenuItem, Page, PageKind, SiteContents, place_charts
 from suite.catalog.devices import Device, load_devices
 from suite.catalog.prices import load_prices, system_prices
@@ -48,28 +56,50 @@ class MachinePage:
         if profile is None:
             return "" if not self.lines else "no profile"
         cpu = f"{profile.cpu.cores} × {profile.cpu.architecture}" if profile.cpu else ""
-        gpu = f"{profile.gpu.cuda_cores} CUDA cores ({profile.gpu.architecture})" if profile.gpu else ""
+        gpu = (
+            f"{profile.gpu.cuda_cores} CUDA cores ({profile.gpu.architecture})"
+            if profile.gpu
+            else ""
+        )
         memory = f"{any_of(profile.memory.sizes_gb)} GB" if profile.memory else ""
         return ", ".join(part for part in (cpu, gpu, memory) if part)
 
 
 def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """devices/index.html, and devices/<slug>.html for every device profile and every machine without one that has entries."""
+    """devices/index.html, and devices/<slug>.html for every device profile and every machine
+    without one that has entries."""
     pages = machine_pages(contents)
     listed = [(page.title, page.slug, page.entries, page.facts) for page in pages]
-    yield Page("devices/index.html", environment.get_template("devices.html").render(root="../", here="devices", machines=listed))
+    yield Page(
+        "devices/index.html",
+        environment.get_template("devices.html").render(
+            root="../", here="devices", machines=listed
+        ),
+    )
     own = [(page.title, page.slug, page.entries) for page in pages if page.profile is None]
     for page in pages:
         groups = [_of_board(page, lines, contents) for lines in by_board(page.lines)]
         frames = _frames_of(contents, page.lines)
-        charts = place_charts("device", frames, contents, "../", f"device-{page.slug}") if len(frames.entries) else Charts((), (), ())
+        charts = (
+            place_charts("device", frames, contents, "../", f"device-{page.slug}")
+            if len(frames.entries)
+            else Charts((), (), ())
+        )
         yield Page(
             f"devices/{page.slug}.html",
             environment.get_template("device.html").render(
-                root="../", here="devices", title=page.title, device=page.profile, count=page.entries, boards=groups, charts=charts,
-                trends=trends(page.lines), machines=own if page.profile is not None and page.profile.is_fallback else (), **_prices(page),
+                root="../",
+                here="devices",
+                title=page.title,
+                device=page.profile,
+                count=page.entries,
+                boards=groups,
+                charts=charts,
+                trends=trends(page.lines),
+                machines=own if page.profile is not None and page.profile.is_fallback else (),
+                **_prices(page),
             ),
-        )  # fmt: skip
+        )
         for group in groups:
             yield from group.charts.files
         yield from charts.files
@@ -80,26 +110,55 @@ def machine_pages(contents: SiteContents) -> tuple[MachinePage, ...]:
     lines: dict[str, list[EntryLine]] = {}
     for line in entry_lines(contents.boards, contents.frames):
         lines.setdefault(machine_slug(line.row.entry), []).append(line)
-    profiles = [MachinePage(device.title, device.name, device, tuple(lines.pop(device.name, ()))) for device in load_devices()]
-    others = [MachinePage(of_machine[0].machine, slug, None, tuple(of_machine)) for slug, of_machine in lines.items()]
-    return tuple(sorted((*profiles, *others), key=lambda page: (-page.entries, -len(page.lines), page.title, page.slug)))
+    profiles = [
+        MachinePage(device.title, device.name, device, tuple(lines.pop(device.name, ())))
+        for device in load_devices()
+    ]
+    others = [
+        MachinePage(of_machine[0].machine, slug, None, tuple(of_machine))
+        for slug, of_machine in lines.items()
+    ]
+    return tuple(
+        sorted(
+            (*profiles, *others),
+            key=lambda page: (-page.entries, -len(page.lines), page.title, page.slug),
+        )
+    )
 
 
 def _of_board(page: MachinePage, lines: BoardLines, contents: SiteContents) -> BoardOfMachine:
     frames = _frames_of(contents, lines.lines)
-    charts = place_charts(OF_BOARD, frames, contents, "../", f"device-{page.slug}-{lines.board.slug}")
-    placed = tuple(replace(one, chart=replace(one.chart, name=f"{lines.board.slug}-{one.chart.name}")) for one in charts.placed)
+    charts = place_charts(
+        OF_BOARD, frames, contents, "../", f"device-{page.slug}-{lines.board.slug}"
+    )
+    placed = tuple(
+        replace(one, chart=replace(one.chart, name=f"{lines.board.slug}-{one.chart.name}"))
+        for one in charts.placed
+    )
     return BoardOfMachine(lines, modes(lines.lines), replace(charts, placed=placed))
 
 
 def _frames_of(contents: SiteContents, lines: tuple[EntryLine, ...]) -> Frames:
-    accepted, names = contents.frames.accepted(), {str(line.row.entry["entry_id"]) for line in lines}
+    accepted, names = (
+        contents.frames.accepted(),
+        {str(line.row.entry["entry_id"]) for line in lines},
+    )
     return accepted.of_entries(accepted.entries[accepted.entries["entry_id"].isin(names)])
 
 
 def _prices(page: MachinePage) -> Mapping[str, Any]:
-    prices = next((one for one in load_prices() if page.profile is not None and one.name == page.profile.name), None)
-    return {"prices": system_prices(prices) if prices else (), "quotes": prices.quotes if prices else ()}
+    prices = next(
+        (
+            one
+            for one in load_prices()
+            if page.profile is not None and one.name == page.profile.name
+        ),
+        None,
+    )
+    return {
+        "prices": system_prices(prices) if prices else (),
+        "quotes": prices.quotes if prices else (),
+    }
 
 
 PAGE_KIND = PageKind(device_pages, 30, MenuItem("devices", "devices/index.html", "Devices"))

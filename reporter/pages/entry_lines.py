@@ -1,4 +1,5 @@
-"""Entries as lines of the pages of machines and submitters: score, energy with its instrument, rank, dates."""
+"""Entries as lines of the pages of machines and submitters: score, energy with its instrument,
+rank, dates."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,8 @@ TIME_PER_EPOCH = "time_to_epoch_s"
 
 @dataclass(frozen=True)
 class Dates:
-    """The days of the first and the last run of an entry, UTC, and the latter in ms since 1970-01-01."""
+    """The days of the first and the last run of an entry, UTC, and the latter in ms since
+    1970-01-01."""
 
     first: str
     last: str
@@ -33,7 +35,8 @@ class Dates:
 
 @dataclass(frozen=True)
 class EntryLine:
-    """An entry with its leaderboard. ``section`` is where it stands there: accepted, projected, refused or withdrawn."""
+    """An entry with its leaderboard. ``section`` is where it stands there: accepted, projected,
+    refused or withdrawn."""
 
     row: BoardRow
     board: Board
@@ -68,13 +71,26 @@ class EntryLine:
     @property
     def instrument(self) -> str:
         """What measured the energy, in words; empty without an energy."""
-        is_known = self.row.scores.instrument is not None and any(cell.raw for cell in self.shown if cell.column.is_energy)
-        return instrument_named(*self.row.scores.instrument) if is_known and self.row.scores.instrument else ""
+        is_known = self.row.scores.instrument is not None and any(
+            cell.raw for cell in self.shown if cell.column.is_energy
+        )
+        return (
+            instrument_named(*self.row.scores.instrument)
+            if is_known and self.row.scores.instrument
+            else ""
+        )
 
     @property
     def shown(self) -> tuple[Cell, ...]:
-        """The board's time, the time per epoch where that is another one, and the board's energy."""
-        figures = dict.fromkeys((self.board.time.figure, TIME_PER_EPOCH, self.board.energy.figure if self.board.energy else ""))
+        """The board's time, the time per epoch where that is another one, and the board's
+        energy."""
+        figures = dict.fromkeys(
+            (
+                self.board.time.figure,
+                TIME_PER_EPOCH,
+                self.board.energy.figure if self.board.energy else "",
+            )
+        )
         return tuple(cell for figure in figures if (cell := self.row.cell(figure)) is not None)
 
     @property
@@ -84,19 +100,27 @@ class EntryLine:
 
 
 def entry_lines(boards: Iterable[Board], frames: Frames) -> tuple[EntryLine, ...]:
-    """Every entry on a leaderboard, in the boards' order, made once; ``boards`` are those of the frames."""
+    """Every entry on a leaderboard, in the boards' order, made once; ``boards`` are those of the
+    frames."""
     return frames.cached("lines of entries", lambda: tuple(_lines(boards, dates_of(frames))))
 
 
 def _lines(boards: Iterable[Board], dates: Mapping[str, Dates]) -> Iterator[EntryLine]:
     for board in boards:
         for section, rows in sections(board):
-            yield from (EntryLine(row, board, section, dates[str(row.entry["entry_id"])]) for row in rows)
+            yield from (
+                EntryLine(row, board, section, dates[str(row.entry["entry_id"])]) for row in rows
+            )
 
 
 def sections(board: Board) -> tuple[tuple[str, Sequence[BoardRow]], ...]:
     """The tables of a board by name."""
-    return ("accepted", board.accepted), ("projected", board.projected), ("refused", board.refused), ("withdrawn", board.withdrawn)
+    return (
+        ("accepted", board.accepted),
+        ("projected", board.projected),
+        ("refused", board.refused),
+        ("withdrawn", board.withdrawn),
+    )
 
 
 def dates_of(frames: Frames) -> Mapping[str, Dates]:
@@ -107,8 +131,13 @@ def dates_of(frames: Frames) -> Mapping[str, Dates]:
 def _dates(frames: Frames) -> Mapping[str, Dates]:
     times: dict[str, list[float]] = {}
     for run in rows_of(frames.runs):
-        times.setdefault(run["entry_id"], []).append(float(run["started_time_ms"]) if known(run["started_time_ms"]) else 0.0)
-    return {name: Dates(day_of(min(of_entry)), day_of(max(of_entry)), max(of_entry)) for name, of_entry in times.items()}
+        times.setdefault(run["entry_id"], []).append(
+            float(run["started_time_ms"]) if known(run["started_time_ms"]) else 0.0
+        )
+    return {
+        name: Dates(day_of(min(of_entry)), day_of(max(of_entry)), max(of_entry))
+        for name, of_entry in times.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -125,12 +154,15 @@ def by_board(lines: Iterable[EntryLine]) -> tuple[BoardLines, ...]:
     groups: dict[str, list[EntryLine]] = {}
     for line in lines:
         groups.setdefault(line.board.slug, []).append(line)
-    return tuple(BoardLines(group[0].board, group[0].title, tuple(group)) for group in groups.values())
+    return tuple(
+        BoardLines(group[0].board, group[0].title, tuple(group)) for group in groups.values()
+    )
 
 
 @dataclass(frozen=True)
 class TrendRow:
-    """The best entry of one round and one version of the suite; ``entries`` took part in the choice."""
+    """The best entry of one round and one version of the suite; ``entries`` took part in the
+    choice."""
 
     round: str
     suite_version: str
@@ -141,7 +173,8 @@ class TrendRow:
 
 @dataclass(frozen=True)
 class Trend:
-    """Rows by the day of the last run, for one workload, division and data set. ``figure`` is what the best entry is chosen by."""
+    """Rows by the day of the last run, for one workload, division and data set. ``figure`` is what
+    the best entry is chosen by."""
 
     title: str
     heading: str
@@ -149,13 +182,21 @@ class Trend:
 
 
 def trends(lines: Iterable[EntryLine]) -> tuple[Trend, ...]:
-    """What changed over rounds and versions of the suite: for workloads with entries in two of them or more, by score, else by time per epoch."""
+    """What changed over rounds and versions of the suite: for workloads with entries in two of them
+    or more, by score, else by time per epoch."""
     groups: dict[tuple[str, ...], list[EntryLine]] = {}
     for line in lines:
         if line.section == "accepted":
             board = line.board
-            groups.setdefault((board.workload, board.division, board.data, board.precision), []).append(line)
-    return tuple(trend for _, group in sorted(groups.items()) for figure in (SCORE_S, TIME_PER_EPOCH) if (trend := _trend(group, figure)))
+            groups.setdefault(
+                (board.workload, board.division, board.data, board.precision), []
+            ).append(line)
+    return tuple(
+        trend
+        for _, group in sorted(groups.items())
+        for figure in (SCORE_S, TIME_PER_EPOCH)
+        if (trend := _trend(group, figure))
+    )
 
 
 def _trend(lines: Sequence[EntryLine], figure: str) -> Trend | None:
@@ -163,7 +204,9 @@ def _trend(lines: Sequence[EntryLine], figure: str) -> Trend | None:
     for line in lines:
         cell = line.row.cell(figure)
         if cell is not None and cell.raw:
-            groups.setdefault((line.board.round, str(line.row.entry["suite_version"])), []).append((float(cell.raw), line))
+            groups.setdefault((line.board.round, str(line.row.entry["suite_version"])), []).append(
+                (float(cell.raw), line)
+            )
     if len(groups) < 2:
         return None
     rows = []
@@ -176,7 +219,13 @@ def _trend(lines: Sequence[EntryLine], figure: str) -> Trend | None:
     first = lines[0]
     title = f"{trained_title(first.board)}, {first.board.division} division"
     heading = rows[0][1].column.heading
-    return Trend(title, heading, tuple(sorted(rows, key=lambda pair: (pair[0].last_day, pair[0].round, pair[0].suite_version))))
+    return Trend(
+        title,
+        heading,
+        tuple(
+            sorted(rows, key=lambda pair: (pair[0].last_day, pair[0].round, pair[0].suite_version))
+        ),
+    )
 
 
 Best = tuple[EntryLine, Cell]
@@ -185,7 +234,8 @@ Best = tuple[EntryLine, Cell]
 
 @dataclass(frozen=True)
 class Mode:
-    """A power mode of a machine: its number of entries, the fastest, and the one with the least energy of each kind of instrument."""
+    """A power mode of a machine: its number of entries, the fastest, and the one with the least
+    energy of each kind of instrument."""
 
     name: str
     entries: int
@@ -194,27 +244,46 @@ class Mode:
 
 
 def modes(lines: Sequence[EntryLine]) -> tuple[Mode, ...]:
-    """The power modes of accepted entries of one board, by the time and the energy that it shows first; the fastest mode first."""
+    """The power modes of accepted entries of one board, by the time and the energy that it shows
+    first; the fastest mode first."""
     groups: dict[str, list[EntryLine]] = {}
     for line in (line for line in lines if line.section == "accepted"):
         mode = line.row.entry["power_mode"]
         groups.setdefault(str(mode) if known(mode) else "unknown", []).append(line)
-    found = [Mode(name, len(group), _best(group, group[0].board.time), _thriftiest(group)) for name, group in groups.items()]
-    return tuple(sorted(found, key=lambda mode: (_value(mode.fastest[1]) if mode.fastest else math.inf, mode.name)))
+    found = [
+        Mode(name, len(group), _best(group, group[0].board.time), _thriftiest(group))
+        for name, group in groups.items()
+    ]
+    return tuple(
+        sorted(
+            found,
+            key=lambda mode: (_value(mode.fastest[1]) if mode.fastest else math.inf, mode.name),
+        )
+    )
 
 
 def _thriftiest(lines: Sequence[EntryLine]) -> tuple[Best, ...]:
     energy = lines[0].board.energy
     if energy is None:
         return ()
-    kinds = dict.fromkeys(line.instrument for line in sorted(lines, key=lambda line: line.row.instrument) if line.instrument)
+    kinds = dict.fromkeys(
+        line.instrument
+        for line in sorted(lines, key=lambda line: line.row.instrument)
+        if line.instrument
+    )
     found = (_best([line for line in lines if line.instrument == kind], energy) for kind in kinds)
     return tuple(best for best in found if best is not None)
 
 
 def _best(lines: Sequence[EntryLine], column: Column) -> Best | None:
-    found = [(line, cell) for line in lines if (cell := line.row.cell(column.figure)) is not None and cell.raw]
-    return min(found, key=lambda best: (_value(best[1]), str(best[0].row.entry["entry_id"])), default=None)
+    found = [
+        (line, cell)
+        for line in lines
+        if (cell := line.row.cell(column.figure)) is not None and cell.raw
+    ]
+    return min(
+        found, key=lambda best: (_value(best[1]), str(best[0].row.entry["entry_id"])), default=None
+    )
 
 
 def _value(cell: Cell) -> float:

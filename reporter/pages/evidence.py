@@ -26,7 +26,17 @@ from reporter.figures import over_time
 from reporter.figures.chart import Caption, Context
 from reporter.pages.shared import Draw, Page, board_title, place_drawings, title_of
 from reporter.pages.standings import Standing, standings_of
-from suite.bundle.layout import BASELOAD, COUNTERS, MANIFEST, OUTPUT, READINGS, RUN, STEPS, SUMMARY, SYSTEM
+from suite.bundle.layout import (
+    BASELOAD,
+    COUNTERS,
+    MANIFEST,
+    OUTPUT,
+    READINGS,
+    RUN,
+    STEPS,
+    SUMMARY,
+    SYSTEM,
+)
 from suite.bundle.log import MAX_LOG_BYTES, Log, LogEvent
 from suite.bundle.nodes import NODES
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
@@ -34,7 +44,19 @@ from suite.bundle.resumption import known_resumption
 from suite.compliance.checker import BundleVerdict
 from suite.metrics.summary import read_summary
 
-COPIED = (RUN, SYSTEM, SUMMARY, COUNTERS, NODES, STEPS, READINGS, BASELOAD, log_name(0), OUTPUT, MANIFEST)
+COPIED = (
+    RUN,
+    SYSTEM,
+    SUMMARY,
+    COUNTERS,
+    NODES,
+    STEPS,
+    READINGS,
+    BASELOAD,
+    log_name(0),
+    OUTPUT,
+    MANIFEST,
+)
 COLUMNS_OF_RANKS = (
     ("samples", "samples"),
     ("busy_ratio", "busy time over the mean of the ranks"),
@@ -43,7 +65,8 @@ COLUMNS_OF_RANKS = (
     ("peak_rss_bytes", "peak memory, B"),
 )
 EVIDENCE_OF_SCORES = {**{name: parts[1] for name, parts in PARTS.items()}, MEASURED_J: "energy_j"}
-"""The figure of a run that a score's number leads to: that of a later epoch; of the measured energy, that of the run."""
+"""The figure of a run that a score's number leads to: that of a later epoch; of the measured
+energy, that of the run."""
 FIRST_LINES, LAST_LINES = 200, 100
 MAX_LINE_LENGTH = 600
 EPOCH_FIGURES = frozenset(
@@ -66,7 +89,8 @@ EPOCH_FIGURES = frozenset(
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """One run: its row, the rows of its figures and epochs, and the checker's verdict. Its page also reads the bundle's files."""
+    """One run: its row, the rows of its figures and epochs, and the checker's verdict. Its page
+    also reads the bundle's files."""
 
     run: Row
     figures: Sequence[Row]
@@ -82,15 +106,21 @@ def evidence_of_runs(frames: Frames) -> Iterator[RunEvidence]:
         yield RunEvidence(run, figures(name), epochs(name), frames.verdicts[name])
 
 
-def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: jinja2.Environment) -> Iterator[Page]:
+def run_pages(
+    evidence: RunEvidence, colours: Mapping[str, int], environment: jinja2.Environment
+) -> Iterator[Page]:
     """runs/<id>/index.html, its charts, and copies of the bundle's files."""
     run, verdict, bundle = evidence.run, evidence.verdict, CachedBundle(Path(evidence.run["path"]))
     log, record, summary = bundle.log(), bundle.run(), read_summary(bundle)
     figures = sorted(evidence.figures, key=lambda figure: figure["value"] is None)
     links = {figure["figure"]: _evidence(figure, log) for figure in figures}
-    cited = {number for of_figure in links.values() for number, _ in of_figure} | {finding.line for finding in verdict.findings if finding.line}
+    cited = {number for of_figure in links.values() for number, _ in of_figure} | {
+        finding.line for finding in verdict.findings if finding.line
+    }
     place, names = f"runs/{run['run_id']}/", copied_files(bundle)
-    charts = place_drawings(_drawers(read_timeline(bundle, log), evidence), Context("../../", colours), place)
+    charts = place_drawings(
+        _drawers(read_timeline(bundle, log), evidence), Context("../../", colours), place
+    )
     page = environment.get_template("run.html").render(
         root="../../",
         here="run",
@@ -128,9 +158,12 @@ def run_pages(evidence: RunEvidence, colours: Mapping[str, int], environment: ji
 
 
 def _drawers(timeline: Timeline, evidence: RunEvidence) -> list[tuple[Caption, Draw]]:
-    """Power and load charts. Power is the first node's, so that the baseload, a sum over nodes, is drawn for a single node only."""
+    """Power and load charts. Power is the first node's, so that the baseload, a sum over nodes, is
+    drawn for a single node only."""
     figures = evidence.figures if evidence.run["nodes"] == 1 else ()
-    baseload_w = next((figure["value"] for figure in figures if figure["figure"] == "baseload_power_w"), None)
+    baseload_w = next(
+        (figure["value"] for figure in figures if figure["figure"] == "baseload_power_w"), None
+    )
     return [
         (over_time.POWER, lambda _: over_time.draw_power(timeline, baseload_w)),
         (over_time.LOAD, lambda _: over_time.draw_load(timeline)),
@@ -140,9 +173,15 @@ def _drawers(timeline: Timeline, evidence: RunEvidence) -> list[tuple[Caption, D
 def copied_files(bundle: Bundle) -> list[str]:
     """Names of the bundle's regular files that can be downloaded."""
     of_other_nodes = sorted(
-        path.name for pattern in ("log.rank*.txt", "readings.node*.parquet", "baseload.node*.parquet") for path in bundle.path.glob(pattern)
+        path.name
+        for pattern in ("log.rank*.txt", "readings.node*.parquet", "baseload.node*.parquet")
+        for path in bundle.path.glob(pattern)
     )
-    return [name for name in (*COPIED, *of_other_nodes) if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()]
+    return [
+        name
+        for name in (*COPIED, *of_other_nodes)
+        if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()
+    ]
 
 
 @dataclass(frozen=True)
@@ -176,9 +215,16 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
     links: dict[str, BoardLink] = {}
     for board in boards:
         link = BoardLink(board.slug, board_title(board))
-        links |= {row.entry["entry_id"]: link for row in (*board.accepted, *board.projected, *board.refused, *board.withdrawn)}
+        links |= {
+            row.entry["entry_id"]: link
+            for row in (*board.accepted, *board.projected, *board.refused, *board.withdrawn)
+        }
     standings = standings_of(frames, boards)
-    figures, runs, values = frames.rows_by("entry_figures", "entry_id"), frames.rows_by("runs", "entry_id"), frames.rows_by("figures", "run_id")
+    figures, runs, values = (
+        frames.rows_by("entry_figures", "entry_id"),
+        frames.rows_by("runs", "entry_id"),
+        frames.rows_by("figures", "run_id"),
+    )
     for entry in records(frames.entries):
         name, its_runs = entry["entry_id"], runs(entry["entry_id"])
         yield EntryEvidence(
@@ -189,7 +235,10 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
             its_runs,
             [frames.verdicts[run["run_id"]] for run in its_runs],
             [
-                {**{row["figure"]: row["value"] for row in values(run["run_id"])}, **_scores_of_run(frames.scores[name], run["run_id"])}
+                {
+                    **{row["figure"]: row["value"] for row in values(run["run_id"])},
+                    **_scores_of_run(frames.scores[name], run["run_id"]),
+                }
                 for run in its_runs
             ],
             frames.scores[name],
@@ -202,7 +251,11 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
 def _scores_of_run(scores: EntryScores, run_id: str) -> dict[str, float]:
     """The run's values of the entry's scores, at the epochs of the entry."""
     found = {name: scores.of(name) for name in OF_ENTRIES}
-    return {name: score.by_run[run_id] for name, score in found.items() if score is not None and run_id in score.by_run}
+    return {
+        name: score.by_run[run_id]
+        for name, score in found.items()
+        if score is not None and run_id in score.by_run
+    }
 
 
 def replication_files(evidence: EntryEvidence) -> Iterator[Page]:
@@ -218,15 +271,32 @@ def entry_place(name: str) -> str:
 
 def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page:
     """entries/<id>.html: an entry's figures and the runs that they are computed from."""
-    runs, place = list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True)), entry_place(evidence.entry["entry_id"])
+    runs, place = (
+        list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True)),
+        entry_place(evidence.entry["entry_id"]),
+    )
     page = environment.get_template("entry.html").render(
-        root="../", here="entry", entry=evidence.entry, label=evidence.label, board=evidence.board, runs=runs, figures=evidence.figures,
-        reached=reached_text(evidence.entry), scores=evidence.scores, evidence_of=EVIDENCE_OF_SCORES,
-        replications=evidence.replications, badges=evidence.badges, standing=evidence.standing,
+        root="../",
+        here="entry",
+        entry=evidence.entry,
+        label=evidence.label,
+        board=evidence.board,
+        runs=runs,
+        figures=evidence.figures,
+        reached=reached_text(evidence.entry),
+        scores=evidence.scores,
+        evidence_of=EVIDENCE_OF_SCORES,
+        replications=evidence.replications,
+        badges=evidence.badges,
+        standing=evidence.standing,
         place=place,
-        digits=digits, identity=IDENTITY, name_of=name_of_figure, headlines=list(_headlines(evidence.figures)),
-        system=system_name(evidence.entry), framework=framework_name(str(evidence.entry["framework"])),
-    )  # fmt: skip
+        digits=digits,
+        identity=IDENTITY,
+        name_of=name_of_figure,
+        headlines=list(_headlines(evidence.figures)),
+        system=system_name(evidence.entry),
+        framework=framework_name(str(evidence.entry["framework"])),
+    )
     return Page(place, page)
 
 
@@ -241,7 +311,10 @@ HEADLINES = (
 
 def _headlines(figures: Sequence[Row]) -> Iterator[tuple[Cell, str]]:
     """The cells at the top of an entry's page, each with how it was measured."""
-    columns, found = {column.figure: column for column in FIGURE_COLUMNS}, {figure["figure"]: figure for figure in figures}
+    columns, found = (
+        {column.figure: column for column in FIGURE_COLUMNS},
+        {figure["figure"]: figure for figure in figures},
+    )
     energy = found.get("energy_per_epoch_j", {})
     instrument = instrument_named(energy.get("tier"), energy.get("covers"))
     for group in HEADLINES:
@@ -252,16 +325,30 @@ def _headlines(figures: Sequence[Row]) -> Iterator[tuple[Cell, str]]:
 
 
 def _how(figure: Row) -> str:
-    """How a figure was obtained, or why it is unknown; its interval, and how densely its readings lie."""
-    interval = f"95 % interval {in_full(figure['low'], 4)} to {in_full(figure['high'], 4)}" if figure["low"] is not None else ""
+    """How a figure was obtained, or why it is unknown; its interval, and how densely its readings
+    lie."""
+    interval = (
+        f"95 % interval {in_full(figure['low'], 4)} to {in_full(figure['high'], 4)}"
+        if figure["low"] is not None
+        else ""
+    )
     level = f"EE HPC WG: {figure['level']}" if figure["level"] else ""
     period = f"a reading every {digits(figure['period_s'])} s" if figure["period_s"] else ""
-    coverage = f"{100 * figure['coverage']:.1f} % of the time covered" if figure["coverage"] is not None else ""
-    return "; ".join(part for part in (figure["reason"] or figure["method"], interval, level, period, coverage) if part)
+    coverage = (
+        f"{100 * figure['coverage']:.1f} % of the time covered"
+        if figure["coverage"] is not None
+        else ""
+    )
+    return "; ".join(
+        part
+        for part in (figure["reason"] or figure["method"], interval, level, period, coverage)
+        if part
+    )
 
 
 def _as_text(value: object) -> str:
-    """A value of system.json as text: items of lists separated by semicolons, pairs of mappings by commas."""
+    """A value of system.json as text: items of lists separated by semicolons, pairs of mappings by
+    commas."""
     if isinstance(value, list):
         return "; ".join(_as_text(one) for one in value)
     if isinstance(value, Mapping):
@@ -276,39 +363,70 @@ def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
     evaluations = log.all("eval_accuracy")
     if figure["figure"] in ("time_to_target_s", "epochs_to_target"):
         target = log.value("target_accuracy")
-        reached = [event for event in evaluations if _number(event.value) and _number(target) and event.value >= target]
+        reached = [
+            event
+            for event in evaluations
+            if _number(event.value) and _number(target) and event.value >= target
+        ]
         return _numbered([log.first("run_start"), *reached[:1]])
     if figure["figure"] == "gross_time_s":
         return _numbered([log.first("run_start"), log.first("run_stop")])
     if figure["figure"] == "uncounted_s":
         return _numbered(log.all("uncounted_start")[:5])
     if figure["figure"] == "best_accuracy":
-        return _numbered([event for event in evaluations if _number(event.value) and event.value == figure["value"]][:1])
+        return _numbered(
+            [
+                event
+                for event in evaluations
+                if _number(event.value) and event.value == figure["value"]
+            ][:1]
+        )
     if figure["source"] == READINGS:
         return _numbered([log.first("run_start"), log.first("run_stop")])
     return []
 
 
 def disturbances(summary: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence per throttling event, per step of the wall clock and per changed setting; malformed records are skipped."""
+    """A sentence per throttling event, per step of the wall clock and per changed setting;
+    malformed records are skipped."""
     found = summary.get("disturbances")
     lists = found if isinstance(found, Mapping) else {}
     for event in _mappings_of(lists.get("throttling")):
         if _number(event.get("start_s")) and _number(event.get("count")):
-            duration = f", for {digits(event['held_s'], 3)} s" if _number(event.get("held_s")) else f", {event['count']:g} times"
-            yield f"{plain(event.get('channel'), 60)}: {digits(event['start_s'], 4)} s after run_start{duration}"
+            duration = (
+                f", for {digits(event['held_s'], 3)} s"
+                if _number(event.get("held_s"))
+                else f", {event['count']:g} times"
+            )
+            yield (
+                f"{plain(event.get('channel'), 60)}: {digits(event['start_s'], 4)} s after"
+                f" run_start{duration}"
+            )
     for step in _mappings_of(lists.get("clock_steps")):
         if _number(step.get("at_s")) and _number(step.get("step_s")):
             moved = f"{digits(step['step_s'], 4)} s"
-            yield f"the wall clock was set by {moved}, {digits(step['at_s'], 4)} s after run_start; durations are not affected"
+            yield (
+                f"the wall clock was set by {moved}, {digits(step['at_s'], 4)} s after run_start;"
+                " durations are not affected"
+            )
     for change in _mappings_of(lists.get("settings")):
         if all(_number(change.get(name)) for name in ("at_s", "before", "after")):
-            values = f"from {digits(change['before'], 4)} to {digits(change['after'], 4)} {plain(change.get('unit'), 10)}"
-            yield f"{plain(change.get('channel'), 60)} was changed {values}, {digits(change['at_s'], 4)} s after run_start"
+            values = (
+                f"from {digits(change['before'], 4)} to {digits(change['after'], 4)}"
+                f" {plain(change.get('unit'), 10)}"
+            )
+            yield (
+                f"{plain(change.get('channel'), 60)} was changed {values},"
+                f" {digits(change['at_s'], 4)} s after run_start"
+            )
 
 
 def _mappings_of(values: object) -> list[Mapping[str, Any]]:
-    return [value for value in values if isinstance(value, Mapping)] if isinstance(values, list) else []
+    return (
+        [value for value in values if isinstance(value, Mapping)]
+        if isinstance(values, list)
+        else []
+    )
 
 
 def _numbered(events: Sequence[LogEvent | None]) -> list[tuple[int, str]]:
@@ -327,7 +445,8 @@ def _window(log: Log) -> tuple[int, int] | None:
 
 
 def _lines(bundle: Bundle, cited: set[int]) -> Iterator[tuple[int, str]]:
-    """The log's first and last lines and all cited lines, as (line number, line); number 0 marks omitted lines."""
+    """The log's first and last lines and all cited lines, as (line number, line); number 0 marks
+    omitted lines."""
     file = bundle.file(log_name(0))
     if file.stat().st_size > MAX_LOG_BYTES:
         return  # its events were not read either
@@ -351,8 +470,9 @@ def _resumed(record: RunRecord) -> str | None:
     if before is None:
         return None
     return (
-        f"Resumed after epoch {before.epoch} of run {plain(before.run_id, 100)}, which trained on {_counted(before.ranks, 'rank')} of "
-        f"{_counted(before.nodes, 'node')} and ended: {plain(before.reason)}"
+        f"Resumed after epoch {before.epoch} of run {plain(before.run_id, 100)}, which trained on"
+        f" {_counted(before.ranks, 'rank')} of {_counted(before.nodes, 'node')} and ended:"
+        f" {plain(before.reason)}"
     )
 
 

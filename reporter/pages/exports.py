@@ -16,10 +16,14 @@ from reporter.pages.shared import Page
 
 
 def board_files(board: Board) -> Iterator[Page]:
-    """data/<board>.csv, .json and .parquet: all accepted, refused and withdrawn rows with all columns."""
+    """data/<board>.csv, .json and .parquet: all accepted, refused and withdrawn rows with all
+    columns."""
     frame = board_frame(board)
     yield Page(f"data/{board.slug}.csv", frame.to_csv(index=False, lineterminator="\n"))
-    rows = [{key: None if value is None or value != value else value for key, value in row.items()} for row in frame.to_dict("records")]
+    rows = [
+        {key: None if value is None or value != value else value for key, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
     yield Page(f"data/{board.slug}.json", json.dumps(rows, indent=1) + "\n")
     sink = io.BytesIO()
     table = pyarrow.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
@@ -34,15 +38,29 @@ WITH_INTERVALS = (*OF_ENTRIES, TIME_TO_TARGET)
 def _epochs(row: BoardRow) -> dict[str, Any]:
     """The epochs at which an entry is scored, and whether they are its own."""
     epochs = row.scores.epochs
-    return {"scored_epochs": None if epochs is None else epochs.epochs, "own_epochs": None if epochs is None else epochs.is_own}
+    return {
+        "scored_epochs": None if epochs is None else epochs.epochs,
+        "own_epochs": None if epochs is None else epochs.is_own,
+    }
 
 
 def board_frame(board: Board) -> pandas.DataFrame:
-    """One row per row of the page. Columns are named after their figures, with the unit added where the page shows another one."""
+    """One row per row of the page. Columns are named after their figures, with the unit added where
+    the page shows another one."""
     rows: list[dict[str, Any]] = []
     for row in (*board.accepted, *board.projected, *board.refused, *board.withdrawn):
-        values: dict[str, Any] = {"entry_id": row.entry["entry_id"], "state": row.entry["state"], "status": row.scores.status.value}
-        values |= {"rank": row.rank.place, "rank_best": row.rank.best, "rank_worst": row.rank.worst, "tier": row.rank.tier, "reason": row.rank.reason}
+        values: dict[str, Any] = {
+            "entry_id": row.entry["entry_id"],
+            "state": row.entry["state"],
+            "status": row.scores.status.value,
+        }
+        values |= {
+            "rank": row.rank.place,
+            "rank_best": row.rank.best,
+            "rank_worst": row.rank.worst,
+            "tier": row.rank.tier,
+            "reason": row.rank.reason,
+        }
         values |= _epochs(row) | {"runs": row.entry["runs"], "reached": row.entry["reached"]}
         values |= {facet.name: value for facet, value in zip(board.facets, row.facets, strict=True)}
         for column, cell in zip(board.columns, row.cells, strict=True):
@@ -50,13 +68,20 @@ def board_frame(board: Board) -> pandas.DataFrame:
             values[name] = float(cell.raw) if cell.raw else None
             values[f"{name}_spread"] = float(cell.raw_spread) if cell.raw_spread else None
             if column.figure in WITH_INTERVALS:
-                values |= {f"{name}_{end}": float(raw) if raw else None for end, raw in zip(("low", "high"), cell.raw_interval, strict=True)}
+                values |= {
+                    f"{name}_{end}": float(raw) if raw else None
+                    for end, raw in zip(("low", "high"), cell.raw_interval, strict=True)
+                }
         rows.append(values)
     frame = pandas.DataFrame(rows)
     return frame.astype(
         {
             **dict.fromkeys(WHOLE_NUMBERS, "Int64"),
-            **{name: "float64" for name in frame.columns if frame[name].dtype == object and _is_number(frame[name])},
+            **{
+                name: "float64"
+                for name in frame.columns
+                if frame[name].dtype == object and _is_number(frame[name])
+            },
         }
     )
 

@@ -1,4 +1,5 @@
-"""feed.xml: an Atom feed of the newest results. Its times are those of the runs: the same input gives the same bytes."""
+"""feed.xml: an Atom feed of the newest results. Its times are those of the runs: the same input
+gives the same bytes."""
 
 import hashlib
 from collections.abc import Iterator
@@ -17,8 +18,11 @@ TITLE = "Edge training benchmark: new results"
 
 
 def feed(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """The results of accepted and projected entries, the newest first; addresses are relative unless that of the site is known."""
-    lines = [line for line in entry_lines(contents.boards, contents.frames) if line.section in COMPARED]
+    """The results of accepted and projected entries, the newest first; addresses are relative
+    unless that of the site is known."""
+    lines = [
+        line for line in entry_lines(contents.boards, contents.frames) if line.section in COMPARED
+    ]
     lines.sort(key=lambda line: (-line.dates.last_ms, str(line.row.entry["entry_id"])))
     standings = standings_of(contents.frames, contents.boards)
     base = contents.address or ""
@@ -28,15 +32,21 @@ def feed(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Pa
     entries = "".join(_entry(line, standing, base) for line, standing in newest)
     head = f"<id>{_identifier(base, 'feed')}</id><title>{TITLE}</title><updated>{updated}</updated>"
     links = f"{own}<link href={quoteattr(f'{base}index.html')}/>"
-    yield Page("feed.xml", f'{DECLARATION}\n<feed xmlns="http://www.w3.org/2005/Atom">{head}{links}\n{entries}</feed>\n')
+    yield Page(
+        "feed.xml",
+        f"{DECLARATION}\n<feed"
+        f' xmlns="http://www.w3.org/2005/Atom">{head}{links}\n{entries}</feed>\n',
+    )
 
 
 def _entry(line: EntryLine, standing: Standing, base: str) -> str:
     name = str(line.row.entry["entry_id"])
     said = f"{line.title}. {standing.sentence} {line.row.entry['runs']} runs, {standing.dates}."
     return (
-        f"<entry><id>{_identifier('', name)}</id><title>{_text(standing.title)}</title><updated>{standing.last_moment}</updated>"
-        f"<author><name>{_text(standing.submitter)}</name></author><link href={quoteattr(f'{base}{line.row.evidence}')}/>"
+        f"<entry><id>{_identifier('', name)}</id><title>{_text(standing.title)}</title>"
+        f"<updated>{standing.last_moment}</updated>"
+        f"<author><name>{_text(standing.submitter)}</name></author><link"
+        f" href={quoteattr(f'{base}{line.row.evidence}')}/>"
         f"<summary>{_text(said)}</summary></entry>\n"
     )
 

@@ -1,4 +1,5 @@
-"""The first page that an owner of a machine sees: their run among reference results on the same data, what it means, what to do next."""
+"""The first page that an owner of a machine sees: their run among reference results on the same
+data, what it means, what to do next."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -30,7 +31,8 @@ DRAWN = 100.0
 
 @dataclass(frozen=True)
 class Row:
-    """One entry: ``share`` is its bar's length in percent of the longest; ``is_own`` for the owner's."""
+    """One entry: ``share`` is its bar's length in percent of the longest; ``is_own`` for the
+    owner's."""
 
     row: BoardRow
     name: str
@@ -57,15 +59,29 @@ def first_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     """index.html of a site that shows the runs of ``own_runs`` beside reference results."""
     own_runs = contents.own_runs or frozenset()
     own = set(contents.frames.select("runs", "run_id", own_runs)["entry_id"])
-    found = [_own_entry(row, board, own, contents.frames) for board in contents.boards for row in board.accepted if row.entry["entry_id"] in own]
+    found = [
+        _own_entry(row, board, own, contents.frames)
+        for board in contents.boards
+        for row in board.accepted
+        if row.entry["entry_id"] in own
+    ]
     refused = [
-        (row, [finding for run in _runs(row, contents.frames) for finding in contents.frames.verdicts[str(run["run_id"])].findings])
+        (
+            row,
+            [
+                finding
+                for run in _runs(row, contents.frames)
+                for finding in contents.frames.verdicts[str(run["run_id"])].findings
+            ],
+        )
         for board in contents.boards
         for row in (*board.refused, *board.withdrawn)
         if row.entry["entry_id"] in own
     ]
     broken = contents.frames.broken.to_dict("records")
-    page = environment.get_template("first_page.html").render(root="", here="front", found=found, refused=refused, broken=broken, place="index.html")
+    page = environment.get_template("first_page.html").render(
+        root="", here="front", found=found, refused=refused, broken=broken, place="index.html"
+    )
     yield Page("index.html", page)
 
 
@@ -74,10 +90,21 @@ def _runs(row: BoardRow, frames: Frames) -> list[dict[str, Any]]:
 
 
 def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> OwnEntry:
-    cells = [(other, cell) for other in board.accepted if (cell := other.cell(FIGURE)) is not None and cell.raw]
+    cells = [
+        (other, cell)
+        for other in board.accepted
+        if (cell := other.cell(FIGURE)) is not None and cell.raw
+    ]
     longest = max((float(cell.raw) for _, cell in cells), default=1.0)
     rows = [
-        Row(other, other.system, other.framework, cell, DRAWN * float(cell.raw) / longest, str(other.entry["entry_id"]) in own)
+        Row(
+            other,
+            other.system,
+            other.framework,
+            cell,
+            DRAWN * float(cell.raw) / longest,
+            str(other.entry["entry_id"]) in own,
+        )
         for other, cell in sorted(cells, key=lambda pair: float(pair[1].raw))
     ]
     sentence, certainty = _meaning(row, board, own)
@@ -94,24 +121,42 @@ def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> Ow
 
 
 def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
-    """What the owner's time means beside that of the reference with the same framework, and how sure that is."""
+    """What the owner's time means beside that of the reference with the same framework, and how
+    sure that is."""
     cell, name = row.cell(FIGURE), f"{row.system} trains an epoch of {trained_title(board)}"
     if cell is None or not cell.raw:
-        return f"{name} with {row.framework}; its time per epoch is not known: {cell.why if cell else 'no run has this figure'}.", ""
+        return (
+            (
+                f"{name} with {row.framework}; its time per epoch is not known:"
+                f" {cell.why if cell else 'no run has this figure'}."
+            ),
+            "",
+        )
     took = f"{name} with {row.framework} in {cell.quantity}"
     reference = _reference(row, board, own)
     beside = None if reference is None else reference.cell(FIGURE)
     if reference is None or beside is None or not beside.raw:
         return f"{took}. There is no reference result with this framework on the same data.", ""
     ratio = float(cell.raw) / float(beside.raw)
-    text = f"{took}: {_times(ratio)} the reference machine, {_described(reference, board.frames)}, which takes {beside.quantity}."
+    text = (
+        f"{took}: {_times(ratio)} the reference machine, {_described(reference, board.frames)},"
+        f" which takes {beside.quantity}."
+    )
     verdict, disturbed = _verdict(row, reference, board), _disturbed(row)
     runs, needed = int(row.entry["runs"]), load_scoring().min_runs
     if isinstance(verdict, str):
         why = f"an interval needs {needed} runs, and this is {runs}" if runs < needed else verdict
         return text, f"How sure this is cannot be said: {why}.{disturbed}"
-    differ = "they differ significantly" if verdict.is_different else "they do not differ significantly"
-    return text, f"95 % interval of the ratio: {digits(verdict.low)} to {digits(verdict.high)}; {differ}.{disturbed}"
+    differ = (
+        "they differ significantly" if verdict.is_different else "they do not differ significantly"
+    )
+    return (
+        text,
+        (
+            f"95 % interval of the ratio: {digits(verdict.low)} to {digits(verdict.high)};"
+            f" {differ}.{disturbed}"
+        ),
+    )
 
 
 def _disturbed(row: BoardRow) -> str:
@@ -121,14 +166,29 @@ def _disturbed(row: BoardRow) -> str:
 
 
 def _times(ratio: float) -> str:
-    return f"{digits(ratio, 2)} times as long as" if ratio >= 1 else f"{digits(1 / ratio, 2)} times as fast as"
+    return (
+        f"{digits(ratio, 2)} times as long as"
+        if ratio >= 1
+        else f"{digits(1 / ratio, 2)} times as fast as"
+    )
 
 
 def _reference(row: BoardRow, board: Board, own: set[str]) -> BoardRow | None:
     """The fastest reference result with the same framework."""
-    alike = [other for other in board.accepted if other.entry["framework"] == row.entry["framework"] and str(other.entry["entry_id"]) not in own]
-    with_time = [(float(cell.raw), other) for other in alike if (cell := other.cell(FIGURE)) is not None and cell.raw]
-    return min(with_time, key=lambda pair: (pair[0], str(pair[1].entry["entry_id"])), default=(0.0, None))[1]
+    alike = [
+        other
+        for other in board.accepted
+        if other.entry["framework"] == row.entry["framework"]
+        and str(other.entry["entry_id"]) not in own
+    ]
+    with_time = [
+        (float(cell.raw), other)
+        for other in alike
+        if (cell := other.cell(FIGURE)) is not None and cell.raw
+    ]
+    return min(
+        with_time, key=lambda pair: (pair[0], str(pair[1].entry["entry_id"])), default=(0.0, None)
+    )[1]
 
 
 def _described(row: BoardRow, frames: Frames) -> str:
@@ -137,7 +197,9 @@ def _described(row: BoardRow, frames: Frames) -> str:
         cores = Bundle(Path(str(_runs(row, frames)[0]["path"]))).json(SYSTEM).get("cpu_cores")
     except (SuiteError, OSError):
         cores = None
-    return f"{row.system} with {cores} cores" if isinstance(cores, int) and cores > 1 else row.system
+    return (
+        f"{row.system} with {cores} cores" if isinstance(cores, int) and cores > 1 else row.system
+    )
 
 
 def _verdict(row: BoardRow, reference: BoardRow, board: Board) -> Ratio | str:
@@ -151,7 +213,10 @@ def _verdict(row: BoardRow, reference: BoardRow, board: Board) -> Ratio | str:
 
 def _not_measured(row: BoardRow, frames: Frames) -> tuple[tuple[str, str], ...]:
     """Expected figures that are unknown, with the reason."""
-    figures = {one["figure"]: one for one in rows_of(frames.select("entry_figures", "entry_id", [row.entry["entry_id"]]))}
+    figures = {
+        one["figure"]: one
+        for one in rows_of(frames.select("entry_figures", "entry_id", [row.entry["entry_id"]]))
+    }
     unknown = [(name, figures.get(name)) for name in EXPECTED]
     return tuple(
         (name_of_figure(name), "it was not read" if figure is None else str(figure["reason"]))
@@ -161,22 +226,48 @@ def _not_measured(row: BoardRow, frames: Frames) -> tuple[tuple[str, str], ...]:
 
 
 def _another_framework(own: str, rows: Sequence[BoardRow]) -> str | None:
-    """A framework of the closed division besides ``own``: that of the first of these rows that has one, else the first by name."""
+    """A framework of the closed division besides ``own``: that of the first of these rows that has
+    one, else the first by name."""
     others = [each.name for each in load_frameworks() if each.serves_closed and each.name != own]
-    return next((name for name in (*(str(row.entry["framework"]) for row in rows), *others) if name in others), None)
+    return next(
+        (
+            name
+            for name in (*(str(row.entry["framework"]) for row in rows), *others)
+            if name in others
+        ),
+        None,
+    )
 
 
 def _commands(row: BoardRow, another: str | None) -> tuple[tuple[str, str], ...]:
     """What to do next, as (why, command); ``another`` is a framework to try."""
     entry = row.entry
-    run = f"suite run --division open --device auto --workload {entry['workload']} --data {shlex.quote(str(entry['data']))}"
+    run = (
+        f"suite run --division open --device auto --workload {entry['workload']} --data"
+        f" {shlex.quote(str(entry['data']))}"
+    )
     repeat = f"for seed in 2 3; do {run} --framework {entry['framework']} --seed $seed; done"
-    closed = f"suite run --division closed --device auto --workload {entry['workload']} --framework {entry['framework']}"
+    closed = (
+        f"suite run --division closed --device auto --workload {entry['workload']} --framework"
+        f" {entry['framework']}"
+    )
     wanted: Sequence[tuple[bool, str, str]] = (
         (int(entry["runs"]) < 3, "Two more runs, for an interval", repeat),
-        (another is not None, "The same in another framework", f"suite env create {another} && {run} --framework {another}"),
+        (
+            another is not None,
+            "The same in another framework",
+            f"suite env create {another} && {run} --framework {another}",
+        ),
         (True, "What this machine can measure, and how to add a power sensor", "suite doctor"),
-        (not entry["own_data"], "A result for the leaderboard: the workload's own data, 12 MB", f"suite data prepare mnist --download && {closed}"),
-        (True, "Your runs, beside the reference results again", "suite report runs build/demo/run --beside-reference --output site --force"),
+        (
+            not entry["own_data"],
+            "A result for the leaderboard: the workload's own data, 12 MB",
+            f"suite data prepare mnist --download && {closed}",
+        ),
+        (
+            True,
+            "Your runs, beside the reference results again",
+            "suite report runs build/demo/run --beside-reference --output site --force",
+        ),
     )
     return tuple((why, command) for is_wanted, why, command in wanted if is_wanted)

@@ -1,4 +1,5 @@
-"""The front page, with the best entry of each device for every workload, and a page per leaderboard."""
+"""The front page, with the best entry of each device for every workload, and a page per
+leaderboard."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +22,14 @@ from reporter.pages.addresses import machine_page, submitter_page
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files
 from reporter.pages.first_page import first_page
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_charts, trained_title
+from reporter.pages.shared import (
+    MenuItem,
+    Page,
+    PageKind,
+    SiteContents,
+    place_charts,
+    trained_title,
+)
 from suite.catalog.scoring import load_scoring
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
@@ -30,12 +38,14 @@ MAX_ROWS_OF_FIGURES = 12
 """Of a figure on a board's page: its four figures are at most four screens high."""
 MAX_ROWS_OF_FIGURE_TABLES = 20
 MAX_LINKED_ROWS = 100
-"""Of a table of entries: in the rows behind these, only the system and its time are links, which keeps a page of 1,000 entries small."""
+"""Of a table of entries: in the rows behind these, only the system and its time are links, which
+keeps a page of 1,000 entries small."""
 
 
 @dataclass(frozen=True)
 class EntryTable:
-    """A table of entries. ``facets`` and ``columns`` are those of opened rows, with their places in a row's facets and cells."""
+    """A table of entries. ``facets`` and ``columns`` are those of opened rows, with their places in
+    a row's facets and cells."""
 
     board: Board
     rows: tuple[BoardRow, ...]
@@ -47,11 +57,20 @@ class EntryTable:
     @property
     def has_ranks(self) -> bool:
         """Whether the first cell of a row says something: a rank, or why there is none."""
-        return any(row.rank.best is not None or row.entry["state"] != ACCEPTED or row.scores.status in MARKED for row in self.rows)
+        return any(
+            row.rank.best is not None
+            or row.entry["state"] != ACCEPTED
+            or row.scores.status in MARKED
+            for row in self.rows
+        )
 
     def main(self, row: BoardRow) -> Iterator[tuple[Cell, str]]:
         """The cells that are always shown, with their kind."""
-        for column, kind in ((self.board.time, "time"), (self.board.energy, "energy"), (self.board.memory, "memory")):
+        for column, kind in (
+            (self.board.time, "time"),
+            (self.board.energy, "energy"),
+            (self.board.memory, "memory"),
+        ):
             if column is not None and (cell := row.cell(column.figure)) is not None:
                 yield cell, kind
 
@@ -64,20 +83,29 @@ class EntryTable:
         return submitter_page(str(row.entry["organization"]))
 
     def is_compared(self, row: BoardRow) -> bool:
-        """Whether the page that compares two entries has the row and another one to compare it with."""
+        """Whether the page that compares two entries has the row and another one to compare it
+        with."""
         return row.entry["state"] == ACCEPTED and len(self.board.compared) > 1
 
     def instrument(self, row: BoardRow) -> str:
         """What measured the row's energy, in words."""
         kinds = load_scoring().instruments()
-        return instrument_words(kinds[row.instrument]) if row.instrument < len(kinds) else "unknown sensor"
+        return (
+            instrument_words(kinds[row.instrument])
+            if row.instrument < len(kinds)
+            else "unknown sensor"
+        )
 
 
 def entry_table(board: Board, rows: tuple[BoardRow, ...]) -> EntryTable:
     """A table of these rows; the bars of all tables of a board have one scale."""
     scale = bar_scale([row.cell(board.time.figure) for row in board.compared])
-    facets = tuple((place, facet) for place, facet in enumerate(board.facets) if facet.name not in NAMED)
-    columns = tuple((place, column) for place, column in enumerate(board.columns) if column in board.others)
+    facets = tuple(
+        (place, facet) for place, facet in enumerate(board.facets) if facet.name not in NAMED
+    )
+    columns = tuple(
+        (place, column) for place, column in enumerate(board.columns) if column in board.others
+    )
     return EntryTable(board, rows, scale, facets, columns)
 
 
@@ -88,7 +116,8 @@ NAMED = ("device", "framework")
 
 
 def front_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """index.html: for each round and division, the best entry of each workload, devices by workloads, and the list of leaderboards."""
+    """index.html: for each round and division, the best entry of each workload, devices by
+    workloads, and the list of leaderboards."""
     if contents.own_runs is not None:
         yield from first_page(contents, environment)
         return
@@ -102,7 +131,10 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
         root="",
         here="front",
         place="index.html",
-        groups=[(*key, boards, [best_of(board) for board in boards], matrices(boards)) for key, boards in groups.items()],
+        groups=[
+            (*key, boards, [best_of(board) for board in boards], matrices(boards))
+            for key, boards in groups.items()
+        ],
         title_of=trained_title,
         is_score=lambda column: column.figure in SCORES,
         broken=broken,
@@ -115,7 +147,9 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
     """boards/<slug>.html, with its style sheet, figures and data files."""
     template = environment.get_template("board.html")
     for board in contents.boards:
-        charts = place_charts("board", board.frames, contents, "../", board.slug, MAX_ROWS_OF_FIGURES)
+        charts = place_charts(
+            "board", board.frames, contents, "../", board.slug, MAX_ROWS_OF_FIGURES
+        )
         page = template.render(
             root="../",
             here="front",
@@ -140,23 +174,36 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
 
 
 def _labels(table: EntryTable) -> str:
-    """The style sheet that names the cells of opened rows and hides those of closed ones. Its texts are headings of this module's columns only."""
+    """The style sheet that names the cells of opened rows and hides those of closed ones. Its texts
+    are headings of this module's columns only."""
     shown = 5 + (table.board.energy is not None) + (table.board.memory is not None)
-    headings = [facet.heading for _, facet in table.facets] + [column.heading for _, column in table.columns]
-    rules = [
-        f".entries > tbody > tr > :nth-child({shown + place})::before {{ content: {json.dumps(text)}; }}" for place, text in enumerate(headings, 1)
+    headings = [facet.heading for _, facet in table.facets] + [
+        column.heading for _, column in table.columns
     ]
-    hidden = f".entries > thead > tr > :nth-child(n + {shown + 1}), .entries > tbody > tr:not(:has(details[open])) > :nth-child(n + {shown + 1})"
+    rules = [
+        f".entries > tbody > tr > :nth-child({shown + place})::before {{ content:"
+        f" {json.dumps(text)}; }}"
+        for place, text in enumerate(headings, 1)
+    ]
+    hidden = (
+        f".entries > thead > tr > :nth-child(n + {shown + 1}), .entries > tbody >"
+        f" tr:not(:has(details[open])) > :nth-child(n + {shown + 1})"
+    )
     return "\n".join([f"{hidden} {{ display: none; }}", *rules, ""])
 
 
-def _figures_page(board: Board, contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """boards/<slug>-figures.html: every figure of the board, with more rows than on its own page."""
+def _figures_page(
+    board: Board, contents: SiteContents, environment: jinja2.Environment
+) -> Iterator[Page]:
+    """boards/<slug>-figures.html: every figure of the board, with more rows than on its own
+    page."""
     charts = place_charts("figures", board.frames, contents, "../", f"{board.slug}-all")
     title = trained_title(board)
     yield Page(
         f"boards/{board.slug}-figures.html",
-        environment.get_template("figures.html").render(root="../", here="front", board=board, title=title, charts=charts),
+        environment.get_template("figures.html").render(
+            root="../", here="front", board=board, title=title, charts=charts
+        ),
     )
     yield from charts.files
 
@@ -167,7 +214,10 @@ def _target(board: Board) -> str | None:
         workload = load_workload(board.workload)
     except SuiteError:
         return None
-    targets = {workload.data: workload.target_accuracy, **{other.data: other.target_accuracy for other in workload.other_data}}
+    targets = {
+        workload.data: workload.target_accuracy,
+        **{other.data: other.target_accuracy for other in workload.other_data},
+    }
     target = targets.get(board.data)
     return None if target is None else f"{100 * target:g} %"
 

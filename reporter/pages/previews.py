@@ -1,4 +1,5 @@
-"""previews/*.png: the picture that a link to the site or to a leaderboard shows elsewhere. Made only where the site's address is known."""
+"""previews/*.png: the picture that a link to the site or to a leaderboard shows elsewhere. Made
+only where the site's address is known."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -25,23 +26,42 @@ def previews(contents: SiteContents, environment: jinja2.Environment) -> Iterato
     if contents.address is None:
         return
     boards = [board for board in contents.boards if board.accepted]
-    counted = f"{sum(len(board.accepted) for board in boards)} results on {len(boards)} leaderboards"
-    yield Page("previews/site.png", picture("How fast do small machines train?", counted, _lines(boards[0]) if boards else ()))
+    counted = (
+        f"{sum(len(board.accepted) for board in boards)} results on {len(boards)} leaderboards"
+    )
+    yield Page(
+        "previews/site.png",
+        picture("How fast do small machines train?", counted, _lines(boards[0]) if boards else ()),
+    )
     for board in contents.boards:
         title = trained_title(board)
         entries = f"{len(board.accepted)} {'entry' if len(board.accepted) == 1 else 'entries'}"
-        yield Page(f"previews/{board.slug}.png", picture(title, f"{board.division} division, round {board.round}, {entries}", _lines(board)))
+        yield Page(
+            f"previews/{board.slug}.png",
+            picture(
+                title, f"{board.division} division, round {board.round}, {entries}", _lines(board)
+            ),
+        )
 
 
 def _lines(board: Board) -> tuple[Line, ...]:
     """The fastest entries, by the board's time."""
-    cells = [(row, cell) for row in board.in_order[:ROWS] if (cell := row.cell(board.time.figure)) is not None and cell.value]
+    cells = [
+        (row, cell)
+        for row in board.in_order[:ROWS]
+        if (cell := row.cell(board.time.figure)) is not None and cell.value
+    ]
     shortest = min((cell.value for _, cell in cells if cell.value), default=0.0)
-    return tuple((f"{row.system}, {row.framework}", cell.quantity, shortest / cell.value) for row, cell in cells if cell.value)
+    return tuple(
+        (f"{row.system}, {row.framework}", cell.quantity, shortest / cell.value)
+        for row, cell in cells
+        if cell.value
+    )
 
 
 def picture(title: str, subtitle: str, lines: Sequence[Line]) -> bytes:
-    """A PNG with a title, a subtitle and up to three rows, each with a bar: the longest is the best."""
+    """A PNG with a title, a subtitle and up to three rows, each with a bar: the longest is the
+    best."""
     image = Image.new("RGB", SIZE, PAPER)
     canvas = ImageDraw.Draw(image)
     canvas.rectangle((0, 0, WIDTH, 14), fill=FIRST)
@@ -52,14 +72,27 @@ def picture(title: str, subtitle: str, lines: Sequence[Line]) -> bytes:
         top = 268 + 114 * index
         width = _write(canvas, (WIDTH - RIGHT, top), value, 42, INK, 300, right=True)
         _write(canvas, (LEFT, top), name, 42, INK, WIDTH - LEFT - RIGHT - width - 30)
-        canvas.rectangle((LEFT, top + 60, LEFT + round(share * (WIDTH - LEFT - RIGHT)), top + 80), fill=FIRST if index == 0 else BAR)
+        canvas.rectangle(
+            (LEFT, top + 60, LEFT + round(share * (WIDTH - LEFT - RIGHT)), top + 80),
+            fill=FIRST if index == 0 else BAR,
+        )
     sink = io.BytesIO()
     image.save(sink, "PNG", optimize=True)
     return sink.getvalue()
 
 
-def _write(canvas: ImageDraw.ImageDraw, place: tuple[int, int], text: str, size: int, colour: str, max_width: int, *, right: bool = False) -> int:
-    """Write a line, cut to fit ``max_width``; returns its width, pixels. ``place`` is its upper left corner, or its upper right one."""
+def _write(
+    canvas: ImageDraw.ImageDraw,
+    place: tuple[int, int],
+    text: str,
+    size: int,
+    colour: str,
+    max_width: int,
+    *,
+    right: bool = False,
+) -> int:
+    """Write a line, cut to fit ``max_width``; returns its width, pixels. ``place`` is its upper
+    left corner, or its upper right one."""
     font = ImageFont.load_default(size)
     cut = text
     while cut and canvas.textlength(cut, font) > max_width:

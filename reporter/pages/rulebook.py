@@ -20,19 +20,40 @@ _HEADING = re.compile(r"<h2>(.*?)</h2>")
 def rules_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """rules.html: rules/RULES.md, with an id for every rule and every section."""
     page = environment.get_template("rules.html")
-    yield Page("rules.html", page.render(root="", here="rules", text=markupsafe.Markup(_as_html(rulebook.path().read_text(encoding="utf-8")))))
+    yield Page(
+        "rules.html",
+        page.render(
+            root="",
+            here="rules",
+            text=markupsafe.Markup(_as_html(rulebook.path().read_text(encoding="utf-8"))),
+        ),
+    )
 
 
 def _as_html(text: str) -> str:
     """CommonMark with tables as HTML; HTML in the source is escaped."""
-    from markdown_it import MarkdownIt  # start-up: worker processes import this module and do not render Markdown
+    # start-up: worker processes import this module and do not render Markdown
+    from markdown_it import MarkdownIt
 
-    page = MarkdownIt("commonmark", {"html": False}).enable("table").render(re.sub(r"^<!-- .* -->\n", "\n", text, flags=re.MULTILINE))
+    page = (
+        MarkdownIt("commonmark", {"html": False})
+        .enable("table")
+        .render(re.sub(r"^<!-- .* -->\n", "\n", text, flags=re.MULTILINE))
+    )
     ids = {rule.id for rule in (*PRECONDITIONS, *RULES)}
-    page = _RULE_ROW.sub(lambda found: found[0].replace("<tr>", f'<tr id="{found[1]}">') if found[1] in ids else found[0], page)
-    page = _HEADING.sub(lambda found: f'<h2 id="{re.sub("[^a-z]+", "-", found[1].lower())}">{found[1]}</h2>', page)
+    page = _RULE_ROW.sub(
+        lambda found: (
+            found[0].replace("<tr>", f'<tr id="{found[1]}">') if found[1] in ids else found[0]
+        ),
+        page,
+    )
+    page = _HEADING.sub(
+        lambda found: f'<h2 id="{re.sub("[^a-z]+", "-", found[1].lower())}">{found[1]}</h2>', page
+    )
     page = re.sub(r'<a href="([^"#]*\.md)">(.*?)</a>', _in_checkout, page)
-    return page.replace("<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>').replace("</table>", "</table></div>")
+    return page.replace(
+        "<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>'
+    ).replace("</table>", "</table></div>")
 
 
 def _in_checkout(link: re.Match[str]) -> str:
@@ -44,7 +65,12 @@ def about_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     """about.html: definitions of figures and ranks, links to data files."""
     page = environment.get_template("about.html")
     boards = [(board_title(board), board.slug) for board in contents.boards]
-    yield Page("about.html", page.render(root="", here="about", columns=FIGURE_COLUMNS, boards=boards, scoring=load_scoring()))
+    yield Page(
+        "about.html",
+        page.render(
+            root="", here="about", columns=FIGURE_COLUMNS, boards=boards, scoring=load_scoring()
+        ),
+    )
 
 
 PAGE_KINDS = (

@@ -1,4 +1,5 @@
-"""search.html with its index: entries, machines, submitters, leaderboards, studies and rules, found by words, without a server."""
+"""search.html with its index: entries, machines, submitters, leaderboards, studies and rules, found
+by words, without a server."""
 
 import json
 from collections.abc import Iterator
@@ -16,11 +17,14 @@ Found = tuple[str, str, str, str]
 
 
 def search_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """search.html and data/search.js: a script, since a page from a file may not read other files."""
+    """search.html and data/search.js: a script, since a page from a file may not read other
+    files."""
     index = list(_index(contents))
     page = environment.get_template("search.html")
     without_entries = [found for found in index if found[0] not in ("entry", "rule")]
-    yield Page("search.html", page.render(root="", here="search", listed=without_entries, count=len(index)))
+    yield Page(
+        "search.html", page.render(root="", here="search", listed=without_entries, count=len(index))
+    )
     yield Page("data/search.js", f'"use strict";\nconst SEARCH_INDEX = [\n{_rows(index)}\n];\n')
 
 
@@ -30,16 +34,29 @@ def _rows(index: list[Found]) -> str:
 
 def _index(contents: SiteContents) -> Iterator[Found]:
     for board in contents.boards:
-        yield "leaderboard", board_title(board), f"{board.workload} {board.data}", f"boards/{board.slug}.html"
+        yield (
+            "leaderboard",
+            board_title(board),
+            f"{board.workload} {board.data}",
+            f"boards/{board.slug}.html",
+        )
     for machine in machine_pages(contents):
         yield "device", machine.title, machine.slug, f"devices/{machine.slug}.html"
     for title, slug, entries, *_ in submitters_of(contents):
         yield "submitter", title, f"{entries} entries", f"submitters/{slug}.html"
     for study in contents.studies:
-        yield "study", study.title, " ".join(value for _, value in study.facts), f"studies/{study.name}.html"
+        yield (
+            "study",
+            study.title,
+            " ".join(value for _, value in study.facts),
+            f"studies/{study.name}.html",
+        )
     for line in entry_lines(contents.boards, contents.frames):
         entry = line.row.entry
-        words = f"{line.machine} {line.submitter} {entry['workload']} {line.board.division} {line.board.round} {line.section} {entry['entry_id']}"
+        words = (
+            f"{line.machine} {line.submitter} {entry['workload']} {line.board.division}"
+            f" {line.board.round} {line.section} {entry['entry_id']}"
+        )
         yield "entry", line.row.label, f"{line.title} {words}", line.row.evidence
     for rule in (*PRECONDITIONS, *RULES):
         yield "rule", rule.id, rule.sentence, f"rules.html#{rule.id}"

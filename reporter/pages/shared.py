@@ -25,10 +25,12 @@ Draw = Callable[[Context], Drawing | NotDrawn]
 
 @dataclass(frozen=True)
 class SiteContents:
-    """Contents of the site. ``colours`` are the numbers of the frameworks' colours in the style sheet.
+    """Contents of the site. ``colours`` are the numbers of the frameworks' colours in the style
+    sheet.
 
-    ``address`` is where it will be published, with a slash at its end; None where that is not known. ``own_runs``: the ids of the runs that the
-    first page shows beside reference results; None for a page of leaderboards.
+    ``address`` is where it will be published, with a slash at its end; None where that is not
+    known. ``own_runs``: the ids of the runs that the first page shows beside reference results;
+    None for a page of leaderboards.
     """
 
     frames: Frames
@@ -39,13 +41,15 @@ class SiteContents:
     own_runs: frozenset[str] | None = None
 
     def context(self, root: str) -> Context:
-        """The context of figures on a page; ``root`` is the relative path from it to the site's root."""
+        """The context of figures on a page; ``root`` is the relative path from it to the site's
+        root."""
         return Context(root, self.colours)
 
 
 @dataclass(frozen=True)
 class Page:
-    """A file of the site: its path from the site's root and its content, or the file that is copied there, whatever its size."""
+    """A file of the site: its path from the site's root and its content, or the file that is copied
+    there, whatever its size."""
 
     place: str
     content: str | bytes | Path
@@ -53,7 +57,8 @@ class Page:
 
 @dataclass(frozen=True)
 class MenuItem:
-    """An entry of the site's menu: ``name`` is what its pages' templates call ``here``, ``place`` the page, ``text`` what is shown."""
+    """An entry of the site's menu: ``name`` is what its pages' templates call ``here``, ``place``
+    the page, ``text`` what is shown."""
 
     name: str
     place: str
@@ -62,7 +67,8 @@ class MenuItem:
 
 @dataclass(frozen=True)
 class PageKind:
-    """Pages that ``make`` renders from the site's contents. ``position`` is the place of ``menu``, if there is one, in the site's menu."""
+    """Pages that ``make`` renders from the site's contents. ``position`` is the place of ``menu``,
+    if there is one, in the site's menu."""
 
     make: Callable[[SiteContents, jinja2.Environment], Iterator[Page]]
     position: int
@@ -82,17 +88,22 @@ class PlacedChart:
 
 @dataclass(frozen=True)
 class Charts:
-    """The charts of a page, (title, reason) of those that could not be drawn, and the files of the former."""
+    """The charts of a page, (title, reason) of those that could not be drawn, and the files of the
+    former."""
 
     placed: tuple[PlacedChart, ...]
     not_drawn: tuple[tuple[str, str], ...]
     files: tuple[Page, ...]
 
 
-def make_contents(frames: Frames, boards: tuple[Board, ...], studies: tuple[StudyRecord, ...] = ()) -> SiteContents:
+def make_contents(
+    frames: Frames, boards: tuple[Board, ...], studies: tuple[StudyRecord, ...] = ()
+) -> SiteContents:
     """The site's contents; a framework has the same colour on all pages."""
     frameworks = sorted(set(frames.runs["framework"]))
-    return SiteContents(frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies)
+    return SiteContents(
+        frames, boards, {name: index % 8 for index, name in enumerate(frameworks)}, studies
+    )
 
 
 def board_title(board: Board) -> str:
@@ -101,30 +112,49 @@ def board_title(board: Board) -> str:
 
 
 def trained_title(board: Board) -> str:
-    """What the entries of a leaderboard train, and in which precision if it is not the strict one."""
+    """What the entries of a leaderboard train, and in which precision if it is not the strict
+    one."""
     title = title_of(board.workload, board.data, board.own_data)
     return title if board.precision in ("", STRICT) else f"{title} in {board.precision}"
 
 
 def title_of(workload: str, data: str, own_data: bool) -> str:
-    """The workload's title; its name if this version does not know it, with the data set's name if that is not the workload's own."""
+    """The workload's title; its name if this version does not know it, with the data set's name if
+    that is not the workload's own."""
     title = workload_title(workload)
     return title if own_data else f"{title.partition(' on ')[0]} on {data}"
 
 
-def place_charts(kind: str, frames: Frames, contents: SiteContents, root: str, slug: str, max_rows: int = MAX_ROWS) -> Charts:
-    """Draw the charts of a kind of page with at most ``max_rows`` rows each; ``slug`` begins the names of their files in figures/."""
+def place_charts(
+    kind: str,
+    frames: Frames,
+    contents: SiteContents,
+    root: str,
+    slug: str,
+    max_rows: int = MAX_ROWS,
+) -> Charts:
+    """Draw the charts of a kind of page with at most ``max_rows`` rows each; ``slug`` begins the
+    names of their files in figures/."""
     context = replace(contents.context(root), max_rows=max_rows)
-    return place_drawings([(chart, partial(_with_enough_rows, chart, frames)) for chart in charts_for(kind)], context, f"figures/{slug}-")
+    return place_drawings(
+        [(chart, partial(_with_enough_rows, chart, frames)) for chart in charts_for(kind)],
+        context,
+        f"figures/{slug}-",
+    )
 
 
 def _with_enough_rows(chart: Chart, frames: Frames, context: Context) -> Drawing | NotDrawn:
     drawing = chart.draw(frames, context)
-    return NotDrawn("a single one compares with nothing") if isinstance(drawing, Drawing) and len(drawing.rows) < chart.min_rows else drawing
+    return (
+        NotDrawn("a single one compares with nothing")
+        if isinstance(drawing, Drawing) and len(drawing.rows) < chart.min_rows
+        else drawing
+    )
 
 
 def place_drawings(drawers: Sequence[tuple[Caption, Draw]], context: Context, stem: str) -> Charts:
-    """Draw figures for a page of that context; ``stem`` begins the paths of their files from the site's root."""
+    """Draw figures for a page of that context; ``stem`` begins the paths of their files from the
+    site's root."""
     placed, not_drawn, files = [], [], []
     for chart, draw in drawers:
         drawing = draw(context)
@@ -132,7 +162,15 @@ def place_drawings(drawers: Sequence[tuple[Caption, Draw]], context: Context, st
             not_drawn.append((chart.title, drawing.reason))
             continue
         file = f"{stem}{chart.name}.svg"
-        placed.append(PlacedChart(chart, drawing, markupsafe.Markup(drawing.svg), markupsafe.Markup(drawing.canvas.narrow()), file))
+        placed.append(
+            PlacedChart(
+                chart,
+                drawing,
+                markupsafe.Markup(drawing.svg),
+                markupsafe.Markup(drawing.canvas.narrow()),
+                file,
+            )
+        )
         up = "../" * file.count("/")
         alone = drawing if up == context.root else draw(replace(context, root=up))
         assert isinstance(alone, Drawing)
@@ -147,7 +185,8 @@ def _with_style(svg: str) -> str:
 
 @cache
 def _style() -> str:
-    """The style sheet of a figure's file: the light colours written out, since few programs besides browsers know var() and media queries."""
+    """The style sheet of a figure's file: the light colours written out, since few programs besides
+    browsers know var() and media queries."""
     light, _, dark = CHART_STYLE.read_text(encoding="utf-8").partition("@media")
     rules = light + dark.partition("} }\n")[2]
     for name, colour in re.findall(r"--(\w+): (#[0-9a-f]{6});", light):

@@ -1,4 +1,5 @@
-"""What an entry's page, badge and citation say of where it stands: rank, machine, submitter, dates, cost of a training."""
+"""What an entry's page, badge and citation say of where it stands: rank, machine, submitter, dates,
+cost of a training."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,9 +27,11 @@ NO_SCORE = "the time of a training is not known, since the entry has no score"
 
 @dataclass(frozen=True)
 class Standing:
-    """``badge`` is the text of the badge, ``sentence`` describes the entry, ``title`` names workload, data set, framework and machine.
+    """``badge`` is the text of the badge, ``sentence`` describes the entry, ``title`` names
+    workload, data set, framework and machine.
 
-    ``costs`` are (configuration, cost with currency, reason if it is unknown). ``submitter_page`` is empty for an entry on no leaderboard.
+    ``costs`` are (configuration, cost with currency, reason if it is unknown). ``submitter_page``
+    is empty for an entry on no leaderboard.
     """
 
     title: str
@@ -56,20 +59,43 @@ def _standings(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]:
     prices = {one.name: system_prices(one) for one in load_prices()}
     entries = list(rows_of(frames.entries))
     dates = dates_of(frames)
-    return {name: _standing(entry, lines.get(name), dates[name], prices) for entry in entries if (name := str(entry["entry_id"]))}
+    return {
+        name: _standing(entry, lines.get(name), dates[name], prices)
+        for entry in entries
+        if (name := str(entry["entry_id"]))
+    }
 
 
-def _standing(entry: Mapping[str, object], line: EntryLine | None, dates: Dates, prices: Mapping[str, tuple[SystemPrice, ...]]) -> Standing:
+def _standing(
+    entry: Mapping[str, object],
+    line: EntryLine | None,
+    dates: Dates,
+    prices: Mapping[str, tuple[SystemPrice, ...]],
+) -> Standing:
     trained = title_of(str(entry["workload"]), str(entry["data"]), bool(entry["own_data"]))
     title = f"{trained} in {framework_name(str(entry['framework']))}, {system_name(entry)}"
-    cells = {words: line.row.cell(figure) for figure, words in SAID.items()} if line is not None and line.section in COMPARED else {}
-    score = next((f"{cell.quantity}{words}" for words, cell in cells.items() if cell is not None and cell.raw), "")
+    cells = (
+        {words: line.row.cell(figure) for figure, words in SAID.items()}
+        if line is not None and line.section in COMPARED
+        else {}
+    )
+    score = next(
+        (
+            f"{cell.quantity}{words}"
+            for words, cell in cells.items()
+            if cell is not None and cell.raw
+        ),
+        "",
+    )
     rank = _rank(line)
     said = f"{score}, {rank}" if score else rank
     return Standing(
         title=title,
         sentence=f"{title}: {said}.",
-        badge=f"{score or 'no score'} · {rank if line is not None and line.row.rank.best else _status(line)}",
+        badge=(
+            f"{score or 'no score'} ·"
+            f" {rank if line is not None and line.row.rank.best else _status(line)}"
+        ),
         is_ranked=line is not None and line.row.rank.best is not None,
         rank=rank,
         machine=machine_title(entry),
@@ -84,8 +110,13 @@ def _standing(entry: Mapping[str, object], line: EntryLine | None, dates: Dates,
 
 
 def _machine_page(entry: Mapping[str, object], line: EntryLine | None) -> str:
-    """A machine without a profile has a page if an entry of it is on a leaderboard; else that of all such machines."""
-    return machine_page(entry) if line is not None or profile_of(entry) is not None else f"devices/{GENERIC}.html"
+    """A machine without a profile has a page if an entry of it is on a leaderboard; else that of
+    all such machines."""
+    return (
+        machine_page(entry)
+        if line is not None or profile_of(entry) is not None
+        else f"devices/{GENERIC}.html"
+    )
 
 
 def _rank(line: EntryLine | None) -> str:
@@ -94,21 +125,35 @@ def _rank(line: EntryLine | None) -> str:
     if line.section != "accepted":
         return line.section
     rank = line.row.rank
-    return f"{rank.words} of {len(line.board.ranked)}" if rank.best is not None else f"no rank: {rank.reason}"
+    return (
+        f"{rank.words} of {len(line.board.ranked)}"
+        if rank.best is not None
+        else f"no rank: {rank.reason}"
+    )
 
 
 def _status(line: EntryLine | None) -> str:
     if line is None:
         return "on no leaderboard"
-    return line.section if line.section in ("refused", "withdrawn") else line.row.scores.status.value
+    return (
+        line.section if line.section in ("refused", "withdrawn") else line.row.scores.status.value
+    )
 
 
-def _costs(entry: Mapping[str, object], line: EntryLine | None, prices: Mapping[str, tuple[SystemPrice, ...]]) -> tuple[tuple[str, str, str], ...]:
+def _costs(
+    entry: Mapping[str, object],
+    line: EntryLine | None,
+    prices: Mapping[str, tuple[SystemPrice, ...]],
+) -> tuple[tuple[str, str, str], ...]:
     profile = profile_of(entry)
     systems = () if profile is None else prices.get(profile.name, ())
     if not systems:
         return (("", "", NO_PRICE),)
-    score = None if line is None or line.row.scores.time is None else line.row.scores.time.interval.value
+    score = (
+        None
+        if line is None or line.row.scores.time is None
+        else line.row.scores.time.interval.value
+    )
     return tuple(_cost(system, score, int(str(entry["nodes"]))) for system in systems)
 
 

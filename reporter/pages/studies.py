@@ -1,4 +1,5 @@
-"""A page per study, with its figures and links to the evidence of its runs, and a page that lists the studies."""
+"""A page per study, with its figures and links to the evidence of its runs, and a page that lists
+the studies."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,15 +21,22 @@ STUDY_COLUMNS = (Column("step_s", "step", "s", "mean of the steps after warm-up"
 
 
 def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """studies/index.html, and studies/<name>.html with the study's sealed record as studies/<name>.json."""
+    """studies/index.html, and studies/<name>.html with the study's sealed record as
+    studies/<name>.json."""
     kinds = study_kinds()
     titles = {name: kind.title for name, kind in kinds.items()}
     facts = {study.name: _facts(study, contents.frames) for study in contents.studies}
-    listing = environment.get_template("studies.html").render(root="../", here="studies", studies=contents.studies, kinds=titles, facts=facts)
+    listing = environment.get_template("studies.html").render(
+        root="../", here="studies", studies=contents.studies, kinds=titles, facts=facts
+    )
     yield Page("studies/index.html", listing)
     template = environment.get_template("study.html")
     for study in contents.studies:
-        frames, figure_names, rows = frames_of_study(contents.frames, study), kinds[study.kind].figure_names, _rows(contents.frames, study)
+        frames, figure_names, rows = (
+            frames_of_study(contents.frames, study),
+            kinds[study.kind].figure_names,
+            _rows(contents.frames, study),
+        )
         drawers = [(chart, partial(chart.draw, frames)) for chart in _charts(study)]
         charts = place_drawings(drawers, contents.context("../"), f"figures/{study.name}-")
         page = template.render(
@@ -57,7 +65,10 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
 def _facts(study: StudyRecord, frames: Frames) -> tuple[tuple[str, str], ...]:
     """The study's facts, with the machine's own name where its runs could be read."""
     run = next(rows_of(frames.select("runs", "run_id", [run for _, run in study.runs])), None)
-    return tuple((name, machine_title(run) if name == "device" and run is not None else value) for name, value in study.facts)
+    return tuple(
+        (name, machine_title(run) if name == "device" and run is not None else value)
+        for name, value in study.facts
+    )
 
 
 def _charts(study: StudyRecord) -> list[Chart]:
@@ -72,7 +83,8 @@ BYTES, MIB = "B", 2**20
 
 
 def _shown(figure: Row) -> tuple[str, str]:
-    """A figure's value in the unit that suits it, with the digits that its spread leaves, and its spread; a dash where it is unknown."""
+    """A figure's value in the unit that suits it, with the digits that its spread leaves, and its
+    spread; a dash where it is unknown."""
     if figure["value"] is None:
         return "—", ""
     unit, value, spread = str(figure["unit"]), float(figure["value"]), figure["spread"]
@@ -83,7 +95,8 @@ def _shown(figure: Row) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Parts:
-    """The figures of a study's parts as a table: headings of name and unit, and for each part, in order, a figure for each heading."""
+    """The figures of a study's parts as a table: headings of name and unit, and for each part, in
+    order, a figure for each heading."""
 
     headings: tuple[tuple[str, str], ...]
     rows: tuple[tuple[str, tuple[Row, ...]], ...]
@@ -94,18 +107,38 @@ def _parts(study: StudyRecord) -> Parts:
     found: dict[str, list[Row]] = {}
     for figure in records(study.figures[study.figures["part"] != WHOLE]):
         found.setdefault(figure["part"], []).append(figure)
-    columns = [column for column in zip(*found.values(), strict=True) if any(figure["value"] is not None for figure in column)]
+    columns = [
+        column
+        for column in zip(*found.values(), strict=True)
+        if any(figure["value"] is not None for figure in column)
+    ]
     headings = tuple((str(column[0]["figure"]), str(column[0]["unit"])) for column in columns)
-    return Parts(headings, tuple((part, tuple(column[index] for column in columns)) for index, part in enumerate(found)))
+    return Parts(
+        headings,
+        tuple(
+            (part, tuple(column[index] for column in columns)) for index, part in enumerate(found)
+        ),
+    )
 
 
 def _unknown_of_parts(study: StudyRecord, names: Mapping[str, str]) -> tuple[str, ...]:
-    """Figures that no part has, with their reason: ``time of an epoch, energy (no power sensor was read)``."""
+    """Figures that no part has, with their reason: ``time of an epoch, energy (no power sensor was
+    read)``."""
     by_figure: dict[str, list[Row]] = {}
     for figure in records(study.figures[study.figures["part"] != WHOLE]):
         by_figure.setdefault(figure["figure"], []).append(figure)
-    missing = [figures[0] for figures in by_figure.values() if all(figure["value"] is None for figure in figures)]
-    return _with_reasons((names.get(str(figure["figure"])) or name_of_figure(str(figure["figure"])), str(figure["reason"])) for figure in missing)
+    missing = [
+        figures[0]
+        for figures in by_figure.values()
+        if all(figure["value"] is None for figure in figures)
+    ]
+    return _with_reasons(
+        (
+            names.get(str(figure["figure"])) or name_of_figure(str(figure["figure"])),
+            str(figure["reason"]),
+        )
+        for figure in missing
+    )
 
 
 def _with_reasons(named: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -118,7 +151,8 @@ def _with_reasons(named: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class RunTable:
-    """The runs of a study: a row for each, the columns in which one of them has a value, and the other columns with the reason."""
+    """The runs of a study: a row for each, the columns in which one of them has a value, and the
+    other columns with the reason."""
 
     rows: tuple[dict[str, Any], ...]
     columns: tuple[Column, ...]
@@ -130,12 +164,31 @@ def _rows(frames: Frames, study: StudyRecord) -> RunTable:
     figures: dict[str, dict[str, Any]] = {}
     for figure in rows_of(frames.figures):
         figures.setdefault(figure["run_id"], {})[figure["figure"]] = figure
-    cells = {run: [make_cell(column, figures[run].get(column.figure)) for column in STUDY_COLUMNS] for _, run in study.runs if run in figures}
-    has_value = [any(row[index].raw for row in cells.values()) for index in range(len(STUDY_COLUMNS))]
-    reasons = {column.heading: row[index].why for row in cells.values() for index, column in enumerate(STUDY_COLUMNS) if not has_value[index]}
+    cells = {
+        run: [make_cell(column, figures[run].get(column.figure)) for column in STUDY_COLUMNS]
+        for _, run in study.runs
+        if run in figures
+    }
+    has_value = [
+        any(row[index].raw for row in cells.values()) for index in range(len(STUDY_COLUMNS))
+    ]
+    reasons = {
+        column.heading: row[index].why
+        for row in cells.values()
+        for index, column in enumerate(STUDY_COLUMNS)
+        if not has_value[index]
+    }
     return RunTable(
         tuple(
-            {"part": part, "run_id": run, "cells": [cell for cell, shown in zip(cells.get(run, []), has_value, strict=False) if shown]}
+            {
+                "part": part,
+                "run_id": run,
+                "cells": [
+                    cell
+                    for cell, shown in zip(cells.get(run, []), has_value, strict=False)
+                    if shown
+                ],
+            }
             for part, run in study.runs
         ),
         tuple(column for column, shown in zip(STUDY_COLUMNS, has_value, strict=True) if shown),

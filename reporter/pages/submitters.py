@@ -16,23 +16,43 @@ MAX_SENTENCES = 20
 
 
 def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """submitters/index.html, and submitters/<slug>.html for every organization with an entry on a leaderboard."""
+    """submitters/index.html, and submitters/<slug>.html for every organization with an entry on a
+    leaderboard."""
     groups, listed = _groups(contents), submitters_of(contents)
     runs_of = contents.frames.rows_by("runs", "entry_id")
-    yield Page("submitters/index.html", environment.get_template("submitters.html").render(root="../", here="submitters", submitters=listed))
+    yield Page(
+        "submitters/index.html",
+        environment.get_template("submitters.html").render(
+            root="../", here="submitters", submitters=listed
+        ),
+    )
     template = environment.get_template("submitter.html")
     for name, lines in groups.items():
         page = template.render(
-            root="../", here="submitters", title=submitter_title(name), count=len(lines), last=_last_day(lines), machines=_machines(lines),
-            boards=by_board(lines), trends=trends(lines), **_declared(runs_of, lines),
-        )  # fmt: skip
+            root="../",
+            here="submitters",
+            title=submitter_title(name),
+            count=len(lines),
+            last=_last_day(lines),
+            machines=_machines(lines),
+            boards=by_board(lines),
+            trends=trends(lines),
+            **_declared(runs_of, lines),
+        )
         yield Page(f"submitters/{submitter_slug(name)}.html", page)
 
 
 def submitters_of(contents: SiteContents) -> list[tuple[str, str, int, int, str]]:
-    """Title, slug, number of entries and of machines, and the day of the last run of every submitter, those with the most entries first."""
+    """Title, slug, number of entries and of machines, and the day of the last run of every
+    submitter, those with the most entries first."""
     listed = [
-        (submitter_title(name), submitter_slug(name), len(lines), len(_machines(lines)), _last_day(lines))
+        (
+            submitter_title(name),
+            submitter_slug(name),
+            len(lines),
+            len(_machines(lines)),
+            _last_day(lines),
+        )
         for name, lines in _groups(contents).items()
     ]
     return sorted(listed, key=lambda one: (-one[2], one[0]))
@@ -68,4 +88,6 @@ def _declared(runs_of: Callable[[str], list[Row]], lines: Sequence[EntryLine]) -
     }
 
 
-PAGE_KIND = PageKind(submitter_pages, 35, MenuItem("submitters", "submitters/index.html", "Submitters"))
+PAGE_KIND = PageKind(
+    submitter_pages, 35, MenuItem("submitters", "submitters/index.html", "Submitters")
+)

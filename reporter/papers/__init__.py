@@ -1,1 +1,2 @@
-"""Figures for papers: presets of published figures, drawn by Matplotlib in fixed sizes with embedded fonts."""
+"""Figures for papers: presets of published figures, drawn by Matplotlib in fixed sizes with
+embedded fonts."""

@@ -18,7 +18,8 @@ TICK_GAP_PX = 9.0
 
 
 class Canvas:
-    """A figure that measures text with its own renderer. Lengths are inches, if not stated otherwise."""
+    """A figure that measures text with its own renderer. Lengths are inches, if not stated
+    otherwise."""
 
     def __init__(self, figure: Any, look: Look) -> None:
         self.figure = figure
@@ -34,7 +35,10 @@ class Canvas:
     def add_axes(self, projections: Sequence[str | None], heights: Sequence[float]) -> list[Any]:
         """Axes one below the other, as high as ``heights`` relative to one another."""
         grid = self.figure.add_gridspec(len(projections), 1, height_ratios=list(heights))
-        return [self.figure.add_subplot(grid[index], projection=projection) for index, projection in enumerate(projections)]
+        return [
+            self.figure.add_subplot(grid[index], projection=projection)
+            for index, projection in enumerate(projections)
+        ]
 
     def width_of(self, text: str, size_pt: float | None = None) -> float:
         """The width of a text (of its longest line), in."""
@@ -63,7 +67,8 @@ class Canvas:
         self.figure.set_layout_engine("none")
 
     def in_figure(self, x: float, y: float) -> tuple[float, float]:
-        """A place in pixels as shares of the figure's width and height, which hold in every format."""
+        """A place in pixels as shares of the figure's width and height, which hold in every
+        format."""
         width, height = self.figure.bbox.size
         return x / float(width), y / float(height)
 
@@ -71,36 +76,64 @@ class Canvas:
         from matplotlib.font_manager import FontProperties  # optional: [figures]
 
         properties = FontProperties(family=self.look.font, size=size_pt or self.look.small_pt)
-        width, height, _ = self.figure.canvas.get_renderer().get_text_width_height_descent(line or " ", properties, False)
+        width, height, _ = self.figure.canvas.get_renderer().get_text_width_height_descent(
+            line or " ", properties, False
+        )
         return width / self.figure.dpi, height / self.figure.dpi
 
 
 def legend_above(canvas: Canvas, axes: Any, names: Sequence[tuple[int, str]], kind: str) -> None:
-    """A legend of styles above the axes. ``kind``: bar (colour and hatch) or mark (colour and shape)."""
+    """A legend of styles above the axes. ``kind``: bar (colour and hatch) or mark (colour and
+    shape)."""
     from matplotlib.patches import Patch  # optional: [figures]
 
     if kind == "mark":
         mark_legend_above(canvas, axes, [(mark_style(style), name) for style, name in names])
     else:
-        _legend(canvas, axes, [Patch(**bar_style(style)) for style, _ in names], [name for _, name in names])
+        _legend(
+            canvas,
+            axes,
+            [Patch(**bar_style(style)) for style, _ in names],
+            [name for _, name in names],
+        )
 
 
-def mark_legend_above(canvas: Canvas, axes: Any, marks: Sequence[tuple[Mapping[str, Any], str]]) -> None:
+def mark_legend_above(
+    canvas: Canvas, axes: Any, marks: Sequence[tuple[Mapping[str, Any], str]]
+) -> None:
     """A legend of marks above the axes."""
     from matplotlib.lines import Line2D  # optional: [figures]
 
-    _legend(canvas, axes, [Line2D([], [], linestyle="none", **style) for style, _ in marks], [name for _, name in marks])
+    _legend(
+        canvas,
+        axes,
+        [Line2D([], [], linestyle="none", **style) for style, _ in marks],
+        [name for _, name in marks],
+    )
 
 
 def _legend(canvas: Canvas, axes: Any, handles: Sequence[Any], names: Sequence[str]) -> None:
     """A legend above the axes with as many columns as fit."""
     available = canvas.look.width_in * 0.8
     texts = [canvas.shortened(name, available - 0.4) for name in names]
-    columns = max((count for count in range(1, len(texts) + 1) if _rows_fit(canvas, texts, count, available)), default=1)
+    columns = max(
+        (count for count in range(1, len(texts) + 1) if _rows_fit(canvas, texts, count, available)),
+        default=1,
+    )
     axes.legend(
-        handles, texts, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False, borderpad=0.1,
-        borderaxespad=0.15, handlelength=1.4, handletextpad=0.45, columnspacing=0.9, labelspacing=0.25,
-    )  # fmt: skip
+        handles,
+        texts,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=columns,
+        frameon=False,
+        borderpad=0.1,
+        borderaxespad=0.15,
+        handlelength=1.4,
+        handletextpad=0.45,
+        columnspacing=0.9,
+        labelspacing=0.25,
+    )
 
 
 def legend_rows(look: Look, names: Sequence[tuple[int, str]]) -> int:
@@ -111,13 +144,25 @@ def legend_rows(look: Look, names: Sequence[tuple[int, str]]) -> int:
 
 def _rows_fit(canvas: Canvas, texts: Sequence[str], columns: int, available: float) -> bool:
     rows = -(-len(texts) // columns)  # a legend is filled column by column
-    widths = [max((canvas.width_of(text) for text in texts[column * rows : (column + 1) * rows]), default=0.0) + 0.31 for column in range(columns)]
+    widths = [
+        max(
+            (canvas.width_of(text) for text in texts[column * rows : (column + 1) * rows]),
+            default=0.0,
+        )
+        + 0.31
+        for column in range(columns)
+    ]
     return sum(widths) <= available
 
 
 def bar_style(style: int) -> dict[str, Any]:
     """Fill, hatch and edge of a bar."""
-    return {"facecolor": COLOURS[style % len(COLOURS)], "hatch": HATCHES[style % len(HATCHES)], "edgecolor": INK, "linewidth": 0.5}
+    return {
+        "facecolor": COLOURS[style % len(COLOURS)],
+        "hatch": HATCHES[style % len(HATCHES)],
+        "edgecolor": INK,
+        "linewidth": 0.5,
+    }
 
 
 def mark_style(style: int, fill: int = 0) -> dict[str, Any]:
@@ -125,8 +170,13 @@ def mark_style(style: int, fill: int = 0) -> dict[str, Any]:
     colour = COLOURS[style % len(COLOURS)]
     face = {0: colour, 1: "#ffffff", 2: colour, 3: GRID}[fill % 4]
     half = {"fillstyle": "left", "markerfacecoloralt": "#ffffff"} if fill % 4 == 2 else {}
-    return {"marker": MARKERS[style % len(MARKERS)], "markerfacecolor": face, "markeredgecolor": colour if fill else INK,
-            "markeredgewidth": 0.9 if fill else 0.4, **half}  # fmt: skip
+    return {
+        "marker": MARKERS[style % len(MARKERS)],
+        "markerfacecolor": face,
+        "markeredgecolor": colour if fill else INK,
+        "markeredgewidth": 0.9 if fill else 0.4,
+        **half,
+    }
 
 
 def spans_decade(values: Sequence[float]) -> bool:
@@ -138,19 +188,30 @@ def number_text(value: float) -> str:
     """A tick label: without powers of ten from 0.001 to 999 999."""
     if value == 0:
         return "0"
-    return f"{value:,.0f}".replace(",", "\u2009") if abs(value) >= 1e4 and abs(value) < 1e6 else f"{value:.6g}"
+    return (
+        f"{value:,.0f}".replace(",", "\u2009")
+        if abs(value) >= 1e4 and abs(value) < 1e6
+        else f"{value:.6g}"
+    )
 
 
 def logarithmic_ticks(axis: Any, low: float, high: float) -> None:
-    """Ticks at 1, 2 and 5 times powers of ten, or at powers of ten over more than two decades, as plain numbers."""
-    from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullLocator  # optional: [figures]
+    """Ticks at 1, 2 and 5 times powers of ten, or at powers of ten over more than two decades, as
+    plain numbers."""
+    # optional: [figures]
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullLocator
 
     factors = (1, 2, 5) if high / low < 100 else (1,)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [factor * 10.0**power for power in powers for factor in factors]
     shown = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
     if len(shown) < 2:
-        shown = [factor * 10.0**power for power in powers for factor in range(1, 10) if low <= factor * 10.0**power <= high] or [low, high]
+        shown = [
+            factor * 10.0**power
+            for power in powers
+            for factor in range(1, 10)
+            if low <= factor * 10.0**power <= high
+        ] or [low, high]
     axis.set_major_locator(FixedLocator(shown))
     axis.set_major_formatter(FixedFormatter([number_text(float(f"{tick:.6g}")) for tick in shown]))
     axis.set_minor_locator(NullLocator())
@@ -166,16 +227,28 @@ def plain_ticks(axis: Any, count: int) -> None:
 
 
 def thin_ticks(canvas: Canvas, axis: Any) -> None:
-    """Leaves out every second tick until no two of the axis' labels overlap, and ticks whose labels the figure's edge would cut."""
+    """Leaves out every second tick until no two of the axis' labels overlap, and ticks whose labels
+    the figure's edge would cut."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator  # optional: [figures]
 
     while True:
         canvas.figure.draw_without_rendering()
         low, high = sorted(axis.get_view_interval())
-        ticks = [tick for tick in axis.get_major_ticks() if low * (1 - 1e-9) <= tick.get_loc() <= high * (1 + 1e-9) and tick.label1.get_text()]
+        ticks = [
+            tick
+            for tick in axis.get_major_ticks()
+            if low * (1 - 1e-9) <= tick.get_loc() <= high * (1 + 1e-9) and tick.label1.get_text()
+        ]
         boxes = [canvas.extent(tick.label1) for tick in ticks]
-        inside = [tick for tick, box in zip(ticks, boxes, strict=True) if box[2] <= canvas.figure.bbox.x1 and box[3] <= canvas.figure.bbox.y1]
-        if len(inside) == len(ticks) and (len(ticks) <= MIN_TICKS or not any(overlap(_wider(one), other) for one, other in pairwise(boxes))):
+        inside = [
+            tick
+            for tick, box in zip(ticks, boxes, strict=True)
+            if box[2] <= canvas.figure.bbox.x1 and box[3] <= canvas.figure.bbox.y1
+        ]
+        if len(inside) == len(ticks) and (
+            len(ticks) <= MIN_TICKS
+            or not any(overlap(_wider(one), other) for one, other in pairwise(boxes))
+        ):
             return
         shown = inside if len(inside) < len(ticks) else ticks[::2]
         kept = [(tick.get_loc(), tick.label1.get_text()) for tick in shown]

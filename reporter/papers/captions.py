@@ -16,15 +16,24 @@ MAX_SHOWN = 6
 
 
 def caption_of(preset: Preset, figure: PaperFigure, frames: Frames) -> str:
-    """The caption as sentences on lines: the figure, what is drawn, runs, machines, software, instruments, notes."""
+    """The caption as sentences on lines: the figure, what is drawn, runs, machines, software,
+    instruments, notes."""
     ids = tuple(dict.fromkeys(figure.ids))
     entries = [entries_of(frames)[name] for name in ids]
     runs = list(rows_of(frames.select("runs", "entry_id", ids)))
-    source = "" if preset.study == SUITE else f", as in {_figure_text(preset)} of {STUDIES[preset.study]}"
+    source = (
+        ""
+        if preset.study == SUITE
+        else f", as in {_figure_text(preset)} of {STUDIES[preset.study]}"
+    )
     lines = [
         f"{preset.title}{source}.",
         figure.about,
-        f"Error bars: {figure.error_bars}." if figure.error_bars and _has_error_bars(figure) else "No error bars.",
+        (
+            f"Error bars: {figure.error_bars}."
+            if figure.error_bars and _has_error_bars(figure)
+            else "No error bars."
+        ),
         _runs_text(entries, runs),
         _machines_text(entries),
         _software_text(entries),
@@ -35,7 +44,11 @@ def caption_of(preset: Preset, figure: PaperFigure, frames: Frames) -> str:
 
 
 def _figure_text(preset: Preset) -> str:
-    return "the text" if preset.number == "text" else f"Figure{'s' if ' and ' in preset.number else ''} {preset.number}"
+    return (
+        "the text"
+        if preset.number == "text"
+        else f"Figure{'s' if ' and ' in preset.number else ''} {preset.number}"
+    )
 
 
 def _has_error_bars(figure: PaperFigure) -> bool:
@@ -48,7 +61,10 @@ def _runs_text(entries: Sequence[Row], runs: Sequence[Row]) -> str:
     seeds = sorted({int(run["seed"]) for run in runs})
     rounds = _few(str(entry["round"]) for entry in entries if known(entry["round"]))
     of_round = f" Round {rounds}." if rounds else ""
-    return f"n = {each} run{'' if counts[-1] == 1 else 's'} of each of {len(entries)} settings ({len(runs)} runs); seeds {_numbers(seeds)}.{of_round}"
+    return (
+        f"n = {each} run{'' if counts[-1] == 1 else 's'} of each of {len(entries)} settings"
+        f" ({len(runs)} runs); seeds {_numbers(seeds)}.{of_round}"
+    )
 
 
 def _numbers(values: Sequence[int]) -> str:
@@ -59,26 +75,44 @@ def _numbers(values: Sequence[int]) -> str:
             parts[-1].append(value)
         else:
             parts.append([value])
-    texts = [f"{part[0]} to {part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts]
-    return ", ".join(texts[:MAX_SHOWN]) + (f" and {len(texts) - MAX_SHOWN} more" if len(texts) > MAX_SHOWN else "")
+    texts = [
+        f"{part[0]} to {part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts
+    ]
+    return ", ".join(texts[:MAX_SHOWN]) + (
+        f" and {len(texts) - MAX_SHOWN} more" if len(texts) > MAX_SHOWN else ""
+    )
 
 
 def _machines_text(entries: Sequence[Row]) -> str:
     machines = _few(machine_title(entry) for entry in entries)
-    modes = _few(str(entry["power_mode"]) if known(entry["power_mode"]) else "unknown" for entry in entries)
+    modes = _few(
+        str(entry["power_mode"]) if known(entry["power_mode"]) else "unknown" for entry in entries
+    )
     nodes = sorted({int(entry["nodes"]) for entry in entries})
     several = f" Nodes: {_numbers(nodes)}." if nodes != [1] else ""
-    media = _few(str(entry["storage_medium"]) for entry in entries if known(entry["storage_medium"]))
+    media = _few(
+        str(entry["storage_medium"]) for entry in entries if known(entry["storage_medium"])
+    )
     return f"Device: {machines}. Power mode: {modes}. Storage: {media or 'unknown'}.{several}"
 
 
 def _software_text(entries: Sequence[Row]) -> str:
-    frameworks = _few(f"{framework_name(str(entry['framework']))} {entry['framework_version'] or ''}".strip() for entry in entries)
-    models = _few(f"{model_title(str(entry['workload']))} on {_data_title(str(entry['data']))} ({entry['division']} division)" for entry in entries)
+    frameworks = _few(
+        f"{framework_name(str(entry['framework']))} {entry['framework_version'] or ''}".strip()
+        for entry in entries
+    )
+    models = _few(
+        f"{model_title(str(entry['workload']))} on {_data_title(str(entry['data']))}"
+        f" ({entry['division']} division)"
+        for entry in entries
+    )
     batches = _numbers(sorted({int(entry["batch_size"]) for entry in entries}))
     threads = _numbers(sorted({int(entry["threads"]) for entry in entries}))
     suites = _few(str(entry["suite_version"]) for entry in entries)
-    return f"{models}; batch size {batches}; threads {threads}. Framework: {frameworks}. Edge-training suite {suites}."
+    return (
+        f"{models}; batch size {batches}; threads {threads}. Framework: {frameworks}. Edge-training"
+        f" suite {suites}."
+    )
 
 
 def _data_title(name: str) -> str:
@@ -89,15 +123,29 @@ def _data_title(name: str) -> str:
 
 
 def _instruments_text(frames: Frames, ids: Sequence[str], figure: str) -> str:
-    """Tier and coverage of the instruments, and the level of the EE HPC WG's methodology where every run has one."""
+    """Tier and coverage of the instruments, and the level of the EE HPC WG's methodology where
+    every run has one."""
     wanted = set(frames.select("runs", "entry_id", ids)["run_id"])
-    rows = [row for row in rows_of(frames.select("figures", "figure", [figure])) if row["run_id"] in wanted and known(row["value"])]
-    kinds = _few(f"{row['tier']}, covers the {row['covers']}" for row in rows if known(row["tier"]) and known(row["covers"]))
+    rows = [
+        row
+        for row in rows_of(frames.select("figures", "figure", [figure]))
+        if row["run_id"] in wanted and known(row["value"])
+    ]
+    kinds = _few(
+        f"{row['tier']}, covers the {row['covers']}"
+        for row in rows
+        if known(row["tier"]) and known(row["covers"])
+    )
     methods = _few(str(row["method"]) for row in rows if known(row["method"]))
-    return f"Instrument: {kinds or 'unknown'}.{f' {methods}.' if methods and len(methods) < 200 else ''}"
+    return (
+        "Instrument:"
+        f" {kinds or 'unknown'}.{f' {methods}.' if methods and len(methods) < 200 else ''}"
+    )
 
 
 def _few(texts: Iterable[str]) -> str:
     """Distinct texts in order of the alphabet, at most MAX_SHOWN, and how many more."""
     distinct = sorted(set(texts))
-    return "; ".join(distinct[:MAX_SHOWN]) + (f"; and {len(distinct) - MAX_SHOWN} more" if len(distinct) > MAX_SHOWN else "")
+    return "; ".join(distinct[:MAX_SHOWN]) + (
+        f"; and {len(distinct) - MAX_SHOWN} more" if len(distinct) > MAX_SHOWN else ""
+    )

@@ -21,7 +21,8 @@ class Agreement(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Compared:
-    """A published value beside ours. ``published`` and ``ours`` are texts; ``why`` is the reason where there is nothing to compare."""
+    """A published value beside ours. ``published`` and ``ours`` are texts; ``why`` is the reason
+    where there is nothing to compare."""
 
     quantity: str
     published: str
@@ -38,35 +39,75 @@ def compare(item: Item, source: Source | None) -> tuple[Compared, ...]:
 
 
 def _value(value: PublishedValue, source: Source | None) -> Compared:
-    stated = {Relation.ABOUT: "", Relation.BELOW: "below ", Relation.ABOVE: "above "}[value.relation]
-    near = f" ± {value.tolerance:.0%}" if value.relation is Relation.ABOUT and value.tolerance and value.published else ""
+    stated = {Relation.ABOUT: "", Relation.BELOW: "below ", Relation.ABOVE: "above "}[
+        value.relation
+    ]
+    near = (
+        f" ± {value.tolerance:.0%}"
+        if value.relation is Relation.ABOUT and value.tolerance and value.published
+        else ""
+    )
     published = f"{stated}{value.published:g}{near}"
     if value.ours is None:
-        return Compared(value.quantity, published, None, Agreement.NOT_COMPARABLE, value.place, value.quote, value.not_comparable)
+        return Compared(
+            value.quantity,
+            published,
+            None,
+            Agreement.NOT_COMPARABLE,
+            value.place,
+            value.quote,
+            value.not_comparable,
+        )
     found = Unknown("there are no runs of it") if source is None else measure(value.ours, source)
     if isinstance(found, Unknown):
-        return Compared(value.quantity, published, None, Agreement.NOT_COMPARABLE, value.place, value.quote, found.reason)
+        return Compared(
+            value.quantity,
+            published,
+            None,
+            Agreement.NOT_COMPARABLE,
+            value.place,
+            value.quote,
+            found.reason,
+        )
     verdict, why = judge(value, found)
-    return Compared(value.quantity, published, _written(found), verdict, value.place, value.quote, why)
+    return Compared(
+        value.quantity, published, _written(found), verdict, value.place, value.quote, why
+    )
 
 
 def judge(value: PublishedValue, found: Found) -> tuple[Agreement, str | None]:
     """The verdict on our value, and why there is none.
 
-    ``about`` agrees where our interval and the tolerance overlap; a limit (``below``, ``above``) within our interval leaves the question open.
+    ``about`` agrees where our interval and the tolerance overlap; a limit (``below``, ``above``)
+    within our interval leaves the question open.
     """
-    low, high = (found.value, found.value) if found.low is None or found.high is None else (found.low, found.high)
+    low, high = (
+        (found.value, found.value)
+        if found.low is None or found.high is None
+        else (found.low, found.high)
+    )
     if value.relation is Relation.ABOUT:
-        least, most = sorted((value.published * (1 - value.tolerance), value.published * (1 + value.tolerance)))
+        least, most = sorted(
+            (value.published * (1 - value.tolerance), value.published * (1 + value.tolerance))
+        )
         return (Agreement.AGREES if low <= most and high >= least else Agreement.DIFFERS), None
     if low < value.published < high:
-        return Agreement.NOT_COMPARABLE, f"the 95 % interval contains {value.published:g}: more runs would tell"
-    is_beyond = low < value.published if value.relation is Relation.BELOW else high > value.published
+        return (
+            Agreement.NOT_COMPARABLE,
+            f"the 95 % interval contains {value.published:g}: more runs would tell",
+        )
+    is_beyond = (
+        low < value.published if value.relation is Relation.BELOW else high > value.published
+    )
     return (Agreement.AGREES if is_beyond else Agreement.DIFFERS), None
 
 
 def _written(found: Found) -> str:
-    between = "" if found.low is None or found.high is None or found.low == found.high else f" ({found.low:.3g} to {found.high:.3g})"
+    between = (
+        ""
+        if found.low is None or found.high is None or found.low == found.high
+        else f" ({found.low:.3g} to {found.high:.3g})"
+    )
     value = f"{found.value:.4g}" if math.isfinite(found.value) else "none"
     return f"{value}{between}" + (f", {found.of}" if found.of else "")
 
@@ -79,12 +120,35 @@ def _cells(item: Item) -> Iterator[Compared]:
         for column, published, ours in zip(item.table.columns[1:], row[1:], own[1:], strict=True):
             name = f"{row[0]}, {column}"
             if not published:
-                yield Compared(name, "", ours, Agreement.NOT_COMPARABLE, item.table.place, "", "the text at hand has lost the number")
+                yield Compared(
+                    name,
+                    "",
+                    ours,
+                    Agreement.NOT_COMPARABLE,
+                    item.table.place,
+                    "",
+                    "the text at hand has lost the number",
+                )
             elif not ours:
-                yield Compared(name, published, None, Agreement.NOT_COMPARABLE, item.table.place, "", "the suite does not say")
+                yield Compared(
+                    name,
+                    published,
+                    None,
+                    Agreement.NOT_COMPARABLE,
+                    item.table.place,
+                    "",
+                    "the suite does not say",
+                )
             else:
                 is_equal = any(_same(published, each) for each in ours.split(", "))
-                yield Compared(name, published, ours, Agreement.AGREES if is_equal else Agreement.DIFFERS, item.table.place, "")
+                yield Compared(
+                    name,
+                    published,
+                    ours,
+                    Agreement.AGREES if is_equal else Agreement.DIFFERS,
+                    item.table.place,
+                    "",
+                )
 
 
 def _same(published: str, ours: str) -> bool:
@@ -104,4 +168,6 @@ def _memory_cells(item: Item) -> Iterator[Compared]:
     for cell in memory_cells(item):
         verdict = Agreement.AGREES if abs(cell.deviation) <= LIMIT else Agreement.DIFFERS
         name = f"ResNet-{cell.depth}, {cell.batch} pictures of {cell.image}x{cell.image}"
-        yield Compared(name, f"{cell.published:.2f}", f"{cell.calculated:.2f}", verdict, item.number, "")
+        yield Compared(
+            name, f"{cell.published:.2f}", f"{cell.calculated:.2f}", verdict, item.number, ""
+        )

@@ -1,4 +1,5 @@
-"""Figures 2a to 2h of the Raspberry Pi study from counts of valgrind's cachegrind (`suite cachegrind`)."""
+"""Figures 2a to 2h of the Raspberry Pi study from counts of valgrind's cachegrind (`suite
+cachegrind`)."""
 
 import statistics
 
@@ -21,26 +22,45 @@ FIGURES = {
 RATES = frozenset({"instructions_per_cpu_s", "ipc"})
 """Figures that need times of the training without valgrind."""
 
-SIMULATED = frozenset({"l1d_refill", "l1d_miss_ratio", "branch_mispredicts", "branch_mispredict_ratio"})
+SIMULATED = frozenset(
+    {"l1d_refill", "l1d_miss_ratio", "branch_mispredicts", "branch_mispredict_ratio"}
+)
 """Figures of cachegrind's model of caches and branch predictor; all others are counted."""
 
 
 def draw(item: Item, record: CountedSteps) -> PaperFigure | Missing:
-    """A bar per framework; an axis of simulated figures says so. Missing: rates of a record whose training was not timed."""
+    """A bar per framework; an axis of simulated figures says so. Missing: rates of a record whose
+    training was not timed."""
     by_name = {counter.figure: counter for counter in COUNTERS}
     panels, names = [], FIGURES[item.id]
     for name in names:
         of, counter = _estimates(record, name), by_name[name]
         if not of:
-            return Missing(f"the record has no {'clock of the cores' if name == 'ipc' else 'times'}: count again with `suite cachegrind`")
+            return Missing(
+                f"the record has no {'clock of the cores' if name == 'ipc' else 'times'}: count"
+                " again with `suite cachegrind`"
+            )
         bars = tuple(
-            Bar(load_framework(framework).title, (_scaled(value, counter.factor),), style) for style, (framework, value) in enumerate(of.items())
+            Bar(load_framework(framework).title, (_scaled(value, counter.factor),), style)
+            for style, (framework, value) in enumerate(of.items())
         )
         mark = " (simulated caches)" if name.startswith("l1d") else " (simulated)"
-        panels.append(Bars(counter.title + (mark if name in SIMULATED else ""), (BarGroup("", bars),)))
+        panels.append(
+            Bars(counter.title + (mark if name in SIMULATED else ""), (BarGroup("", bars),))
+        )
     if names[0] in RATES:
-        return PaperFigure(tuple(panels), (), _about(record, names) + _timed(record, names), "± one standard deviation over the windows")
-    return PaperFigure(tuple(panels), (), _about(record, names), "none: counts of one pair of processes of each framework")
+        return PaperFigure(
+            tuple(panels),
+            (),
+            _about(record, names) + _timed(record, names),
+            "± one standard deviation over the windows",
+        )
+    return PaperFigure(
+        tuple(panels),
+        (),
+        _about(record, names),
+        "none: counts of one pair of processes of each framework",
+    )
 
 
 def _estimates(record: CountedSteps, name: str) -> dict[str, Estimate]:
@@ -48,7 +68,9 @@ def _estimates(record: CountedSteps, name: str) -> dict[str, Estimate]:
     if name not in RATES:
         return {framework: Estimate(values[name]) for framework, values in figures(record).items()}
     of = {framework: values[name] for framework, values in rates(record).items()}
-    return {framework: _mean(values) for framework, values in of.items()} if all(of.values()) else {}
+    return (
+        {framework: _mean(values) for framework, values in of.items()} if all(of.values()) else {}
+    )
 
 
 def _mean(values: tuple[float, ...]) -> Estimate:
@@ -57,26 +79,47 @@ def _mean(values: tuple[float, ...]) -> Estimate:
 
 
 def _scaled(of: Estimate, factor: float) -> Estimate:
-    return Estimate(of.value * factor, *(None if end is None else end * factor for end in (of.low, of.high)))
+    return Estimate(
+        of.value * factor, *(None if end is None else end * factor for end in (of.low, of.high))
+    )
 
 
 def _timed(record: CountedSteps, names: tuple[str, ...]) -> str:
     """How the time of a step and the clock were measured."""
-    windows, clocks_hz = len(record.timed) // len(record.pairs), [window.clock_hz for window in record.timed if window.clock_hz is not None]
+    windows, clocks_hz = (
+        len(record.timed) // len(record.pairs),
+        [window.clock_hz for window in record.timed if window.clock_hz is not None],
+    )
     clock = ""
     if "ipc" in names:
-        clock = f" Cycles: CPU time times the cores' mean clock in the same window ({min(clocks_hz) / 1e9:.2f} to {max(clocks_hz) / 1e9:.2f} GHz), "
+        clock = (
+            " Cycles: CPU time times the cores' mean clock in the same window"
+            f" ({min(clocks_hz) / 1e9:.2f} to {max(clocks_hz) / 1e9:.2f} GHz), "
+        )
         clock += "which a chain of additions measured."
-    return f" CPU time of a step: the same training without valgrind, {windows} windows, with the instructions that valgrind offers (AVX2).{clock}"
+    return (
+        f" CPU time of a step: the same training without valgrind, {windows} windows, with the"
+        f" instructions that valgrind offers (AVX2).{clock}"
+    )
 
 
 def _about(record: CountedSteps, names: tuple[str, ...]) -> str:
-    versions = ", ".join(f"{load_framework(name).title} {pair[0].framework_version or ''}".strip() for name, pair in record.pairs.items())
+    versions = ", ".join(
+        f"{load_framework(name).title} {pair[0].framework_version or ''}".strip()
+        for name, pair in record.pairs.items()
+    )
     steps = sorted({more.steps - fewer.steps for fewer, more in record.pairs.values()})
-    caches = f" Caches: those of a {record.caches.processor}, without prefetching." if SIMULATED & set(names) else ""
-    per_epoch = "" if names[0] in RATES else f", times the {record.steps_per_epoch} steps of an epoch"
+    caches = (
+        f" Caches: those of a {record.caches.processor}, without prefetching."
+        if SIMULATED & set(names)
+        else ""
+    )
+    per_epoch = (
+        "" if names[0] in RATES else f", times the {record.steps_per_epoch} steps of an epoch"
+    )
     return (
-        f"{record.workload} on {record.data} ({versions}; mini-batches of {record.batch_size}, {record.threads} thread), "
-        f"counted by {record.source.split(',')[0]} ({record.valgrind}): a step's counts, from {' and '.join(map(str, steps))} steps"
-        f"{per_epoch}, no evaluation; x86-64 instructions of {record.cpu_model or 'an unknown processor'}.{caches}"
+        f"{record.workload} on {record.data} ({versions}; mini-batches of {record.batch_size},"
+        f" {record.threads} thread), counted by {record.source.split(',')[0]} ({record.valgrind}):"
+        f" a step's counts, from {' and '.join(map(str, steps))} steps{per_epoch}, no evaluation;"
+        f" x86-64 instructions of {record.cpu_model or 'an unknown processor'}.{caches}"
     )

@@ -60,9 +60,20 @@ def _draw(frames: Frames, *figures: str) -> PaperFigure | Missing:
             notes += [note] if note else []
             ids += [name for name in found if name not in ids]
     if not panels:
-        return Missing(f"no run has this counter: {why(frames, [BY_FIGURE[name] for name in figures])}")
-    about = "All threads and processes from run_start to run_stop, evaluations included; counts are per finished epoch."
-    return PaperFigure(tuple(panels), tuple(ids), about, "± one standard deviation over runs", tuple(dict.fromkeys(notes)))
+        return Missing(
+            f"no run has this counter: {why(frames, [BY_FIGURE[name] for name in figures])}"
+        )
+    about = (
+        "All threads and processes from run_start to run_stop, evaluations included; counts are per"
+        " finished epoch."
+    )
+    return PaperFigure(
+        tuple(panels),
+        tuple(ids),
+        about,
+        "± one standard deviation over runs",
+        tuple(dict.fromkeys(notes)),
+    )
 
 
 def _axis(counter: Counter) -> str:

@@ -30,19 +30,31 @@ def bars_height_in(panel: Bars, look: Look) -> float:
     headings = sum(bool(group.heading) for group in panel.groups)
     names = tuple(enumerate(panel.series))
     labels = [bar.label for group in panel.groups for bar in group.bars]
-    two_lines = any(len(label) * look.small_pt * 0.52 / PT_PER_IN > look.width_in * LABEL_SHARE for label in labels)
+    two_lines = any(
+        len(label) * look.small_pt * 0.52 / PT_PER_IN > look.width_in * LABEL_SHARE
+        for label in labels
+    )
     each = max(ROW_IN + SUB_ROW_IN * (_sub_rows(panel) - 1), ROW_IN + LINE_IN * two_lines)
-    return scale * (rows * each + headings * (ROW_IN + 0.02) + AXIS_IN + 0.16 * legend_rows(look, names))
+    return scale * (
+        rows * each + headings * (ROW_IN + 0.02) + AXIS_IN + 0.16 * legend_rows(look, names)
+    )
 
 
 def draw_bars(canvas: Canvas, axes: Any, panel: Bars) -> Callable[[], None]:
-    """Draws the panel; the returned function fits the numbers at the bars' ends into the axes once these have their size."""
+    """Draws the panel; the returned function fits the numbers at the bars' ends into the axes once
+    these have their size."""
     rows, headings, last = _places(panel)
-    is_log = not panel.is_stacked and spans_decade([end for bar, _ in rows for one in bar.values for end in one.ends])
+    is_log = not panel.is_stacked and spans_decade(
+        [end for bar, _ in rows for one in bar.values for end in one.ends]
+    )
     for bar, y in rows:
         _draw_row(axes, panel, bar, y, is_log)
     axes.set_ylim(last, -0.6)
-    axes.set_yticks([y for _, y in rows], [canvas.wrapped(bar.label, canvas.look.width_in * LABEL_SHARE) for bar, _ in rows], linespacing=0.95)
+    axes.set_yticks(
+        [y for _, y in rows],
+        [canvas.wrapped(bar.label, canvas.look.width_in * LABEL_SHARE) for bar, _ in rows],
+        linespacing=0.95,
+    )
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(not is_log)
     axes.set_xlabel(panel.axis)
@@ -91,18 +103,40 @@ def _draw_row(axes: Any, panel: Bars, bar: Bar, y: float, is_log: bool) -> None:
             axes.plot([one.value], [place], linestyle="none", zorder=3, **mark_style(style))
         else:
             alpha = FAINT if bar.is_group else 1.0
-            axes.barh(place, one.value, height=height * 0.94, left=left, zorder=2, **{**bar_style(style), "alpha": alpha})
+            axes.barh(
+                place,
+                one.value,
+                height=height * 0.94,
+                left=left,
+                zorder=2,
+                **{**bar_style(style), "alpha": alpha},
+            )
         if one.low is not None and one.high is not None:
             low = max(one.low, one.value * 0.02) if is_log else one.low
-            axes.errorbar((one.value if not panel.is_stacked else left + one.value) if not bar.is_group else (low + one.high) / 2, place,
-                          xerr=_error(panel, bar, left, one.value, low, one.high), fmt="none", ecolor=INK, elinewidth=0.8,
-                          capsize=1.8, capthick=0.8, zorder=4)  # fmt: skip
+            axes.errorbar(
+                (
+                    (one.value if not panel.is_stacked else left + one.value)
+                    if not bar.is_group
+                    else (low + one.high) / 2
+                ),
+                place,
+                xerr=_error(panel, bar, left, one.value, low, one.high),
+                fmt="none",
+                ecolor=INK,
+                elinewidth=0.8,
+                capsize=1.8,
+                capthick=0.8,
+                zorder=4,
+            )
         if panel.is_stacked:
             left += one.value
 
 
-def _error(panel: Bars, bar: Bar, left: float, value: float, low: float, high: float) -> list[list[float]]:
-    """The lengths of an error bar to the left and to the right of where it starts; a stacked bar's is that of its total."""
+def _error(
+    panel: Bars, bar: Bar, left: float, value: float, low: float, high: float
+) -> list[list[float]]:
+    """The lengths of an error bar to the left and to the right of where it starts; a stacked bar's
+    is that of its total."""
     if bar.is_group:
         return [[(high - low) / 2], [(high - low) / 2]]
     middle = left + value if panel.is_stacked else value
@@ -113,7 +147,11 @@ def _reaches(panel: Bars, bar: Bar) -> list[float]:
     """The points of a bar that must be within the axis."""
     total = sum(one.value for one in bar.values)
     ends = [end for one in bar.values for end in one.ends]
-    return [total, *(end for one in bar.values if one.high is not None for end in one.ends)] if panel.is_stacked else ends
+    return (
+        [total, *(end for one in bar.values if one.high is not None for end in one.ends)]
+        if panel.is_stacked
+        else ends
+    )
 
 
 def _limit(axes: Any, ends: Sequence[float], is_log: bool) -> None:
@@ -131,13 +169,26 @@ def _number(canvas: Canvas, axes: Any, panel: Bars, bar: Bar, y: float, is_log: 
     """The bar's value as text, to the right of bar and error bar."""
     sub_rows, height, texts = _sub_rows(panel), 0.8 / _sub_rows(panel), []
     values = (
-        [(sum(one.value for one in bar.values), max(_reaches(panel, bar)))] if panel.is_stacked else [(one.value, one.ends[1]) for one in bar.values]
+        [(sum(one.value for one in bar.values), max(_reaches(panel, bar)))]
+        if panel.is_stacked
+        else [(one.value, one.ends[1]) for one in bar.values]
     )
     for index, (value, end) in enumerate(values):
         place = y if sub_rows == 1 else y - 0.4 + height * (index + 0.5)
         note = f" ({bar.note})" if bar.note and index == len(values) - 1 else ""
-        text = axes.annotate(f"{digits(value)}{note}", (max(end, 0.0), place), xytext=(3.0, 0), textcoords="offset points", va="center", ha="left",
-                             fontsize=canvas.look.small_pt, color=INK, annotation_clip=False, in_layout=False, zorder=5)  # fmt: skip
+        text = axes.annotate(
+            f"{digits(value)}{note}",
+            (max(end, 0.0), place),
+            xytext=(3.0, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left",
+            fontsize=canvas.look.small_pt,
+            color=INK,
+            annotation_clip=False,
+            in_layout=False,
+            zorder=5,
+        )
         texts.append(text)
     return texts
 
@@ -145,9 +196,21 @@ def _number(canvas: Canvas, axes: Any, panel: Bars, bar: Bar, y: float, is_log: 
 def write_headings(canvas: Canvas, axes: Any, headings: Sequence[tuple[str, float]]) -> None:
     """Headings start at the figure's left edge and may be as long as the figure is wide."""
     for text, y in headings:
-        axes.text(0.004, y, canvas.shortened(text, canvas.look.width_in * 0.98), transform=_left_edge(canvas, axes), va="center", ha="left",
-                  fontsize=canvas.look.small_pt, fontweight="normal", style="italic", color=SOFT, in_layout=False,
-                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4}, zorder=6)  # fmt: skip
+        axes.text(
+            0.004,
+            y,
+            canvas.shortened(text, canvas.look.width_in * 0.98),
+            transform=_left_edge(canvas, axes),
+            va="center",
+            ha="left",
+            fontsize=canvas.look.small_pt,
+            fontweight="normal",
+            style="italic",
+            color=SOFT,
+            in_layout=False,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
+            zorder=6,
+        )
 
 
 def _left_edge(canvas: Canvas, axes: Any) -> Any:

@@ -4,7 +4,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from reporter.papers.canvas import LINE_SPACING, PT_PER_IN, Canvas, logarithmic_ticks, mark_style, number_text, plain_ticks, spans_decade
+from reporter.papers.canvas import (
+    LINE_SPACING,
+    PT_PER_IN,
+    Canvas,
+    logarithmic_ticks,
+    mark_style,
+    number_text,
+    plain_ticks,
+    spans_decade,
+)
 from reporter.papers.labels import spread
 from reporter.papers.model import Line, Lines
 from reporter.papers.style import COLOURS, DASHES, FAINT, INK, SOFT, Look
@@ -46,18 +55,43 @@ def _draw_line(axes: Any, line: Line) -> None:
     ys = [one.value for _, one in line.points]
     alpha = FAINT if line.is_faint else 1.0
     many = len(line.points) > 12
-    dashes = {"dashes": DASHES[line.style % len(DASHES)]} if DASHES[line.style % len(DASHES)] else {}
-    axes.plot(xs, ys, color=COLOURS[line.style % len(COLOURS)], alpha=alpha, zorder=3, markevery=max(1, len(xs) // 8) if many else 1,
-              **mark_style(line.style), **dashes)  # fmt: skip
+    dashes = (
+        {"dashes": DASHES[line.style % len(DASHES)]} if DASHES[line.style % len(DASHES)] else {}
+    )
+    axes.plot(
+        xs,
+        ys,
+        color=COLOURS[line.style % len(COLOURS)],
+        alpha=alpha,
+        zorder=3,
+        markevery=max(1, len(xs) // 8) if many else 1,
+        **mark_style(line.style),
+        **dashes,
+    )
     ended = [(x, one) for x, one in line.points if one.low is not None and one.high is not None]
     if line.is_faint and ended:
-        axes.fill_between([x for x, _ in ended], [one.low for _, one in ended], [one.high for _, one in ended],
-                          color=COLOURS[line.style % len(COLOURS)], alpha=0.15, linewidth=0)  # fmt: skip
+        axes.fill_between(
+            [x for x, _ in ended],
+            [one.low for _, one in ended],
+            [one.high for _, one in ended],
+            color=COLOURS[line.style % len(COLOURS)],
+            alpha=0.15,
+            linewidth=0,
+        )
     elif ended:
         below = [max(one.value - float(one.low or 0.0), 0.0) for _, one in ended]
         above = [max(float(one.high or 0.0) - one.value, 0.0) for _, one in ended]
-        axes.errorbar([x for x, _ in ended], [one.value for _, one in ended], yerr=[below, above], fmt="none",
-                      ecolor=COLOURS[line.style % len(COLOURS)], elinewidth=0.8, capsize=1.8, capthick=0.8, zorder=2)  # fmt: skip
+        axes.errorbar(
+            [x for x, _ in ended],
+            [one.value for _, one in ended],
+            yerr=[below, above],
+            fmt="none",
+            ecolor=COLOURS[line.style % len(COLOURS)],
+            elinewidth=0.8,
+            capsize=1.8,
+            capthick=0.8,
+            zorder=2,
+        )
 
 
 def _scale_x(axes: Any, panel: Lines) -> None:
@@ -97,7 +131,11 @@ def _scale_y(axes: Any, panel: Lines) -> None:
         axes.set_ylim(low / 1.25, high * 1.25)
         logarithmic_ticks(axes.yaxis, low / 1.25, high * 1.25)
     elif panel.is_from_zero:
-        axes.set_ylim(min(0.0, *ends), (max(*ends, *(y for _, y in panel.reference)) if panel.reference else max(ends)) * 1.06 or 1.0)
+        axes.set_ylim(
+            min(0.0, *ends),
+            (max(*ends, *(y for _, y in panel.reference)) if panel.reference else max(ends)) * 1.06
+            or 1.0,
+        )
         plain_ticks(axes.yaxis, 5)
     else:
         margin = 0.06 * (max(ends) - min(ends)) or 1.0
@@ -108,23 +146,56 @@ def _scale_y(axes: Any, panel: Lines) -> None:
 def _label(canvas: Canvas, axes: Any, line: Line) -> Any:
     """The label at its wanted height; it reserves its width beside the axes."""
     text = canvas.wrapped(line.label, canvas.look.width_in * LABEL_SHARE, 3)
-    return axes.annotate(text, (1.0, line.points[-1][1].value), xycoords=("axes fraction", "data"), xytext=(LABEL_IN * PT_PER_IN, 0),
-                         textcoords="offset points", va="center", ha="left", fontsize=canvas.look.small_pt, color=INK, annotation_clip=False,
-                         linespacing=0.95)  # fmt: skip
+    return axes.annotate(
+        text,
+        (1.0, line.points[-1][1].value),
+        xycoords=("axes fraction", "data"),
+        xytext=(LABEL_IN * PT_PER_IN, 0),
+        textcoords="offset points",
+        va="center",
+        ha="left",
+        fontsize=canvas.look.small_pt,
+        color=INK,
+        annotation_clip=False,
+        linespacing=0.95,
+    )
 
 
 def _place(canvas: Canvas, axes: Any, lines: Sequence[Line], texts: Sequence[Any]) -> None:
     """Moves the labels apart and draws a leader from the end of each line to its label."""
     boxes = [canvas.extent(text) for text in texts]
-    wanted = [float(axes.transData.transform((0.0 if axes.get_xscale() == "linear" else 1.0, line.points[-1][1].value))[1]) for line in lines]
+    wanted = [
+        float(
+            axes.transData.transform(
+                (0.0 if axes.get_xscale() == "linear" else 1.0, line.points[-1][1].value)
+            )[1]
+        )
+        for line in lines
+    ]
     gap = 0.015 * canvas.figure.dpi
     frame = axes.get_window_extent(canvas.figure.canvas.get_renderer())
     top = min(frame.y1 + 0.08 * canvas.figure.dpi, canvas.figure.bbox.y1)
-    centres = spread(wanted, [box[3] - box[1] + gap for box in boxes], frame.y0 - 0.3 * canvas.figure.dpi, top)
+    centres = spread(
+        wanted, [box[3] - box[1] + gap for box in boxes], frame.y0 - 0.3 * canvas.figure.dpi, top
+    )
     for line, text, start, centre in zip(lines, texts, wanted, centres, strict=True):
         text.set_position((LABEL_IN * PT_PER_IN, (centre - start) / canvas.figure.dpi * PT_PER_IN))
         end = axes.transData.transform((line.points[-1][0], line.points[-1][1].value))
-        near, label = frame.x1 + NEAR_IN * canvas.figure.dpi, frame.x1 + (LABEL_IN - 0.015) * canvas.figure.dpi
-        points = [canvas.in_figure(*point) for point in ((float(end[0]), start), (near, start), (label, centre))]
-        axes.plot([x for x, _ in points], [y for _, y in points], transform=canvas.figure.transFigure, color=COLOURS[line.style % len(COLOURS)],
-                  linewidth=0.5, clip_on=False, in_layout=False, zorder=1.5)  # fmt: skip
+        near, label = (
+            frame.x1 + NEAR_IN * canvas.figure.dpi,
+            frame.x1 + (LABEL_IN - 0.015) * canvas.figure.dpi,
+        )
+        points = [
+            canvas.in_figure(*point)
+            for point in ((float(end[0]), start), (near, start), (label, centre))
+        ]
+        axes.plot(
+            [x for x, _ in points],
+            [y for _, y in points],
+            transform=canvas.figure.transFigure,
+            color=COLOURS[line.style % len(COLOURS)],
+            linewidth=0.5,
+            clip_on=False,
+            in_layout=False,
+            zorder=1.5,
+        )

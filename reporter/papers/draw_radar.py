@@ -10,7 +10,8 @@ from reporter.papers.style import COLOURS, DASHES, GRID, SOFT
 
 RINGS = (0.25, 0.5, 0.75, 1.0)
 PLACE = (0.27, 0.11, 0.46, 0.66)
-"""Left, bottom, width and height of the circle, as shares of the figure; its labels stand around it."""
+"""Left, bottom, width and height of the circle, as shares of the figure; its labels stand around
+it."""
 
 LABEL_SHARE = 0.23
 
@@ -24,17 +25,29 @@ def draw_radar(canvas: Canvas, axes: Any, panel: Radar) -> Callable[[], None]:
     for _, style, shares in panel.polygons:
         closed, values = [*angles, angles[0]], [*shares, shares[0]]
         dashes = {"dashes": DASHES[style % len(DASHES)]} if DASHES[style % len(DASHES)] else {}
-        axes.plot(closed, values, color=COLOURS[style % len(COLOURS)], zorder=3, clip_on=False, **mark_style(style), **dashes)
+        axes.plot(
+            closed,
+            values,
+            color=COLOURS[style % len(COLOURS)],
+            zorder=3,
+            clip_on=False,
+            **mark_style(style),
+            **dashes,
+        )
         axes.fill(closed, values, color=COLOURS[style % len(COLOURS)], alpha=0.08, linewidth=0)
     axes.set_ylim(0, 1.0)
     axes.set_yticks(RINGS, [f"{ring:g}" for ring in RINGS], color=SOFT)
     axes.set_rlabel_position(180 / count)
     axes.grid(color=GRID)
     axes.spines["polar"].set_color(GRID)
-    axes.set_xticks(angles, [canvas.wrapped(name, canvas.look.width_in * LABEL_SHARE, 4) for name in panel.axes])
+    axes.set_xticks(
+        angles, [canvas.wrapped(name, canvas.look.width_in * LABEL_SHARE, 4) for name in panel.axes]
+    )
     for label, angle in zip(axes.get_xticklabels(), angles, strict=True):
         sine = math.sin(angle)
-        label.set_horizontalalignment("center" if abs(sine) < 0.2 else "left" if sine > 0 else "right")
+        label.set_horizontalalignment(
+            "center" if abs(sine) < 0.2 else "left" if sine > 0 else "right"
+        )
     axes.tick_params(axis="x", pad=1.0)
     legend_above(canvas, axes, tuple((style, name) for name, style, _ in panel.polygons), "mark")
     legend = axes.get_legend()

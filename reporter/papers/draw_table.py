@@ -30,7 +30,15 @@ def draw_table(canvas: Canvas, axes: Any, panel: Table) -> Callable[[], None]:
         share = width / total
         for row, line in enumerate(lines):
             place = left if column == 0 else left + share - 0.01
-            axes.text(place, row + 0.5, line[column], ha="left" if column == 0 else "right", va="center", fontsize=size_pt, color=INK)
+            axes.text(
+                place,
+                row + 0.5,
+                line[column],
+                ha="left" if column == 0 else "right",
+                va="center",
+                fontsize=size_pt,
+                color=INK,
+            )
         left += share
     axes.axhline(1, color=INK, linewidth=0.6)
     axes.axhline(len(lines), color=GRID, linewidth=0.5)
@@ -39,7 +47,10 @@ def draw_table(canvas: Canvas, axes: Any, panel: Table) -> Callable[[], None]:
 
 def _widths(panel: Table) -> list[int]:
     """Letters of the widest cell of each column, and the gap."""
-    return [max(len(line[column]) for line in (panel.columns, *panel.rows)) + 2 for column in range(len(panel.columns))]
+    return [
+        max(len(line[column]) for line in (panel.columns, *panel.rows)) + 2
+        for column in range(len(panel.columns))
+    ]
 
 
 def _size_pt(panel: Table, look: Look) -> float:

@@ -1,4 +1,5 @@
-"""A paper's figure as CSV, LaTeX and a page: the numbers that are drawn, and what the paper states beside ours."""
+"""A paper's figure as CSV, LaTeX and a page: the numbers that are drawn, and what the paper states
+beside ours."""
 
 import csv
 import io
@@ -7,22 +8,49 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from reporter.papers.comparing import Compared
-from reporter.papers.model import Bars, Boxes, Estimate, Keys, Lines, Panel, PaperFigure, Radar, Scatter, Table
+from reporter.papers.model import (
+    Bars,
+    Boxes,
+    Estimate,
+    Keys,
+    Lines,
+    Panel,
+    PaperFigure,
+    Radar,
+    Scatter,
+    Table,
+)
 
 COLUMNS = ("panel", "row", "part", "x", "value", "low", "high")
-SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", **{letter: f"\\{letter}" for letter in "&%$#_{}"}}
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+}
 SYMBOLS = {
-    **{"±": r"$\pm$", "≈": r"$\approx$", "≤": r"$\leq$", "×": r"$\times$", "ρ": r"$\rho$", "µ": r"$\mu$", "·": r"$\cdot$"},
+    **{
+        "±": r"$\pm$",
+        "≈": r"$\approx$",
+        "≤": r"$\leq$",
+        "×": r"$\times$",
+        "ρ": r"$\rho$",
+        "µ": r"$\mu$",
+        "·": r"$\cdot$",
+    },
     **{"↑": r"$\uparrow$", "↓": r"$\downarrow$", "⁹": r"$^{9}$", "¹²": r"$^{12}$", "\u00a0": "~"},
 }
-STYLE = """body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;color:#111;background:#fff}
+STYLE = """\
+body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;\
+color:#111;background:#fff}
 img{max-width:100%}table{border-collapse:collapse;margin:1rem 0}
 th,td{padding:.2rem .6rem;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
 .state{border-left:4px solid #0072B2;padding-left:.6rem}blockquote{margin:0;color:#444}"""
 
 
 def table_of(figure: PaperFigure) -> tuple[tuple[str, ...], ...]:
-    """The drawn numbers as rows, the first one the columns' names: of a table its own cells, of panels a row per value."""
+    """The drawn numbers as rows, the first one the columns' names: of a table its own cells, of
+    panels a row per value."""
     tables = [panel for panel in figure.panels if isinstance(panel, Table)]
     if tables:
         return (tables[0].columns, *tables[0].rows)
@@ -38,9 +66,14 @@ def to_csv(figure: PaperFigure) -> str:
 
 
 def to_latex(name: str, figure: PaperFigure, caption: str, compared: Sequence[Compared]) -> str:
-    """A table, or a figure that includes ``name``.pdf, with its caption; below it what the paper states beside ours. Needs graphicx alone."""
+    """A table, or a figure that includes ``name``.pdf, with its caption; below it what the paper
+    states beside ours. Needs graphicx alone."""
     tables = [panel for panel in figure.panels if isinstance(panel, Table)]
-    first = _tabular((tables[0].columns, *tables[0].rows)) if tables else rf"\includegraphics{{{name}.pdf}}"
+    first = (
+        _tabular((tables[0].columns, *tables[0].rows))
+        if tables
+        else rf"\includegraphics{{{name}.pdf}}"
+    )
     kind = "table" if tables else "figure"
     lines = [
         rf"\begin{{{kind}}}",
@@ -53,27 +86,57 @@ def to_latex(name: str, figure: PaperFigure, caption: str, compared: Sequence[Co
     if compared:
         rows = (
             ("quantity", "published", "ours", "verdict"),
-            *((one.quantity, one.published, one.ours or one.why or "", one.verdict.value) for one in compared),
+            *(
+                (one.quantity, one.published, one.ours or one.why or "", one.verdict.value)
+                for one in compared
+            ),
         )
-        lines += ["", r"\begin{table}", r"\centering", _tabular(rows), rf"\label{{{name}-published}}", r"\end{table}"]
+        lines += [
+            "",
+            r"\begin{table}",
+            r"\centering",
+            _tabular(rows),
+            rf"\label{{{name}-published}}",
+            r"\end{table}",
+        ]
     return "\n".join(lines) + "\n"
 
 
-def to_page(title: str, state: str, svg: bytes, figure: PaperFigure, caption: str, compared: Sequence[Compared]) -> str:
-    """The figure, what the paper states beside ours, and the drawn numbers, on one page without scripts and without a network."""
+def to_page(
+    title: str,
+    state: str,
+    svg: bytes,
+    figure: PaperFigure,
+    caption: str,
+    compared: Sequence[Compared],
+) -> str:
+    """The figure, what the paper states beside ours, and the drawn numbers, on one page without
+    scripts and without a network."""
     picture = b64encode(svg).decode("ascii")
     parts = [
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style></head><body>',
+        (
+            '<!doctype html><html lang="en"><head><meta'
+            f' charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style></head><body>'
+        ),
         f'<h1>{escape(title)}</h1><p class="state">{escape(state)}</p>',
-        f'<img src="data:image/svg+xml;base64,{picture}" alt="{escape(title)}: the numbers are in the table below"><p>{escape(caption)}</p>',
+        (
+            f'<img src="data:image/svg+xml;base64,{picture}" alt="{escape(title)}: the numbers are'
+            f' in the table below"><p>{escape(caption)}</p>'
+        ),
     ]
     if compared:
         rows = "".join(_compared_row(one) for one in compared)
-        head = "<tr><th>quantity</th><th>published</th><th>ours</th><th>verdict</th><th>where</th></tr>"
+        names = ("quantity", "published", "ours", "verdict", "where")
+        head = f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"
         parts.append(f"<h2>What the paper states, and ours</h2><table>{head}{rows}</table>")
     header, *lines = table_of(figure)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
-    parts.append(f"<h2>Numbers</h2><table><tr>{''.join(f'<th>{escape(cell)}</th>' for cell in header)}</tr>{body}</table></body></html>\n")
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines
+    )
+    parts.append(
+        f"<h2>Numbers</h2><table><tr>{''.join(f'<th>{escape(cell)}</th>' for cell in header)}</tr>"
+        f"{body}</table></body></html>\n"
+    )
     return "\n".join(parts)
 
 
@@ -81,7 +144,8 @@ def _compared_row(one: Compared) -> str:
     verdict = one.verdict.value + (f": {one.why}" if one.why else "")
     quote = f"<blockquote>{escape(one.quote)}</blockquote>" if one.quote else ""
     return (
-        f"<tr><td>{escape(one.quantity)}</td><td>{escape(one.published)}</td><td>{escape(one.ours or '')}</td><td>{escape(verdict)}</td>"
+        f"<tr><td>{escape(one.quantity)}</td><td>{escape(one.published)}</td>"
+        f"<td>{escape(one.ours or '')}</td><td>{escape(verdict)}</td>"
         f"<td>{escape(one.place)}{quote}</td></tr>"
     )
 
@@ -98,9 +162,16 @@ def _values(panel: Panel) -> Iterator[tuple[str, ...]]:
         for group in panel.groups:
             for bar in group.bars:
                 name = " · ".join(part for part in (group.heading, bar.label) if part)
-                yield from ((name, part, "", *_ends(one)) for part, one in zip(series, bar.values, strict=False))
+                yield from (
+                    (name, part, "", *_ends(one))
+                    for part, one in zip(series, bar.values, strict=False)
+                )
     elif isinstance(panel, Lines):
-        yield from ((line.label, "", f"{x:.10g}", *_ends(one)) for line in panel.lines for x, one in line.points)
+        yield from (
+            (line.label, "", f"{x:.10g}", *_ends(one))
+            for line in panel.lines
+            for x, one in line.points
+        )
     elif isinstance(panel, Boxes):
         for heading, boxes in panel.groups:
             for box in boxes:
@@ -108,22 +179,35 @@ def _values(panel: Panel) -> Iterator[tuple[str, ...]]:
                 yield from ((name, "", "", *_ends(Estimate(value))) for value in box.values)
     elif isinstance(panel, Scatter):
         names = dict(panel.legend)
-        yield from ((dot.key, names.get(dot.style, ""), f"{dot.x.value:.10g}", *_ends(dot.y)) for dot in panel.dots)
+        yield from (
+            (dot.key, names.get(dot.style, ""), f"{dot.x.value:.10g}", *_ends(dot.y))
+            for dot in panel.dots
+        )
     elif isinstance(panel, Radar):
         for label, _, shares in panel.polygons:
-            yield from ((label, axis, "", *_ends(Estimate(share))) for axis, share in zip(panel.axes, shares, strict=True))
+            yield from (
+                (label, axis, "", *_ends(Estimate(share)))
+                for axis, share in zip(panel.axes, shares, strict=True)
+            )
     elif isinstance(panel, Keys):
         yield from ((key, meaning, "", "", "", "") for key, meaning in panel.meanings)
 
 
 def _ends(one: Estimate) -> tuple[str, str, str]:
-    return f"{one.value:.10g}", "" if one.low is None else f"{one.low:.10g}", "" if one.high is None else f"{one.high:.10g}"
+    return (
+        f"{one.value:.10g}",
+        "" if one.low is None else f"{one.low:.10g}",
+        "" if one.high is None else f"{one.high:.10g}",
+    )
 
 
 def _tabular(rows: Sequence[Sequence[str]]) -> str:
     header, *lines = ([_latex(cell) for cell in row] for row in rows)
     body = "\n".join(" & ".join(line) + r" \\" for line in lines)
-    return f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}\n\\hline\n{' & '.join(header)} \\\\\n\\hline\n{body}\n\\hline\n\\end{{tabular}}"
+    return (
+        f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}\n\\hline\n{' & '.join(header)}"
+        f" \\\\\n\\hline\n{body}\n\\hline\n\\end{{tabular}}"
+    )
 
 
 def _latex(text: str) -> str:

@@ -1,4 +1,5 @@
-"""Draws an item of rules/papers.toml from its runs, with the presets of `suite figure`, and compares it with the paper."""
+"""Draws an item of rules/papers.toml from its runs, with the presets of `suite figure`, and
+compares it with the paper."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +25,13 @@ from suite.metrics.memory_study import STUDY, read_memory_study
 TABLE_WIDTH_IN = 6.6
 REAL_STATES = {
     State.REAL: "Drawn from real runs.",
-    State.SIMULATED: "Real training, counted by valgrind: simulated caches and branch predictor. Nothing here is a measurement of a processor.",
-    State.EMULATED: "Emulated: network namespaces on one machine. Nothing here is a measurement of boards.",
+    State.SIMULATED: (
+        "Real training, counted by valgrind: simulated caches and branch predictor. Nothing here is"
+        " a measurement of a processor."
+    ),
+    State.EMULATED: (
+        "Emulated: network namespaces on one machine. Nothing here is a measurement of boards."
+    ),
     State.CALCULATED: "Calculated; no run.",
     State.NEEDS: "Drawn from real runs.",
 }
@@ -35,7 +41,8 @@ BESIDE = "concurrent-"
 
 @dataclass(frozen=True)
 class DrawnItem:
-    """An item, drawn: its figure, caption, and the comparison with the paper; ``mark`` says whether it is real, simulated, emulated or calculated."""
+    """An item, drawn: its figure, caption, and the comparison with the paper; ``mark`` says whether
+    it is real, simulated, emulated or calculated."""
 
     item: Item
     figure: PaperFigure
@@ -46,7 +53,8 @@ class DrawnItem:
 
 
 def source_of(runs: RunSet | None, folders: Sequence[Path]) -> Source | None:
-    """What the folders hold of an item's runs; None where they hold nothing of the kind. Raises SuiteError for what cannot be read."""
+    """What the folders hold of an item's runs; None where they hold nothing of the kind. Raises
+    SuiteError for what cannot be read."""
     if runs is None:
         return Source()
     there = [folder for folder in folders if folder.exists()]
@@ -85,19 +93,39 @@ def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnIte
     if source.folder is not None:
         title, draw_it = beside.FIGURES[item.id.removeprefix(BESIDE)]
         figure = draw_it(source.folder)
-        return _drawn(registry, item, figure, f"{title}.\n{figure.about}\nError bars: {figure.error_bars}.\n", source)
+        return _drawn(
+            registry,
+            item,
+            figure,
+            f"{title}.\n{figure.about}\nError bars: {figure.error_bars}.\n",
+            source,
+        )
     if source.counted is not None:
         counts = counted.draw(item, source.counted)
         if isinstance(counts, Missing):
             return counts
-        return _drawn(registry, item, counts, f"{item.title}.\n{counts.about}\nError bars: {counts.error_bars}.\n", source)
+        return _drawn(
+            registry,
+            item,
+            counts,
+            f"{item.title}.\n{counts.about}\nError bars: {counts.error_bars}.\n",
+            source,
+        )
     if source.memory is not None or item.table is not None:
         found = _beside_calculated(item, source)
-        return found if isinstance(found, Missing) else _drawn(registry, item, found, f"{item.title}.\n{found.about}\n", source)
+        return (
+            found
+            if isinstance(found, Missing)
+            else _drawn(registry, item, found, f"{item.title}.\n{found.about}\n", source)
+        )
     assert source.frames is not None
     preset = preset_of(item.figure or item.id)
     found = draw(preset, source.frames)
-    return found if isinstance(found, Missing) else _drawn(registry, item, found, caption_of(preset, found, source.frames), source)
+    return (
+        found
+        if isinstance(found, Missing)
+        else _drawn(registry, item, found, caption_of(preset, found, source.frames), source)
+    )
 
 
 def _beside_calculated(item: Item, source: Source) -> PaperFigure | Missing:
@@ -108,10 +136,21 @@ def _beside_calculated(item: Item, source: Source) -> PaperFigure | Missing:
     return machine_column.draw(item, source.frames)
 
 
-def _drawn(registry: Registry, item: Item, figure: PaperFigure, caption: str, source: Source) -> DrawnItem:
+def _drawn(
+    registry: Registry, item: Item, figure: PaperFigure, caption: str, source: Source
+) -> DrawnItem:
     paper = registry.paper(item)
-    told = [caption.rstrip(), _state_of(item, source)] + ([f"Differs from the paper: {item.differs}."] if item.differs else [])
-    return DrawnItem(item, figure, "\n".join(told) + "\n", compare(item, source), f"{item.number} of {paper.source}", _state_of(item, source))
+    told = [caption.rstrip(), _state_of(item, source)] + (
+        [f"Differs from the paper: {item.differs}."] if item.differs else []
+    )
+    return DrawnItem(
+        item,
+        figure,
+        "\n".join(told) + "\n",
+        compare(item, source),
+        f"{item.number} of {paper.source}",
+        _state_of(item, source),
+    )
 
 
 def _state_of(item: Item, source: Source) -> str:
@@ -133,8 +172,15 @@ def write_item(drawn: DrawnItem, folder: Path) -> tuple[Path, ...]:
         "csv": to_csv(drawn.figure).encode("utf-8"),
         "tex": to_latex(item.id, drawn.figure, drawn.caption, drawn.compared).encode("utf-8"),
         "txt": drawn.caption.encode("utf-8"),
-        "html": to_page(title, drawn.mark, render(drawn.figure, item.title, look, "svg"), drawn.figure, drawn.caption, drawn.compared).encode(
-            "utf-8"
+        "html": (
+            to_page(
+                title,
+                drawn.mark,
+                render(drawn.figure, item.title, look, "svg"),
+                drawn.figure,
+                drawn.caption,
+                drawn.compared,
+            ).encode("utf-8")
         ),
     }
     with output_errors(folder):

@@ -1,4 +1,5 @@
-"""Tables 1 to 4 of the Jetson study: the suite's device profiles and workloads, and beside them the machine and the models of one's own runs."""
+"""Tables 1 to 4 of the Jetson study: the suite's device profiles and workloads, and beside them the
+machine and the models of one's own runs."""
 
 from collections.abc import Callable, Mapping
 
@@ -16,7 +17,8 @@ OWN = "this machine"
 
 
 def draw(item: Item, frames: Frames) -> PaperFigure | Missing:
-    """The calculated table with a column of the runs' machine; of the power modes, with a row for each mode of the runs."""
+    """The calculated table with a column of the runs' machine; of the power modes, with a row for
+    each mode of the runs."""
     figure = calculated.draw(item)
     (panel,) = figure.panels
     assert isinstance(panel, Table)
@@ -24,7 +26,10 @@ def draw(item: Item, frames: Frames) -> PaperFigure | Missing:
     if len(machines) != 1:
         return Missing(f"the runs are of {len(machines)} machines; name those of one")
     columns, rows = _WITH_RUNS[item.id](panel, frames)
-    about = f"{figure.about} {OWN[0].upper()}{OWN[1:]} ({machines.pop()}): as {len(frames.runs)} runs recorded it; empty where they do not tell."
+    about = (
+        f"{figure.about} {OWN[0].upper()}{OWN[1:]} ({machines.pop()}): as {len(frames.runs)} runs"
+        " recorded it; empty where they do not tell."
+    )
     return PaperFigure((Table(columns, rows),), (), about, "")
 
 
@@ -48,25 +53,46 @@ def _specifications(panel: Table, frames: Frames) -> _Drawn:
 def _models(panel: Table, frames: Frames) -> _Drawn:
     """Data set, parameters and mini-batches of the models that the runs trained."""
     own = {workload: _trained(entries) for workload, entries in _by_workload(frames).items()}
-    return (*panel.columns, f"{OWN}: data, parameters, mini-batches"), tuple((*row, own.get(calculated.WORKLOADS[row[0]], "")) for row in panel.rows)
+    return (*panel.columns, f"{OWN}: data, parameters, mini-batches"), tuple(
+        (*row, own.get(calculated.WORKLOADS[row[0]], "")) for row in panel.rows
+    )
 
 
 def _trained(entries: list[Row]) -> str:
-    parameters = sorted({f"{int(entry['parameters']):,}" for entry in entries if known(entry["parameters"])})
+    parameters = sorted(
+        {f"{int(entry['parameters']):,}" for entry in entries if known(entry["parameters"])}
+    )
     batches = sorted({int(entry["batch_size"]) for entry in entries})
-    return "; ".join(part for part in (property_text(entries[0], "data"), ", ".join(parameters), ", ".join(map(str, batches))) if part)
+    return "; ".join(
+        part
+        for part in (
+            property_text(entries[0], "data"),
+            ", ".join(parameters),
+            ", ".join(map(str, batches)),
+        )
+        if part
+    )
 
 
 def _trains(panel: Table, frames: Frames) -> _Drawn:
     """Which models the runs trained to the end."""
     own = _by_workload(frames)
-    return (*panel.columns, OWN), tuple((*row, "yes" if calculated.WORKLOADS[row[0]] in own else "not run") for row in panel.rows)
+    return (*panel.columns, OWN), tuple(
+        (*row, "yes" if calculated.WORKLOADS[row[0]] in own else "not run") for row in panel.rows
+    )
 
 
 def _modes(panel: Table, frames: Frames) -> _Drawn:
-    """The modes of the runs below the paper's: cores on line and clocks, as far as the kernel tells them."""
-    found = {(one.cores, one.cpu_mhz, one.gpu_mhz, one.memory_mhz) for one in machines_of(frames).values()}
-    own = tuple((OWN, *map(_text, mode)) for mode in sorted(found, key=lambda mode: tuple(value or 0 for value in mode)))
+    """The modes of the runs below the paper's: cores on line and clocks, as far as the kernel tells
+    them."""
+    found = {
+        (one.cores, one.cpu_mhz, one.gpu_mhz, one.memory_mhz)
+        for one in machines_of(frames).values()
+    }
+    own = tuple(
+        (OWN, *map(_text, mode))
+        for mode in sorted(found, key=lambda mode: tuple(value or 0 for value in mode))
+    )
     return panel.columns, (*panel.rows, *own)
 
 

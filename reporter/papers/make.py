@@ -28,13 +28,17 @@ class PaperFile:
 def make(name: str, paths: Iterable[Path], look: Look, file_format: str) -> PaperFile:
     """The figure ``name`` of the accepted runs, and those of sweeps, at or below the paths.
 
-    Raises SuiteError if there is no such figure, or if the runs lack what it needs: the sentence says what, and how to make it.
+    Raises SuiteError if there is no such figure, or if the runs lack what it needs: the sentence
+    says what, and how to make it.
     """
     preset = preset_of(name)
     frames = load(paths)
     figure = draw(preset, frames.measured())
     if isinstance(figure, Missing):
-        raise SuiteError(f"{preset.name} is not drawn: {figure.reason}{_not_accepted(frames)}. It needs {preset.needs}; for example: {preset.make}")
+        raise SuiteError(
+            f"{preset.name} is not drawn: {figure.reason}{_not_accepted(frames)}. It needs"
+            f" {preset.needs}; for example: {preset.make}"
+        )
     content = render(figure, preset.title, look, file_format)
     return PaperFile(content, caption_of(preset, figure, frames.measured()))
 
@@ -44,14 +48,19 @@ def preset_of(name: str) -> Preset:
     found = next((preset for preset in PRESETS if preset.name == name), None)
     if found is None:
         near = get_close_matches(name, [preset.name for preset in PRESETS], n=3, cutoff=0.4)
-        raise SuiteError(f"There is no figure {name!r}{f'; did you mean {near[0]!r}?' if near else '.'} `suite list figures` lists them.")
+        raise SuiteError(
+            f"There is no figure {name!r}{f'; did you mean {near[0]!r}?' if near else '.'} `suite"
+            " list figures` lists them."
+        )
     return found
 
 
 def draw(preset: Preset, frames: Frames) -> PaperFigure | Missing:
     """The preset's panels, or why there are none."""
     module, _, function = preset.drawn_by.partition(":")
-    draw_it: Callable[[Frames], PaperFigure | Missing] = getattr(importlib.import_module(f"reporter.papers.{module}"), function)
+    draw_it: Callable[[Frames], PaperFigure | Missing] = getattr(
+        importlib.import_module(f"reporter.papers.{module}"), function
+    )
     drawn = draw_it(frames)
     return drawn if isinstance(drawn, Missing) else with_short_labels(drawn)
 
@@ -59,6 +68,8 @@ def draw(preset: Preset, frames: Frames) -> PaperFigure | Missing:
 def _not_accepted(frames: Frames) -> str:
     """How many runs do not count, and why: they may be the ones that somebody misses."""
     left_out = frames.runs[~frames.runs["run_id"].isin(frames.measured().runs["run_id"])]
-    others = [f"{int(count)} {state}" for state, count in sorted(left_out["state"].value_counts().items())]
+    others = [
+        f"{int(count)} {state}" for state, count in sorted(left_out["state"].value_counts().items())
+    ]
     unread = [f"{len(frames.broken)} unreadable"] if len(frames.broken) else []
     return f" ({', '.join([*others, *unread])} runs do not count)" if others or unread else ""

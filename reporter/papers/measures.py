@@ -35,7 +35,8 @@ FOLLOWS = (
 
 @dataclass(frozen=True)
 class Found:
-    """Our value with the ends of its 95 % interval, where repetitions give one, and what it is of."""
+    """Our value with the ends of its 95 % interval, where repetitions give one, and what it is
+    of."""
 
     value: float
     low: float | None = None
@@ -52,7 +53,8 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Source:
-    """What a measure reads: frames of bundles, the folder of an experiment with training beside inference, a study of memory, or counted steps."""
+    """What a measure reads: frames of bundles, the folder of an experiment with training beside
+    inference, a study of memory, or counted steps."""
 
     frames: Frames | None = None
     folder: Path | None = None
@@ -70,29 +72,43 @@ def measure(wanted: Measure, source: Source) -> Found | Unknown:
     values = of_entries(source.frames, wanted.figure)
     pairs = list(_pairs(source.frames, values, wanted))
     if not pairs:
-        return Unknown(f"no runs have {wanted.figure} for {_text(wanted.of)}" + (f" and {_text(wanted.over)}, all else equal" if wanted.over else ""))
+        return Unknown(
+            f"no runs have {wanted.figure} for {_text(wanted.of)}"
+            + (f" and {_text(wanted.over)}, all else equal" if wanted.over else "")
+        )
     return _ratio(pairs)
 
 
 def _counted(wanted: Measure, record: CountedSteps) -> Found | Unknown:
-    """A figure of one framework, or over that of another. Counts have no interval; rates have that of the timed windows."""
+    """A figure of one framework, or over that of another. Counts have no interval; rates have that
+    of the timed windows."""
     counts, timed = figures(record), rates(record)
     name = (wanted.figure or "").removesuffix(PER_EPOCH)
     names = [side.framework or "" for side in (wanted.of, wanted.over) if side is not None]
     windows = [timed.get(each, {}).get(name, ()) for each in names]
     if all(windows):
-        return replace(_ratio([(windows[0], windows[1] if len(windows) > 1 else ())]), of="counted by valgrind, timed without it")
+        return replace(
+            _ratio([(windows[0], windows[1] if len(windows) > 1 else ())]),
+            of="counted by valgrind, timed without it",
+        )
     values = [value for each in names if (value := counts.get(each, {}).get(name)) is not None]
     if len(values) < len(names):
-        return Unknown(f"{name} was not counted for {_text(wanted.of)}" + (f" and {_text(wanted.over)}" if wanted.over else ""))
+        return Unknown(
+            f"{name} was not counted for {_text(wanted.of)}"
+            + (f" and {_text(wanted.over)}" if wanted.over else "")
+        )
     return Found(values[0] / values[1] if len(values) > 1 else values[0], of="counted by valgrind")
 
 
 def of_entries(frames: Frames, figure: str) -> dict[str, list[float]]:
-    """Values of the runs, by entry. A figure that ends in _per_step_s is that column of the epochs after the first, over their steps."""
+    """Values of the runs, by entry. A figure that ends in _per_step_s is that column of the epochs
+    after the first, over their steps."""
     if not figure.endswith(PER_STEP):
         return values_of_runs(frames, figure)
-    column, entry_of = f"{figure.removesuffix(PER_STEP)}_s", dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
+    column, entry_of = (
+        f"{figure.removesuffix(PER_STEP)}_s",
+        dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True)),
+    )
     sums: dict[str, tuple[float, float]] = {}
     for row in rows_of(frames.epochs):
         if row["epoch"] > 1 and known(row[column]):
@@ -104,17 +120,22 @@ def of_entries(frames: Frames, figure: str) -> dict[str, list[float]]:
     return values
 
 
-def _pairs(frames: Frames, values: Mapping[str, Sequence[float]], wanted: Measure) -> "list[tuple[Sequence[float], Sequence[float]]]":
+def _pairs(
+    frames: Frames, values: Mapping[str, Sequence[float]], wanted: Measure
+) -> "list[tuple[Sequence[float], Sequence[float]]]":
     entries = [
         entry
         for entry in entries_of(frames).values()
-        if all(value > 0 for value in values.get(entry["entry_id"], ())) and entry["entry_id"] in values
+        if all(value > 0 for value in values.get(entry["entry_id"], ()))
+        and entry["entry_id"] in values
     ]
     chosen = [entry for entry in entries if _matches(entry, wanted.of)]
     if wanted.over is None:
         return [(values[entry["entry_id"]], ()) for entry in chosen]
     varied = {*_set(wanted.of), *_set(wanted.over), *FOLLOWS}
-    others = {_rest(entry, varied): entry["entry_id"] for entry in entries if _matches(entry, wanted.over)}
+    others = {
+        _rest(entry, varied): entry["entry_id"] for entry in entries if _matches(entry, wanted.over)
+    }
     found = [(values[entry["entry_id"]], others.get(_rest(entry, varied))) for entry in chosen]
     return [(mine, values[other]) for mine, other in found if other is not None]
 
@@ -136,18 +157,28 @@ def _text(selection: Selection) -> str:
 
 
 def _ratio(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -> Found:
-    """The geometric mean over pairs of the ratio of their geometric means; interval by Welch's t on logarithms, where every side has two runs."""
+    """The geometric mean over pairs of the ratio of their geometric means; interval by Welch's t on
+    logarithms, where every side has two runs."""
     sides = [[math.log(value) for value in side] for pair in pairs for side in pair if side]
-    logs = [sum(map(math.log, mine)) / len(mine) - (sum(map(math.log, other)) / len(other) if other else 0.0) for mine, other in pairs]
+    logs = [
+        sum(map(math.log, mine)) / len(mine)
+        - (sum(map(math.log, other)) / len(other) if other else 0.0)
+        for mine, other in pairs
+    ]
     centre, runs = sum(logs) / len(logs), sum(map(len, sides))
     of = f"{len(pairs)} setting{'' if len(pairs) == 1 else 's'}, {runs} runs"
     if min(map(len, sides)) < 2:
         return Found(math.exp(centre), of=of)
-    variances = [sum((value - sum(side) / len(side)) ** 2 for value in side) / (len(side) - 1) / len(side) for side in sides]
+    variances = [
+        sum((value - sum(side) / len(side)) ** 2 for value in side) / (len(side) - 1) / len(side)
+        for side in sides
+    ]
     total = sum(variances)
     if total == 0:
         return Found(math.exp(centre), math.exp(centre), math.exp(centre), of)
-    freedom = total**2 / sum(variance**2 / (len(side) - 1) for variance, side in zip(variances, sides, strict=True))
+    freedom = total**2 / sum(
+        variance**2 / (len(side) - 1) for variance, side in zip(variances, sides, strict=True)
+    )
     half = quantile(max(1, math.floor(freedom)), CONFIDENCE) * math.sqrt(total) / len(pairs)
     return Found(math.exp(centre), math.exp(centre - half), math.exp(centre + half), of)
 
@@ -174,8 +205,14 @@ def _stalls(frames: Frames | None, is_first: bool) -> dict[str, list[float]]:
 def _largest_over_smallest(wanted: Measure, source: Source) -> Found | Unknown:
     assert source.frames is not None and wanted.figure is not None
     values = of_entries(source.frames, wanted.figure)
-    found = sorted((found for found in values.values() if found), key=lambda each: sum(each) / len(each))
-    return _ratio([(found[-1], found[0])]) if len(found) > 1 else Unknown(f"fewer than two entries have {wanted.figure}")
+    found = sorted(
+        (found for found in values.values() if found), key=lambda each: sum(each) / len(each)
+    )
+    return (
+        _ratio([(found[-1], found[0])])
+        if len(found) > 1
+        else Unknown(f"fewer than two entries have {wanted.figure}")
+    )
 
 
 def _slowest_over_fastest(wanted: Measure, source: Source) -> Found | Unknown:
@@ -184,7 +221,9 @@ def _slowest_over_fastest(wanted: Measure, source: Source) -> Found | Unknown:
     if len(media) < 2:
         return Unknown("the runs are of one storage medium")
     values = of_entries(source.frames, "time_to_epoch_s")
-    found = sorted((found for found in values.values() if found), key=lambda each: sum(each) / len(each))
+    found = sorted(
+        (found for found in values.values() if found), key=lambda each: sum(each) / len(each)
+    )
     return _ratio([(found[-1], found[0])])
 
 
@@ -197,7 +236,11 @@ def _of_batch(source: Source, batch: int | None) -> tuple[Results, BatchResult |
 def _sawtooth_over_gap(wanted: Measure, source: Source) -> Found | Unknown:
     assert source.folder is not None
     results = read_results(source.folder)
-    gaps = {each.batch: each.beside.arrival_gap_s for each in results.batches if each.beside.arrival_gap_s is not None and each.batch >= 8}
+    gaps = {
+        each.batch: each.beside.arrival_gap_s
+        for each in results.batches
+        if each.beside.arrival_gap_s is not None and each.batch >= 8
+    }
     if not gaps:
         return Unknown("no measurement with batches of 8 or more has a sawtooth")
     batch = min(gaps, key=lambda size: abs(size - 16))
@@ -218,24 +261,46 @@ def _latency_ratio(wanted: Measure, source: Source) -> Found | Unknown:
     (_, one), (_, two) = _of_batch(source, wanted.batch), _of_batch(source, wanted.other)
     mine, other = one and one.beside.latency_s, two and two.beside.latency_s
     if not mine or not other:
-        return Unknown(f"the mean latency with batches of {wanted.batch} or {wanted.other} is unknown")
-    return Found(mine.value / other.value, mine.low / other.high, mine.high / other.low, "one measurement of each")
+        return Unknown(
+            f"the mean latency with batches of {wanted.batch} or {wanted.other} is unknown"
+        )
+    return Found(
+        mine.value / other.value,
+        mine.low / other.high,
+        mine.high / other.low,
+        "one measurement of each",
+    )
 
 
 def _training_ratio(wanted: Measure, source: Source) -> Found | Unknown:
     (_, one), (_, two) = _of_batch(source, wanted.batch), _of_batch(source, wanted.other)
     mine, other = one and one.training.steps_per_s, two and two.training.steps_per_s
     if not mine or not other:
-        return Unknown(f"the training rate beside batches of {wanted.batch} or {wanted.other} is unknown")
-    return Found(mine.value / other.value, mine.low / other.high, mine.high / other.low, "one measurement of each")
+        return Unknown(
+            f"the training rate beside batches of {wanted.batch} or {wanted.other} is unknown"
+        )
+    return Found(
+        mine.value / other.value,
+        mine.low / other.high,
+        mine.high / other.low,
+        "one measurement of each",
+    )
 
 
 def _device(wanted: Measure, source: Source) -> Found | Unknown:
     device = load_device(wanted.device or "")
-    of_gpu = {} if device.gpu is None else {"cuda_cores": device.gpu.cuda_cores, "tensor_cores": device.gpu.tensor_cores}
+    of_gpu = (
+        {}
+        if device.gpu is None
+        else {"cuda_cores": device.gpu.cuda_cores, "tensor_cores": device.gpu.tensor_cores}
+    )
     of_cpu = {} if device.cpu is None else {"cpu_cores": device.cpu.cores}
     value = {**of_gpu, **of_cpu}.get(wanted.figure or "")
-    return Unknown("the profile does not say") if value is None else Found(float(value), of="device profile")
+    return (
+        Unknown("the profile does not say")
+        if value is None
+        else Found(float(value), of="device profile")
+    )
 
 
 def _memory(name: str) -> Callable[[Measure, Source], Found | Unknown]:
@@ -243,7 +308,11 @@ def _memory(name: str) -> Callable[[Measure, Source], Found | Unknown]:
         image, batch = wanted.image or 0, wanted.batch or 0
         if name == "least-factor":
             return Found(calculated.least_factor(image, batch), of="calculated")
-        value = calculated.highest_gib(image, batch) if name == "highest-gib" else calculated.memory_bytes(18, image, batch, 1.0) / calculated.GIB
+        value = (
+            calculated.highest_gib(image, batch)
+            if name == "highest-gib"
+            else calculated.memory_bytes(18, image, batch, 1.0) / calculated.GIB
+        )
         return Found(value, of="calculated")
 
     return found

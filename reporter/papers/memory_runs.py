@@ -1,4 +1,5 @@
-"""Tables I to III and Figure 1 of Kukreja et al. (PAISE 2019): the paper's model, and beside it what a study of memory measured."""
+"""Tables I to III and Figure 1 of Kukreja et al. (PAISE 2019): the paper's model, and beside it
+what a study of memory measured."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,7 +14,8 @@ ORDINARY = 1.0
 
 
 def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
-    """The calculated table or panel, with the highest resident sets that the study measured at the same picture and mini-batch."""
+    """The calculated table or panel, with the highest resident sets that the study measured at the
+    same picture and mini-batch."""
     figure = calculated.draw(item)
     (panel,) = figure.panels
     if isinstance(panel, Table):
@@ -23,8 +25,9 @@ def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
         return Missing("the study measured no schedule at this picture and mini-batch")
     second = Lines("recompute factor, measured", "highest resident set, MiB", measured)
     about = (
-        f"{figure.about} Below, measured: PyTorch with one thread, the framework's {_mib(study.framework_bytes):.0f} MiB in them; factor: "
-        "CPU time of a step over that without recomputation."
+        f"{figure.about} Below, measured: PyTorch with one thread, the framework's"
+        f" {_mib(study.framework_bytes):.0f} MiB in them; factor: CPU time of a step over that"
+        " without recomputation."
     )
     return PaperFigure((panel, second), (), about, "none: every point is one process")
 
@@ -37,14 +40,26 @@ def _lines(item: Item, study: MemoryStudy) -> tuple[Line, ...]:
                 by_network.setdefault(one.network, []).append(one)
     lines = []
     for style, depth in enumerate(published().depths):
-        found = sorted((one.factor or one.planned_factor, one.measured_bytes) for one in by_network.get(f"resnet{depth}", ()))
+        found = sorted(
+            (one.factor or one.planned_factor, one.measured_bytes)
+            for one in by_network.get(f"resnet{depth}", ())
+        )
         if found:
-            lines.append(Line(f"ResNet-{depth}", style, tuple((factor, Estimate(_mib(size))) for factor, size in found)))
+            lines.append(
+                Line(
+                    f"ResNet-{depth}",
+                    style,
+                    tuple((factor, Estimate(_mib(size))) for factor, size in found),
+                )
+            )
     return tuple(lines)
 
 
-def _table(figure: PaperFigure, panel: Table, item: Item, study: MemoryStudy) -> PaperFigure | Missing:
-    """A row of measured values below each calculated one that has any: highest resident set without recomputation, less the framework's own."""
+def _table(
+    figure: PaperFigure, panel: Table, item: Item, study: MemoryStudy
+) -> PaperFigure | Missing:
+    """A row of measured values below each calculated one that has any: highest resident set without
+    recomputation, less the framework's own."""
     measured = _ordinary(study)
     rows, count = [], 0
     for row in panel.rows:
@@ -57,13 +72,16 @@ def _table(figure: PaperFigure, panel: Table, item: Item, study: MemoryStudy) ->
         return Missing("the study measured no network at this table's pictures and mini-batches")
     columns = (panel.columns[0], "how", *panel.columns[1:])
     about = (
-        f"{figure.about} Measured ({count} cells): highest resident set of a process of PyTorch without recomputation, less the framework's own "
-        f"{_mib(study.framework_bytes):.0f} MiB; SGD with momentum."
+        f"{figure.about} Measured ({count} cells): highest resident set of a process of PyTorch"
+        f" without recomputation, less the framework's own {_mib(study.framework_bytes):.0f} MiB;"
+        " SGD with momentum."
     )
     return PaperFigure((Table(columns, tuple(rows)),), (), about, "")
 
 
-def _cells(item: Item, row: int, measured: Mapping[tuple[str, int, int], int], framework_bytes: int) -> Iterator[str]:
+def _cells(
+    item: Item, row: int, measured: Mapping[tuple[str, int, int], int], framework_bytes: int
+) -> Iterator[str]:
     table = calculated.memory_table(item)
     batch, image = (row, table.image or row) if table.varies == "batch" else (table.batch or 1, row)
     for depth in published().depths:

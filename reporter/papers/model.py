@@ -15,14 +15,18 @@ class Estimate:
     @property
     def ends(self) -> tuple[float, float]:
         """The lowest and the highest point that is drawn."""
-        return min(self.value, self.value if self.low is None else self.low), max(self.value, self.value if self.high is None else self.high)
+        return min(self.value, self.value if self.low is None else self.low), max(
+            self.value, self.value if self.high is None else self.high
+        )
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A row: its label and an estimate for each series of the panel. ``style`` colours the bar of a panel with one series.
+    """A row: its label and an estimate for each series of the panel. ``style`` colours the bar of a
+    panel with one series.
 
-    ``note`` is written behind the bar's value. ``is_group``: the row represents several entries, from the lowest to the highest.
+    ``note`` is written behind the bar's value. ``is_group``: the row represents several entries,
+    from the lowest to the highest.
     """
 
     label: str
@@ -42,9 +46,11 @@ class BarGroup:
 
 @dataclass(frozen=True)
 class Bars:
-    """Horizontal bars: ``axis`` names quantity and unit. ``series`` are the legend's names, stacked or beside one another; none for a single series.
+    """Horizontal bars: ``axis`` names quantity and unit. ``series`` are the legend's names, stacked
+    or beside one another; none for a single series.
 
-    Values of a panel that is not stacked and that spans a decade become marks on a logarithmic axis: a bar's length means nothing there.
+    Values of a panel that is not stacked and that spans a decade become marks on a logarithmic
+    axis: a bar's length means nothing there.
     """
 
     axis: str
@@ -55,7 +61,13 @@ class Bars:
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """Every drawn estimate."""
-        return tuple(one for group in self.groups for bar in group.bars if not bar.is_group for one in bar.values)
+        return tuple(
+            one
+            for group in self.groups
+            for bar in group.bars
+            if not bar.is_group
+            for one in bar.values
+        )
 
 
 @dataclass(frozen=True)
@@ -70,7 +82,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines over a numeric axis. ``is_doubling``: x has powers of two. ``reference`` is a thin line without label, such as linear speed-up."""
+    """Lines over a numeric axis. ``is_doubling``: x has powers of two. ``reference`` is a thin line
+    without label, such as linear speed-up."""
 
     x_axis: str
     y_axis: str
@@ -96,7 +109,8 @@ class Box:
 
 @dataclass(frozen=True)
 class Boxes:
-    """Distributions, one row each: a mark per value, a box between the quartiles, a line at the median."""
+    """Distributions, one row each: a mark per value, a box between the quartiles, a line at the
+    median."""
 
     axis: str
     groups: tuple[tuple[str, tuple[Box, ...]], ...]
@@ -109,7 +123,8 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Dot:
-    """A point of a scatter: ``key`` is written beside it (short), ``fill`` is its level of a highlighted property: 0 solid, 1 hollow, 2 half."""
+    """A point of a scatter: ``key`` is written beside it (short), ``fill`` is its level of a
+    highlighted property: 0 solid, 1 hollow, 2 half."""
 
     x: Estimate
     y: Estimate
@@ -120,7 +135,8 @@ class Dot:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Points, with the Pareto front of each style if ``has_front``; ``legend`` are (style, name), ``fills`` (level, name)."""
+    """Points, with the Pareto front of each style if ``has_front``; ``legend`` are (style, name),
+    ``fills`` (level, name)."""
 
     x_axis: str
     y_axis: str
@@ -137,7 +153,8 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Radar:
-    """Polygons over several axes, each from 0 at the centre to 1 at the rim; ``polygons`` are (label, style, shares)."""
+    """Polygons over several axes, each from 0 at the centre to 1 at the rim; ``polygons`` are
+    (label, style, shares)."""
 
     axes: tuple[str, ...]
     polygons: tuple[tuple[str, int, tuple[float, ...]], ...]
@@ -180,8 +197,9 @@ Panel: TypeAlias = Bars | Lines | Boxes | Scatter | Radar | Keys | Table
 class PaperFigure:
     """Panels from top to bottom, and what the caption says of them.
 
-    ``ids`` are the entries that are drawn. ``about`` says what is drawn; ``error_bars`` what they mean, or that there are none. ``sensor_of`` is the
-    energy or power figure whose instrument the caption names.
+    ``ids`` are the entries that are drawn. ``about`` says what is drawn; ``error_bars`` what they
+    mean, or that there are none. ``sensor_of`` is the energy or power figure whose instrument the
+    caption names.
     """
 
     panels: tuple[Panel, ...]

@@ -1,4 +1,5 @@
-"""Labels that are too long for a figure become numbers, which the caption explains: a label that is cut would no longer tell rows apart."""
+"""Labels that are too long for a figure become numbers, which the caption explains: a label that is
+cut would no longer tell rows apart."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +13,8 @@ Shorten = Callable[[str, int], str]
 
 
 def with_short_labels(figure: PaperFigure) -> PaperFigure:
-    """The figure with every long label replaced by its first part and a number, and a note that explains the numbers."""
+    """The figure with every long label replaced by its first part and a number, and a note that
+    explains the numbers."""
     numbers: dict[str, int] = {}
 
     def shorten(text: str, max_length: int) -> str:
@@ -20,7 +22,9 @@ def with_short_labels(figure: PaperFigure) -> PaperFigure:
             return text
         number = numbers.setdefault(text, len(numbers) + 1)
         first = text.partition(" · ")[0]
-        return f"{first if len(first) <= max_length - 8 else first[: max_length - 9] + '…'} [{number}]"
+        return (
+            f"{first if len(first) <= max_length - 8 else first[: max_length - 9] + '…'} [{number}]"
+        )
 
     panels = tuple(_shortened(panel, shorten) for panel in figure.panels)
     meanings = tuple(f"[{number}] {text}." for text, number in numbers.items())
@@ -30,15 +34,24 @@ def with_short_labels(figure: PaperFigure) -> PaperFigure:
 def _shortened(panel: Panel, shorten: Shorten) -> Panel:
     if isinstance(panel, Bars):
         groups = [
-            BarGroup(shorten(group.heading, MAX_HEADING), tuple(replace(bar, label=shorten(bar.label, MAX_ROW)) for bar in group.bars))
+            BarGroup(
+                shorten(group.heading, MAX_HEADING),
+                tuple(replace(bar, label=shorten(bar.label, MAX_ROW)) for bar in group.bars),
+            )
             for group in panel.groups
         ]
         return replace(panel, groups=tuple(groups))
     if isinstance(panel, Lines):
-        return replace(panel, lines=tuple(replace(line, label=shorten(line.label, MAX_LINE)) for line in panel.lines))
+        return replace(
+            panel,
+            lines=tuple(replace(line, label=shorten(line.label, MAX_LINE)) for line in panel.lines),
+        )
     if isinstance(panel, Boxes):
         rows = [
-            (shorten(heading, MAX_HEADING), tuple(replace(box, label=shorten(box.label, MAX_ROW)) for box in boxes))
+            (
+                shorten(heading, MAX_HEADING),
+                tuple(replace(box, label=shorten(box.label, MAX_ROW)) for box in boxes),
+            )
             for heading, boxes in panel.groups
         ]
         return replace(panel, groups=tuple(rows))

@@ -13,7 +13,8 @@ Window = tuple[int, int]  # start and stop, ns
 
 
 def median(values: npt.NDArray[Any]) -> float:
-    """Median of one value or more, none of them NaN. numpy.median imports numpy.ma first, which takes longer than judging a bundle."""
+    """Median of one value or more, none of them NaN. numpy.median imports numpy.ma first, which
+    takes longer than judging a bundle."""
     below, above = (len(values) - 1) // 2, len(values) // 2
     ordered = np.partition(values, (below, above))
     return (float(ordered[below]) + float(ordered[above])) / 2

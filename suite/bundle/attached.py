@@ -1,4 +1,5 @@
-"""What `suite power attach` adds to a bundle: the names of its file, its source and its channels."""
+"""What `suite power attach` adds to a bundle: the names of its file, its source and its
+channels."""
 
 SOURCE = "attached"
 CLOCK_ERROR = "clock_error"
@@ -7,5 +8,10 @@ KEPT = "trace.csv.gz"
 """The logger's file, or its readings averaged where it is too large."""
 BEFORE = "before_attach"
 """Folder of the files that attaching changes, as the run left them: a witness stamped these."""
-CHANGED = {"run.json": "record.json", "readings.parquet": "readings.parquet", "power.json": "power.json", "summary.json": "summary.json"}
+CHANGED = {
+    "run.json": "record.json",
+    "readings.parquet": "readings.parquet",
+    "power.json": "power.json",
+    "summary.json": "summary.json",
+}
 """These files, and their names in the folder: a folder with a run.json would be a bundle."""

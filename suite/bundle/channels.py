@@ -1,7 +1,8 @@
 """Readings by channel, used by every figure and rule.
 
-A channel's readings are fetched when they are used: the tables of a long run hold more than a checker may keep in memory
-(:class:`suite.bundle.readings_table.ReadingsMemory`). Keep no reference to ``t_ns`` and ``values`` longer than a calculation needs them.
+A channel's readings are fetched when they are used: the tables of a long run hold more than a
+checker may keep in memory (:class:`suite.bundle.readings_table.ReadingsMemory`). Keep no reference
+to ``t_ns`` and ``values`` longer than a calculation needs them.
 """
 
 import math
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 MAX_CHANNELS = 10_000
-"""More than any machine's meters have. Each channel becomes an object, and a table may be hostile."""
+"""More than any machine's meters have. Each channel becomes an object, and a table may be
+hostile."""
 HEAD_ROWS = 10_000
 """Number of readings of ``Channels.head_ns``."""
 
@@ -39,8 +41,9 @@ class TextColumn:
 class Channel:
     """The readings of one channel in table order. Empty when the channel was not read.
 
-    ``unit`` is the first reading's; ``units`` counts distinct ones (more than one: the table is malformed). ``first_row`` is the first reading's
-    row number; ``count`` the number of readings. ``fetch`` returns times (CLOCK_MONOTONIC, ns) and values.
+    ``unit`` is the first reading's; ``units`` counts distinct ones (more than one: the table is
+    malformed). ``first_row`` is the first reading's row number; ``count`` the number of readings.
+    ``fetch`` returns times (CLOCK_MONOTONIC, ns) and values.
     """
 
     source: str
@@ -110,7 +113,12 @@ class Channel:
         """The readings from the window's start to its stop, both included."""
         t_ns = self.t_ns
         if self._is_in_time:
-            return self.select(slice(int(np.searchsorted(t_ns, window[0])), int(np.searchsorted(t_ns, window[1], side="right"))))
+            return self.select(
+                slice(
+                    int(np.searchsorted(t_ns, window[0])),
+                    int(np.searchsorted(t_ns, window[1], side="right")),
+                )
+            )
         return self.select((t_ns >= window[0]) & (t_ns <= window[1]))
 
     def select(self, chosen: "npt.NDArray[Any] | slice") -> "Channel":
@@ -152,11 +160,15 @@ class Channels:
     @cached_property
     def span_ns(self) -> tuple[int, int] | None:
         """Times of the first and the last reading; None without any."""
-        ends = [(int(t_ns.min()), int(t_ns.max())) for t_ns in (channel.t_ns for channel in self.channels)]
+        ends = [
+            (int(t_ns.min()), int(t_ns.max()))
+            for t_ns in (channel.t_ns for channel in self.channels)
+        ]
         return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else None
 
     def on_clock(self, convert: Callable[[Times], Times]) -> "Channels":
-        """The same readings with other times: ``convert`` is applied to the times of one channel after the other, whenever they are fetched."""
+        """The same readings with other times: ``convert`` is applied to the times of one channel
+        after the other, whenever they are fetched."""
 
         def converted(channel: Channel) -> Channel:
             def fetch() -> tuple[Times, Values]:
@@ -168,12 +180,19 @@ class Channels:
         return Channels(tuple(map(converted, self.channels)), convert(self.head_ns))
 
     def kept(self, names: Iterable[tuple[str, str]]) -> "Channels":
-        """The same readings; those of the channels of these sources and names stay in memory as long as the result does."""
+        """The same readings; those of the channels of these sources and names stay in memory as
+        long as the result does."""
         wanted = set(names)
-        return replace(self, channels=tuple(one.copied() if (one.source, one.name) in wanted else one for one in self.channels))
+        return replace(
+            self,
+            channels=tuple(
+                one.copied() if (one.source, one.name) in wanted else one for one in self.channels
+            ),
+        )
 
     def cached(self, what: Hashable, compute: Callable[[], Result]) -> Result:
-        """What follows from these readings alone, computed the first time: several figures and rules ask for the same energy."""
+        """What follows from these readings alone, computed the first time: several figures and
+        rules ask for the same energy."""
         if what not in self._cache:
             self._cache[what] = compute()
         return cast("Result", self._cache[what])
@@ -199,7 +218,8 @@ def _nothing() -> tuple[Times, Values]:
 
 
 def text_column(distinct: Sequence[Any], index: npt.NDArray[Any]) -> TextColumn:
-    """A column of text from its distinct texts in any order and each row's index into them; raises ValueError for an empty cell.
+    """A column of text from its distinct texts in any order and each row's index into them; raises
+    ValueError for an empty cell.
 
     Duplicates among ``distinct`` are merged: a file made by hand may contain some.
     """
@@ -213,8 +233,11 @@ def text_column(distinct: Sequence[Any], index: npt.NDArray[Any]) -> TextColumn:
     return TextColumn(tuple(ordered), moved[index])
 
 
-def by_channel(t_ns: Times, values: Values, sources: TextColumn, names: TextColumn, units: TextColumn) -> Channels:
-    """The columns of a table of readings as channels, all in memory; raises ValueError when there are too many channels."""
+def by_channel(
+    t_ns: Times, values: Values, sources: TextColumn, names: TextColumn, units: TextColumn
+) -> Channels:
+    """The columns of a table of readings as channels, all in memory; raises ValueError when there
+    are too many channels."""
     keys = sources.index * len(names.texts) + names.index
     order = np.argsort(keys, kind="stable")
     found, starts = np.unique(keys[order], return_index=True)
@@ -226,13 +249,22 @@ def by_channel(t_ns: Times, values: Values, sources: TextColumn, names: TextColu
         different = 1 if (unit == unit[0]).all() else len(np.unique(unit))
         held = t_ns[rows], values[rows]
         channels.append(
-            Channel(sources.texts[source], names.texts[name], units.texts[unit[0]], different, int(rows[0]), len(rows), lambda held=held: held)  # type: ignore[misc]
+            Channel(
+                sources.texts[source],
+                names.texts[name],
+                units.texts[unit[0]],
+                different,
+                int(rows[0]),
+                len(rows),
+                lambda held=held: held,  # type: ignore[misc]
+            )
         )
     return Channels(tuple(channels), t_ns[:HEAD_ROWS])
 
 
 def channels_of_frame(frame: "pandas.DataFrame") -> Channels:
-    """The channels of a frame with the columns of readings.parquet; raises ValueError as :func:`by_channel`."""
+    """The channels of a frame with the columns of readings.parquet; raises ValueError as
+    :func:`by_channel`."""
     import pandas  # start-up: only for frames
 
     def column(name: str) -> TextColumn:
@@ -240,8 +272,12 @@ def channels_of_frame(frame: "pandas.DataFrame") -> Channels:
         return text_column(list(distinct), index)
 
     return by_channel(
-        frame["t_ns"].to_numpy(np.int64), frame["value"].to_numpy(np.float64), column("source"), column("channel"), column("unit")
-    )  # fmt: skip
+        frame["t_ns"].to_numpy(np.int64),
+        frame["value"].to_numpy(np.float64),
+        column("source"),
+        column("channel"),
+        column("unit"),
+    )
 
 
 def no_channels() -> Channels:

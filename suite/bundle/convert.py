@@ -1,4 +1,5 @@
-"""Converts a run's CSV files to Parquet when the run has ended, in bounded memory; the CSV files stay."""
+"""Converts a run's CSV files to Parquet when the run has ended, in bounded memory; the CSV files
+stay."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -16,10 +17,15 @@ from suite.files.durable import publish
 
 
 def convert_tables(path: Path) -> None:
-    """Write the Parquet tables of a bundle beside its CSV files; the same files give the same bytes."""
+    """Write the Parquet tables of a bundle beside its CSV files; the same files give the same
+    bytes."""
     if (path / contract.steps_name(0)).exists():
         bundle = Bundle(path)
-        _write(finished_steps(bundle.raw_steps(), bundle.log().finished_epochs()), STEP_TYPES, path / STEPS)
+        _write(
+            finished_steps(bundle.raw_steps(), bundle.log().finished_epochs()),
+            STEP_TYPES,
+            path / STEPS,
+        )
     for raw in raw_readings(path):
         _write(read_batches(raw, READING_TYPES), READING_TYPES, raw.with_suffix(".parquet"))
 
@@ -27,7 +33,11 @@ def convert_tables(path: Path) -> None:
 def raw_readings(path: Path) -> list[Path]:
     """The CSV files of readings of every node, those before the run included."""
     of_nodes = (sorted(path.glob(names("*")[1])) for names in (node_tables, node_baseloads))
-    return [raw for raw in (path / READINGS_RAW, path / BASELOAD_RAW, *chain.from_iterable(of_nodes)) if raw.exists()]
+    return [
+        raw
+        for raw in (path / READINGS_RAW, path / BASELOAD_RAW, *chain.from_iterable(of_nodes))
+        if raw.exists()
+    ]
 
 
 def _write(batches: Iterable[pyarrow.RecordBatch], types: dict[str, str], path: Path) -> None:

@@ -17,10 +17,12 @@ MAX_FILES = 1000
 
 @dataclass(frozen=True)
 class DataRecord:
-    """The files of the data set ``name`` as the harness read them at ``taken_ns`` on the monotonic clock.
+    """The files of the data set ``name`` as the harness read them at ``taken_ns`` on the monotonic
+    clock.
 
-    Pictures are too many to be listed: ``pictures`` is their number, ``pictures_sha256`` the SHA-256 over one line for each, as in a digest
-    list (suite.datasets.digest_lists); both are 0 and None for data sets without pictures.
+    Pictures are too many to be listed: ``pictures`` is their number, ``pictures_sha256`` the
+    SHA-256 over one line for each, as in a digest list (suite.datasets.digest_lists); both are 0
+    and None for data sets without pictures.
     """
 
     name: str
@@ -40,9 +42,16 @@ def read_data_record(bundle: Bundle) -> DataRecord:
     path, values = bundle.path / DATA, bundle.json(DATA)
     names = {"schema", *DataRecord.__dataclass_fields__}
     files = values.get("files")
-    if set(values) != names or values["schema"] != SCHEMA or not isinstance(files, Sequence) or len(files) > MAX_FILES:
+    if (
+        set(values) != names
+        or values["schema"] != SCHEMA
+        or not isinstance(files, Sequence)
+        or len(files) > MAX_FILES
+    ):
         raise FileError(path, f"is not a record of data files of schema {SCHEMA}")
-    if not isinstance(values["name"], str) or not all(isinstance(values[name], int) for name in ("taken_ns", "pictures")):
+    if not isinstance(values["name"], str) or not all(
+        isinstance(values[name], int) for name in ("taken_ns", "pictures")
+    ):
         raise FileError(path, "has a key of the wrong type")
     fields = {name: values[name] for name in DataRecord.__dataclass_fields__}
     return DataRecord(**{**fields, "files": tuple(_file(file, path) for file in files)})
@@ -50,6 +59,12 @@ def read_data_record(bundle: Bundle) -> DataRecord:
 
 def _file(values: Any, path: Path) -> FileDigest:
     names = set(FileDigest.__dataclass_fields__)
-    if not isinstance(values, Mapping) or set(values) != names or not isinstance(values["name"], str):
-        raise FileError(path, f"must have for each file exactly the keys {', '.join(sorted(names))}")
+    if (
+        not isinstance(values, Mapping)
+        or set(values) != names
+        or not isinstance(values["name"], str)
+    ):
+        raise FileError(
+            path, f"must have for each file exactly the keys {', '.join(sorted(names))}"
+        )
     return FileDigest(**values)

@@ -1,4 +1,5 @@
-"""Disclosures: texts in the files of a run directory or a submission that name a person or a network (suite.files.redaction)."""
+"""Disclosures: texts in the files of a run directory or a submission that name a person or a
+network (suite.files.redaction)."""
 
 import gzip
 import json
@@ -34,7 +35,8 @@ _TABLE, _PACKED, _JSON = ".parquet", ".gz", ".json"
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What names somebody: ``file`` relative to the folder, ``where`` in it (a key or a line), its ``kind``, the ``text``, and its beginning."""
+    """What names somebody: ``file`` relative to the folder, ``where`` in it (a key or a line), its
+    ``kind``, the ``text``, and its beginning."""
 
     file: str
     where: str
@@ -44,8 +46,11 @@ class Disclosure:
     line: int | None = None
 
 
-def disclosures(folder: Path, files: Sequence[Path], names: Sequence[str] = ()) -> Iterator[Disclosure]:
-    """The disclosures in these files, and in their names; ``names`` are further names to look for. Links are not followed."""
+def disclosures(
+    folder: Path, files: Sequence[Path], names: Sequence[str] = ()
+) -> Iterator[Disclosure]:
+    """The disclosures in these files, and in their names; ``names`` are further names to look for.
+    Links are not followed."""
     for path in files:
         name = path.relative_to(folder).as_posix()
         for found in find_all(name, names):
@@ -83,7 +88,8 @@ def _in_text(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Nam
 
 
 def _texts(path: Path, names: tuple[str, ...]) -> Iterator[tuple[str, int | None, str, bool]]:
-    """The texts of a file: where each is, its line, the text, and whether its numbers with dots are versions. None of JSON in which all are clean."""
+    """The texts of a file: where each is, its line, the text, and whether its numbers with dots are
+    versions. None of JSON in which all are clean."""
     if path.suffix == _TABLE:
         for where, text in _texts_of_table(path):
             yield where, None, text, False
@@ -103,7 +109,8 @@ def _texts(path: Path, names: tuple[str, ...]) -> Iterator[tuple[str, int | None
 
 
 def _texts_of_json(values: Any) -> Iterator[tuple[str, str]]:
-    """Every text in JSON values with its key, dotted. A text under ``hostname`` or ``serial`` is preceded by that word, which says what it is."""
+    """Every text in JSON values with its key, dotted. A text under ``hostname`` or ``serial`` is
+    preceded by that word, which says what it is."""
     waiting = [("", values)]
     while waiting:
         key, value = waiting.pop()
@@ -111,19 +118,32 @@ def _texts_of_json(values: Any) -> Iterator[tuple[str, str]]:
             yield key, _said(key, value)
             continue
         before = f"{key}." if key else ""
-        items = list(value.items()) if isinstance(value, dict) else [(str(index), each) for index, each in enumerate(value)]
+        items = (
+            list(value.items())
+            if isinstance(value, dict)
+            else [(str(index), each) for index, each in enumerate(value)]
+        )
         if isinstance(value, dict):
             yield from ((key, name) for name, _ in items if name != TOKEN)
-        waiting += [(before + name, each) for name, each in reversed(items) if isinstance(each, str | dict | list) and name != TOKEN]
+        waiting += [
+            (before + name, each)
+            for name, each in reversed(items)
+            if isinstance(each, str | dict | list) and name != TOKEN
+        ]
 
 
 def _distinct_texts(values: Any) -> set[str]:
-    """What :func:`_texts_of_json` yields, each text once and without its place: most files repeat some dozens of texts a thousand times."""
+    """What :func:`_texts_of_json` yields, each text once and without its place: most files repeat
+    some dozens of texts a thousand times."""
     texts: set[str] = set()
     waiting = [values]
     while waiting:
         value = waiting.pop()
-        items = [(name, each) for name, each in value.items() if name != TOKEN] if isinstance(value, dict) else [("", each) for each in value]
+        items = (
+            [(name, each) for name, each in value.items() if name != TOKEN]
+            if isinstance(value, dict)
+            else [("", each) for each in value]
+        )
         if isinstance(value, dict):
             texts.update(name for name, _ in items)
         texts.update(_said(name, each) for name, each in items if isinstance(each, str))
@@ -151,7 +171,11 @@ def _texts_of_table(path: Path) -> Iterator[tuple[str, str]]:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Number and text of every line; of a packed file, those of its content."""
     read_bytes, number, rest = 0, 1, b""
-    with suppress(OSError, EOFError, zlib.error), gzip.open(path) if path.suffix == _PACKED else path.open("rb") as stream:  # another rule reports it
+    # another rule reports it
+    with (
+        suppress(OSError, EOFError, zlib.error),
+        gzip.open(path) if path.suffix == _PACKED else path.open("rb") as stream,
+    ):
         while read_bytes < MAX_UNPACKED_BYTES and (piece := stream.readline(MAX_LINE_BYTES)):
             read_bytes += len(piece)
             yield number, (rest + piece).decode("utf-8", errors="replace")
@@ -161,4 +185,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def described(found: Disclosure) -> str:
     """File, place, and what it looks like: for the person whose file it is."""
-    return f"{found.file}, {found.where}: {found.kind} ({json.dumps(found.text[:80], ensure_ascii=False)})"
+    return (
+        f"{found.file}, {found.where}: {found.kind}"
+        f" ({json.dumps(found.text[:80], ensure_ascii=False)})"
+    )

@@ -1,7 +1,7 @@
 """Step records and readings as pandas frames: for tests, for edits of tables, and for notebooks.
 
-Figures and rules use the arrays of :mod:`suite.bundle.channels` and :mod:`suite.bundle.steps` instead: importing pandas takes longer than judging
-a bundle.
+Figures and rules use the arrays of :mod:`suite.bundle.channels` and :mod:`suite.bundle.steps`
+instead: importing pandas takes longer than judging a bundle.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,13 +12,21 @@ import pyarrow
 import pyarrow.parquet
 
 from suite.bundle.raw_tables import read_batches
-from suite.bundle.schemas import READING_TYPES, SCHEMA_1_STEP_NAMES, STEP_TYPES, UNREADABLE, unreadable_table
+from suite.bundle.schemas import (
+    READING_TYPES,
+    SCHEMA_1_STEP_NAMES,
+    STEP_TYPES,
+    UNREADABLE,
+    unreadable_table,
+)
 from suite.bundle.tables import finished_steps, table_batches
 
 
 def read_steps(path: Path) -> pandas.DataFrame:
     """``steps.parquet``; raises FileError when it is not a step table."""
-    return _to_frame(path, table_batches(path, STEP_TYPES, older_names=SCHEMA_1_STEP_NAMES), STEP_TYPES)
+    return _to_frame(
+        path, table_batches(path, STEP_TYPES, older_names=SCHEMA_1_STEP_NAMES), STEP_TYPES
+    )
 
 
 def read_readings(path: Path) -> pandas.DataFrame:
@@ -27,7 +35,8 @@ def read_readings(path: Path) -> pandas.DataFrame:
 
 
 def read_raw_steps(paths: Sequence[Path], finished_epochs: Iterable[int]) -> pandas.DataFrame:
-    """Steps of the finished epochs from the ranks' CSV files; an incomplete last line belongs to no finished epoch."""
+    """Steps of the finished epochs from the ranks' CSV files; an incomplete last line belongs to no
+    finished epoch."""
     return _to_frame(paths[0], finished_steps(paths, finished_epochs), STEP_TYPES)
 
 
@@ -38,17 +47,25 @@ def read_raw_readings(path: Path) -> pandas.DataFrame:
 
 def no_readings() -> pandas.DataFrame:
     """An empty table of readings."""
-    return pandas.DataFrame({name: pandas.Series(dtype=kind) for name, kind in READING_TYPES.items()})
+    return pandas.DataFrame(
+        {name: pandas.Series(dtype=kind) for name, kind in READING_TYPES.items()}
+    )
 
 
 def write_table(frame: pandas.DataFrame, path: Path) -> None:
     """Write Parquet (zstd), whole or not at all."""
     temporary = path.with_name(f".{path.name}")
-    pyarrow.parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None), temporary, compression="zstd")
+    pyarrow.parquet.write_table(
+        pyarrow.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None),
+        temporary,
+        compression="zstd",
+    )
     temporary.replace(path)
 
 
-def _to_frame(path: Path, batches: Iterable[pyarrow.RecordBatch], types: dict[str, str]) -> pandas.DataFrame:
+def _to_frame(
+    path: Path, batches: Iterable[pyarrow.RecordBatch], types: dict[str, str]
+) -> pandas.DataFrame:
     try:
         frames = [batch.to_pandas().astype(types) for batch in batches]
         empty = pandas.DataFrame({name: pandas.Series(dtype=kind) for name, kind in types.items()})

@@ -1,15 +1,29 @@
-"""The run directory's file names, its schema, and the limits within which untrusted files are read."""
+"""The run directory's file names, its schema, and the limits within which untrusted files are
+read."""
 
 from pathlib import Path
 
 SCHEMA = 2
-READABLE_SCHEMAS = (1, SCHEMA)  # 1: suite 0.1.0, other names for the parts of a step (suite.metrics.schema1)
+# 1: suite 0.1.0, other names for the parts of a step (suite.metrics.schema1)
+READABLE_SCHEMAS = (1, SCHEMA)
 
-RUN, SYSTEM, SUMMARY, MANIFEST, OUTPUT = "run.json", "system.json", "summary.json", "MANIFEST.sha256", "output.txt"
+RUN, SYSTEM, SUMMARY, MANIFEST, OUTPUT = (
+    "run.json",
+    "system.json",
+    "summary.json",
+    "MANIFEST.sha256",
+    "output.txt",
+)
 COUNTERS, POWER, BASELOAD = "counters.json", "power.json", "baseload.parquet"
-STEPS, READINGS, READINGS_RAW, BASELOAD_RAW = "steps.parquet", "readings.parquet", "readings.csv", "baseload.csv"
+STEPS, READINGS, READINGS_RAW, BASELOAD_RAW = (
+    "steps.parquet",
+    "readings.parquet",
+    "readings.csv",
+    "baseload.csv",
+)
 LOCK = "run.lock"
-PRIVATE, RAW_OUTPUT = "private.json", "output.raw.txt"  # of an open run directory: what names its machine, and its output before that is redacted
+# of an open run directory: what names its machine, and its output before that is redacted
+PRIVATE, RAW_OUTPUT = "private.json", "output.raw.txt"
 
 HOSTS = "hosts.txt"  # what mpirun was given: suite.launch.mpirun.HOSTS_NAME
 WITHDRAWN = "WITHDRAWN"
@@ -21,7 +35,8 @@ MAX_WITHDRAWAL_BYTES = 64 * 2**10
 
 
 def node_tables(place: int | str) -> tuple[str, str]:
-    """A node's readings: names of the Parquet table, and of the CSV file while the run goes on. ``"*"`` gives patterns for all nodes."""
+    """A node's readings: names of the Parquet table, and of the CSV file while the run goes on.
+    ``"*"`` gives patterns for all nodes."""
     return f"readings.node{place}.parquet", f"readings.node{place}.csv"
 
 

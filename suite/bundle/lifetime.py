@@ -1,11 +1,15 @@
-"""When the harness worked for a run outside the training: from its process's start to the closed bundle (``lifetime`` in run.json)."""
+"""When the harness worked for a run outside the training: from its process's start to the closed
+bundle (``lifetime`` in run.json)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 CLOCK = "CLOCK_MONOTONIC"
-SOURCE = "process_ns: starttime of /proc/self/stat, in clock ticks; begin_ns: its CPU time; all others: read from the clock"
+SOURCE = (
+    "process_ns: starttime of /proc/self/stat, in clock ticks; begin_ns: its CPU time; all others:"
+    " read from the clock"
+)
 MAX_IDLE, MAX_NS = 100, 2**63
 
 
@@ -13,11 +17,13 @@ MAX_IDLE, MAX_NS = 100, 2**63
 class Lifetime:
     """Moments on CLOCK_MONOTONIC, ns.
 
-    The harness worked for the run from ``begin_ns`` to ``closed_ns``, but for ``idle_ns``: windows (start, stop) in which it waited on an idle
-    machine. ``process_ns`` is when its process was started; None where the process was not started for this run, or that is unknown. A program that
-    waited and then executed `suite` in its own place was started before ``begin_ns``. ``closed_ns`` is when tables and figures were written; only
-    what the manifest seals can say so, and the sealing itself, a stamp of a witness and the end of the process come after it. It is None where the
-    process that ran the run did not close it.
+    The harness worked for the run from ``begin_ns`` to ``closed_ns``, but for ``idle_ns``: windows
+    (start, stop) in which it waited on an idle machine. ``process_ns`` is when its process was
+    started; None where the process was not started for this run, or that is unknown. A program that
+    waited and then executed `suite` in its own place was started before ``begin_ns``. ``closed_ns``
+    is when tables and figures were written; only what the manifest seals can say so, and the
+    sealing itself, a stamp of a witness and the end of the process come after it. It is None where
+    the process that ran the run did not close it.
     """
 
     process_ns: int | None
@@ -38,17 +44,29 @@ class Lifetime:
 
 
 def read_lifetime(values: Mapping[str, Any] | None) -> Lifetime | None:
-    """The lifetime in run.json; None in bundles of earlier versions. Raises ValueError for one that the suite does not write."""
+    """The lifetime in run.json; None in bundles of earlier versions. Raises ValueError for one that
+    the suite does not write."""
     if values is None:
         return None
     windows = values.get("idle_ns")
-    if not isinstance(windows, list) or len(windows) > MAX_IDLE or not all(isinstance(one, list) and len(one) == 2 for one in windows):
+    if (
+        not isinstance(windows, list)
+        or len(windows) > MAX_IDLE
+        or not all(isinstance(one, list) and len(one) == 2 for one in windows)
+    ):
         raise ValueError("idle_ns in the run's lifetime is not a list of windows")
     process_ns, closed_ns = values.get("process_ns"), values.get("closed_ns")
     moments = [values.get("begin_ns"), *(moment for window in windows for moment in window)]
     moments += [moment for moment in (process_ns, closed_ns) if moment is not None]
     if not all(type(moment) is int and 0 <= moment < MAX_NS for moment in moments):
         raise ValueError("a moment in the run's lifetime is no time in ns")
-    if any(stop_ns < start_ns for start_ns, stop_ns in windows) or values["begin_ns"] > (closed_ns or MAX_NS):
+    if any(stop_ns < start_ns for start_ns, stop_ns in windows) or values["begin_ns"] > (
+        closed_ns or MAX_NS
+    ):
         raise ValueError("the run's lifetime has a window that ends before it begins")
-    return Lifetime(process_ns, values["begin_ns"], tuple((start_ns, stop_ns) for start_ns, stop_ns in windows), closed_ns)
+    return Lifetime(
+        process_ns,
+        values["begin_ns"],
+        tuple((start_ns, stop_ns) for start_ns, stop_ns in windows),
+        closed_ns,
+    )

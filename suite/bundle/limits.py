@@ -1,4 +1,5 @@
-"""The most rows that a run's tables can have: tables are hostile input, and a small file may unpack to millions of rows."""
+"""The most rows that a run's tables can have: tables are hostile input, and a small file may unpack
+to millions of rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,27 +27,49 @@ class RowLimit:
 
 
 def possible_steps(request: Mapping[str, Any]) -> RowLimit:
-    """Rows of step records that a run of this request can have written; MAX_STEP_ROWS at most, and for a malformed request."""
+    """Rows of step records that a run of this request can have written; MAX_STEP_ROWS at most, and
+    for a malformed request."""
     data, parallel = request.get("data"), request.get("parallel")
     samples = data.get("train_samples") if isinstance(data, Mapping) else None
     ranks = parallel.get("ranks") if isinstance(parallel, Mapping) else None
-    epochs, batch, steps = request.get("epochs"), request.get("global_batch_size"), request.get("steps")
+    epochs, batch, steps = (
+        request.get("epochs"),
+        request.get("global_batch_size"),
+        request.get("steps"),
+    )
     if not all(type(value) is int and value > 0 for value in (samples, ranks, epochs, batch)):
         return RowLimit(MAX_STEP_ROWS, "the limit of this version of the suite")
-    assert isinstance(samples, int) and isinstance(ranks, int) and isinstance(epochs, int) and isinstance(batch, int)
+    assert (
+        isinstance(samples, int)
+        and isinstance(ranks, int)
+        and isinstance(epochs, int)
+        and isinstance(batch, int)
+    )
     per_epoch = -(-samples // batch)
-    whole = min(epochs * per_epoch, steps) if type(steps) is int and steps > 0 else epochs * per_epoch
-    reason = f"{epochs} epochs of {per_epoch} mini-batches" + (f", {steps} of them" if whole < epochs * per_epoch else "") + f", on {ranks} ranks"
+    whole = (
+        min(epochs * per_epoch, steps) if type(steps) is int and steps > 0 else epochs * per_epoch
+    )
+    reason = (
+        f"{epochs} epochs of {per_epoch} mini-batches"
+        + (f", {steps} of them" if whole < epochs * per_epoch else "")
+        + f", on {ranks} ranks"
+    )
     return _limit(2 * whole * ranks, MAX_STEP_ROWS, f"the request is for {reason}")
 
 
 def possible_readings(log: Log | None) -> RowLimit:
-    """Readings that the meters of one node can have written during a run with this log; MAX_READING_ROWS at most, and without a log."""
-    times_ns = [] if log is None else [event.mono_ns for event in log.events if event.mono_ns is not None]
+    """Readings that the meters of one node can have written during a run with this log;
+    MAX_READING_ROWS at most, and without a log."""
+    times_ns = (
+        [] if log is None else [event.mono_ns for event in log.events if event.mono_ns is not None]
+    )
     if not times_ns:
         return RowLimit(MAX_READING_ROWS, "the limit of this version of the suite")
     seconds = (max(times_ns) - min(times_ns)) * SECONDS_PER_NS
-    reason = f"the log is {seconds:.0f} s long, and no machine has more than {MAX_READINGS_PER_S} readings a second"
+    reason = (
+        f"the log is {seconds:.0f} s long, and no machine has more than {MAX_READINGS_PER_S}"
+        " readings a second"
+    )
     return _limit(int((seconds + 2 * BESIDE_LOG_S) * MAX_READINGS_PER_S), MAX_READING_ROWS, reason)
 
 

@@ -1,7 +1,9 @@
-"""Reads an implementation's log: MLPerf lines with a hash chain and a monotonic clock. Problems carry their line number.
+"""Reads an implementation's log: MLPerf lines with a hash chain and a monotonic clock. Problems
+carry their line number.
 
-Logs of other producers can be read, too: with a launcher's rank before the line, CR LF line ends, other output in between, events in any order,
-no chain, no monotonic clock. Logs are untrusted and may be truncated anywhere: malformed content becomes a problem, never an exception.
+Logs of other producers can be read, too: with a launcher's rank before the line, CR LF line ends,
+other output in between, events in any order, no chain, no monotonic clock. Logs are untrusted and
+may be truncated anywhere: malformed content becomes a problem, never an exception.
 """
 
 import json
@@ -52,12 +54,17 @@ def _text(value: Any) -> str | None:
 
 def _int64(value: Any) -> int | None:
     """The value if it is an integer of 64 bits, else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+        else None
+    )
 
 
 @dataclass(frozen=True)
 class LogProblem:
-    """Why a line cannot be read or trusted. ``chain``: the hash chain is broken; otherwise the line is malformed."""
+    """Why a line cannot be read or trusted. ``chain``: the hash chain is broken; otherwise the line
+    is malformed."""
 
     line: int
     what: str
@@ -91,10 +98,12 @@ class Log:
 
 
 def read_log(path: Path) -> Log:
-    """Read a log that may be hostile, truncated or another producer's. Raises OSError for the file, nothing for its content.
+    """Read a log that may be hostile, truncated or another producer's. Raises OSError for the file,
+    nothing for its content.
 
-    Lines without the MLPerf token are skipped as other output. A missing chain is reported once, for the first line. Reading stops after
-    ``MAX_EVENTS`` events or ``MAX_PROBLEMS`` problems; that is reported as a problem.
+    Lines without the MLPerf token are skipped as other output. A missing chain is reported once,
+    for the first line. Reading stops after ``MAX_EVENTS`` events or ``MAX_PROBLEMS`` problems; that
+    is reported as a problem.
     """
     events: list[LogEvent] = []
     problems: list[LogProblem] = []
@@ -110,7 +119,9 @@ def read_log(path: Path) -> Log:
             continue
         values += sum(map(text.count, ",[{"))
         if values > MAX_VALUES:
-            problems.append(LogProblem(number, f"more than {MAX_VALUES} values so far; the rest was not read"))
+            problems.append(
+                LogProblem(number, f"more than {MAX_VALUES} values so far; the rest was not read")
+            )
             break
         event, problem = _parse(number, text[start:])
         if event is not None:
@@ -119,13 +130,20 @@ def read_log(path: Path) -> Log:
             problems.append(problem)
         chain = _follow(chain, number, text[start:], problems)
         if len(events) >= MAX_EVENTS or len(problems) >= MAX_PROBLEMS:
-            problems.append(LogProblem(number, f"{len(events)} events and {len(problems)} problems so far; the rest was not read"))
+            problems.append(
+                LogProblem(
+                    number,
+                    f"{len(events)} events and {len(problems)} problems so far; the rest was not"
+                    " read",
+                )
+            )
             break
     return Log(path, tuple(events), tuple(problems))
 
 
 def chain_head(path: Path) -> str | None:
-    """The chain value of a log's last line, which the whole log follows from; None if there is none."""
+    """The chain value of a log's last line, which the whole log follows from; None if there is
+    none."""
     try:
         if path.is_symlink() or path.stat().st_size > MAX_LOG_BYTES:
             return None
@@ -143,7 +161,8 @@ def parse_line(number: int, text: str) -> LogEvent | None:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, LogProblem | None]]:
-    """Every line with its number; a problem for a line that is too long or truncated within the token."""
+    """Every line with its number; a problem for a line that is too long or truncated within the
+    token."""
     with path.open("rb") as stream:
         number = 0
         while raw := stream.readline(MAX_LINE_BYTES):
@@ -162,22 +181,38 @@ def _parse(number: int, text: str) -> tuple[LogEvent | None, LogProblem | None]:
     try:
         record = strict_json(text[len(TOKEN) :])
     except (ValueError, RecursionError) as error:
-        what = "truncated or edited" if isinstance(error, json.JSONDecodeError) else str(error)[:200]
+        what = (
+            "truncated or edited" if isinstance(error, json.JSONDecodeError) else str(error)[:200]
+        )
         return None, LogProblem(number, f"the text after the token is not valid JSON ({what})")
     if not isinstance(record, dict) or not isinstance(record.get("key"), str):
         return None, LogProblem(number, "the line has no event key")
     key, time_ms, metadata = record["key"], record.get("time_ms"), record.get("metadata")
-    if isinstance(time_ms, bool) or not isinstance(time_ms, int | float) or not abs(time_ms) < MAX_TIME_MS:
+    if (
+        isinstance(time_ms, bool)
+        or not isinstance(time_ms, int | float)
+        or not abs(time_ms) < MAX_TIME_MS
+    ):
         return None, LogProblem(number, f"event {key[:80]!r} has no time_ms")
     if metadata is not None and not isinstance(metadata, dict):
         return None, LogProblem(number, f"event {key[:80]!r} has metadata that is not an object")
-    return LogEvent(
-        number, time_ms, str(record.get("event_type")), record["key"], record.get("value"), metadata or {}, _text(record.get("namespace"))
-    ), None
+    return (
+        LogEvent(
+            number,
+            time_ms,
+            str(record.get("event_type")),
+            record["key"],
+            record.get("value"),
+            metadata or {},
+            _text(record.get("namespace")),
+        ),
+        None,
+    )
 
 
 def _follow(chain: str | None, number: int, text: str, problems: list[LogProblem]) -> str | None:
-    """Verify one link of the chain and return the line's written value, with which the next line is verified: a break is reported once."""
+    """Verify one link of the chain and return the line's written value, with which the next line is
+    verified: a break is reported once."""
     plain, written = unchained(text)
     if chain is None:
         return None
@@ -185,7 +220,13 @@ def _follow(chain: str | None, number: int, text: str, problems: list[LogProblem
         problems.append(LogProblem(number, "the line carries no chain value", chain=True))
         return None
     if link(chain, plain) != written:
-        problems.append(LogProblem(number, "the chain is broken: this line or one before it was changed, dropped or moved", chain=True))
+        problems.append(
+            LogProblem(
+                number,
+                "the chain is broken: this line or one before it was changed, dropped or moved",
+                chain=True,
+            )
+        )
     return written
 
 

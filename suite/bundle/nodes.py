@@ -1,4 +1,5 @@
-"""``nodes.json``: the nodes of a run on several nodes, with each node's description, meters and page cache."""
+"""``nodes.json``: the nodes of a run on several nodes, with each node's description, meters and
+page cache."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +17,14 @@ MAX_NODES = 10_000
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """One node: ``host`` is its name in the hostfile, ``node`` its host name (None: it never replied), ``ranks`` the ranks that ran there.
+    """One node: ``host`` is its name in the hostfile, ``node`` its host name (None: it never
+    replied), ``ranks`` the ranks that ran there.
 
-    The first node is the harness's; its readings are readings.parquet. Every other node has a readings table, on that node's clock.
-    ``problem`` is the reason why a node has no readings, or that its recorder was lost during the run. ``link`` is the interface to the other
-    nodes, ``page_cache`` the state of the page cache before the run, ``system`` the system description, ``meters`` one record per meter (those
-    of the harness's node are in system.json and run.json).
+    The first node is the harness's; its readings are readings.parquet. Every other node has a
+    readings table, on that node's clock. ``problem`` is the reason why a node has no readings, or
+    that its recorder was lost during the run. ``link`` is the interface to the other nodes,
+    ``page_cache`` the state of the page cache before the run, ``system`` the system description,
+    ``meters`` one record per meter (those of the harness's node are in system.json and run.json).
     """
 
     host: str
@@ -40,7 +43,8 @@ def write_nodes(path: Path, records: Sequence[NodeRecord]) -> None:
 
 
 def read_nodes(bundle: Bundle) -> tuple[NodeRecord, ...]:
-    """The nodes of a bundle; empty for a run on one machine. Raises FileError when the file is malformed."""
+    """The nodes of a bundle; empty for a run on one machine. Raises FileError when the file is
+    malformed."""
     path = bundle.path / NODES
     if not path.exists():
         return ()
@@ -57,12 +61,20 @@ def read_nodes(bundle: Bundle) -> tuple[NodeRecord, ...]:
 def _record(values: Any, path: Path) -> NodeRecord:
     names = set(NodeRecord.__dataclass_fields__)
     if not isinstance(values, dict) or set(values) != names:
-        raise FileError(path, f"must have for each node exactly the keys {', '.join(sorted(names))}")
+        raise FileError(
+            path, f"must have for each node exactly the keys {', '.join(sorted(names))}"
+        )
     ranks, meters, link = values["ranks"], values["meters"], values["link"]
-    if not (isinstance(ranks, list) and ranks and all(type(rank) is int and rank >= 0 for rank in ranks)):
+    if not (
+        isinstance(ranks, list) and ranks and all(type(rank) is int and rank >= 0 for rank in ranks)
+    ):
         raise FileError(path, "has a node without ranks")
-    texts = all(isinstance(values[name], str | None) for name in ("node", "problem")) and isinstance(values["host"], str)
-    objects = all(isinstance(values[name], dict | None) for name in ("link", "page_cache", "system")) and isinstance(meters, list)
+    texts = all(
+        isinstance(values[name], str | None) for name in ("node", "problem")
+    ) and isinstance(values["host"], str)
+    objects = all(
+        isinstance(values[name], dict | None) for name in ("link", "page_cache", "system")
+    ) and isinstance(meters, list)
     if not texts or not objects or not isinstance((link or {}).get("interface"), str | None):
         raise FileError(path, "has a key of the wrong type")
     return NodeRecord(**{**values, "ranks": tuple(ranks), "meters": tuple(meters)})

@@ -1,4 +1,5 @@
-"""A run's CSV files of step records and readings, read batch by batch: the memory needed does not grow with the run."""
+"""A run's CSV files of step records and readings, read batch by batch: the memory needed does not
+grow with the run."""
 
 import io
 from collections.abc import Iterator, Mapping
@@ -12,13 +13,21 @@ from suite.errors import FileError
 
 BLOCK_BYTES = 2**18
 TAIL_BYTES = 2**16
-_ARROW = {"int64": pyarrow.int64(), "float64": pyarrow.float64(), "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string())}
+_ARROW = {
+    "int64": pyarrow.int64(),
+    "float64": pyarrow.float64(),
+    "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+}
 
 
-def read_batches(path: Path, types: Mapping[str, str], older_names: tuple[str, ...] = ()) -> Iterator[pyarrow.RecordBatch]:
-    """The rows of a CSV file with the columns of ``types``, text dictionary-encoded, without an incomplete last line.
+def read_batches(
+    path: Path, types: Mapping[str, str], older_names: tuple[str, ...] = ()
+) -> Iterator[pyarrow.RecordBatch]:
+    """The rows of a CSV file with the columns of ``types``, text dictionary-encoded, without an
+    incomplete last line.
 
-    ``older_names`` are what an earlier schema called the same columns. Raises FileError for anything else.
+    ``older_names`` are what an earlier schema called the same columns. Raises FileError for
+    anything else.
     """
     try:
         with path.open("rb") as stream:
@@ -26,13 +35,19 @@ def read_batches(path: Path, types: Mapping[str, str], older_names: tuple[str, .
                 _WholeLines(stream),
                 pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
                 convert_options=pyarrow.csv.ConvertOptions(
-                    column_types={name: _ARROW[kind] for names in (types, older_names) for name, kind in zip(names, types.values(), strict=False)},
+                    column_types={
+                        name: _ARROW[kind]
+                        for names in (types, older_names)
+                        for name, kind in zip(names, types.values(), strict=False)
+                    },
                     null_values=["nan"],
                     strings_can_be_null=False,
                 ),
             )
             if tuple(rows.schema.names) not in (tuple(types), older_names):
-                raise FileError(path, f"has columns {rows.schema.names[:20]}, expected {list(types)}")
+                raise FileError(
+                    path, f"has columns {rows.schema.names[:20]}, expected {list(types)}"
+                )
             for batch in rows:
                 _refuse_missing_integers(batch, types)
                 yield batch.rename_columns(list(types))

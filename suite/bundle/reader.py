@@ -41,25 +41,40 @@ if TYPE_CHECKING:
 FIRST_ROUND = "v0.1"
 """The round of bundles of schema 1, which do not name theirs."""
 
-OBJECTS = ("nonce", "closed_later", "power_pulse", "attached", "implementation", "study", "isolation", "lifetime", "resumed")
+OBJECTS = (
+    "nonce",
+    "closed_later",
+    "power_pulse",
+    "attached",
+    "implementation",
+    "study",
+    "isolation",
+    "lifetime",
+    "resumed",
+)
 """Keys of run.json that are an object or null."""
 _RANK = re.compile(r"steps\.rank(\d{1,9})\.csv")
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """``run.json``: the request, the command that was typed, and how the run ended. ``status`` is running, finished, failed or interrupted.
+    """``run.json``: the request, the command that was typed, and how the run ended. ``status`` is
+    running, finished, failed or interrupted.
 
-    ``closed_later`` is None where the process that ran the run closed its bundle; else ``by`` whom and when (``time_ms``) it was closed later, with
-    the ``suite_version`` and the ``reason``. ``schema`` is that of the bundle's files; ``request`` follows the current contract whatever the schema.
-    ``round`` is the round that the run was made for; None if the file names none. ``nonce`` says where the seed came from
-    (suite.catalog.seeds.NonceUse); None: the user chose it. ``power_pulse`` holds the loads that the suite made before and after the run for a
-    logger's clock, ``attached`` the trace that was added later and its clock fit (suite.metrics.traces.attaching); None without them.
-    ``implementation`` describes the program that trained (suite.catalog.seeds.describe_implementation); None in bundles of earlier versions.
-    ``study`` marks a run that was made for a study (suite.bundle.study_mark), ``resumed`` one that continues an interrupted run
-    (suite.bundle.resumption); None for others. ``isolation`` says what the implementation was started in (suite.launch.isolation), and with
-    ``released_ns`` when (monotonic clock); None where nobody asked for any. ``lifetime`` says when the harness worked for the run outside the
-    training (suite.bundle.lifetime); None in bundles of earlier versions.
+    ``closed_later`` is None where the process that ran the run closed its bundle; else ``by`` whom
+    and when (``time_ms``) it was closed later, with the ``suite_version`` and the ``reason``.
+    ``schema`` is that of the bundle's files; ``request`` follows the current contract whatever the
+    schema. ``round`` is the round that the run was made for; None if the file names none. ``nonce``
+    says where the seed came from (suite.catalog.seeds.NonceUse); None: the user chose it.
+    ``power_pulse`` holds the loads that the suite made before and after the run for a logger's
+    clock, ``attached`` the trace that was added later and its clock fit
+    (suite.metrics.traces.attaching); None without them. ``implementation`` describes the program
+    that trained (suite.catalog.seeds.describe_implementation); None in bundles of earlier versions.
+    ``study`` marks a run that was made for a study (suite.bundle.study_mark), ``resumed`` one that
+    continues an interrupted run (suite.bundle.resumption); None for others. ``isolation`` says what
+    the implementation was started in (suite.launch.isolation), and with ``released_ns`` when
+    (monotonic clock); None where nobody asked for any. ``lifetime`` says when the harness worked
+    for the run outside the training (suite.bundle.lifetime); None in bundles of earlier versions.
     """
 
     schema: int
@@ -88,7 +103,8 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle on disk. Files are read on demand; a missing or malformed one raises :class:`FileError`."""
+    """A bundle on disk. Files are read on demand; a missing or malformed one raises
+    :class:`FileError`."""
 
     path: Path
 
@@ -106,10 +122,14 @@ class Bundle:
         """Raise SuiteError unless a run was begun in this directory."""
         self.expect_there()
         if not (self.path / RUN).is_file():
-            raise SuiteError(f"{self.path} is no run directory (it has no {RUN}); give the path that `suite run` printed.")
+            raise SuiteError(
+                f"{self.path} is no run directory (it has no {RUN}); give the path that `suite run`"
+                " printed."
+            )
 
     def expect_sealed(self, purpose: str) -> None:
-        """Raise SuiteError unless the bundle was closed; ``purpose`` says which run is needed: "audit a run that `suite run` finished"."""
+        """Raise SuiteError unless the bundle was closed; ``purpose`` says which run is needed:
+        "audit a run that `suite run` finished"."""
         self.expect_there()
         if not self.is_sealed:
             raise SuiteError(f"{self.path} is not sealed; {purpose}.")
@@ -120,7 +140,8 @@ class Bundle:
 
     @property
     def is_first_schema(self) -> bool:
-        """Whether the harness recorded it in schema 1: its meters were not read at edges, and the start of loaders was a fetch stall."""
+        """Whether the harness recorded it in schema 1: its meters were not read at edges, and the
+        start of loaders was a fetch stall."""
         return (self.path / RUN).is_file() and self.run().schema == 1
 
     def json(self, name: str) -> dict[str, Any]:
@@ -151,7 +172,8 @@ class Bundle:
         return read_raw_steps(self.raw_steps(), self.log().finished_epochs())
 
     def step_batches(self) -> "Iterator[StepRecords]":
-        """The step records of the finished epochs, batch by batch: for records of any length in little memory."""
+        """The step records of the finished epochs, batch by batch: for records of any length in
+        little memory."""
         from suite.bundle.tables import raw_step_batches, step_batches  # start-up: pyarrow
 
         if (self.path / STEPS).exists():
@@ -168,8 +190,15 @@ class Bundle:
 
     def raw_steps(self) -> list[Path]:
         """The ranks' CSV files of step records, as an implementation wrote them."""
-        ranks = {int(found[1]): path.name for path in self.path.glob("steps.rank*.csv") if (found := _RANK.fullmatch(path.name))}
-        return [self.file(contract.steps_name(0)), *(self.file(ranks[rank]) for rank in sorted(ranks))]
+        ranks = {
+            int(found[1]): path.name
+            for path in self.path.glob("steps.rank*.csv")
+            if (found := _RANK.fullmatch(path.name))
+        }
+        return [
+            self.file(contract.steps_name(0)),
+            *(self.file(ranks[rank]) for rank in sorted(ranks)),
+        ]
 
     def channels(self) -> "Channels":
         """The readings by channel; empty when no meter wrote."""
@@ -180,25 +209,32 @@ class Bundle:
         return self._channels(*node_tables(place))
 
     def baseload(self) -> "Channels":
-        """Readings of the power meters on the idle machine before the run; empty without such a window."""
+        """Readings of the power meters on the idle machine before the run; empty without such a
+        window."""
         return self._channels(BASELOAD, BASELOAD_RAW)
 
     def baseload_of_node(self, place: int) -> "Channels":
-        """Readings before the run on the node at this index of nodes.json, on that node's clock; empty without such a window."""
+        """Readings before the run on the node at this index of nodes.json, on that node's clock;
+        empty without such a window."""
         return self._channels(*node_baseloads(place))
 
     def readings_frame(self) -> "pandas.DataFrame":
         """The readings as a frame, columns t_ns, source, channel, value, unit."""
         from suite.bundle import frames  # start-up: pandas
 
-        for name, read in ((READINGS, frames.read_readings), (READINGS_RAW, frames.read_raw_readings)):
+        for name, read in (
+            (READINGS, frames.read_readings),
+            (READINGS_RAW, frames.read_raw_readings),
+        ):
             if (self.path / name).exists():
                 return read(self.file(name))
         return frames.no_readings()
 
     def _channels(self, table: str, raw: str) -> "Channels":
         from suite.bundle.channels import no_channels  # start-up: NumPy
-        from suite.bundle.readings_table import ReadingsMemory, read_channels, read_raw_channels  # start-up: pyarrow
+
+        # start-up: pyarrow
+        from suite.bundle.readings_table import ReadingsMemory, read_channels, read_raw_channels
 
         memory = self.cached("memory of readings", ReadingsMemory)
         if (self.path / table).exists():
@@ -220,7 +256,8 @@ class Bundle:
             return possible_readings(None)
 
     def cached(self, what: str, compute: Callable[[], Any]) -> Any:
-        """A value derived from the bundle's files; here computed each time, because the files may change."""
+        """A value derived from the bundle's files; here computed each time, because the files may
+        change."""
         return compute()
 
     def sha256(self, file: Path) -> str:
@@ -228,7 +265,8 @@ class Bundle:
         return cast("str", self.cached(f"sha256 of {file}", lambda: sha256(file)))
 
     def file(self, name: str) -> Path:
-        """Path of a plain file of this bundle; raises FileError for a link, a missing or an oversized file."""
+        """Path of a plain file of this bundle; raises FileError for a link, a missing or an
+        oversized file."""
         path = self.path / name
         if path.is_symlink():
             raise FileError(path, "is a link; a bundle holds plain files only")
@@ -241,7 +279,8 @@ class Bundle:
 
 @dataclass(frozen=True)
 class CachedBundle(Bundle):
-    """A bundle whose records, log and tables are read once. Use it for bundles that do not change; treat results as immutable."""
+    """A bundle whose records, log and tables are read once. Use it for bundles that do not change;
+    treat results as immutable."""
 
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -250,7 +289,8 @@ class CachedBundle(Bundle):
         return cast("RunRecord", self.cached("run", lambda: Bundle.run(self)))
 
     def json(self, name: str) -> dict[str, Any]:
-        """One of the JSON files. Those that many rules read are kept; the others may be large, and are read by one or two."""
+        """One of the JSON files. Those that many rules read are kept; the others may be large, and
+        are read by one or two."""
         if name not in (RUN, SYSTEM, SUMMARY):
             return Bundle.json(self, name)
         return cast("dict[str, Any]", self.cached(name, lambda: Bundle.json(self, name)))
@@ -269,7 +309,10 @@ class CachedBundle(Bundle):
 
     def channels_of_node(self, place: int) -> "Channels":
         """The readings of another node."""
-        return cast("Channels", self.cached(f"channels {place}", lambda: Bundle.channels_of_node(self, place)))
+        return cast(
+            "Channels",
+            self.cached(f"channels {place}", lambda: Bundle.channels_of_node(self, place)),
+        )
 
     def baseload(self) -> "Channels":
         """Readings before the run."""
@@ -277,10 +320,14 @@ class CachedBundle(Bundle):
 
     def baseload_of_node(self, place: int) -> "Channels":
         """Readings of another node before the run."""
-        return cast("Channels", self.cached(f"baseload {place}", lambda: Bundle.baseload_of_node(self, place)))
+        return cast(
+            "Channels",
+            self.cached(f"baseload {place}", lambda: Bundle.baseload_of_node(self, place)),
+        )
 
     def cached(self, what: str, compute: Callable[[], Any]) -> Any:
-        """A value derived from the bundle's files, computed the first time; so is the FileError of a file that cannot be read."""
+        """A value derived from the bundle's files, computed the first time; so is the FileError of
+        a file that cannot be read."""
         if what not in self._cache:
             try:
                 self._cache[what] = compute()
@@ -297,18 +344,36 @@ def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
     values = {"round": FIRST_ROUND if values.get("schema") == 1 else None, **later, **values}
     problems = (("has unknown keys", set(values) - names), ("misses the keys", names - set(values)))
     if any(keys for _, keys in problems):
-        raise FileError(path, " and ".join(f"{problem} {', '.join(sorted(keys))}" for problem, keys in problems if keys))
+        raise FileError(
+            path,
+            " and ".join(
+                f"{problem} {', '.join(sorted(keys))}" for problem, keys in problems if keys
+            ),
+        )
     schema = values["schema"]
     if isinstance(schema, bool) or schema not in READABLE_SCHEMAS:
-        raise FileError(path, f"has schema {schema!r}; this version of the suite reads the schemas {', '.join(map(str, READABLE_SCHEMAS))}")
-    if not isinstance(values["request"], dict) or not all(isinstance(values[name], list) for name in ("command", "meters", "findings_allowed")):
-        raise FileError(path, "has a key of the wrong type: request is an object; command, meters and findings_allowed are lists")
+        raise FileError(
+            path,
+            f"has schema {schema!r}; this version of the suite reads the schemas"
+            f" {', '.join(map(str, READABLE_SCHEMAS))}",
+        )
+    if not isinstance(values["request"], dict) or not all(
+        isinstance(values[name], list) for name in ("command", "meters", "findings_allowed")
+    ):
+        raise FileError(
+            path,
+            "has a key of the wrong type: request is an object; command, meters and"
+            " findings_allowed are lists",
+        )
     if not isinstance(values["round"], str | None):
         raise FileError(path, "has a round that is not a name")
     if not all(isinstance(values[name], dict | None) for name in OBJECTS):
-        raise FileError(path, f"has a key of the wrong type: {', '.join(OBJECTS)} are objects or null")
+        raise FileError(
+            path, f"has a key of the wrong type: {', '.join(OBJECTS)} are objects or null"
+        )
     lists = {name: tuple(values[name]) for name in ("command", "meters", "findings_allowed")}
     request = values["request"]
-    if schema == 1 and request.get("contract_version") == 1:  # the same request; only the step records' columns have other names
+    # the same request; only the step records' columns have other names
+    if schema == 1 and request.get("contract_version") == 1:
         request = {**request, "contract_version": contract.CONTRACT_VERSION}
     return RunRecord(**{**values, **lists, "request": request})

@@ -1,4 +1,5 @@
-"""Tables of readings: their channels, whose readings are decoded group by group, so that a table of any length needs the same memory."""
+"""Tables of readings: their channels, whose readings are decoded group by group, so that a table of
+any length needs the same memory."""
 
 from bisect import bisect_right
 from collections import OrderedDict
@@ -19,7 +20,8 @@ from suite.bundle.schemas import READING_TYPES, UNREADABLE, unreadable_table
 from suite.bundle.tables import count_rows, numbers, table_batches
 
 HELD_READINGS = 2_000_000
-"""Readings in memory at one time, 16 bytes each. A calculation may still use those of the group before."""
+"""Readings in memory at one time, 16 bytes each. A calculation may still use those of the group
+before."""
 MAX_CHANNEL_READINGS = 4_000_000
 """Of one channel, whose readings are held together: 100 a second for 11 hours."""
 _BITS = 14  # MAX_CHANNELS < 2**14
@@ -31,7 +33,8 @@ Batches = Callable[[], Iterable[pyarrow.RecordBatch]]
 
 @dataclass(frozen=True)
 class _Columns:
-    """A batch of a table: ``keys`` are the numbers of each reading's source, channel and unit, ``_BITS`` bits each."""
+    """A batch of a table: ``keys`` are the numbers of each reading's source, channel and unit,
+    ``_BITS`` bits each."""
 
     t_ns: Times
     values: Values
@@ -39,17 +42,22 @@ class _Columns:
 
 
 class ReadingsMemory:
-    """The readings that are in memory, of all tables that share it: HELD_READINGS at most, or one channel's. The oldest are given up first."""
+    """The readings that are in memory, of all tables that share it: HELD_READINGS at most, or one
+    channel's. The oldest are given up first."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[tuple[int, int], tuple[Times, Values]] = OrderedDict()
 
-    def get(self, key: tuple[int, int], size: int, load: Callable[[], tuple[Times, Values]]) -> tuple[Times, Values]:
+    def get(
+        self, key: tuple[int, int], size: int, load: Callable[[], tuple[Times, Values]]
+    ) -> tuple[Times, Values]:
         """The readings of a group of channels, from ``load`` unless they are in memory."""
         if key in self._held:
             self._held.move_to_end(key)
             return self._held[key]
-        while self._held and size + sum(len(t_ns) for t_ns, _ in self._held.values()) > HELD_READINGS:
+        while (
+            self._held and size + sum(len(t_ns) for t_ns, _ in self._held.values()) > HELD_READINGS
+        ):
             self._held.popitem(last=False)
         self._held[key] = load()
         return self._held[key]
@@ -57,8 +65,9 @@ class ReadingsMemory:
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """A table whose channels are known and numbered. ``keys`` (of source and channel) are sorted, ``numbers`` are their channels' numbers,
-    ``starts`` is the place of each channel's first reading in a sequence of all channels' readings, ``groups`` the first channel of every group.
+    """A table whose channels are known and numbered. ``keys`` (of source and channel) are sorted,
+    ``numbers`` are their channels' numbers, ``starts`` is the place of each channel's first reading
+    in a sequence of all channels' readings, ``groups`` the first channel of every group.
     """
 
     batches: Callable[[], Iterable[_Columns]]
@@ -71,13 +80,16 @@ class _Table:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", _groups(np.diff(self.starts).tolist()))
-        object.__setattr__(self, "_places", self.starts.tolist())  # a rule fetches a channel hundreds of times: whole numbers are fast
+        # a rule fetches a channel hundreds of times: whole numbers are fast
+        object.__setattr__(self, "_places", self.starts.tolist())
 
     def fetch(self, channel: int) -> tuple[Times, Values]:
         """The readings of a channel, in table order."""
         group = bisect_right(self.groups, channel) - 1
         first, last, places = self.groups[group], self.groups[group + 1], self._places
-        t_ns, values = self.memory.get((id(self), group), places[last] - places[first], lambda: self._load(first, last))
+        t_ns, values = self.memory.get(
+            (id(self), group), places[last] - places[first], lambda: self._load(first, last)
+        )
         chosen = slice(places[channel] - places[first], places[channel + 1] - places[first])
         return t_ns[chosen], values[chosen]
 
@@ -100,7 +112,8 @@ class _Table:
 
 
 def _groups(counts: list[int]) -> list[int]:
-    """First channel of every group of at most HELD_READINGS (or of one channel), and the number of channels."""
+    """First channel of every group of at most HELD_READINGS (or of one channel), and the number of
+    channels."""
     groups, size = [0], 0
     for channel, count in enumerate(counts):
         if size and size + count > HELD_READINGS:
@@ -112,7 +125,8 @@ def _groups(counts: list[int]) -> list[int]:
 
 @dataclass
 class _Found:
-    """What a first reading of a table finds: its texts (sources, channels, units) by number, and count and first row of every key."""
+    """What a first reading of a table finds: its texts (sources, channels, units) by number, and
+    count and first row of every key."""
 
     texts: tuple[dict[str, int], ...] = field(default_factory=lambda: ({}, {}, {}))
     counts: dict[int, int] = field(default_factory=dict)
@@ -136,8 +150,8 @@ class _Found:
 
 
 def read_channels(path: Path, limit: RowLimit, memory: ReadingsMemory) -> Channels:
-    """``readings.parquet``; raises FileError when it is not a table of readings, has more rows than ``limit``, or as
-    :func:`channels_of_batches`.
+    """``readings.parquet``; raises FileError when it is not a table of readings, has more rows than
+    ``limit``, or as :func:`channels_of_batches`.
     """
     count_rows(path, limit)
     return channels_of_batches(path, lambda: table_batches(path, READING_TYPES, TEXTS), memory)
@@ -151,7 +165,8 @@ def read_raw_channels(path: Path, memory: ReadingsMemory) -> Channels:
 def channels_of_batches(path: Path, batches: Batches, memory: ReadingsMemory) -> Channels:
     """The channels of a table that ``batches`` reads from its beginning, as often as it is called.
 
-    Raises FileError for empty cells other than values, and for too many channels or readings of one channel.
+    Raises FileError for empty cells other than values, and for too many channels or readings of one
+    channel.
     """
     try:
         found, kept = _Found(), []
@@ -161,10 +176,15 @@ def channels_of_batches(path: Path, batches: Batches, memory: ReadingsMemory) ->
     except UNREADABLE as error:
         raise unreadable_table(path, error) from error
     decoded = partial(iter, kept) if kept else partial(_decoded, path, batches, found.texts)
-    return Channels(_channels(path, found, decoded, memory), np.concatenate(found.heads) if found.heads else np.empty(0, np.int64))
+    return Channels(
+        _channels(path, found, decoded, memory),
+        np.concatenate(found.heads) if found.heads else np.empty(0, np.int64),
+    )
 
 
-def _channels(path: Path, table: _Found, batches: Callable[[], Iterable[_Columns]], memory: ReadingsMemory) -> tuple[Channel, ...]:
+def _channels(
+    path: Path, table: _Found, batches: Callable[[], Iterable[_Columns]], memory: ReadingsMemory
+) -> tuple[Channel, ...]:
     """The channels that a first reading of the table found, sorted by source and name."""
     sources, names, units = (list(texts) for texts in table.texts)
     of_channel: dict[int, list[int]] = {}
@@ -174,14 +194,35 @@ def _channels(path: Path, table: _Found, batches: Callable[[], Iterable[_Columns
     sizes = [sum(table.counts[each] for each in of_channel[key]) for _, _, key in named]
     keys = np.array([key for _, _, key in named], np.int64)
     numbers_of = np.argsort(keys)
-    rows = _Table(batches, memory, keys[numbers_of], numbers_of, np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))))
+    rows = _Table(
+        batches,
+        memory,
+        keys[numbers_of],
+        numbers_of,
+        np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))),
+    )
     channels = []
     for number, ((source, name, key), size) in enumerate(zip(named, sizes, strict=True)):
         if size > MAX_CHANNEL_READINGS:
-            raise unreadable_table(path, ValueError(f"{size} readings of {source[:50]} {name[:50]}, {MAX_CHANNEL_READINGS} at most"))
+            raise unreadable_table(
+                path,
+                ValueError(
+                    f"{size} readings of {source[:50]} {name[:50]}, {MAX_CHANNEL_READINGS} at most"
+                ),
+            )
         first = min(of_channel[key], key=table.first_rows.__getitem__)
         unit, different = units[first & _MASK], len(of_channel[key])
-        channels.append(Channel(source, name, unit, different, table.first_rows[first], size, partial(rows.fetch, number)))
+        channels.append(
+            Channel(
+                source,
+                name,
+                unit,
+                different,
+                table.first_rows[first],
+                size,
+                partial(rows.fetch, number),
+            )
+        )
     return tuple(channels)
 
 
@@ -194,7 +235,8 @@ def _decoded(path: Path, batches: Batches, texts: tuple[dict[str, int], ...]) ->
 
 
 def _columns(batch: pyarrow.RecordBatch, texts: tuple[dict[str, int], ...]) -> _Columns:
-    """A batch's columns; texts that are new are numbered in ``texts`` (of sources, channels and units)."""
+    """A batch's columns; texts that are new are numbered in ``texts`` (of sources, channels and
+    units)."""
     keys = np.zeros(len(batch), np.int64)
     for name, known in zip(TEXTS, texts, strict=True):
         keys = keys << _BITS | _numbered(batch.column(name), known)
@@ -203,7 +245,8 @@ def _columns(batch: pyarrow.RecordBatch, texts: tuple[dict[str, int], ...]) -> _
 
 
 def _numbered(column: pyarrow.Array, known: dict[str, int]) -> npt.NDArray[np.int64]:
-    """Each row's text by its number in ``known``; raises ValueError for an empty cell and for too many texts."""
+    """Each row's text by its number in ``known``; raises ValueError for an empty cell and for too
+    many texts."""
     if not pyarrow.types.is_dictionary(column.type):
         column = column.cast(pyarrow.string()).dictionary_encode()
     if column.null_count:
@@ -212,7 +255,8 @@ def _numbered(column: pyarrow.Array, known: dict[str, int]) -> npt.NDArray[np.in
     used = np.unique(codes)
     if len(used) > MAX_CHANNELS:
         raise ValueError(f"more than {MAX_CHANNELS} different names")
-    texts = [column.dictionary[int(code)].as_py() for code in used]  # Arrow's own selection and casts import pyarrow.compute
+    # Arrow's own selection and casts import pyarrow.compute
+    texts = [column.dictionary[int(code)].as_py() for code in used]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("an empty cell, or none of text, where there must be a name")
     numbers_of = np.zeros(int(used[-1]) + 1 if len(used) else 0, np.int64)

@@ -1,4 +1,5 @@
-"""The folder of a replication: the fresh runs ``run_1``, ``run_2``, …, ``replication.json``, and a manifest over all of them."""
+"""The folder of a replication: the fresh runs ``run_1``, ``run_2``, …, ``replication.json``, and a
+manifest over all of them."""
 
 import re
 from pathlib import Path
@@ -18,12 +19,17 @@ def run_folder(directory: Path, number: int) -> Path:
 
 def fresh_runs(directory: Path) -> tuple[Path, ...]:
     """The folders of the fresh runs, in their order."""
-    numbers = sorted(int(found[1]) for path in directory.glob("run_*") if (found := _RUN_FOLDER.fullmatch(path.name)) and (path / RUN).is_file())
+    numbers = sorted(
+        int(found[1])
+        for path in directory.glob("run_*")
+        if (found := _RUN_FOLDER.fullmatch(path.name)) and (path / RUN).is_file()
+    )
     return tuple(run_folder(directory, number) for number in numbers)
 
 
 def sealed_files(directory: Path) -> tuple[Path, ...]:
-    """What the manifest of a replication lists: ``replication.json`` and the manifests of the fresh runs."""
+    """What the manifest of a replication lists: ``replication.json`` and the manifests of the fresh
+    runs."""
     return (directory / RECORD, *(run / MANIFEST for run in fresh_runs(directory)))
 
 

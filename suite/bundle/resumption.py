@@ -1,4 +1,5 @@
-"""The record of a resumed run: the run whose training it continues, from which epoch, since when, and why that run ended."""
+"""The record of a resumed run: the run whose training it continues, from which epoch, since when,
+and why that run ended."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -16,10 +17,12 @@ MS_PER_S = 1000.0
 class Resumption:
     """What run.json says of the interrupted run ``run_id``.
 
-    ``epoch`` is the number of epochs that it had trained when it kept the state that this run starts from, ``state`` that state's digests by kind.
-    ``ranks`` and ``nodes`` are those that it trained on, ``reason`` why it ended, in its own words, ``ended_time_ms`` the time of its last event.
-    ``began_time_ms`` and ``began_mono_ns`` are its run_start on both clocks, the second of the boot ``boot``; of a run that was resumed itself,
-    those of the first run. ``uncounted_s`` are the seconds since then that count into no time.
+    ``epoch`` is the number of epochs that it had trained when it kept the state that this run
+    starts from, ``state`` that state's digests by kind. ``ranks`` and ``nodes`` are those that it
+    trained on, ``reason`` why it ended, in its own words, ``ended_time_ms`` the time of its last
+    event. ``began_time_ms`` and ``began_mono_ns`` are its run_start on both clocks, the second of
+    the boot ``boot``; of a run that was resumed itself, those of the first run. ``uncounted_s`` are
+    the seconds since then that count into no time.
     """
 
     run_id: str
@@ -35,31 +38,51 @@ class Resumption:
     uncounted_s: float
 
     def before_s(self, start: LogEvent) -> float | None:
-        """Counted time from the first run's run_start to this run's, the lost time included; None where ``start`` has no time.
+        """Counted time from the first run's run_start to this run's, the lost time included; None
+        where ``start`` has no time.
 
         By the monotonic clock within one boot, by the wall clock otherwise.
         """
         if start.mono_ns is None:
             return None
         same_boot = self.boot is not None and start.metadata.get("boot") == self.boot
-        monotonic_s, wall_s = (start.mono_ns - self.began_mono_ns) * SECONDS_PER_NS, (start.time_ms - self.began_time_ms) / MS_PER_S
+        monotonic_s, wall_s = (
+            (start.mono_ns - self.began_mono_ns) * SECONDS_PER_NS,
+            (start.time_ms - self.began_time_ms) / MS_PER_S,
+        )
         return (monotonic_s if same_boot else wall_s) - self.uncounted_s
 
 
 def read_resumption(values: Mapping[str, Any] | None) -> Resumption | None:
-    """The record in run.json; None for a run that was not resumed. Raises ValueError for a record that the suite does not write."""
+    """The record in run.json; None for a run that was not resumed. Raises ValueError for a record
+    that the suite does not write."""
     if values is None:
         return None
     names = {field.name for field in fields(Resumption)}
     if set(values) != names:
-        raise ValueError(f"has the keys {', '.join(sorted(map(str, values)))[:300]}, not {', '.join(sorted(names))}")
+        raise ValueError(
+            f"has the keys {', '.join(sorted(map(str, values)))[:300]}, not"
+            f" {', '.join(sorted(names))}"
+        )
     numbers = ("epoch", "ranks", "nodes", "ended_time_ms", "began_time_ms", "began_mono_ns")
     wrong = [name for name in numbers if type(values[name]) is not int or values[name] < 0]
-    wrong += [name for name in ("run_id", "reason") if not isinstance(values[name], str) or len(values[name]) > MAX_LENGTH]
+    wrong += [
+        name
+        for name in ("run_id", "reason")
+        if not isinstance(values[name], str) or len(values[name]) > MAX_LENGTH
+    ]
     wrong += [] if values["boot"] is None or isinstance(values["boot"], str) else ["boot"]
-    wrong += [] if type(values["uncounted_s"]) in (int, float) and 0 <= values["uncounted_s"] < float("inf") else ["uncounted_s"]
+    wrong += (
+        []
+        if type(values["uncounted_s"]) in (int, float) and 0 <= values["uncounted_s"] < float("inf")
+        else ["uncounted_s"]
+    )
     state = values["state"]
-    is_state = isinstance(state, dict) and set(state) == set(KINDS) and all(isinstance(value, str) for value in state.values())
+    is_state = (
+        isinstance(state, dict)
+        and set(state) == set(KINDS)
+        and all(isinstance(value, str) for value in state.values())
+    )
     wrong += [] if is_state else ["state"]
     if wrong:
         raise ValueError(f"has no possible {', '.join(wrong)}")
@@ -67,7 +90,8 @@ def read_resumption(values: Mapping[str, Any] | None) -> Resumption | None:
 
 
 def known_resumption(values: Mapping[str, Any] | None) -> Resumption | None:
-    """The same, and None for a record that cannot be read: the rule `resumed-agrees` reports that one."""
+    """The same, and None for a record that cannot be read: the rule `resumed-agrees` reports that
+    one."""
     try:
         return read_resumption(values)
     except ValueError:

@@ -9,13 +9,34 @@ from suite.errors import FileError, SuiteError
 
 _INTEGERS = ("epoch", "step", "rank", "samples", "start_ns")
 STEP_TYPES = {name: "int64" if name in _INTEGERS else "float64" for name in STEP_COLUMNS}
-SCHEMA_1_STEP_NAMES = ("epoch", "step", "rank", "samples", "start_ns", "fetch_s", "h2d_s", "compute_s", "comm_s", "loss")
-READING_TYPES = {"t_ns": "int64", "source": "string", "channel": "string", "value": "float64", "unit": "string"}
+SCHEMA_1_STEP_NAMES = (
+    "epoch",
+    "step",
+    "rank",
+    "samples",
+    "start_ns",
+    "fetch_s",
+    "h2d_s",
+    "compute_s",
+    "comm_s",
+    "loss",
+)
+READING_TYPES = {
+    "t_ns": "int64",
+    "source": "string",
+    "channel": "string",
+    "value": "float64",
+    "unit": "string",
+}
 UNREADABLE = (pyarrow.ArrowException, ValueError, TypeError, OSError, MemoryError)
 
 
 def unreadable_table(path: Path, error: Exception) -> SuiteError:
-    """The error for a file that is not a table: FileError, unless memory is short, which is no fault of the file."""
+    """The error for a file that is not a table: FileError, unless memory is short, which is no
+    fault of the file."""
     if isinstance(error, MemoryError):
-        return SuiteError(f"{path} cannot be read for lack of memory ({str(error)[:200]})", "end other programs, or read it on a larger machine")
+        return SuiteError(
+            f"{path} cannot be read for lack of memory ({str(error)[:200]})",
+            "end other programs, or read it on a larger machine",
+        )
     return FileError(path, f"is not a readable table ({str(error)[:200]})")

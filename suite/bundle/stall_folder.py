@@ -1,4 +1,5 @@
-"""The folder of a stall analysis: one bundle for each source of mini-batches, ``stalls.json``, and a manifest over all of them."""
+"""The folder of a stall analysis: one bundle for each source of mini-batches, ``stalls.json``, and
+a manifest over all of them."""
 
 import enum
 from pathlib import Path
@@ -18,7 +19,8 @@ class Source(str, enum.Enum):
 
 
 def sealed_files(directory: Path) -> tuple[Path, ...]:
-    """What the manifest of an analysis lists: ``stalls.json`` and the manifests of the three runs."""
+    """What the manifest of an analysis lists: ``stalls.json`` and the manifests of the three
+    runs."""
     return (directory / RECORD, *(directory / source.value / MANIFEST for source in Source))
 
 

@@ -1,4 +1,5 @@
-"""Step records as one array per column, built once from the step table and used by every figure and rule."""
+"""Step records as one array per column, built once from the step table and used by every figure and
+rule."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class StepRecords:
-    """Mini-batches in table order; columns as reference_impls.contract.STEP_COLUMNS. Treat the arrays as immutable."""
+    """Mini-batches in table order; columns as reference_impls.contract.STEP_COLUMNS. Treat the
+    arrays as immutable."""
 
     epoch: Integers
     step: Integers
@@ -56,7 +58,8 @@ class StepRecords:
 
     @property
     def is_split(self) -> bool:
-        """Whether copy, compute and communication were timed: in asynchronous timing no step has them."""
+        """Whether copy, compute and communication were timed: in asynchronous timing no step has
+        them."""
         return not len(self) or not bool(np.isnan(self.parts_s[1:]).all())
 
     @cached_property
@@ -108,7 +111,9 @@ def _distinct(values: Integers) -> tuple[int, ...]:
 
 def _starts(ordered: Integers) -> Integers:
     """Index at which each distinct value of a sorted array begins."""
-    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])) if len(ordered) else [])
+    return np.flatnonzero(
+        np.concatenate(([True], ordered[1:] != ordered[:-1])) if len(ordered) else []
+    )
 
 
 def steps_of_frame(frame: "pandas.DataFrame") -> StepRecords:

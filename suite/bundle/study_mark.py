@@ -1,4 +1,5 @@
-"""The mark of a run that was made for a study: run.json has it, so that no leaderboard takes the run for an entry."""
+"""The mark of a run that was made for a study: run.json has it, so that no leaderboard takes the
+run for an entry."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ READ_MB_S = "read_mb_s"
 
 @dataclass(frozen=True)
 class StudyMark:
-    """The study's title, the settings that it varies with this run's values, and how many steps of a run are warm-up."""
+    """The study's title, the settings that it varies with this run's values, and how many steps of
+    a run are warm-up."""
 
     title: str
     settings: tuple[tuple[str, str], ...]
@@ -19,21 +21,33 @@ class StudyMark:
 
     @property
     def emulated_reads(self) -> str | None:
-        """The limit of reads in 10^6 bytes a second, as it was typed; None: the medium was read as it is."""
+        """The limit of reads in 10^6 bytes a second, as it was typed; None: the medium was read as
+        it is."""
         return dict(self.settings).get(READ_MB_S)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for run.json."""
-        return {"title": self.title, "settings": dict(self.settings), "warm_up_steps": self.warm_up_steps}
+        return {
+            "title": self.title,
+            "settings": dict(self.settings),
+            "warm_up_steps": self.warm_up_steps,
+        }
 
 
 def read_mark(values: Mapping[str, Any] | None) -> StudyMark | None:
-    """The mark in run.json; None for a run that belongs to no study. Raises ValueError for one that the suite does not write."""
+    """The mark in run.json; None for a run that belongs to no study. Raises ValueError for one that
+    the suite does not write."""
     if values is None:
         return None
     settings = values.get("settings")
-    if not isinstance(settings, dict) or len(settings) > MAX_SETTINGS or type(values.get("warm_up_steps")) is not int:
-        raise ValueError("the mark of a study lacks its settings, or does not count the warm-up steps")
+    if (
+        not isinstance(settings, dict)
+        or len(settings) > MAX_SETTINGS
+        or type(values.get("warm_up_steps")) is not int
+    ):
+        raise ValueError(
+            "the mark of a study lacks its settings, or does not count the warm-up steps"
+        )
     texts = [values.get("title"), *settings, *settings.values()]
     if not all(isinstance(one, str) and len(one) <= MAX_LENGTH for one in texts):
         raise ValueError("the mark of a study has a setting that is no short text")

@@ -1,4 +1,5 @@
-"""Parquet tables of a finished run, read by pyarrow and NumPy alone, batch by batch. Tables are hostile input: rows and bytes are bounded."""
+"""Parquet tables of a finished run, read by pyarrow and NumPy alone, batch by batch. Tables are
+hostile input: rows and bytes are bounded."""
 
 import os
 import struct
@@ -22,7 +23,8 @@ GROUP_ROWS = 2**17  # of the tables that the suite writes
 MAX_ROWS = 50_000_000
 MAX_FOOTER_BYTES = 4 * 2**20
 MAX_GROUP_BYTES = 96 * 2**20
-"""Of a row group, unpacked: a million rows of step records, which an earlier version of the suite wrote, have 80 MiB."""
+"""Of a row group, unpacked: a million rows of step records, which an earlier version of the suite
+wrote, have 80 MiB."""
 MAX_TEXTS = 20_000
 """Texts of a table of readings are sources, channels and units: some hundreds."""
 _FOOTER = struct.Struct("<I4s")
@@ -54,25 +56,41 @@ def step_batches(path: Path, limit: RowLimit) -> Iterator[StepRecords]:
             raise unreadable_table(path, error) from error
 
 
-def raw_step_batches(paths: Iterable[Path], finished_epochs: Iterable[int]) -> Iterator[StepRecords]:
+def raw_step_batches(
+    paths: Iterable[Path], finished_epochs: Iterable[int]
+) -> Iterator[StepRecords]:
     """As :func:`read_raw_steps`, batch by batch."""
     return map(_step_records, finished_steps(paths, finished_epochs))
 
 
 def _step_records(batch: pyarrow.RecordBatch) -> StepRecords:
-    return StepRecords(**{name: numbers(batch.column(name), kind) for name, kind in STEP_TYPES.items()})
+    return StepRecords(
+        **{name: numbers(batch.column(name), kind) for name, kind in STEP_TYPES.items()}
+    )
 
 
 def read_raw_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> StepRecords:
-    """Steps of the finished epochs from the ranks' CSV files; an incomplete last line belongs to no finished epoch."""
+    """Steps of the finished epochs from the ranks' CSV files; an incomplete last line belongs to no
+    finished epoch."""
     batches = list(finished_steps(paths, finished_epochs))
-    columns = {name: [numbers(batch.column(name), kind) for batch in batches] for name, kind in STEP_TYPES.items()}
-    return StepRecords(**{name: np.concatenate([np.empty(0, kind), *columns[name]]) for name, kind in STEP_TYPES.items()})
+    columns = {
+        name: [numbers(batch.column(name), kind) for batch in batches]
+        for name, kind in STEP_TYPES.items()
+    }
+    return StepRecords(
+        **{
+            name: np.concatenate([np.empty(0, kind), *columns[name]])
+            for name, kind in STEP_TYPES.items()
+        }
+    )
 
 
-def finished_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> Iterator[pyarrow.RecordBatch]:
+def finished_steps(
+    paths: Iterable[Path], finished_epochs: Iterable[int]
+) -> Iterator[pyarrow.RecordBatch]:
     """The rows of the finished epochs in the ranks' CSV files, rank after rank, batch by batch."""
-    from pyarrow.compute import is_in  # start-up: the checker reads tables and needs none of pyarrow's calculations
+    # start-up: the checker reads tables and needs none of pyarrow's calculations
+    from pyarrow.compute import is_in
 
     finished = integers(np.array(sorted(finished_epochs), np.int64))
     for path in paths:
@@ -81,18 +99,25 @@ def finished_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> Ite
 
 
 def count_rows(path: Path, limit: RowLimit) -> int:
-    """Number of rows as the file's footer gives it; raises FileError for more than ``limit``. No row is read."""
+    """Number of rows as the file's footer gives it; raises FileError for more than ``limit``. No
+    row is read."""
     with _opened(path, ()) as file:
         rows = int(file.metadata.num_rows)
     if rows > limit.rows:
-        raise FileError(path, f"holds {rows} rows; {limit.rows} are possible at most: {limit.reason}")
+        raise FileError(
+            path, f"holds {rows} rows; {limit.rows} are possible at most: {limit.reason}"
+        )
     return rows
 
 
-def table_batches(path: Path, types: dict[str, str], coded: Sequence[str] = (), older_names: tuple[str, ...] = ()) -> Iterator[pyarrow.RecordBatch]:
-    """The rows of a table with the columns of ``types``, those in ``coded`` dictionary-encoded, as the file stores them.
+def table_batches(
+    path: Path, types: dict[str, str], coded: Sequence[str] = (), older_names: tuple[str, ...] = ()
+) -> Iterator[pyarrow.RecordBatch]:
+    """The rows of a table with the columns of ``types``, those in ``coded`` dictionary-encoded, as
+    the file stores them.
 
-    ``older_names`` are what an earlier schema called the same columns. Raises FileError for anything else.
+    ``older_names`` are what an earlier schema called the same columns. Raises FileError for
+    anything else.
     """
     try:
         with _opened(path, coded) as file:
@@ -110,9 +135,11 @@ def table_batches(path: Path, types: dict[str, str], coded: Sequence[str] = (), 
 
 
 def texts_of_table(path: Path, coded: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Texts of any table, each once, with the column that it is in, and what its writer added to the schema, with its key.
+    """Texts of any table, each once, with the column that it is in, and what its writer added to
+    the schema, with its key.
 
-    ``coded`` are columns that are read dictionary-encoded. At most MAX_TEXTS are returned; raises FileError for a file that is no table.
+    ``coded`` are columns that are read dictionary-encoded. At most MAX_TEXTS are returned; raises
+    FileError for a file that is no table.
     """
     seen: set[tuple[str, str]] = set()
     try:
@@ -120,11 +147,17 @@ def texts_of_table(path: Path, coded: Sequence[str]) -> Iterator[tuple[str, str]
             for key, value in (file.schema_arrow.metadata or {}).items():
                 yield key.decode(errors="replace"), value.decode(errors="replace")
             names = [field.name for field in file.schema_arrow if _is_text(field.type)]
-            for batch in file.iter_batches(BATCH_ROWS, columns=names, use_threads=False) if names else ():
+            for batch in (
+                file.iter_batches(BATCH_ROWS, columns=names, use_threads=False) if names else ()
+            ):
                 for name in names:
                     column = batch.column(name)
-                    values = column.dictionary if isinstance(column, pyarrow.DictionaryArray) else column
-                    new = {(name, str(value)) for value in values.to_pylist() if value is not None} - seen
+                    values = (
+                        column.dictionary if isinstance(column, pyarrow.DictionaryArray) else column
+                    )
+                    new = {
+                        (name, str(value)) for value in values.to_pylist() if value is not None
+                    } - seen
                     seen |= new
                     yield from sorted(new)
                 if len(seen) > MAX_TEXTS:
@@ -139,19 +172,30 @@ def _is_text(kind: pyarrow.DataType) -> bool:
 
 
 def _opened(path: Path, coded: Sequence[str]) -> pyarrow.parquet.ParquetFile:
-    """The open table; raises FileError for one whose description or whose row groups are larger than any that the suite writes."""
+    """The open table; raises FileError for one whose description or whose row groups are larger
+    than any that the suite writes."""
     try:
         _refuse_large_footer(path)
         try:
-            file = pyarrow.parquet.ParquetFile(_named(path), read_dictionary=list(coded), pre_buffer=False, buffer_size=BATCH_ROWS)
-        except KeyError:  # one of these columns is missing or nested; the caller reports what is there
-            file = pyarrow.parquet.ParquetFile(_named(path), pre_buffer=False, buffer_size=BATCH_ROWS)
+            file = pyarrow.parquet.ParquetFile(
+                _named(path), read_dictionary=list(coded), pre_buffer=False, buffer_size=BATCH_ROWS
+            )
+        # one of these columns is missing or nested; the caller reports what is there
+        except KeyError:
+            file = pyarrow.parquet.ParquetFile(
+                _named(path), pre_buffer=False, buffer_size=BATCH_ROWS
+            )
         metadata = file.metadata
-        largest = max((metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups)), default=0)
+        largest = max(
+            (metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups)),
+            default=0,
+        )
         if metadata.num_rows > MAX_ROWS or largest > MAX_GROUP_BYTES:
             file.close()
             raise FileError(
-                path, f"holds {metadata.num_rows} rows, up to {largest} bytes in a row group; the most are {MAX_ROWS} and {MAX_GROUP_BYTES}"
+                path,
+                f"holds {metadata.num_rows} rows, up to {largest} bytes in a row group; the most"
+                f" are {MAX_ROWS} and {MAX_GROUP_BYTES}",
             )
         return file
     except UNREADABLE as error:
@@ -159,7 +203,8 @@ def _opened(path: Path, coded: Sequence[str]) -> pyarrow.parquet.ParquetFile:
 
 
 def _named(path: Path, mode: str = "rb") -> pyarrow.OSFile:
-    """The file, opened by its name's bytes: pyarrow takes every name for UTF-8, which it is not in every folder and under every locale."""
+    """The file, opened by its name's bytes: pyarrow takes every name for UTF-8, which it is not in
+    every folder and under every locale."""
     return pyarrow.OSFile(os.fsencode(path), mode)
 
 
@@ -175,32 +220,49 @@ def _refuse_large_footer(path: Path) -> None:
 
 
 def numbers(column: "pyarrow.Array | pyarrow.ChunkedArray", kind: str) -> npt.NDArray[Any]:
-    """A numeric column of a batch. An empty cell is NaN; integers have no NaN: raises ValueError."""
+    """A numeric column of a batch. An empty cell is NaN; integers have no NaN: raises
+    ValueError."""
     wanted = pyarrow.int64() if kind == "int64" else pyarrow.float64()
-    if column.type == pyarrow.int32() and not column.null_count and len(column):  # a dictionary's indices; casting imports pyarrow.compute
-        return np.frombuffer(column.buffers()[1], "int32", len(column), column.offset * 4).astype(kind)
+    # a dictionary's indices; casting imports pyarrow.compute
+    if column.type == pyarrow.int32() and not column.null_count and len(column):
+        return np.frombuffer(column.buffers()[1], "int32", len(column), column.offset * 4).astype(
+            kind
+        )
     whole = column if column.type == wanted else column.cast(wanted)
     if whole.null_count and wanted == pyarrow.int64():
         raise ValueError("an empty cell where there must be an integer")
     if whole.null_count:
         return np.asarray(whole.to_numpy(zero_copy_only=False))
     # pyarrow's own conversion to NumPy imports pandas first.
-    return np.frombuffer(whole.buffers()[1], kind, len(whole), whole.offset * 8) if len(whole) else np.empty(0, kind)
+    return (
+        np.frombuffer(whole.buffers()[1], kind, len(whole), whole.offset * 8)
+        if len(whole)
+        else np.empty(0, kind)
+    )
 
 
 def integers(values: npt.NDArray[np.int64]) -> pyarrow.Array:
     """The integers as an Arrow array; pyarrow's own conversion imports pandas first."""
-    return pyarrow.Array.from_buffers(pyarrow.int64(), len(values), [None, pyarrow.py_buffer(values)])
+    return pyarrow.Array.from_buffers(
+        pyarrow.int64(), len(values), [None, pyarrow.py_buffer(values)]
+    )
 
 
 class TableWriter:
-    """Writes a Parquet table (zstd) batch by batch, text dictionary-encoded. The same batches give the same bytes."""
+    """Writes a Parquet table (zstd) batch by batch, text dictionary-encoded. The same batches give
+    the same bytes."""
 
     def __init__(self, path: Path, types: dict[str, str]) -> None:
-        kinds = {"int64": pyarrow.int64(), "float64": pyarrow.float64(), "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string())}
+        kinds = {
+            "int64": pyarrow.int64(),
+            "float64": pyarrow.float64(),
+            "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+        }
         self._schema = pyarrow.schema([(name, kinds[kind]) for name, kind in types.items()])
         self._file = _named(path, "wb")
-        self._writer = pyarrow.parquet.ParquetWriter(self._file, self._schema, compression="zstd", store_schema=False)
+        self._writer = pyarrow.parquet.ParquetWriter(
+            self._file, self._schema, compression="zstd", store_schema=False
+        )
         self._waiting: list[pyarrow.RecordBatch] = []
         self._rows = 0
 
@@ -211,8 +273,13 @@ class TableWriter:
         if self._rows >= GROUP_ROWS:
             table = pyarrow.Table.from_batches(self._waiting).unify_dictionaries()
             whole = self._rows // GROUP_ROWS * GROUP_ROWS
-            self._writer.write_table(table.slice(0, whole).combine_chunks(), row_group_size=GROUP_ROWS)
-            self._waiting, self._rows = table.slice(whole).combine_chunks().to_batches(), self._rows - whole
+            self._writer.write_table(
+                table.slice(0, whole).combine_chunks(), row_group_size=GROUP_ROWS
+            )
+            self._waiting, self._rows = (
+                table.slice(whole).combine_chunks().to_batches(),
+                self._rows - whole,
+            )
 
     def close(self) -> None:
         """Write the remaining rows and the file's description."""

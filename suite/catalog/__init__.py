@@ -1,1 +1,2 @@
-"""Loads what `rules/` and the framework folders declare: rounds, workloads, devices, data sets, frameworks, studies, power, reference points."""
+"""Loads what `rules/` and the framework folders declare: rounds, workloads, devices, data sets,
+frameworks, studies, power, reference points."""

@@ -1,4 +1,5 @@
-"""Tolerances of audits, by workload, pair of frameworks and step: ``rules/audit/<workload>.toml``, written by tools/audit_tolerances.py."""
+"""Tolerances of audits, by workload, pair of frameworks and step: ``rules/audit/<workload>.toml``,
+written by tools/audit_tolerances.py."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ FLOAT64 = "float64"
 
 @dataclass(frozen=True)
 class PairTolerance:
-    """How far losses of two honest trainings may differ: ``frameworks`` are the run's and the replay's, sorted; one tolerance per range of steps.
+    """How far losses of two honest trainings may differ: ``frameworks`` are the run's and the
+    replay's, sorted; one tolerance per range of steps.
 
     A difference is relative to the replay's loss where that is above 1, else absolute.
     """
@@ -24,7 +26,8 @@ class PairTolerance:
 
 @dataclass(frozen=True)
 class AuditTolerances:
-    """A workload's tolerances; ``last_steps`` are the last steps of the ranges, ascending. Nothing is known of later steps."""
+    """A workload's tolerances; ``last_steps`` are the last steps of the ranges, ascending. Nothing
+    is known of later steps."""
 
     name: str
     last_steps: tuple[int, ...] = ()
@@ -37,7 +40,14 @@ class AuditTolerances:
         return tuple(self._at(step, ranges) for step in range(1, steps + 1))
 
     def _at(self, step: int, tolerances: tuple[float, ...]) -> float | None:
-        return next((value for last, value in zip(self.last_steps, tolerances, strict=False) if step <= last), None)
+        return next(
+            (
+                value
+                for last, value in zip(self.last_steps, tolerances, strict=False)
+                if step <= last
+            ),
+            None,
+        )
 
 
 def folder(root: Path | None = None) -> Path:

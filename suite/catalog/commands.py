@@ -1,4 +1,5 @@
-"""The commands of an implementation: with which program, in which folder, it is built, trained and probed."""
+"""The commands of an implementation: with which program, in which folder, it is built, trained and
+probed."""
 
 from pathlib import Path
 
@@ -7,7 +8,8 @@ from suite.errors import SuiteError
 from suite.files.paths import repository_root
 
 PYTHON, DTYPE = "{python}", "{dtype}"
-"""In a command: the environment's interpreter, and the precision that a probe is asked for (float64 or float32)."""
+"""In a command: the environment's interpreter, and the precision that a probe is asked for (float64
+or float32)."""
 
 
 def train_command(framework: Framework, interpreter: Path) -> list[str]:
@@ -16,11 +18,14 @@ def train_command(framework: Framework, interpreter: Path) -> list[str]:
 
 
 def probe_command(framework: Framework, interpreter: Path, dtype: str) -> list[str]:
-    """The program that is probed, without its arguments; raises SuiteError for an implementation without a probe."""
+    """The program that is probed, without its arguments; raises SuiteError for an implementation
+    without a probe."""
     if framework.outside is None:
         return [str(interpreter), "-m", f"{framework.module}.probe"]
     if not framework.probe:
-        raise SuiteError(f'{framework.title} has no probe: its manifest names no command as probe = ["…"].')
+        raise SuiteError(
+            f'{framework.title} has no probe: its manifest names no command as probe = ["…"].'
+        )
     return _filled(tuple(word.replace(DTYPE, dtype) for word in framework.probe), interpreter)
 
 

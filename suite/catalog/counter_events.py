@@ -1,6 +1,12 @@
 """Names of the counted events in readings, counters.json and figures."""
 
-SOFTWARE_EVENTS = ("task_clock", "page_faults", "major_faults", "context_switches", "cpu_migrations")
+SOFTWARE_EVENTS = (
+    "task_clock",
+    "page_faults",
+    "major_faults",
+    "context_switches",
+    "cpu_migrations",
+)
 HARDWARE_EVENTS = (
     "cycles",
     "instructions",
@@ -12,6 +18,8 @@ HARDWARE_EVENTS = (
     "branch_mispredicts",
     "memory_access",
 )
-"""One name per meaning: ``l1d_access`` counts loads and stores (ARM), ``l1d_loads`` loads only (the kernel's generic event, x86)."""
+"""One name per meaning: ``l1d_access`` counts loads and stores (ARM), ``l1d_loads`` loads only (the
+kernel's generic event, x86)."""
 AT = "@"
-"""Before the kernel's name of the counting unit, where a processor has several kinds of cores: ``cycles@armv8_cortex_a55``."""
+"""Before the kernel's name of the counting unit, where a processor has several kinds of cores:
+``cycles@armv8_cortex_a55``."""

@@ -9,10 +9,12 @@ from suite.files.paths import rules_folder
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of a prepared data set; ``size_bytes``, ``sha256`` and ``md5`` are those of the decompressed content.
+    """One file of a prepared data set; ``size_bytes``, ``sha256`` and ``md5`` are those of the
+    decompressed content.
 
-    The digests are None where none was published: the archive's checksum then verifies the content. SHA-256 verifies; a record whose MD5
-    differs although its SHA-256 does not was not made from the file.
+    The digests are None where none was published: the archive's checksum then verifies the content.
+    SHA-256 verifies; a record whose MD5 differs although its SHA-256 does not was not made from the
+    file.
     """
 
     name: str
@@ -24,7 +26,8 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Archive:
-    """A file with the whole data set. MD5, the published checksum, detects damage, not tampering."""
+    """A file with the whole data set. MD5, the published checksum, detects damage, not
+    tampering."""
 
     name: str
     md5: str
@@ -41,8 +44,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Pictures:
-    """The pictures of a data set: ``digest_list`` is a file beside the definition with the SHA-256 and the name of each, ``sha256`` is that of
-    its lines (suite.datasets.digest_lists).
+    """The pictures of a data set: ``digest_list`` is a file beside the definition with the SHA-256
+    and the name of each, ``sha256`` is that of its lines (suite.datasets.digest_lists).
     """
 
     digest_list: str
@@ -53,10 +56,11 @@ class Pictures:
 class DataSetDefinition:
     """A data set. ``layout`` names the arrangement of its files and thereby the reader.
 
-    ``mirrors`` are addresses with ``<name>.gz`` of every file, ``archive`` is one file with everything; a data set that is generated or that
-    users must provide has neither. Numbers of classes and samples are None where they are counted in the files. ``pictures`` pins the
-    pictures that ``tables`` name; None: their digests are not known. ``mistaken_for`` are names of other data sets whose files have the
-    same names.
+    ``mirrors`` are addresses with ``<name>.gz`` of every file, ``archive`` is one file with
+    everything; a data set that is generated or that users must provide has neither. Numbers of
+    classes and samples are None where they are counted in the files. ``pictures`` pins the pictures
+    that ``tables`` name; None: their digests are not known. ``mistaken_for`` are names of other
+    data sets whose files have the same names.
     """
 
     name: str

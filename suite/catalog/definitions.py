@@ -20,8 +20,11 @@ class Named(Protocol):
 Definition = TypeVar("Definition", bound=Named)
 
 
-def load_one(folder: Path, kind: type[Definition], noun: str, name: str, plural: str | None = None) -> Definition:
-    """The definition of this name. The error for an unknown name uses ``noun``, and ``plural`` (default: with an s) for `suite list`."""
+def load_one(
+    folder: Path, kind: type[Definition], noun: str, name: str, plural: str | None = None
+) -> Definition:
+    """The definition of this name. The error for an unknown name uses ``noun``, and ``plural``
+    (default: with an s) for `suite list`."""
     path = folder / f"{name}.toml"
     if path.parent != folder or not path.is_file():
         names = sorted(each.stem for each in folder.glob("*.toml"))
@@ -39,7 +42,9 @@ def unknown_name(noun: str, name: str, names: list[str], command: str) -> str:
     folded = {each.casefold(): each for each in names}
     nearest = difflib.get_close_matches(name.casefold(), folded, n=1)
     hint = f"did you mean {folded[nearest[0]]!r}? " if nearest else ""
-    return f"There is no {noun} {name!r}; {hint}{command} shows the known ones ({', '.join(names)})."
+    return (
+        f"There is no {noun} {name!r}; {hint}{command} shows the known ones ({', '.join(names)})."
+    )
 
 
 def _load(path: Path, kind: type[Definition]) -> Definition:
@@ -50,8 +55,12 @@ def _load(path: Path, kind: type[Definition]) -> Definition:
 
 @lru_cache(maxsize=256)
 def _loaded(path: Path, kind: type[Definition], _state: tuple[int, int, int]) -> Definition:
-    """A definition, read once for each state of its file: a check asks for the workload of every bundle."""
+    """A definition, read once for each state of its file: a check asks for the workload of every
+    bundle."""
     definition = read_toml(path, kind)
     if definition.name != path.stem:
-        raise SuiteError(f"{path}: the name is {definition.name!r} but the file is called {path.stem!r}; make them equal.")
+        raise SuiteError(
+            f"{path}: the name is {definition.name!r} but the file is called {path.stem!r}; make"
+            " them equal."
+        )
     return definition

@@ -15,8 +15,9 @@ GENERIC = "generic"
 class Identity:
     """How a machine is recognised; each list holds parts of names, any one of which suffices.
 
-    ``compatible``: of the device tree's ``compatible`` entries (ARM boards). ``dmi``: of the names in /sys/class/dmi/id (PCs). ``cpu_model``: of
-    /proc/cpuinfo's model name, for machines whose DMI names are useless.
+    ``compatible``: of the device tree's ``compatible`` entries (ARM boards). ``dmi``: of the names
+    in /sys/class/dmi/id (PCs). ``cpu_model``: of /proc/cpuinfo's model name, for machines whose DMI
+    names are useless.
     """
 
     compatible: tuple[str, ...] = ()
@@ -24,20 +25,26 @@ class Identity:
     cpu_model: tuple[str, ...] = ()
 
     def contradicts(self, compatible: Sequence[str]) -> bool:
-        """Whether a device tree with these entries is of another board; False where either side has none."""
-        return bool(compatible and self.compatible) and not any(has_part(entry, part) for part in self.compatible for entry in compatible)
+        """Whether a device tree with these entries is of another board; False where either side has
+        none."""
+        return bool(compatible and self.compatible) and not any(
+            has_part(entry, part) for part in self.compatible for entry in compatible
+        )
 
 
 def has_part(name: str, part: str) -> bool:
-    """Whether a name that a machine gives itself has this part; a number goes on no further: N95 is no part of N950."""
+    """Whether a name that a machine gives itself has this part; a number goes on no further: N95 is
+    no part of N950."""
     return re.search(re.escape(part) + (r"(?!\d)" if part[-1:].isdigit() else ""), name) is not None
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """The profile's processor; ``machine`` are the instruction sets of its kernels, as ``uname -m`` prints them (empty: not checked).
+    """The profile's processor; ``machine`` are the instruction sets of its kernels, as ``uname -m``
+    prints them (empty: not checked).
 
-    ``fp64_per_cycle`` is the largest number of double-precision operations that a core can do in a cycle; None where that is not known.
+    ``fp64_per_cycle`` is the largest number of double-precision operations that a core can do in a
+    cycle; None where that is not known.
     """
 
     architecture: str
@@ -48,8 +55,13 @@ class Cpu:
 
     @property
     def peak_fp64_gflops(self) -> float | None:
-        """Double-precision rate of all cores at the highest clock, which no program exceeds; None where that is not known."""
-        return None if self.fp64_per_cycle is None else self.cores * self.max_frequency_mhz * self.fp64_per_cycle / 1000
+        """Double-precision rate of all cores at the highest clock, which no program exceeds; None
+        where that is not known."""
+        return (
+            None
+            if self.fp64_per_cycle is None
+            else self.cores * self.max_frequency_mhz * self.fp64_per_cycle / 1000
+        )
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,8 @@ class Memory:
 
 @dataclass(frozen=True)
 class SampleFolder:
-    """Files of one folder of a recorded machine: each a name and its content, as ``"scaling_governor: schedutil"``; ``-> target`` makes a link."""
+    """Files of one folder of a recorded machine: each a name and its content, as
+    ``"scaling_governor: schedutil"``; ``-> target`` makes a link."""
 
     folder: str
     files: tuple[str, ...]
@@ -80,7 +93,8 @@ class SampleFolder:
 
 @dataclass(frozen=True)
 class Expected:
-    """What the suite reads from a sample: the label of the power mode, and the total of the board's own power sensor (None: it has none)."""
+    """What the suite reads from a sample: the label of the power mode, and the total of the board's
+    own power sensor (None: it has none)."""
 
     power_mode: str | None = None
     power_total: str | None = None
@@ -89,10 +103,12 @@ class Expected:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one machine of the profile reports, as evidence that it is recognised and read: device tree, else DMI names, else CPU model.
+    """What one machine of the profile reports, as evidence that it is recognised and read: device
+    tree, else DMI names, else CPU model.
 
-    ``compatible``: entries of the device tree. ``dmi``: file names in /sys/class/dmi/id and their contents, as ``"product_name: NUC11TNKi5"``.
-    ``memory_gb`` is the machine's nominal memory. ``origin`` says where the sample is from, ``tree`` has further files of the machine.
+    ``compatible``: entries of the device tree. ``dmi``: file names in /sys/class/dmi/id and their
+    contents, as ``"product_name: NUC11TNKi5"``. ``memory_gb`` is the machine's nominal memory.
+    ``origin`` says where the sample is from, ``tree`` has further files of the machine.
     """
 
     memory_gb: int
@@ -106,7 +122,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class PowerMode:
-    """A power mode, by nvpmodel's name: active cores and maximum clocks of the profile's largest variant; None where no source states one."""
+    """A power mode, by nvpmodel's name: active cores and maximum clocks of the profile's largest
+    variant; None where no source states one."""
 
     name: str
     cpu_cores: int
@@ -117,13 +134,16 @@ class PowerMode:
 
 @dataclass(frozen=True)
 class Device:
-    """A hardware profile. It covers the variants of a board that train the same closed workloads: memory sizes, part numbers, carriers.
+    """A hardware profile. It covers the variants of a board that train the same closed workloads:
+    memory sizes, part numbers, carriers.
 
-    ``cpu``, ``gpu`` and ``max_power_w`` are of the largest variant; ``max_power_w`` is the board's limit (or its adapter's where none is stated).
-    ``power_modes`` are nvpmodel's, in a profile of machines that have it. ``power_rails`` are the rails of the board's own sensors that make its
-    total; empty where it has none, or they are not known.
-    ``peak_gflops`` is more than the device can compute per second in any precision that trains; None where that is not known.
-    ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``. ``short_title``: the title where there is little room.
+    ``cpu``, ``gpu`` and ``max_power_w`` are of the largest variant; ``max_power_w`` is the board's
+    limit (or its adapter's where none is stated). ``power_modes`` are nvpmodel's, in a profile of
+    machines that have it. ``power_rails`` are the rails of the board's own sensors that make its
+    total; empty where it has none, or they are not known. ``peak_gflops`` is more than the device
+    can compute per second in any precision that trains; None where that is not known.
+    ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``.
+    ``short_title``: the title where there is little room.
     """
 
     name: str

@@ -24,7 +24,8 @@ IMPLEMENTATION_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 @dataclass(frozen=True)
 class Install:
-    """How pip installs the framework: packages to install first, then pip's options for the requirements."""
+    """How pip installs the framework: packages to install first, then pip's options for the
+    requirements."""
 
     first: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -32,9 +33,11 @@ class Install:
 
 @dataclass(frozen=True)
 class WithoutGpu:
-    """Builds without CUDA: ``packages`` stand in place of the requirements of their names on a machine without an NVIDIA GPU.
+    """Builds without CUDA: ``packages`` stand in place of the requirements of their names on a
+    machine without an NVIDIA GPU.
 
-    ``machine`` is its architecture, ``index`` the package index that has them (None: pip's own has).
+    ``machine`` is its architecture, ``index`` the package index that has them (None: pip's own
+    has).
     """
 
     machine: str
@@ -44,7 +47,8 @@ class WithoutGpu:
 
 @dataclass(frozen=True)
 class WithCuda:
-    """``packages`` that a machine with an NVIDIA GPU gets beside the requirements, where its CUDA toolkit is of this major version."""
+    """``packages`` that a machine with an NVIDIA GPU gets beside the requirements, where its CUDA
+    toolkit is of this major version."""
 
     version: int
     packages: tuple[str, ...]
@@ -60,15 +64,19 @@ class NeededProgram:
 
 @dataclass(frozen=True)
 class Framework:
-    """A framework's implementation, as ``framework.toml`` declares it: the program to start and its environment.
+    """A framework's implementation, as ``framework.toml`` declares it: the program to start and its
+    environment.
 
-    In the checkout that is ``python -m`` with ``module``. An implementation elsewhere names its commands (suite.catalog.commands): ``train``,
-    ``probe`` (empty: it has none) and ``build``, which runs before either, outside of any measurement; ``needs`` are the programs that they call.
-    ``packages`` are the names of the package as pip installs it, one of which has the framework's version; empty where there is none.
-    ``environment_of`` is another framework whose environment it uses. ``open_only``: its computation differs from the closed division's.
-    ``precisions`` are those that it computes in, the one without --precision first.
-    ``asynchronous_on`` are the accelerators that its training loop need not wait for in every step (--timing asynchronous).
-    ``without_recomputation`` says why it follows no schedule of recomputation (suite.memory); empty: it does.
+    In the checkout that is ``python -m`` with ``module``. An implementation elsewhere names its
+    commands (suite.catalog.commands): ``train``, ``probe`` (empty: it has none) and ``build``,
+    which runs before either, outside of any measurement; ``needs`` are the programs that they call.
+    ``packages`` are the names of the package as pip installs it, one of which has the framework's
+    version; empty where there is none. ``environment_of`` is another framework whose environment it
+    uses. ``open_only``: its computation differs from the closed division's. ``precisions`` are
+    those that it computes in, the one without --precision first. ``asynchronous_on`` are the
+    accelerators that its training loop need not wait for in every step (--timing asynchronous).
+    ``without_recomputation`` says why it follows no schedule of recomputation (suite.memory);
+    empty: it does.
     """
 
     name: str
@@ -91,18 +99,24 @@ class Framework:
     without_recomputation: str = "its implementation follows no schedule of recomputation"
     without_gpu: tuple[WithoutGpu, ...] = ()
     with_cuda: tuple[WithCuda, ...] = ()
-    outside: str | None = None  # the folder of an implementation that is not in the checkout; never in the file
-    version: str | None = None  # another one than the requirements', in an environment beside theirs; never in the file
+    # the folder of an implementation that is not in the checkout; never in the file
+    outside: str | None = None
+    # another one than the requirements', in an environment beside theirs; never in the file
+    version: str | None = None
 
     @property
     def serves_closed(self) -> bool:
-        """A real framework whose computation is that of the closed division: it is verified, audited and compared with the others."""
+        """A real framework whose computation is that of the closed division: it is verified,
+        audited and compared with the others."""
         return self.needs_environment and not self.open_only
 
     @property
     def argument(self) -> str:
-        """What `suite env create` takes: the name, with a version that was asked for, or the folder."""
-        return self.outside or (self.name if self.version is None else f"{self.name}=={self.version}")
+        """What `suite env create` takes: the name, with a version that was asked for, or the
+        folder."""
+        return self.outside or (
+            self.name if self.version is None else f"{self.name}=={self.version}"
+        )
 
 
 def folder(root: Path | None = None) -> Path:
@@ -118,9 +132,11 @@ def requirements_file(framework: Framework, root: Path | None = None) -> Path:
 
 
 def locks_folder(framework: Framework, root: Path | None = None) -> Path:
-    """The folder of the framework's locks, one per platform, which `python -m tools.lock_environments` writes.
+    """The folder of the framework's locks, one per platform, which `python -m
+    tools.lock_environments` writes.
 
-    It is apart from the framework's own: what an implementation is does not change when a lock of another platform is made.
+    It is apart from the framework's own: what an implementation is does not change when a lock of
+    another platform is made.
     """
     if framework.outside is not None:
         return Path(framework.outside) / "locks"
@@ -128,11 +144,15 @@ def locks_folder(framework: Framework, root: Path | None = None) -> Path:
 
 
 def load_framework(name: str, root: Path | None = None) -> Framework:
-    """The framework of this name, or name==version; raises SuiteError with the nearest name if there is none."""
+    """The framework of this name, or name==version; raises SuiteError with the nearest name if
+    there is none."""
     known = {framework.name: framework for framework in load_frameworks(root)}
     plain, pinned, version = name.partition("==")
     if plain.partition("=")[0] in known and plain not in known:
-        raise SuiteError(f"{name!r} is no framework; a version is written with two equals signs, as {plain.replace('=', '==', 1)}.")
+        raise SuiteError(
+            f"{name!r} is no framework; a version is written with two equals signs, as"
+            f" {plain.replace('=', '==', 1)}."
+        )
     if plain not in known:
         raise SuiteError(unknown_name("framework", plain, sorted(known), "`suite list frameworks`"))
     if not pinned:
@@ -140,7 +160,9 @@ def load_framework(name: str, root: Path | None = None) -> Framework:
     if not VERSION.fullmatch(version):
         raise SuiteError(f"{name!r} names no version; write it as {plain}==1.2.3.")
     if not known[plain].packages or known[plain].environment_of is not None:
-        raise SuiteError(f"{known[plain].title} has no version of its own to choose; write {plain}.")
+        raise SuiteError(
+            f"{known[plain].title} has no version of its own to choose; write {plain}."
+        )
     return replace(known[plain], version=version)
 
 
@@ -151,43 +173,76 @@ def load_frameworks(root: Path | None = None) -> tuple[Framework, ...]:
 
 @cache
 def known_frameworks() -> Mapping[str, Framework]:
-    """All frameworks of the suite by name, read once: several rules ask for them about every bundle."""
+    """All frameworks of the suite by name, read once: several rules ask for them about every
+    bundle."""
     return {framework.name: framework for framework in load_frameworks()}
 
 
 def is_own(name: str) -> bool:
-    """Whether the framework's implementation is one of the checkout's: it runs the suite's own training loop."""
+    """Whether the framework's implementation is one of the checkout's: it runs the suite's own
+    training loop."""
     return name in known_frameworks()
 
 
 def load_implementation(place: Path) -> Framework:
-    """The implementation in a folder anywhere; raises SuiteError for a folder without a manifest, and for one that cannot be started."""
+    """The implementation in a folder anywhere; raises SuiteError for a folder without a manifest,
+    and for one that cannot be started."""
     path = place.absolute() / MANIFEST
     if not path.is_file():
-        raise SuiteError(f"{place} has no {MANIFEST}; write one as docs/implementing.md says, or begin with `suite implementation new NAME`.")
+        raise SuiteError(
+            f"{place} has no {MANIFEST}; write one as docs/implementing.md says, or begin with"
+            " `suite implementation new NAME`."
+        )
     framework = read_toml(path, Framework)
-    if framework.outside is not None or framework.version is not None or framework.module or not framework.train:
-        raise SuiteError(f'{path}: an implementation names its command as train = ["…"], and none of module, outside and version.')
+    if (
+        framework.outside is not None
+        or framework.version is not None
+        or framework.module
+        or not framework.train
+    ):
+        raise SuiteError(
+            f'{path}: an implementation names its command as train = ["…"], and none of module,'
+            " outside and version."
+        )
     if not IMPLEMENTATION_NAME.fullmatch(framework.name):
-        raise SuiteError(f"{path}: the name {framework.name[:80]!r} must be lower-case letters, digits, '-' and '_', 40 at most: it names folders.")
+        raise SuiteError(
+            f"{path}: the name {framework.name[:80]!r} must be lower-case letters, digits, '-' and"
+            " '_', 40 at most: it names folders."
+        )
     if framework.name in {known.name for known in load_frameworks()}:
-        raise SuiteError(f"{path}: {framework.name!r} is the name of a reference implementation; choose another one.")
+        raise SuiteError(
+            f"{path}: {framework.name!r} is the name of a reference implementation; choose another"
+            " one."
+        )
     return replace(framework, outside=str(path.parent))
 
 
 def refuse_precision(framework: Framework, precision: Precision, accelerator: str) -> None:
-    """Raise SuiteError for a precision that the framework does not declare, or that the accelerator ("cpu" or "cuda") does not have."""
+    """Raise SuiteError for a precision that the framework does not declare, or that the accelerator
+    ("cpu" or "cuda") does not have."""
     if precision not in framework.precisions:
         known = ", ".join(one.value for one in framework.precisions)
-        raise SuiteError(f"{framework.title} computes in {known}, not in {precision.value}; choose another --precision or --framework.")
+        raise SuiteError(
+            f"{framework.title} computes in {known}, not in {precision.value}; choose another"
+            " --precision or --framework."
+        )
     if precision is Precision.TF32 and accelerator == "cpu":
-        raise SuiteError("No processor computes in TF32; use --accelerator cuda with a GPU that does, or leave --precision tf32 out.")
+        raise SuiteError(
+            "No processor computes in TF32; use --accelerator cuda with a GPU that does, or leave"
+            " --precision tf32 out."
+        )
 
 
 def _load(path: Path) -> Framework:
     framework = read_toml(path, Framework)
     if framework.name != path.parent.name:
-        raise SuiteError(f"{path}: the name is {framework.name!r} but the folder is called {path.parent.name!r}; make them equal.")
+        raise SuiteError(
+            f"{path}: the name is {framework.name!r} but the folder is called {path.parent.name!r};"
+            " make them equal."
+        )
     if not framework.module or framework.outside is not None or framework.version is not None:
-        raise SuiteError(f"{path}: the key 'module' is missing; a folder of the checkout is started as `python -m MODULE`.")
+        raise SuiteError(
+            f"{path}: the key 'module' is missing; a folder of the checkout is started as `python"
+            " -m MODULE`."
+        )
     return framework

@@ -12,7 +12,8 @@ NAME = "linpack"
 
 @dataclass(frozen=True)
 class LinpackDefinition:
-    """Numbers of nodes, HPL's block sizes, runs of each number of nodes, and the order of the matrix that block sizes are tried with, as a share."""
+    """Numbers of nodes, HPL's block sizes, runs of each number of nodes, and the order of the
+    matrix that block sizes are tried with, as a share."""
 
     title: str
     nodes: tuple[int, ...]

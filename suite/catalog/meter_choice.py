@@ -1,4 +1,5 @@
-"""Which meters a run may leave out (`suite run --meters`), and how often those of power are read."""
+"""Which meters a run may leave out (`suite run --meters`), and how often those of power are
+read."""
 
 from collections.abc import Collection
 
@@ -20,7 +21,8 @@ REQUIRED = (
     "throttling",
     "wall-clock",
 )
-"""Meters that a closed run reads wherever they are available: rules and figures need them. The others read power."""
+"""Meters that a closed run reads wherever they are available: rules and figures need them. The
+others read power."""
 
 POWER_SCHEDULES = {
     "ina238": (0.2, "random"),
@@ -35,11 +37,13 @@ POWER_SCHEDULES = {
     "tegrastats": (1.0, "fixed"),
     "um25c": (0.5, "random"),
 }
-"""Period (s) and moments of every meter that reads power, as its class has them (suite.meters.sources); a test compares both."""
+"""Period (s) and moments of every meter that reads power, as its class has them
+(suite.meters.sources); a test compares both."""
 
 
 def left_out(choice: str, known: Collection[str]) -> set[str]:
-    """Names of the ``known`` meters that ``--meters CHOICE`` leaves out: those with a minus, or those that are not named."""
+    """Names of the ``known`` meters that ``--meters CHOICE`` leaves out: those with a minus, or
+    those that are not named."""
     names = [name.strip() for name in choice.split(",")]
     if any(name.startswith("-") for name in names):
         return {name.removeprefix("-") for name in names} & set(known)

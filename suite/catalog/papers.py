@@ -1,4 +1,5 @@
-"""Data tables and panels of published papers (``rules/papers.toml``): what each needs, and what the paper's text states of it."""
+"""Data tables and panels of published papers (``rules/papers.toml``): what each needs, and what the
+paper's text states of it."""
 
 import enum
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ FILE = "papers.toml"
 
 
 class State(str, enum.Enum):
-    """How an item can be drawn without boards: from real runs, simulated processors or emulated hosts, calculated, or not without other hardware."""
+    """How an item can be drawn without boards: from real runs, simulated processors or emulated
+    hosts, calculated, or not without other hardware."""
 
     REAL = "real"
     SIMULATED = "simulated"
@@ -32,7 +34,8 @@ class Relation(str, enum.Enum):
 
 
 class RunKind(str, enum.Enum):
-    """What an item's runs are: bundles of training, training beside inference, a study of memory, or counts of `suite cachegrind`."""
+    """What an item's runs are: bundles of training, training beside inference, a study of memory,
+    or counts of `suite cachegrind`."""
 
     RUN = "run"
     BESIDE = "beside"
@@ -51,9 +54,11 @@ class Paper:
 
 @dataclass(frozen=True)
 class RunSet:
-    """Runs that items share. ``commands`` are arguments of ``suite``, with ``{runs}`` for their folder and other names for what the user gives.
+    """Runs that items share. ``commands`` are arguments of ``suite``, with ``{runs}`` for their
+    folder and other names for what the user gives.
 
-    ``minutes`` is what they took on a machine with two cores. ``folder`` holds bundles of them that come with the project.
+    ``minutes`` is what they took on a machine with two cores. ``folder`` holds bundles of them that
+    come with the project.
     """
 
     name: str
@@ -77,8 +82,8 @@ class Selection:
 class Measure:
     """What is held against a published value.
 
-    ``figure`` of the entries ``of`` a selection; with ``over``, divided by that of the entries that are alike in all else. Or a named ``measure``
-    (reporter.papers.measures) with its arguments.
+    ``figure`` of the entries ``of`` a selection; with ``over``, divided by that of the entries that
+    are alike in all else. Or a named ``measure`` (reporter.papers.measures) with its arguments.
     """
 
     figure: str | None = None
@@ -110,7 +115,8 @@ class PublishedValue:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """Cells as the paper prints them; an empty one is not in the text at hand. The first column names the row."""
+    """Cells as the paper prints them; an empty one is not in the text at hand. The first column
+    names the row."""
 
     place: str
     columns: tuple[str, ...]
@@ -119,7 +125,8 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or a panel. ``figure`` is the preset that draws it, where that is not ``id``; ``differs``: how our setting differs from the paper's."""
+    """A table or a panel. ``figure`` is the preset that draws it, where that is not ``id``;
+    ``differs``: how our setting differs from the paper's."""
 
     id: str
     paper: str
@@ -150,7 +157,9 @@ class Registry:
     def item(self, name: str) -> Item:
         """The item of this id; raises SuiteError with the nearest one."""
         if name not in self.by_id:
-            raise SuiteError(unknown_name("table or panel", name, sorted(self.by_id), "`suite paper list`"))
+            raise SuiteError(
+                unknown_name("table or panel", name, sorted(self.by_id), "`suite paper list`")
+            )
         return self.by_id[name]
 
     def paper(self, item: Item) -> Paper:

@@ -1,6 +1,8 @@
-"""Power rules, ``rules/power.toml``: the channels of a total, what the total covers and the kind of instrument that measures it.
+"""Power rules, ``rules/power.toml``: the channels of a total, what the total covers and the kind of
+instrument that measures it.
 
-Every raw channel is kept; a rule only names the channels to sum. A bundle carries the rules of its meters (``power.json``).
+Every raw channel is kept; a rule only names the channels to sum. A bundle carries the rules of its
+meters (``power.json``).
 """
 
 import enum
@@ -34,7 +36,8 @@ class Tier(str, enum.Enum):
 
 
 class Part(str, enum.Enum):
-    """The part of the machine that a total measures. Totals of different parts do not overlap and may be added."""
+    """The part of the machine that a total measures. Totals of different parts do not overlap and
+    may be added."""
 
     MACHINE = "machine"
     CPU = "cpu"
@@ -43,16 +46,20 @@ class Part(str, enum.Enum):
 
 @dataclass(frozen=True)
 class PowerRule:
-    """Rule for a power total: the sum of the channels that match ``channels``, of one of ``sources``.
+    """Rule for a power total: the sum of the channels that match ``channels``, of one of
+    ``sources``.
 
-    ``channels`` are shell patterns; each must match a channel. ``unit`` is W for power, J for an energy counter. ``plausible_w`` bounds the
-    readings of one channel; below zero is possible because of a sensor's offset. A counter's reading is left out if its increase needs more
-    power than the upper bound.
+    ``channels`` are shell patterns; each must match a channel. ``unit`` is W for power, J for an
+    energy counter. ``plausible_w`` bounds the readings of one channel; below zero is possible
+    because of a sensor's offset. A counter's reading is left out if its increase needs more power
+    than the upper bound.
 
-    The sum times ``scale`` plus ``offset_w`` is the total's power (an estimate's calibration). ``gain_error`` is the relative error that the
-    total is within in 95 % of cases. ``step`` is the resolution of the channels of each pattern, in ``unit``; without it the smallest
-    difference between readings counts. ``delay_s`` is the greatest age of a reading of each source. ``min_coverage`` is the share of a window
-    that readings must cover for an energy. ``contains`` are patterns of the same source's channels behind the total: it cannot read less than they.
+    The sum times ``scale`` plus ``offset_w`` is the total's power (an estimate's calibration).
+    ``gain_error`` is the relative error that the total is within in 95 % of cases. ``step`` is the
+    resolution of the channels of each pattern, in ``unit``; without it the smallest difference
+    between readings counts. ``delay_s`` is the greatest age of a reading of each source.
+    ``min_coverage`` is the share of a window that readings must cover for an energy. ``contains``
+    are patterns of the same source's channels behind the total: it cannot read less than they.
     """
 
     name: str
@@ -90,7 +97,9 @@ class PowerTotal:
     def step(self, channel: str) -> float | None:
         """The channel's resolution in the rule's unit; None where the rule does not state it."""
         steps = zip(self.rule.channels, self.rule.step, strict=False)
-        return next((step for pattern, step in steps if fnmatch.fnmatchcase(channel, pattern)), None)
+        return next(
+            (step for pattern, step in steps if fnmatch.fnmatchcase(channel, pattern)), None
+        )
 
 
 @dataclass(frozen=True)
@@ -122,15 +131,27 @@ def rules_for(rules: Iterable[PowerRule], sources: Iterable[str]) -> tuple[Power
     return tuple(rule for rule in rules if wanted.intersection(rule.sources))
 
 
-def totals(rules: Sequence[PowerRule], channels: Iterable[tuple[str, str]]) -> tuple[PowerTotal, ...]:
-    """All totals whose channels are among the (source, channel) pairs, in order of preference: by rule, then by the rule's order of sources."""
+def totals(
+    rules: Sequence[PowerRule], channels: Iterable[tuple[str, str]]
+) -> tuple[PowerTotal, ...]:
+    """All totals whose channels are among the (source, channel) pairs, in order of preference: by
+    rule, then by the rule's order of sources."""
     by_source: dict[str, list[str]] = {}
     for source, channel in channels:
         by_source.setdefault(source, []).append(channel)
     found = []
     for rule in rules:
         for source in rule.sources:
-            matches = [fnmatch.filter(sorted(set(by_source.get(source, []))), pattern) for pattern in rule.channels]
+            matches = [
+                fnmatch.filter(sorted(set(by_source.get(source, []))), pattern)
+                for pattern in rule.channels
+            ]
             if all(matches):
-                found.append(PowerTotal(rule, source, tuple(dict.fromkeys(channel for match in matches for channel in match))))
+                found.append(
+                    PowerTotal(
+                        rule,
+                        source,
+                        tuple(dict.fromkeys(channel for match in matches for channel in match)),
+                    )
+                )
     return tuple(found)

@@ -1,4 +1,5 @@
-"""Precisions of products and convolutions: a column of the leaderboards, within which entries are compared (reference_impls.arithmetic)."""
+"""Precisions of products and convolutions: a column of the leaderboards, within which entries are
+compared (reference_impls.arithmetic)."""
 
 import enum
 
@@ -6,7 +7,8 @@ from reference_impls import contract
 
 
 class Precision(str, enum.Enum):
-    """float32 is the strict one, with TF32 off; in the others products are rounded to fewer bits, and weights and their update stay float32."""
+    """float32 is the strict one, with TF32 off; in the others products are rounded to fewer bits,
+    and weights and their update stay float32."""
 
     FLOAT32 = contract.FLOAT32
     TF32 = contract.TF32

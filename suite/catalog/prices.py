@@ -1,7 +1,8 @@
-"""Prices of training systems, ``rules/prices/*.toml``: what each part costs, who said so and when. One file per device profile.
+"""Prices of training systems, ``rules/prices/*.toml``: what each part costs, who said so and when.
+One file per device profile.
 
-A training's cost is the share of the system's price that its time takes of three years, as TPC prices systems over three years of ownership.
-Electricity is not in it.
+A training's cost is the share of the system's price that its time takes of three years, as TPC
+prices systems over three years of ownership. Electricity is not in it.
 """
 
 import enum
@@ -21,7 +22,8 @@ _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
 class Part(str, enum.Enum):
-    """What a system consists of; a part that the board includes or does not need has a quote of 0 that says so."""
+    """What a system consists of; a part that the board includes or does not need has a quote of 0
+    that says so."""
 
     BOARD = "board"
     SUPPLY = "supply"
@@ -31,9 +33,11 @@ class Part(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Quote:
-    """One price. ``item`` is what is sold, ``date`` the day of the statement (ISO 8601), ``currency`` an ISO 4217 code.
+    """One price. ``item`` is what is sold, ``date`` the day of the statement (ISO 8601),
+    ``currency`` an ISO 4217 code.
 
-    ``configuration`` distinguishes boards, such as "4 GB"; a quote without one is for every configuration.
+    ``configuration`` distinguishes boards, such as "4 GB"; a quote without one is for every
+    configuration.
     """
 
     part: Part
@@ -56,12 +60,15 @@ class PriceList:
     @property
     def configurations(self) -> tuple[str, ...]:
         """Those of the boards, in the file's order."""
-        return tuple(dict.fromkeys(quote.configuration for quote in self.quotes if quote.part is Part.BOARD))
+        return tuple(
+            dict.fromkeys(quote.configuration for quote in self.quotes if quote.part is Part.BOARD)
+        )
 
 
 @dataclass(frozen=True)
 class SystemPrice:
-    """The price of one configuration with the newest quote of every part. ``price`` is None, with the ``reason``, where a part has no quote."""
+    """The price of one configuration with the newest quote of every part. ``price`` is None, with
+    the ``reason``, where a part has no quote."""
 
     configuration: str
     quotes: tuple[Quote, ...]
@@ -70,7 +77,8 @@ class SystemPrice:
     reason: str | None
 
     def cost_of(self, time_s: float) -> float | None:
-        """The share of the price that ``time_s`` takes of three years, in the price's currency; None without a price."""
+        """The share of the price that ``time_s`` takes of three years, in the price's currency;
+        None without a price."""
         return None if self.price is None else self.price * time_s / LIFETIME_S
 
 
@@ -81,7 +89,9 @@ def load_prices(root: Path | None = None) -> tuple[PriceList, ...]:
     for one in found:
         for quote in one.quotes:
             if problem := _problem(quote):
-                raise SuiteError(f"{folder / one.name}.toml: the quote for {quote.item!r} {problem}.")
+                raise SuiteError(
+                    f"{folder / one.name}.toml: the quote for {quote.item!r} {problem}."
+                )
     return found
 
 
@@ -99,10 +109,16 @@ def _system(quotes: Sequence[Quote], configuration: str) -> SystemPrice:
     missing = [part.value for part in Part if part not in newest]
     currencies = sorted({quote.currency for quote in used})
     if missing:
-        return SystemPrice(configuration, used, None, None, f"no price is known of its {' and '.join(missing)}")
+        return SystemPrice(
+            configuration, used, None, None, f"no price is known of its {' and '.join(missing)}"
+        )
     if len(currencies) > 1:
-        return SystemPrice(configuration, used, None, None, f"its prices are in {' and '.join(currencies)}")
-    return SystemPrice(configuration, used, math.fsum(quote.price for quote in used), currencies[0], None)
+        return SystemPrice(
+            configuration, used, None, None, f"its prices are in {' and '.join(currencies)}"
+        )
+    return SystemPrice(
+        configuration, used, math.fsum(quote.price for quote in used), currencies[0], None
+    )
 
 
 def _problem(quote: Quote) -> str | None:
@@ -112,4 +128,8 @@ def _problem(quote: Quote) -> str | None:
         return "needs a date such as 2024-05-31"
     if not _CURRENCY.fullmatch(quote.currency):
         return "needs a currency such as USD"
-    return None if quote.said_by and quote.source else "needs said_by and source: who said it, and where"
+    return (
+        None
+        if quote.said_by and quote.source
+        else "needs said_by and source: who said it, and where"
+    )

@@ -1,4 +1,5 @@
-"""Losses of reference runs, ``rules/reference_losses/<workload>.json``: the mean loss of every epoch, by batch size, rate and local batch size.
+"""Losses of reference runs, ``rules/reference_losses/<workload>.json``: the mean loss of every
+epoch, by batch size, rate and local batch size.
 
 ``python -m tools.reference_losses FOLDER…`` writes them, from published reference runs.
 """
@@ -39,7 +40,8 @@ def folder(root: Path | None = None) -> Path:
 
 
 def load_reference_losses(workload: str, root: Path | None = None) -> tuple[ReferenceLosses, ...]:
-    """The settings of a workload; empty if there are none. Raises FileError when the file is malformed."""
+    """The settings of a workload; empty if there are none. Raises FileError when the file is
+    malformed."""
     path = folder(root) / f"{workload}.json"
     if not path.is_file():
         return ()
@@ -49,17 +51,34 @@ def load_reference_losses(workload: str, root: Path | None = None) -> tuple[Refe
             raise ValueError(f"schema {values['schema']!r}")
         return tuple(_setting(setting) for setting in values["settings"])
     except (KeyError, TypeError, ValueError) as error:
-        raise FileError(path, f"holds no losses of reference runs ({error}); write it again with `python -m tools.reference_losses`") from error
+        raise FileError(
+            path,
+            f"holds no losses of reference runs ({error}); write it again with `python -m"
+            " tools.reference_losses`",
+        ) from error
 
 
 def _setting(values: dict[str, Any]) -> ReferenceLosses:
-    runs = tuple(RunLosses(run["run_id"], tuple(map(float, run["losses"]))) for run in values["runs"])
-    return ReferenceLosses(values["batch_size"], values["base_learning_rate"], values["local_batch_size"], runs)
+    runs = tuple(
+        RunLosses(run["run_id"], tuple(map(float, run["losses"]))) for run in values["runs"]
+    )
+    return ReferenceLosses(
+        values["batch_size"], values["base_learning_rate"], values["local_batch_size"], runs
+    )
 
 
-def write_reference_losses(workload: str, settings: Sequence[ReferenceLosses], root: Path | None = None) -> Path:
+def write_reference_losses(
+    workload: str, settings: Sequence[ReferenceLosses], root: Path | None = None
+) -> Path:
     """Write the settings of a workload in place of earlier ones. Returns the file."""
     path = folder(root) / f"{workload}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, {"schema": SCHEMA, "workload": workload, "settings": [asdict(setting) for setting in settings]})
+    write_json(
+        path,
+        {
+            "schema": SCHEMA,
+            "workload": workload,
+            "settings": [asdict(setting) for setting in settings],
+        },
+    )
     return path

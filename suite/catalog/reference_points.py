@@ -1,7 +1,8 @@
-"""Reference points, ``rules/reference_points/<workload>.json``: the epochs of every reference run, and whether it reached the target.
+"""Reference points, ``rules/reference_points/<workload>.json``: the epochs of every reference run,
+and whether it reached the target.
 
-A round freezes points by their digests (``reference_points`` in rules/rounds). A frozen point stays in the file for ever; a later round may freeze
-another one of the same batch size and learning rate.
+A round freezes points by their digests (``reference_points`` in rules/rounds). A frozen point stays
+in the file for ever; a later round may freeze another one of the same batch size and learning rate.
 """
 
 import hashlib
@@ -20,14 +21,16 @@ from suite.files.json_file import read_json, write_json
 from suite.files.paths import rules_folder
 
 SCHEMA = 3
-READABLE_SCHEMAS = (1, 2, SCHEMA)  # 1: every run reached its target; before 3: every run had one rank
+# 1: every run reached its target; before 3: every run had one rank
+READABLE_SCHEMAS = (1, 2, SCHEMA)
 
 
 @dataclass(frozen=True)
 class ReferenceRun:
     """A run of a reference point; ``manifest`` is the SHA-256 of its bundle's manifest.
 
-    A run that did not reach the target trained all epochs of its workload: its epochs to target are censored.
+    A run that did not reach the target trained all epochs of its workload: its epochs to target are
+    censored.
     """
 
     run_id: str
@@ -47,8 +50,9 @@ class ReferenceRun:
 class ReferencePoint:
     """The closed runs of a workload with one batch size and learning rate.
 
-    ``local_batch_size`` is the number of samples over which a rank normalises: its own of a mini-batch, or all of them where the ranks synchronise
-    their statistics; None for a workload whose model has no batch normalisation (Workload.normalisation_statistics).
+    ``local_batch_size`` is the number of samples over which a rank normalises: its own of a
+    mini-batch, or all of them where the ranks synchronise their statistics; None for a workload
+    whose model has no batch normalisation (Workload.normalisation_statistics).
     """
 
     workload: str
@@ -60,13 +64,16 @@ class ReferencePoint:
 
     @property
     def setting(self) -> tuple[int, float, int]:
-        """Batch size, learning rate and local batch size: what identifies a point among those of one round."""
+        """Batch size, learning rate and local batch size: what identifies a point among those of
+        one round."""
         return self.batch_size, self.base_learning_rate, self.local_batch_size or 0
 
     @property
     def digest(self) -> str:
         """SHA-256 of the point's canonical JSON, by which a round freezes it."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode()
+        ).hexdigest()
 
     @property
     def epochs(self) -> tuple[float, ...]:
@@ -81,9 +88,11 @@ class ReferencePoint:
 
 
 def local_batch_size(workload: str, batch_size: int, ranks: int, normalisation: str) -> int | None:
-    """Samples over which a rank normalises, the most where ranks differ; None for a workload whose convergence does not depend on it.
+    """Samples over which a rank normalises, the most where ranks differ; None for a workload whose
+    convergence does not depend on it.
 
-    ``normalisation`` is that of contract.Parallel: ranks that synchronise their statistics compute what one rank computes.
+    ``normalisation`` is that of contract.Parallel: ranks that synchronise their statistics compute
+    what one rank computes.
     """
     if not load_workload(workload).normalisation_statistics:
         return None
@@ -93,7 +102,12 @@ def local_batch_size(workload: str, batch_size: int, ranks: int, normalisation: 
 def setting_of(request: Mapping[str, Any]) -> tuple[int, float, int]:
     """The setting of a run, by its request, as that of a point."""
     batch_size, parallel = int(request["global_batch_size"]), request["parallel"]
-    local = local_batch_size(str(request["workload"]), batch_size, int(parallel["ranks"]), str(parallel.get("normalisation", LOCAL)))
+    local = local_batch_size(
+        str(request["workload"]),
+        batch_size,
+        int(parallel["ranks"]),
+        str(parallel.get("normalisation", LOCAL)),
+    )
     return batch_size, float(request["optimizer"]["base_learning_rate"]), local or 0
 
 
@@ -103,7 +117,8 @@ def folder(root: Path | None = None) -> Path:
 
 
 def load_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint, ...]:
-    """The workload's points, frozen or not; empty if there are none. Raises FileError when the file is malformed."""
+    """The workload's points, frozen or not; empty if there are none. Raises FileError when the file
+    is malformed."""
     path = folder(root) / f"{workload}.json"
     if not path.is_file():
         return ()
@@ -113,22 +128,50 @@ def load_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint
             raise ValueError(f"schema {values['schema']!r}")
         return tuple(_point(workload, point, values["schema"]) for point in values["points"])
     except (KeyError, TypeError, ValueError) as error:
-        raise FileError(path, f"holds no reference points ({error}); make them again with `suite reference-points make`") from error
+        raise FileError(
+            path,
+            f"holds no reference points ({error}); make them again with `suite reference-points"
+            " make`",
+        ) from error
 
 
 def _point(workload: str, values: dict[str, Any], schema: int) -> ReferencePoint:
-    runs = tuple(ReferenceRun(**(_as_current(run) if schema == 1 else run)) for run in values["runs"])
+    runs = tuple(
+        ReferenceRun(**(_as_current(run) if schema == 1 else run)) for run in values["runs"]
+    )
     local = values.get("local_batch_size")
-    return ReferencePoint(workload, values["batch_size"], values["base_learning_rate"], values["eval_every_epochs"], runs, local)
+    return ReferencePoint(
+        workload,
+        values["batch_size"],
+        values["base_learning_rate"],
+        values["eval_every_epochs"],
+        runs,
+        local,
+    )
 
 
 def _as_current(run: dict[str, Any]) -> dict[str, Any]:
-    return {**{key: value for key, value in run.items() if key != "epochs_to_target"}, "epochs_trained": run["epochs_to_target"], "reached": True}
+    return {
+        **{key: value for key, value in run.items() if key != "epochs_to_target"},
+        "epochs_trained": run["epochs_to_target"],
+        "reached": True,
+    }
 
 
-def frozen_points(of_round: Round, workload: str, root: Path | None = None) -> tuple[ReferencePoint, ...]:
+def frozen_points(
+    of_round: Round, workload: str, root: Path | None = None
+) -> tuple[ReferencePoint, ...]:
     """The points of a workload that a round has frozen, by batch size."""
-    return tuple(sorted((point for point in load_points(workload, root) if point.digest in of_round.reference_points), key=lambda each: each.setting))
+    return tuple(
+        sorted(
+            (
+                point
+                for point in load_points(workload, root)
+                if point.digest in of_round.reference_points
+            ),
+            key=lambda each: each.setting,
+        )
+    )
 
 
 def newest_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint, ...]:
@@ -138,17 +181,30 @@ def newest_points(workload: str, root: Path | None = None) -> tuple[ReferencePoi
 
 
 def write_points(points: Sequence[ReferencePoint], root: Path | None = None) -> tuple[Path, ...]:
-    """Write each workload's points. They replace earlier ones of the same setting, unless a round has frozen these. Returns the files."""
+    """Write each workload's points. They replace earlier ones of the same setting, unless a round
+    has frozen these. Returns the files."""
     frozen = {digest for each in load_rounds(root) for digest in each.reference_points}
     written = []
     for workload in sorted({point.workload for point in points}):
         new = [point for point in points if point.workload == workload]
         settings = {point.setting for point in new}
-        kept = [point for point in load_points(workload, root) if point.setting not in settings or point.digest in frozen]
-        merged = sorted({point.digest: point for point in (*kept, *new)}.values(), key=lambda point: point.setting)
+        kept = [
+            point
+            for point in load_points(workload, root)
+            if point.setting not in settings or point.digest in frozen
+        ]
+        merged = sorted(
+            {point.digest: point for point in (*kept, *new)}.values(),
+            key=lambda point: point.setting,
+        )
         path = folder(root) / f"{workload}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        plain = [{key: value for key, value in asdict(point).items() if key != "workload"} for point in merged]
-        write_json(path, {"schema": SCHEMA, "workload": workload, "points": json.loads(json.dumps(plain))})
+        plain = [
+            {key: value for key, value in asdict(point).items() if key != "workload"}
+            for point in merged
+        ]
+        write_json(
+            path, {"schema": SCHEMA, "workload": workload, "points": json.loads(json.dumps(plain))}
+        )
         written.append(path)
     return tuple(written)

@@ -1,4 +1,5 @@
-"""How runs are repeated and compared, ``rules/reproduction.toml``: the numbers of the rulebook's section *Replications*."""
+"""How runs are repeated and compared, ``rules/reproduction.toml``: the numbers of the rulebook's
+section *Replications*."""
 
 import functools
 from dataclasses import dataclass
@@ -12,9 +13,11 @@ from suite.files.toml_file import read_toml
 class Reproduction:
     """The constants of `suite reproduce`.
 
-    A replication has ``min_runs`` fresh runs at least. ``level`` is that of the two-sided interval of the ratio of times: an honest run is refuted
-    with half this probability. Times are confirmed where the interval leaves no room for an original that is faster than here by more than
-    ``margin`` (0.10: a tenth). ``accuracy_level`` is the probability with which an honest accuracy is refuted.
+    A replication has ``min_runs`` fresh runs at least. ``level`` is that of the two-sided interval
+    of the ratio of times: an honest run is refuted with half this probability. Times are confirmed
+    where the interval leaves no room for an original that is faster than here by more than
+    ``margin`` (0.10: a tenth). ``accuracy_level`` is the probability with which an honest accuracy
+    is refuted.
     """
 
     min_runs: int

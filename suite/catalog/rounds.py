@@ -1,7 +1,9 @@
-"""Rounds, each defined in ``rules/rounds/*.toml``: what results of one round have in common, so that they can be compared.
+"""Rounds, each defined in ``rules/rounds/*.toml``: what results of one round have in common, so
+that they can be compared.
 
-A round pins the versions of the suite, and each workload with its target. A closed round also pins its rules and lists its results: nothing
-can be added to it, and later rules do not apply to it. An open round has every rule that the suite has.
+A round pins the versions of the suite, and each workload with its target. A closed round also pins
+its rules and lists its results: nothing can be added to it, and later rules do not apply to it. An
+open round has every rule that the suite has.
 """
 
 import hashlib
@@ -16,13 +18,25 @@ from suite.catalog.workloads import Workload, load_workload
 from suite.errors import SuiteError
 from suite.files.paths import rules_folder
 
-PINNED = ("model", "parameters", "data", "initial_weights", "epochs", "eval_every_epochs", "target_accuracy", "optimizer", "preprocessing", "tunable")
+PINNED = (
+    "model",
+    "parameters",
+    "data",
+    "initial_weights",
+    "epochs",
+    "eval_every_epochs",
+    "target_accuracy",
+    "optimizer",
+    "preprocessing",
+    "tunable",
+)
 """Fields of a workload that decide what is trained, for how long, and what may be tuned."""
 
 
 @dataclass(frozen=True)
 class PinnedWorkload:
-    """A workload of a round; ``definition`` is the SHA-256 of its pinned fields, ``target_accuracy`` None where none is established."""
+    """A workload of a round; ``definition`` is the SHA-256 of its pinned fields,
+    ``target_accuracy`` None where none is established."""
 
     name: str
     epochs: int
@@ -41,13 +55,17 @@ class PinnedRules:
 
 @dataclass(frozen=True)
 class Round:
-    """One round. ``closed`` is the date on which it was closed, None while results can be submitted.
+    """One round. ``closed`` is the date on which it was closed, None while results can be
+    submitted.
 
-    ``rules`` are None in an open round, which has every rule but those in ``rules_left_out``. ``results`` are those of a closed round: the
-    SHA-256 of each bundle's manifest. ``reference_points`` are the digests of the points that entries are scored with
-    (suite.catalog.reference_points). ``nonce`` is the text that the seeds of closed entries follow from (suite.catalog.seeds), None until it
-    is drawn; ``locked`` are the digests of the entries that were handed in before. ``implementations`` are the digests of the files of the suite's
-    own implementations (suite.catalog.seeds) in versions with which results were made, beside those of the checkout that judges.
+    ``rules`` are None in an open round, which has every rule but those in ``rules_left_out``.
+    ``results`` are those of a closed round: the SHA-256 of each bundle's manifest.
+    ``reference_points`` are the digests of the points that entries are scored with
+    (suite.catalog.reference_points). ``nonce`` is the text that the seeds of closed entries follow
+    from (suite.catalog.seeds), None until it is drawn; ``locked`` are the digests of the entries
+    that were handed in before. ``implementations`` are the digests of the files of the suite's own
+    implementations (suite.catalog.seeds) in versions with which results were made, beside those of
+    the checkout that judges.
     """
 
     name: str
@@ -64,10 +82,15 @@ class Round:
     implementations: tuple[str, ...] = ()
 
     def severity(self, rule: str, default: str) -> str | None:
-        """The severity of the rule with this id; None if it does not apply. ``default`` is its severity in an open round."""
+        """The severity of the rule with this id; None if it does not apply. ``default`` is its
+        severity in an open round."""
         if self.rules is None:
             return None if rule in self.rules_left_out else default
-        pinned = {"invalid": self.rules.invalid, "warning": self.rules.warning, "note": self.rules.note}
+        pinned = {
+            "invalid": self.rules.invalid,
+            "warning": self.rules.warning,
+            "note": self.rules.note,
+        }
         return next((severity for severity, rules in pinned.items() if rule in rules), None)
 
     def pinned(self, workload: str) -> PinnedWorkload | None:
@@ -75,12 +98,14 @@ class Round:
         return next((pinned for pinned in self.workloads if pinned.name == workload), None)
 
     def workload(self, name: str) -> Workload:
-        """The definition of a workload in this round; raises SuiteError where it is no longer the one that was pinned."""
+        """The definition of a workload in this round; raises SuiteError where it is no longer the
+        one that was pinned."""
         workload, pinned = load_workload(name), self.pinned(name)
         if pinned is not None and pinned != pin(workload):
             raise SuiteError(
-                f"rules/workloads/{name}.toml is not the workload that rules/rounds/{self.name}.toml pins; a changed workload belongs to a new "
-                "round, and an open round is pinned again with `python -m tools.pin_round`."
+                f"rules/workloads/{name}.toml is not the workload that"
+                f" rules/rounds/{self.name}.toml pins; a changed workload belongs to a new round,"
+                " and an open round is pinned again with `python -m tools.pin_round`."
             )
         return workload
 
@@ -88,8 +113,15 @@ class Round:
 def pin(workload: Workload) -> PinnedWorkload:
     """What a round pins of a workload."""
     values = asdict(workload)
-    canonical = json.dumps({name: values[name] for name in PINNED}, sort_keys=True, separators=(",", ":"))
-    return PinnedWorkload(workload.name, workload.epochs, hashlib.sha256(canonical.encode()).hexdigest(), workload.target_accuracy)
+    canonical = json.dumps(
+        {name: values[name] for name in PINNED}, sort_keys=True, separators=(",", ":")
+    )
+    return PinnedWorkload(
+        workload.name,
+        workload.epochs,
+        hashlib.sha256(canonical.encode()).hexdigest(),
+        workload.target_accuracy,
+    )
 
 
 def folder(root: Path | None = None) -> Path:
@@ -100,19 +132,29 @@ def folder(root: Path | None = None) -> Path:
 @cache
 def load_rounds(root: Path | None = None) -> tuple[Round, ...]:
     """All rounds, the earliest first."""
-    return tuple(sorted(load_all(folder(root), Round), key=lambda each: [int(part) for part in re.findall(r"\d+", each.name)]))
+    return tuple(
+        sorted(
+            load_all(folder(root), Round),
+            key=lambda each: [int(part) for part in re.findall(r"\d+", each.name)],
+        )
+    )
 
 
 def load_round(name: str, root: Path | None = None) -> Round:
     """The round of this name; raises SuiteError with the nearest name if there is none."""
     found = _round_named(name, root)
     if found is None:
-        raise SuiteError(unknown_name("round", name, [each.name for each in load_rounds(root)], "`suite list rounds`"))
+        raise SuiteError(
+            unknown_name(
+                "round", name, [each.name for each in load_rounds(root)], "`suite list rounds`"
+            )
+        )
     return found
 
 
 def judging_round(name: str | None, root: Path | None = None) -> Round:
-    """The round of this name, whose rules judge what names it; the current one where there is no such round."""
+    """The round of this name, whose rules judge what names it; the current one where there is no
+    such round."""
     return _round_named(name, root) or current_round(root)
 
 

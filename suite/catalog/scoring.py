@@ -1,4 +1,5 @@
-"""How entries are scored, compared and ranked, ``rules/scoring.toml``: the numbers of the rulebook's chapter *Runs and scoring*."""
+"""How entries are scored, compared and ranked, ``rules/scoring.toml``: the numbers of the
+rulebook's chapter *Runs and scoring*."""
 
 import enum
 import functools
@@ -12,7 +13,8 @@ from suite.files.toml_file import read_toml
 
 
 class Standing(str, enum.Enum):
-    """What an energy counts for, by its instrument: only a calibrated meter at the wall or at the board's input ranks entries."""
+    """What an energy counts for, by its instrument: only a calibrated meter at the wall or at the
+    board's input ranks entries."""
 
     RANKED = "ranked"
     INDICATIVE = "indicative"
@@ -30,7 +32,8 @@ class EnergyClass:
 
 @dataclass(frozen=True)
 class Instrument:
-    """A kind of instrument and what it covers: energies compare within one only. ``place`` is its place in the order of tables, from 0."""
+    """A kind of instrument and what it covers: energies compare within one only. ``place`` is its
+    place in the order of tables, from 0."""
 
     tier: Tier
     covers: Coverage
@@ -40,7 +43,8 @@ class Instrument:
 
 @dataclass(frozen=True)
 class MissedTargets:
-    """An entry with a missed target is ranked if it was planned with ``min_planned_runs`` and this share of them reached the target."""
+    """An entry with a missed target is ranked if it was planned with ``min_planned_runs`` and this
+    share of them reached the target."""
 
     min_planned_runs: int
     min_share_reached: float
@@ -50,10 +54,12 @@ class MissedTargets:
 class Scoring:
     """The constants of scores, comparisons and ranks.
 
-    An entry with fewer than ``min_runs`` runs is provisional. ``level`` is that of comparisons and, all together, of the intervals of ranks;
-    ``epochs_level`` that of the one-sided test whether an entry needs more epochs than the reference. ``noise_floor`` is the relative standard
-    deviation that further runs do not average out, because they share a machine and a session. A learning rate is the reference point's
-    within ``rate_tolerance``. A run of at least ``min_projected_epochs`` epochs without a target can be projected.
+    An entry with fewer than ``min_runs`` runs is provisional. ``level`` is that of comparisons and,
+    all together, of the intervals of ranks; ``epochs_level`` that of the one-sided test whether an
+    entry needs more epochs than the reference. ``noise_floor`` is the relative standard deviation
+    that further runs do not average out, because they share a machine and a session. A learning
+    rate is the reference point's within ``rate_tolerance``. A run of at least
+    ``min_projected_epochs`` epochs without a target can be projected.
     """
 
     min_runs: int
@@ -67,7 +73,10 @@ class Scoring:
 
     def instruments(self) -> tuple[Instrument, ...]:
         """Every kind of instrument with its coverage, the best first."""
-        return tuple(Instrument(tier, covers, standing, place) for place, (tier, covers, standing) in enumerate(self._kinds()))
+        return tuple(
+            Instrument(tier, covers, standing, place)
+            for place, (tier, covers, standing) in enumerate(self._kinds())
+        )
 
     def _kinds(self) -> Iterator[tuple[Tier, Coverage, Standing]]:
         for one in self.energies:

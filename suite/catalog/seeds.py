@@ -1,6 +1,8 @@
-"""Seeds that nobody chose: computed from a nonce, the round, the digest of what is run, and the run's number.
+"""Seeds that nobody chose: computed from a nonce, the round, the digest of what is run, and the
+run's number.
 
-The section "Seeds" of rules/RULES.md defines each digest; sha256sum and Python's json module compute them, too.
+The section "Seeds" of rules/RULES.md defines each digest; sha256sum and Python's json module
+compute them, too.
 """
 
 import enum
@@ -16,10 +18,22 @@ from suite.files.canonical import canonical_json, sha256_of_lines, sha256_of_tex
 from suite.files.digest import sha256
 
 NOT_CONFIGURATION = (
-    "contract_version", "seed", "output_directory", "cache_cleared", "drop_cache_every_epoch", "loading", "threads", "accelerator",
-    "data.directory", "data.verified", "parallel.nodes", "parallel.bucket_bytes", "parallel.overlap",
-)  # fmt: skip
-"""Fields of the request without influence on the seed: the seed itself, paths, states of the machine, and what may be tuned for time."""
+    "contract_version",
+    "seed",
+    "output_directory",
+    "cache_cleared",
+    "drop_cache_every_epoch",
+    "loading",
+    "threads",
+    "accelerator",
+    "data.directory",
+    "data.verified",
+    "parallel.nodes",
+    "parallel.bucket_bytes",
+    "parallel.overlap",
+)
+"""Fields of the request without influence on the seed: the seed itself, paths, states of the
+machine, and what may be tuned for time."""
 
 MAX_NONCE_LENGTH = 200
 MAX_RUN_NUMBER = 9999
@@ -30,9 +44,11 @@ MAX_FILES, MAX_BYTES = 1000, 64 * 2**20
 
 @dataclass(frozen=True)
 class NonceUse:
-    """Where a run's seed came from, as run.json records it: nonce, round, run number (0, 1, 2, …) and digests (SHA-256, hexadecimal).
+    """Where a run's seed came from, as run.json records it: nonce, round, run number (0, 1, 2, …)
+    and digests (SHA-256, hexadecimal).
 
-    ``entry_sha256`` is the digest of the other two; it is locked before the round's nonce is given out.
+    ``entry_sha256`` is the digest of the other two; it is locked before the round's nonce is given
+    out.
     """
 
     nonce: str
@@ -49,16 +65,20 @@ class NonceUse:
 
 
 def read_nonce_use(values: Mapping[str, Any]) -> NonceUse | None:
-    """The record in untrusted values; None if a key or a type is wrong, or the nonce or the number is not allowed."""
+    """The record in untrusted values; None if a key or a type is wrong, or the nonce or the number
+    is not allowed."""
     types = {each.name: int if each.name == "run_number" else str for each in fields(NonceUse)}
-    if set(values) != set(types) or not all(type(values[name]) is kind for name, kind in types.items()):
+    if set(values) != set(types) or not all(
+        type(values[name]) is kind for name, kind in types.items()
+    ):
         return None
     used = NonceUse(**values)
     return used if is_nonce(used.nonce) and 0 <= used.run_number <= MAX_RUN_NUMBER else None
 
 
 class NonceKind(str, enum.Enum):
-    """Where a run's seed came from: the round's nonce, one that the submitter chose, or none: the submitter chose the seed."""
+    """Where a run's seed came from: the round's nonce, one that the submitter chose, or none: the
+    submitter chose the seed."""
 
     ROUND = "round"
     SELF_CHOSEN = "self-chosen"
@@ -66,20 +86,46 @@ class NonceKind(str, enum.Enum):
 
 
 def nonce_kind(recorded: Mapping[str, Any] | None, of_round: str | None) -> NonceKind:
-    """The kind of a run's nonce (run.json's record of it), in a round with the nonce ``of_round``."""
+    """The kind of a run's nonce (run.json's record of it), in a round with the nonce
+    ``of_round``."""
     if recorded is None:
         return NonceKind.NONE
-    return NonceKind.ROUND if of_round is not None and recorded.get("nonce") == of_round else NonceKind.SELF_CHOSEN
+    return (
+        NonceKind.ROUND
+        if of_round is not None and recorded.get("nonce") == of_round
+        else NonceKind.SELF_CHOSEN
+    )
 
 
-def use_nonce(nonce: str, round_name: str, run_number: int, framework: Framework, request: Mapping[str, Any], root: Path | None = None) -> NonceUse:
-    """What a run of ``request`` (plain JSON values) with this nonce records; raises SuiteError for a nonce or number that is not allowed."""
+def use_nonce(
+    nonce: str,
+    round_name: str,
+    run_number: int,
+    framework: Framework,
+    request: Mapping[str, Any],
+    root: Path | None = None,
+) -> NonceUse:
+    """What a run of ``request`` (plain JSON values) with this nonce records; raises SuiteError for
+    a nonce or number that is not allowed."""
     if not is_nonce(nonce):
-        raise SuiteError(f"--nonce must be 1 to {MAX_NONCE_LENGTH} printable characters on one line, without blanks at its ends.")
+        raise SuiteError(
+            f"--nonce must be 1 to {MAX_NONCE_LENGTH} printable characters on one line, without"
+            " blanks at its ends."
+        )
     if not 0 <= run_number <= MAX_RUN_NUMBER:
         raise SuiteError(f"--run-number must be between 0 and {MAX_RUN_NUMBER}, not {run_number}.")
-    implementation, configuration = implementation_sha256(framework, root), configuration_sha256(request)
-    return NonceUse(nonce, round_name, run_number, implementation, configuration, entry_sha256(implementation, configuration))
+    implementation, configuration = (
+        implementation_sha256(framework, root),
+        configuration_sha256(request),
+    )
+    return NonceUse(
+        nonce,
+        round_name,
+        run_number,
+        implementation,
+        configuration,
+        entry_sha256(implementation, configuration),
+    )
 
 
 def is_nonce(text: str) -> bool:
@@ -93,13 +139,17 @@ def seed_of(nonce: str, round_name: str, entry: str, run_number: int) -> int:
 
 
 def entry_sha256(implementation: str, configuration: str) -> str:
-    """The digest of an entry: SHA-256 of two lines, the digests of implementation and configuration."""
+    """The digest of an entry: SHA-256 of two lines, the digests of implementation and
+    configuration."""
     return sha256_of_lines(implementation, configuration)
 
 
 def configuration(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a request (plain JSON values) that change what is computed or whose result it is."""
-    left: dict[str, Any] = {key: dict(value) if isinstance(value, Mapping) else value for key, value in request.items()}
+    """The fields of a request (plain JSON values) that change what is computed or whose result it
+    is."""
+    left: dict[str, Any] = {
+        key: dict(value) if isinstance(value, Mapping) else value for key, value in request.items()
+    }
     for name in NOT_CONFIGURATION:
         parent, _, child = name.rpartition(".")
         inner = left.get(parent) if parent else left
@@ -114,39 +164,64 @@ def configuration_sha256(request: Mapping[str, Any]) -> str:
 
 
 def implementation_sha256(framework: Framework, root: Path | None = None) -> str:
-    """SHA-256 of the listing that sha256sum prints for the implementation's files, sorted by path."""
-    return sha256_of_text("".join(f"{digest}  {name}\n" for name, digest in implementation_files(framework, root)))
+    """SHA-256 of the listing that sha256sum prints for the implementation's files, sorted by
+    path."""
+    return sha256_of_text(
+        "".join(f"{digest}  {name}\n" for name, digest in implementation_files(framework, root))
+    )
 
 
 def describe_implementation(framework: Framework) -> dict[str, Any]:
-    """What run.json records of the implementation: digest of its files, title, language, and the command that trains (empty: ``python -m``)."""
+    """What run.json records of the implementation: digest of its files, title, language, and the
+    command that trains (empty: ``python -m``)."""
     digest = implementation_sha256(framework)
-    return {"sha256": digest, "title": framework.title, "language": framework.language, "train": list(framework.train)}
+    return {
+        "sha256": digest,
+        "title": framework.title,
+        "language": framework.language,
+        "train": list(framework.train),
+    }
 
 
-def implementation_files(framework: Framework, root: Path | None = None) -> Iterator[tuple[str, str]]:
-    """Path from the checkout and SHA-256 of every file that an implementation consists of, sorted by path.
+def implementation_files(
+    framework: Framework, root: Path | None = None
+) -> Iterator[tuple[str, str]]:
+    """Path from the checkout and SHA-256 of every file that an implementation consists of, sorted
+    by path.
 
-    They are the files in the framework's folder (with those of the framework that it is a variant of) and the shared ones. Compiled
-    modules (``__pycache__``) are left out. Of an implementation elsewhere they are all files of its folder, paths from there, without those in
-    folders named ``build`` (what its build command makes) and hidden ones. Raises SuiteError for a folder that is no implementation's by its size.
+    They are the files in the framework's folder (with those of the framework that it is a variant
+    of) and the shared ones. Compiled modules (``__pycache__``) are left out. Of an implementation
+    elsewhere they are all files of its folder, paths from there, without those in folders named
+    ``build`` (what its build command makes) and hidden ones. Raises SuiteError for a folder that is
+    no implementation's by its size.
     """
     if framework.outside is not None:
         yield from _outside_files(Path(framework.outside))
         return
     folder = implementations(root)
-    names = [name for name in (framework.name, framework.environment_of, _SHARED) if name is not None]
+    names = [
+        name for name in (framework.name, framework.environment_of, _SHARED) if name is not None
+    ]
     found = [*folder.glob("*.py"), *(path for name in names for path in (folder / name).rglob("*"))]
-    files = {path.relative_to(folder.parent).as_posix(): path for path in found if path.is_file() and "__pycache__" not in path.parts}
+    files = {
+        path.relative_to(folder.parent).as_posix(): path
+        for path in found
+        if path.is_file() and "__pycache__" not in path.parts
+    }
     for name in sorted(files, key=lambda name: name.encode()):
         yield name, sha256(files[name])
 
 
 def _outside_files(folder: Path) -> Iterator[tuple[str, str]]:
-    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file() and _is_source(path.relative_to(folder))}
+    found = {
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*")
+        if path.is_file() and _is_source(path.relative_to(folder))
+    }
     if len(found) > MAX_FILES or sum(path.stat().st_size for path in found.values()) > MAX_BYTES:
         raise SuiteError(
-            f"{folder} has more than {MAX_FILES} files or {MAX_BYTES // 2**20} MiB; keep data and results out of an implementation's folder."
+            f"{folder} has more than {MAX_FILES} files or {MAX_BYTES // 2**20} MiB; keep data and"
+            " results out of an implementation's folder."
         )
     for name in sorted(found, key=lambda name: name.encode()):
         yield name, sha256(found[name])

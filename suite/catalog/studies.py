@@ -10,7 +10,8 @@ from suite.files.paths import rules_folder
 
 
 class Variable(str, enum.Enum):
-    """Settings that a study can vary: fields of RunOptions, and nodes. All values except frameworks are integers."""
+    """Settings that a study can vary: fields of RunOptions, and nodes. All values except frameworks
+    are integers."""
 
     NODES = "nodes"
     BATCH_SIZE = "batch_size"
@@ -34,7 +35,8 @@ class Fixed:
 
 @dataclass(frozen=True)
 class StudyDefinition:
-    """One study. Its values are ``numbers``, or ``names`` for a variable that is not numeric. Figures exclude steps up to ``warm_up_steps``."""
+    """One study. Its values are ``numbers``, or ``names`` for a variable that is not numeric.
+    Figures exclude steps up to ``warm_up_steps``."""
 
     name: str
     title: str
@@ -60,7 +62,9 @@ def load_study(name: str, root: Path | None = None) -> StudyDefinition:
     """The study of this name; raises SuiteError with the nearest name if there is none."""
     definition = load_one(folder(root), StudyDefinition, "study", name, "studies")
     if bool(definition.numbers) == bool(definition.names):
-        raise SuiteError(f"{folder(root) / name}.toml: give the study's values as either numbers or names.")
+        raise SuiteError(
+            f"{folder(root) / name}.toml: give the study's values as either numbers or names."
+        )
     return definition
 
 

@@ -10,9 +10,11 @@ from suite.files.toml_file import read_toml
 
 @dataclass(frozen=True)
 class UncountedReason:
-    """One reason: at most ``max_per_epoch`` intervals after an epoch (or before the first), none longer than ``max_s``.
+    """One reason: at most ``max_per_epoch`` intervals after an epoch (or before the first), none
+    longer than ``max_s``.
 
-    All together take at most the run's free seconds and ``max_share`` of the time from run_start to run_stop.
+    All together take at most the run's free seconds and ``max_share`` of the time from run_start to
+    run_stop.
     """
 
     name: str
@@ -24,7 +26,8 @@ class UncountedReason:
 
 @dataclass(frozen=True)
 class UncountedLimits:
-    """All reasons. ``free_s``, of each reason, is what a short run may leave out beyond its share."""
+    """All reasons. ``free_s``, of each reason, is what a short run may leave out beyond its
+    share."""
 
     free_s: float
     reasons: tuple[UncountedReason, ...]

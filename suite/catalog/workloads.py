@@ -8,9 +8,18 @@ from suite.files.paths import rules_folder
 
 WIDE, NARROW = "float64", "float32"
 PARAMETER_COUNT = "parameter count"
-"""Precisions of `suite verify-model`, and the quantity that is compared with the workload's number."""
+"""Precisions of `suite verify-model`, and the quantity that is compared with the workload's
+number."""
 
-OF_STATES = ("timed update", "timed statistic", "timed rate", "timed decay", "timed path", "timed bias path", "timed statistic path")
+OF_STATES = (
+    "timed update",
+    "timed statistic",
+    "timed rate",
+    "timed decay",
+    "timed path",
+    "timed bias path",
+    "timed statistic path",
+)
 """Quantities that only an implementation with training states shows: those of the checkout."""
 
 
@@ -27,7 +36,8 @@ class OptimizerDefinition:
 
 @dataclass(frozen=True)
 class PreprocessingDefinition:
-    """Normalisation per channel of pixels scaled to [0, 1], after the augmentation of training images (none, crop_flip, resized_crop)."""
+    """Normalisation per channel of pixels scaled to [0, 1], after the augmentation of training
+    images (none, crop_flip, resized_crop)."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
@@ -38,7 +48,8 @@ class PreprocessingDefinition:
 class OtherData:
     """A further data set for the workload in the open division.
 
-    ``target_accuracy`` is None where none has been established; ``model`` is None for the workload's model.
+    ``target_accuracy`` is None where none has been established; ``model`` is None for the
+    workload's model.
     """
 
     data: str
@@ -74,9 +85,11 @@ class TolerancesOnGpu:
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Tolerances of `suite verify-model`, relative to a quantity's maximum; float64 unless the name says float32.
+    """Tolerances of `suite verify-model`, relative to a quantity's maximum; float64 unless the name
+    says float32.
 
-    ``losses`` are of the optimiser steps, ``statistic`` and ``parameter`` after them, ``statistic_float32`` after the first step.
+    ``losses`` are of the optimiser steps, ``statistic`` and ``parameter`` after them,
+    ``statistic_float32`` after the first step.
     """
 
     logits: float
@@ -92,23 +105,31 @@ class Tolerances:
 
     def by_precision(self, accelerator: str = "cpu") -> dict[str, dict[str, float]]:
         """The tolerance of every quantity that is compared, by precision."""
-        wide = {name: getattr(self, name) for name in ("logits", "loss", "gradient", "losses", "statistic", "parameter")}
+        wide = {
+            name: getattr(self, name)
+            for name in ("logits", "loss", "gradient", "losses", "statistic", "parameter")
+        }
         if accelerator != "cpu" and self.on_gpu is not None:
             wide.update(asdict(self.on_gpu))
-        narrow = {name: getattr(self, f"{name}_float32") for name in ("logits", "loss", "statistic")}
+        narrow = {
+            name: getattr(self, f"{name}_float32") for name in ("logits", "loss", "statistic")
+        }
         return {WIDE: wide, NARROW: narrow}
 
 
 @dataclass(frozen=True)
 class TimedTolerances:
-    """Tolerances of the steps of the program that is timed, in its own precision, against a referee in float64; relative to a quantity's maximum.
+    """Tolerances of the steps of the program that is timed, in its own precision, against a referee
+    in float64; relative to a quantity's maximum.
 
-    ``update`` is what the first step did to the parameters, ``statistic`` what batch normalisation has seen after it, ``correct`` the numbers of
-    correctly classified samples up to every evaluation: rounding decides a sample now and then, a mistake more and more. In deep networks with batch
-    normalisation rounding changes the updates of single layers much; there ``rate``, ``decay`` and ``path``, which are of the whole network
-    (suite.verify.state_changes), are compared, too; else None.
-    ``bias_path`` is what all steps did to the biases alone: they begin at 0, and their weight decay shows in nothing else. ``statistic_path`` is what
-    all steps did to the statistics of the whole network; None where there are none.
+    ``update`` is what the first step did to the parameters, ``statistic`` what batch normalisation
+    has seen after it, ``correct`` the numbers of correctly classified samples up to every
+    evaluation: rounding decides a sample now and then, a mistake more and more. In deep networks
+    with batch normalisation rounding changes the updates of single layers much; there ``rate``,
+    ``decay`` and ``path``, which are of the whole network (suite.verify.state_changes), are
+    compared, too; else None. ``bias_path`` is what all steps did to the biases alone: they begin at
+    0, and their weight decay shows in nothing else. ``statistic_path`` is what all steps did to the
+    statistics of the whole network; None where there are none.
     """
 
     first_loss: float
@@ -123,18 +144,25 @@ class TimedTolerances:
     statistic_path: float | None = None
 
     def by_quantity(self) -> dict[str, float]:
-        """The tolerance of every quantity that is compared, by the name that it has in a verdict."""
-        return {f"timed {name.replace('_', ' ')}": value for name, value in asdict(self).items() if value is not None}
+        """The tolerance of every quantity that is compared, by the name that it has in a
+        verdict."""
+        return {
+            f"timed {name.replace('_', ' ')}": value
+            for name, value in asdict(self).items()
+            if value is not None
+        }
 
 
 @dataclass(frozen=True)
 class TimedSteps:
-    """Inputs of the steps of the program that is timed: mini-batches of ``batch_size`` samples unless another size is asked for.
+    """Inputs of the steps of the program that is timed: mini-batches of ``batch_size`` samples
+    unless another size is asked for.
 
-    An epoch has two steps and an evaluation of ``evaluated`` samples. ``contrast`` multiplies the normalised pictures: gradients are larger for it,
-    and a threshold by which a step clips them shows.
-    ``first_base_learning_rate`` is of the training that ends after its first step, where it needs another rate than the training of all steps:
-    at a rate that is low enough for rounding not to grow from step to step, the first step may change weights by less than float32 can tell.
+    An epoch has two steps and an evaluation of ``evaluated`` samples. ``contrast`` multiplies the
+    normalised pictures: gradients are larger for it, and a threshold by which a step clips them
+    shows. ``first_base_learning_rate`` is of the training that ends after its first step, where it
+    needs another rate than the training of all steps: at a rate that is low enough for rounding not
+    to grow from step to step, the first step may change weights by less than float32 can tell.
     """
 
     batch_size: int
@@ -149,10 +177,12 @@ class TimedSteps:
 
 @dataclass(frozen=True)
 class GoldenValues:
-    """What the workload's model computes in float64, in every framework, on the inputs of `suite verify-model`.
+    """What the workload's model computes in float64, in every framework, on the inputs of `suite
+    verify-model`.
 
-    ``logits`` are the first ten of the first sample, ``losses`` those of the optimiser steps. They are written down so that no implementation,
-    and so not the reference either, is its own proof. `python -m tools.golden_values WORKLOAD` prints them for every framework.
+    ``logits`` are the first ten of the first sample, ``losses`` those of the optimiser steps. They
+    are written down so that no implementation, and so not the reference either, is its own proof.
+    `python -m tools.golden_values WORKLOAD` prints them for every framework.
     """
 
     logits: tuple[float, ...]
@@ -165,10 +195,12 @@ GOLDEN = tuple(each.name for each in fields(GoldenValues))
 
 @dataclass(frozen=True)
 class Verification:
-    """Inputs of `suite verify-model`: one optimiser step per learning rate, on images of shape (channels, height, width).
+    """Inputs of `suite verify-model`: one optimiser step per learning rate, on images of shape
+    (channels, height, width).
 
-    ``samples_per_rank`` is for `suite verify-ranks`, whose first rank has one more. ``timed`` is for the program that trains in a run; None where
-    its tolerances were not measured: then its steps are not compared. Without ``golden`` the model is compared with the reference's alone.
+    ``samples_per_rank`` is for `suite verify-ranks`, whose first rank has one more. ``timed`` is
+    for the program that trains in a run; None where its tolerances were not measured: then its
+    steps are not compared. Without ``golden`` the model is compared with the reference's alone.
     """
 
     seed: int
@@ -184,11 +216,14 @@ class Verification:
 
 @dataclass(frozen=True)
 class Workload:
-    """One workload. ``forward_macs`` are the multiply-adds of a forward pass per sample; a training step has about three times that.
+    """One workload. ``forward_macs`` are the multiply-adds of a forward pass per sample; a training
+    step has about three times that.
 
-    ``target_accuracy`` is None where no target has been established: a run then trains all epochs, and its results are a *characterisation*.
-    ``threads`` is the default number of threads; None: one per usable core. ``normalisation_statistics``: the model keeps running means and
-    variances, which are a part of its training state; its convergence depends on the mini-batch of a rank and not on the global one alone.
+    ``target_accuracy`` is None where no target has been established: a run then trains all epochs,
+    and its results are a *characterisation*. ``threads`` is the default number of threads; None:
+    one per usable core. ``normalisation_statistics``: the model keeps running means and variances,
+    which are a part of its training state; its convergence depends on the mini-batch of a rank and
+    not on the global one alone.
     """
 
     name: str
@@ -213,9 +248,11 @@ class Workload:
 
     @property
     def is_characterisation(self) -> bool:
-        """Whether results show what a system does in an epoch and nothing else: no rank, and no batch size but the workload's in the closed division.
+        """Whether results show what a system does in an epoch and nothing else: no rank, and no
+        batch size but the workload's in the closed division.
 
-        Without a target nothing shows that a larger mini-batch, which makes an epoch shorter, needs no more epochs.
+        Without a target nothing shows that a larger mini-batch, which makes an epoch shorter, needs
+        no more epochs.
         """
         return self.target_accuracy is None
 
@@ -227,7 +264,8 @@ class Workload:
 
 
 def golden_name(quantity: str) -> str:
-    """The name that a verdict gives to the comparison of a quantity with the numbers that the workload pins."""
+    """The name that a verdict gives to the comparison of a quantity with the numbers that the
+    workload pins."""
     return f"golden {quantity}"
 
 

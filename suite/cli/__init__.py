@@ -1,1 +1,2 @@
-"""The command line: parses options, calls `suite.api`, prints. Each command is a module, imported when it is called."""
+"""The command line: parses options, calls `suite.api`, prints. Each command is a module, imported
+when it is called."""

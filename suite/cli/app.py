@@ -1,4 +1,5 @@
-"""The `suite` command: loads the module of the command that was typed and turns every failure into one sentence and an exit code.
+"""The `suite` command: loads the module of the command that was typed and turns every failure into
+one sentence and an exit code.
 
 0 done, 1 judged not compliant, 2 could not.
 """
@@ -26,14 +27,24 @@ from suite.machine.modes.places import has_records
 
 INTERRUPTED = 130
 """What newer versions of Typer return for Ctrl-C before the command begins; others raise Abort."""
-USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-"""What Typer raises for a command line that it cannot read; some of its versions bring Click with them, others depend on it."""
-EXTRAS = {"matplotlib": "figures", "pandas": "report", "jinja2": "report", "markdown_it": "report", "sklearn": "digits"}
+USAGE_ERROR: type[Exception] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)
+"""What Typer raises for a command line that it cannot read; some of its versions bring Click with
+them, others depend on it."""
+EXTRAS = {
+    "matplotlib": "figures",
+    "pandas": "report",
+    "jinja2": "report",
+    "markdown_it": "report",
+    "sklearn": "digits",
+}
 """Modules that boards may do without, and the extra of this package that installs each."""
 
 
 class Command(NamedTuple):
-    """Where a command is: a function, or a Typer of subcommands; ``help`` is the first line of its help text."""
+    """Where a command is: a function, or a Typer of subcommands; ``help`` is the first line of its
+    help text."""
 
     module: str
     attribute: str
@@ -41,43 +52,163 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "run": Command("run", "run", "Train a workload under the rules of a division and record everything that was measured."),
-    "quick": Command("quick", "quick", "Train a few epochs of workloads and project times to the target. Exit code: 0 done, 2 one could not be."),
-    "sweep": Command("sweep", "sweep", "Run a study, or a matrix of settings. Resumable: rerun the same command to continue."),
-    "finish": Command("finish", "finish", "Close runs that were left unclosed. Exit code: 0 every run is closed, 2 one could not be."),
-    "power": Command("power", "app", "Set power modes and put them back; attach the trace of an external power meter to a finished run."),
-    "check": Command("check", "check", "Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2 could not judge."),
-    "audit": Command("audit", "app", "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not tell."),
+    "run": Command(
+        "run",
+        "run",
+        "Train a workload under the rules of a division and record everything that was measured.",
+    ),
+    "quick": Command(
+        "quick",
+        "quick",
+        "Train a few epochs of workloads and project times to the target. Exit code: 0 done, 2 one"
+        " could not be.",
+    ),
+    "sweep": Command(
+        "sweep",
+        "sweep",
+        "Run a study, or a matrix of settings. Resumable: rerun the same command to continue.",
+    ),
+    "finish": Command(
+        "finish",
+        "finish",
+        "Close runs that were left unclosed. Exit code: 0 every run is closed, 2 one could not be.",
+    ),
+    "power": Command(
+        "power",
+        "app",
+        "Set power modes and put them back; attach the trace of an external power meter to a"
+        " finished run.",
+    ),
+    "check": Command(
+        "check",
+        "check",
+        "Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2"
+        " could not judge.",
+    ),
+    "audit": Command(
+        "audit",
+        "app",
+        "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could"
+        " not tell.",
+    ),
     "explain": Command("explain", "explain", "Explain what a rule demands and why."),
-    "report": Command("report", "report", "Render a leaderboard as static pages that need no server and no network."),
-    "trace": Command("trace", "trace", "Write a run as a trace for Perfetto or chrome://tracing: ranks, steps and readings on one clock."),
-    "figure": Command("figure", "figure", "Draw a figure for a paper, and write its caption: n, seeds, error bars, device, instrument."),
-    "paper": Command("paper", "app", "Draw the data tables and panels of published papers from your own runs, and compare with what they state."),
-    "reproduce": Command("reproduce", "reproduce", "Make somebody's runs again and compare. Exit code: 0 confirmed, 1 refuted, 2 undecided."),
-    "verify-model": Command("verify_model", "verify_model", "Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown."),
-    "verify-ranks": Command("verify_ranks", "verify_ranks", "Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown."),
-    "package": Command("submission", "package", "Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."),
-    "submit": Command("submission", "submit", "Check a submission as a reviewer will. Exit code: 0 complies, 1 does not, 2 could not judge."),
-    "submissions": Command("submissions", "app", "List submissions with what a reviewer still has to decide."),
-    "linpack": Command("linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."),
-    "cachegrind": Command("cachegrind", "cachegrind", "Count a training step with valgrind (instructions, data, branches) and time it without."),
-    "predict": Command("predict", "predict", "Predict time, power and energy of modes that were never profiled, and the best mode within limits."),
-    "memory": Command("memory", "app", "Plan the memory of training: does it fit, with which schedule, at which price."),
-    "concurrent": Command("concurrent", "app", "Measure training beside inference: latency, queue, throughput, and what each side loses."),
-    "viewpoint": Command("viewpoint", "viewpoint", "Train a student on frames from the side, with labels of a teacher that knows the front."),
-    "doctor": Command("doctor", "doctor", "List what this machine can measure and run, and how to get each missing thing."),
+    "report": Command(
+        "report",
+        "report",
+        "Render a leaderboard as static pages that need no server and no network.",
+    ),
+    "trace": Command(
+        "trace",
+        "trace",
+        "Write a run as a trace for Perfetto or chrome://tracing: ranks, steps and readings on one"
+        " clock.",
+    ),
+    "figure": Command(
+        "figure",
+        "figure",
+        "Draw a figure for a paper, and write its caption: n, seeds, error bars, device,"
+        " instrument.",
+    ),
+    "paper": Command(
+        "paper",
+        "app",
+        "Draw the data tables and panels of published papers from your own runs, and compare with"
+        " what they state.",
+    ),
+    "reproduce": Command(
+        "reproduce",
+        "reproduce",
+        "Make somebody's runs again and compare. Exit code: 0 confirmed, 1 refuted, 2 undecided.",
+    ),
+    "verify-model": Command(
+        "verify_model",
+        "verify_model",
+        "Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown.",
+    ),
+    "verify-ranks": Command(
+        "verify_ranks",
+        "verify_ranks",
+        "Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown.",
+    ),
+    "package": Command(
+        "submission",
+        "package",
+        "Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not.",
+    ),
+    "submit": Command(
+        "submission",
+        "submit",
+        "Check a submission as a reviewer will. Exit code: 0 complies, 1 does not, 2 could not"
+        " judge.",
+    ),
+    "submissions": Command(
+        "submissions", "app", "List submissions with what a reviewer still has to decide."
+    ),
+    "linpack": Command(
+        "linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."
+    ),
+    "cachegrind": Command(
+        "cachegrind",
+        "cachegrind",
+        "Count a training step with valgrind (instructions, data, branches) and time it without.",
+    ),
+    "predict": Command(
+        "predict",
+        "predict",
+        "Predict time, power and energy of modes that were never profiled, and the best mode within"
+        " limits.",
+    ),
+    "memory": Command(
+        "memory",
+        "app",
+        "Plan the memory of training: does it fit, with which schedule, at which price.",
+    ),
+    "concurrent": Command(
+        "concurrent",
+        "app",
+        "Measure training beside inference: latency, queue, throughput, and what each side loses.",
+    ),
+    "viewpoint": Command(
+        "viewpoint",
+        "viewpoint",
+        "Train a student on frames from the side, with labels of a teacher that knows the front.",
+    ),
+    "doctor": Command(
+        "doctor",
+        "doctor",
+        "List what this machine can measure and run, and how to get each missing thing.",
+    ),
     "baseload": Command("baseload", "baseload", "Measure the idle machine's power in four states."),
-    "bringup": Command("bringup", "bringup", "Gather what this board reports, readings and a calibration in one file, shown before it is kept."),
-    "implementation": Command("implementation", "app", "Begin and test an implementation of your own."),
-    "new": Command("new", "new", "Write the skeleton of a new device, meter, rule, workload or framework."),
-    "list": Command("listing", "app", "List workloads, devices, frameworks, data sets, studies, figures, rounds or rules."),
-    "reference-points": Command("reference_points", "app", "Make, show and compare reference points (epochs that the reference runs need)."),
+    "bringup": Command(
+        "bringup",
+        "bringup",
+        "Gather what this board reports, readings and a calibration in one file, shown before it is"
+        " kept.",
+    ),
+    "implementation": Command(
+        "implementation", "app", "Begin and test an implementation of your own."
+    ),
+    "new": Command(
+        "new", "new", "Write the skeleton of a new device, meter, rule, workload or framework."
+    ),
+    "list": Command(
+        "listing",
+        "app",
+        "List workloads, devices, frameworks, data sets, studies, figures, rounds or rules.",
+    ),
+    "reference-points": Command(
+        "reference_points",
+        "app",
+        "Make, show and compare reference points (epochs that the reference runs need).",
+    ),
     "env": Command("environment", "app", "Create framework environments."),
     "data": Command("data", "app", "Prepare and verify data sets."),
-    "nonce": Command("nonce", "app", "Seeds that nobody chose: lock what will be run before the nonce is known."),
+    "nonce": Command(
+        "nonce", "app", "Seeds that nobody chose: lock what will be run before the nonce is known."
+    ),
     "witness": Command("witness", "app", "Witness of when the runs of a lab began and ended."),
     "cluster": Command("cluster", "app", "Check the hosts of a cluster."),
-}  # fmt: skip
+}
 
 
 REPLACE_NOTHING = ("run", "quick")
@@ -86,7 +217,8 @@ ALSO_CALLED = {"reference": "reference-points"}
 
 
 class LazyGroup(typer.core.TyperGroup):
-    """Imports a command's module when the command runs. Ctrl-C ends a command with one sentence, like every other failure."""
+    """Imports a command's module when the command runs. Ctrl-C ends a command with one sentence,
+    like every other failure."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -95,7 +227,9 @@ class LazyGroup(typer.core.TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that was typed, loaded, in place of the stub that `suite --help` lists."""
-        name, command, rest = super().resolve_command(ctx, [ALSO_CALLED.get(args[0], args[0]), *args[1:]] if args else args)
+        name, command, rest = super().resolve_command(
+            ctx, [ALSO_CALLED.get(args[0], args[0]), *args[1:]] if args else args
+        )
         return name, command and load_command(str(name)), rest
 
     def invoke(self, ctx: Any) -> Any:
@@ -105,14 +239,23 @@ class LazyGroup(typer.core.TyperGroup):
         except KeyboardInterrupt as interrupt:
             kept = str(interrupt)  # of a run: where its finished epochs are
             is_complete = isinstance(interrupt, InterruptedAfterEnd) and sys.argv[1:2] == ["run"]
-            again = "" if is_complete else f" To run again{_elsewhere(sys.argv[1:])}: {typed('suite', *sys.argv[1:])}"
+            again = (
+                ""
+                if is_complete
+                else f" To run again{_elsewhere(sys.argv[1:])}: {typed('suite', *sys.argv[1:])}"
+            )
             raise SuiteError(f"Interrupted; {kept}.{again}" if kept else "Interrupted.") from None
 
 
 def _elsewhere(words: list[str]) -> str:
-    """What to change before an interrupted command is typed again: one that replaces nothing refuses the folder where its epochs are kept."""
+    """What to change before an interrupted command is typed again: one that replaces nothing
+    refuses the folder where its epochs are kept."""
     names = {word.partition("=")[0] for word in words}
-    return ", with another --output" if words[0] in REPLACE_NOTHING and "--output" in names and "--force" not in names else ""
+    return (
+        ", with another --output"
+        if words[0] in REPLACE_NOTHING and "--output" in names and "--force" not in names
+        else ""
+    )
 
 
 def load_command(name: str) -> Any:
@@ -131,7 +274,10 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Benchmark DNN training on edge devices.",
-    epilog="Each command's --help ends with an example. Exit code: 0 done, 1 judged not compliant, 2 could not.",
+    epilog=(
+        "Each command's --help ends with an example. Exit code: 0 done, 1 judged not compliant, 2"
+        " could not."
+    ),
 )
 
 
@@ -144,7 +290,8 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 
 
 def main() -> None:
-    """Run the command that was typed; SIGTERM and SIGHUP are handled as Ctrl-C, so that every process that it started ends, too."""
+    """Run the command that was typed; SIGTERM and SIGHUP are handled as Ctrl-C, so that every
+    process that it started ends, too."""
     interrupt_at_signals()
     with tolerant_streams() as output:
         try:
@@ -172,25 +319,34 @@ def _run_command() -> None:
             sys.exit(COULD_NOT)
         _end(f"{_sentence(error)} See `{_command_of(error)} --help`.")
     except PermissionError as error:
-        _end(f"This user may not open {error.filename}: {error.strerror}. Choose another path, or have its owner permit it.")
+        _end(
+            f"This user may not open {error.filename}: {error.strerror}. Choose another path, or"
+            " have its owner permit it."
+        )
     except (typer.Abort, KeyboardInterrupt):
         _end("Interrupted.")
     except ModuleNotFoundError as error:
         extra = EXTRAS.get((error.name or "").partition(".")[0])
         _end(
-            f"This command needs packages that are not installed ({error.name}): pip install 'edge-training-suite[{extra}]'."
+            f"This command needs packages that are not installed ({error.name}): pip install"
+            f" 'edge-training-suite[{extra}]'."
             if extra
             else f"The module {error.name} is missing. {_keep_traceback()}"
         )
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the traceback goes to a file
         if isinstance(error, FileNotFoundError) and not _is_in_a_folder():
-            _end("The folder that this command was typed in was removed; change into one that exists.")
+            _end(
+                "The folder that this command was typed in was removed; change into one that"
+                " exists."
+            )
         _end(f"Unexpected error ({type(error).__name__}: {error}). {_keep_traceback()}")
 
 
 def _put_back_power_settings() -> None:
-    """Put back power settings that a killed command left, or say how; whatever comes of it, the command that was typed goes on."""
-    if not has_records() or sys.argv[1:3] in (["power", "show"], ["power", "restore"]):  # these say what is left, or put it back
+    """Put back power settings that a killed command left, or say how; whatever comes of it, the
+    command that was typed goes on."""
+    # these say what is left, or put it back
+    if not has_records() or sys.argv[1:3] in (["power", "show"], ["power", "restore"]):
         return
     from suite.cli.power_modes import put_back_sentence  # start-up: of killed commands only
     from suite.machine.modes.keeper import recover  # start-up: of killed commands only
@@ -203,7 +359,8 @@ def _put_back_power_settings() -> None:
 
 
 def _end(sentence: str, with_json: bool = True) -> None:
-    """End with a sentence on standard error, and with --json as an object on standard output, too."""
+    """End with a sentence on standard error, and with --json as an object on standard output,
+    too."""
     if with_json and "--json" in sys.argv:
         from suite.cli.json_output import print_json  # start-up: of failures only
 

@@ -19,36 +19,75 @@ from suite.metrics.replayed_losses import AuditVerdict
 
 OWN = "bundle"
 CONTRADICTS, CANNOT_TELL = 1, 2
-EXIT_CODES = {AuditVerdict.AGREES: 0, AuditVerdict.CONTRADICTS: CONTRADICTS, AuditVerdict.CANNOT_TELL: CANNOT_TELL}
+EXIT_CODES = {
+    AuditVerdict.AGREES: 0,
+    AuditVerdict.CONTRADICTS: CONTRADICTS,
+    AuditVerdict.CANNOT_TELL: CANNOT_TELL,
+}
 
 
 class AuditGroup(typer.core.TyperGroup):
-    """`suite audit BUNDLE` and `suite audit draw BUNDLE`: what is no subcommand is a bundle or an option of the audit itself."""
+    """`suite audit BUNDLE` and `suite audit draw BUNDLE`: what is no subcommand is a bundle or an
+    option of the audit itself."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the name of the audit's own command before its arguments."""
-        return super().parse_args(ctx, args if args[:1] and args[0] in self.commands else [OWN, *(args or ["--help"])])
+        return super().parse_args(
+            ctx, args if args[:1] and args[0] in self.commands else [OWN, *(args or ["--help"])]
+        )
 
 
-HELP = "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not tell."
+HELP = (
+    "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not"
+    " tell."
+)
 app = typer.Typer(cls=AuditGroup, add_completion=False, help=HELP)
 
 
 @app.command(OWN)
 def audit(
-    bundle: Annotated[Path, typer.Argument(help="Sealed run directory; `suite audit draw BUNDLE` draws the epoch for --state.")],
+    bundle: Annotated[
+        Path,
+        typer.Argument(
+            help="Sealed run directory; `suite audit draw BUNDLE` draws the epoch for --state."
+        ),
+    ],
     framework: Annotated[
-        str | None, typer.Option(autocompletion=framework_names, help="Framework of the replay (default: the run's own, else the first available).")
+        str | None,
+        typer.Option(
+            autocompletion=framework_names,
+            help="Framework of the replay (default: the run's own, else the first available).",
+        ),
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Number of steps to train again (default: 10).")] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of the run's data set (default: that of `suite data prepare`).")] = None,
-    state: Annotated[Path | None, typer.Option(help="Training state that the run kept (--keep-states): train on from it, too.")] = None,
-    epoch: Annotated[int | None, typer.Option(min=1, help="Epoch after which --state was taken.")] = None,
-    value: Annotated[str | None, typer.Option(help="Text that this epoch was drawn with (`suite audit draw`); without it: self-drawn.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Number of steps to train again (default: 10).")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the run's data set (default: that of `suite data prepare`)."),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            help="Training state that the run kept (--keep-states): train on from it, too."
+        ),
+    ] = None,
+    epoch: Annotated[
+        int | None, typer.Option(min=1, help="Epoch after which --state was taken.")
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(
+            help="Text that this epoch was drawn with (`suite audit draw`); without it: self-drawn."
+        ),
+    ] = None,
     json: Json = False,
-    output: Annotated[Path | None, typer.Option(help="Also write the record to this JSON file, for a submission.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Also write the record to this JSON file, for a submission.")
+    ] = None,
 ) -> None:
-    """Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not tell."""
+    """Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not
+    tell."""
     expect_place(output)
     record = api.audit(
         bundle,
@@ -72,33 +111,58 @@ def audit(
 @app.command()
 def draw(
     bundle: Annotated[Path, typer.Argument(help="Sealed run directory.")],
-    value: Annotated[str | None, typer.Option(help="Text that a witness or a reviewer gives after the run was sealed.")] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(help="Text that a witness or a reviewer gives after the run was sealed."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Draw the epoch whose training state must be handed in, from the head of the log's chain and a value."""
+    """Draw the epoch whose training state must be handed in, from the head of the log's chain and a
+    value."""
     drawn = api.draw_epoch(bundle, value)
     if json:
         print_json("audit-draw", asdict(drawn))
         return
-    print(f"epoch {drawn.epoch} of {drawn.epochs}" + ("" if drawn.value is not None else ", self-drawn: the run's maker could choose it"))
+    print(
+        f"epoch {drawn.epoch} of {drawn.epochs}"
+        + ("" if drawn.value is not None else ", self-drawn: the run's maker could choose it")
+    )
 
 
 def _show(record: AuditRecord) -> None:
     replayer, step = record.replayer, record.comparison.step
     title = f"{load_framework(replayer.framework).title} {replayer.framework_version or ''}".strip()
-    print(f"{escaped(record.bundle.run_id)}: {record.verdict.value}, {record.steps} steps in {title}, {record.time_s:.0f} s")
+    print(
+        f"{escaped(record.bundle.run_id)}: {record.verdict.value}, {record.steps} steps in {title},"
+        f" {record.time_s:.0f} s"
+    )
     if record.reason is not None:
         print(f"  {record.reason}")
     if step is not None:
-        what = "first step beyond its tolerance" if record.verdict is AuditVerdict.CONTRADICTS else "step nearest to its tolerance"
+        what = (
+            "first step beyond its tolerance"
+            if record.verdict is AuditVerdict.CONTRADICTS
+            else "step nearest to its tolerance"
+        )
         print(f"  {what}: {step.step}, loss {step.observed:.6g}, expected {step.expected:.6g}")
         print(f"  difference {step.difference:.1e}, tolerance {step.tolerance:.1e}")
     if record.state is not None:
         _show_state(record.state)
     if record.verdict is AuditVerdict.AGREES:
-        error = "" if record.rate_error_found is None else f"; a learning rate wrong by {record.rate_error_found:.2%} or more"
-        print(f"  would have been found in these steps: other losses, seed, data, initial weights or batch size{error}")
-        rest = "later steps, times, energy, accuracy and device" if record.state is None else "other steps, times, energy and device"
+        error = (
+            ""
+            if record.rate_error_found is None
+            else f"; a learning rate wrong by {record.rate_error_found:.2%} or more"
+        )
+        print(
+            "  would have been found in these steps: other losses, seed, data, initial weights or"
+            f" batch size{error}"
+        )
+        rest = (
+            "later steps, times, energy, accuracy and device"
+            if record.state is None
+            else "other steps, times, energy and device"
+        )
         print(f"  not looked at: {rest}")
     if not replayer.data_verified:
         print("  the replay's own data set is not verified: a difference may be the data's")
@@ -111,7 +175,13 @@ def _show_state(state: StateAudit) -> None:
         print("    no step follows it")
     elif state.comparison.step is not None:
         step = state.comparison.step
-        print(f"    step {step.step} after it: loss {step.observed:.6g}, expected {step.expected:.6g}, tolerance {step.tolerance:.1e}")
+        print(
+            f"    step {step.step} after it: loss {step.observed:.6g}, expected"
+            f" {step.expected:.6g}, tolerance {step.tolerance:.1e}"
+        )
     if state.correct is not None:
         counted = f"{state.correct}, replayed {state.replayed_correct}"
-        print(f"    correct samples of {state.eval_samples}: {counted} ({state.allowed_correct} may differ)")
+        print(
+            f"    correct samples of {state.eval_samples}: {counted} ({state.allowed_correct} may"
+            " differ)"
+        )

@@ -13,17 +13,29 @@ from suite.experiments.idle_states import IdleState, measure_idle_states
 
 
 def baseload(
-    seconds: Annotated[float, typer.Option(min=5, max=3600, help="How long each state is measured.")] = 60.0,
+    seconds: Annotated[
+        float, typer.Option(min=5, max=3600, help="How long each state is measured.")
+    ] = 60.0,
     suspended: Annotated[
-        Path | None, typer.Option(metavar="LOG.csv", help="File of an external logger that recorded the suspended machine (docs/measuring.md).")
+        Path | None,
+        typer.Option(
+            metavar="LOG.csv",
+            help=(
+                "File of an external logger that recorded the suspended machine"
+                " (docs/measuring.md)."
+            ),
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Measure the idle machine's power in four states.
 
-    With all meters read, with power alone read, with the clocks free, and suspended: the last from the file of an external logger.
+    With all meters read, with power alone read, with the clocks free, and suspended: the last from
+    the file of an external logger.
     """
-    found = measure_idle_states(seconds, suspended, report=lambda line: print(line, file=sys.stderr))
+    found = measure_idle_states(
+        seconds, suspended, report=lambda line: print(line, file=sys.stderr)
+    )
     if json:
         print_rows("baseload", [_plain(one) for one in found])
         return
@@ -37,7 +49,10 @@ def table(states: Sequence[IdleState]) -> Iterator[str]:
         if one.power.value is None:
             yield f"{one.title:{width}}  unknown: {one.power.reason}"
         else:
-            yield f"{one.title:{width}}  {one.power.value:.3g} W  ({', '.join(one.meters)}{'' if one.power_mode is None else f'; {one.power_mode}'})"
+            yield (
+                f"{one.title:{width}}  {one.power.value:.3g} W  ({', '.join(one.meters)}"
+                f"{'' if one.power_mode is None else f'; {one.power_mode}'})"
+            )
 
 
 def _plain(one: IdleState) -> dict[str, object]:

@@ -1,4 +1,5 @@
-"""`suite bringup`: one file of a board that its owner can send, and that becomes a fixture of the tests."""
+"""`suite bringup`: one file of a board that its owner can send, and that becomes a fixture of the
+tests."""
 
 import sys
 from collections.abc import Iterator
@@ -17,18 +18,29 @@ from suite.experiments.bringup.record import BringUp, Calibration
 
 
 def bringup(
-    output: Annotated[Path | None, typer.Option(help="File to write (default: DEVICE-DATE.bringup.json here).")] = None,
-    seconds: Annotated[float, typer.Option(help="Length of each step of the staircase of loads.")] = api.DEFAULT_STEP_S,
-    yes: Annotated[bool, typer.Option("--yes", help="Keep what was collected without being asked.")] = False,
-    no_identity: Annotated[bool, typer.Option("--no-identity", help="Leave out the digest of the board's serial number.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="File to write (default: DEVICE-DATE.bringup.json here).")
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(help="Length of each step of the staircase of loads.")
+    ] = api.DEFAULT_STEP_S,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Keep what was collected without being asked.")
+    ] = False,
+    no_identity: Annotated[
+        bool,
+        typer.Option("--no-identity", help="Leave out the digest of the board's serial number."),
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Gather what this board reports, readings and a calibration in one file, shown before it is kept."""
+    """Gather what this board reports, readings and a calibration in one file, shown before it is
+    kept."""
     if json and not yes:
         raise SuiteError("--json prints the finished file and asks nothing: give --yes as well.")
     if not yes and not sys.stdin.isatty():
         raise SuiteError(
-            "Standard input is no terminal, so nobody can be asked whether to keep what is collected: give --yes, and look at the file afterwards."
+            "Standard input is no terminal, so nobody can be asked whether to keep what is"
+            " collected: give --yes, and look at the file afterwards."
         )
 
     def confirm(found: BringUp) -> bool:
@@ -36,15 +48,23 @@ def bringup(
             print("\n".join(map(escaped, _listing(found))))
         return yes or typer.confirm("Keep this, and measure?", default=True)
 
-    written = api.bring_up(output, step_s=seconds, with_identity=not no_identity, confirm=confirm, report=_report)
+    written = api.bring_up(
+        output, step_s=seconds, with_identity=not no_identity, confirm=confirm, report=_report
+    )
     if json:
         print_json("bringup", asdict(written.bringup))
     else:
         print("\n".join(map(escaped, _result(written.bringup))))
-        print(f"{written.path}: {written.path.stat().st_size / 1024:.0f} KiB. docs/boards.md says where to send it.")
+        print(
+            f"{written.path}: {written.path.stat().st_size / 1024:.0f} KiB. docs/boards.md says"
+            " where to send it."
+        )
     if written.bringup.failures:
         count = len(written.bringup.failures)
-        raise Reported(f"{count} part{'s' if count > 1 else ''} of the bring-up failed; the file says which, and has all others: send it.")
+        raise Reported(
+            f"{count} part{'s' if count > 1 else ''} of the bring-up failed; the file says which,"
+            " and has all others: send it."
+        )
 
 
 def _report(line: str) -> None:
@@ -52,15 +72,23 @@ def _report(line: str) -> None:
 
 
 def _listing(found: BringUp) -> Iterator[str]:
-    """Everything that is to be kept: files with one line beside their names, others indented below them."""
-    yield f"device: {found.device} ({found.evidence}); {found.board or 'no name'}; {found.architecture}, Linux {found.kernel}"
+    """Everything that is to be kept: files with one line beside their names, others indented below
+    them."""
+    yield (
+        f"device: {found.device} ({found.evidence}); {found.board or 'no name'};"
+        f" {found.architecture}, Linux {found.kernel}"
+    )
     if found.emulator:
         yield f"emulated by {found.emulator}: nothing in this file is a measurement"
     yield f"board digest: {found.board_digest or 'left out'}"
     for file in found.files:
         yield from _text(f"/{file.path}", file.content)
     for program in found.programs:
-        ending = "ended after its time limit" if program.exit_code is None else f"exit code {program.exit_code}"
+        ending = (
+            "ended after its time limit"
+            if program.exit_code is None
+            else f"exit code {program.exit_code}"
+        )
         yield from _text(f"$ {program.command} ({ending})", program.output)
     for trial in found.meters:
         readings = ", ".join(f"{one.channel} {one.value:g} {one.unit}" for one in trial.readings)
@@ -91,10 +119,17 @@ def _result(found: BringUp) -> Iterator[str]:
 def _calibration(one: Calibration) -> str:
     if one.gain is None or one.gain_low is None or one.gain_high is None or one.offset_w is None:
         return f"{one.sensor} against {one.meter}: {one.reason}"
-    expected = f"{one.expected_low:g}" if one.expected_low == one.expected_high else f"{one.expected_low:g} to {one.expected_high:g}"
+    expected = (
+        f"{one.expected_low:g}"
+        if one.expected_low == one.expected_high
+        else f"{one.expected_low:g} to {one.expected_high:g}"
+    )
     verdict = {
         True: f"outside the expected {expected}",
         False: f"within the expected {expected}",
         None: f"partly outside the expected {expected}: longer steps (--seconds) narrow it",
     }[one.deviates]
-    return f"{one.sensor} = {one.gain:.4f} x {one.meter} {one.offset_w:+.2f} W; gain {one.gain_low:.3f} to {one.gain_high:.3f} (95 %), {verdict}"
+    return (
+        f"{one.sensor} = {one.gain:.4f} x {one.meter} {one.offset_w:+.2f} W; gain"
+        f" {one.gain_low:.3f} to {one.gain_high:.3f} (95 %), {verdict}"
+    )

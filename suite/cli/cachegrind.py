@@ -1,4 +1,5 @@
-"""`suite cachegrind`: instructions, data accesses, cache misses and branches of a training step, without hardware counters."""
+"""`suite cachegrind`: instructions, data accesses, cache misses and branches of a training step,
+without hardware counters."""
 
 import statistics
 from collections.abc import Iterator
@@ -22,13 +23,25 @@ from suite.metrics.counted_steps import CountedSteps, figures, rates
 def cachegrind(
     workload: Annotated[str, typer.Option(help="Workload that trains (`suite list workloads`).")],
     data: Annotated[str | None, typer.Option(help="Data set, as in `suite run`.")] = None,
-    framework: Annotated[str, typer.Option(metavar="NAME,…", help="Frameworks (`suite list frameworks`).")] = "pytorch",
-    batch_size: Annotated[int | None, typer.Option(help="Mini-batch size (default: the workload's).")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Steps that are counted, after five that warm up.")] = 20,
-    processor: Annotated[str, typer.Option(help="Whose caches are simulated: cortex-a72 or cortex-a53.")] = "cortex-a72",
-    threads: Annotated[int, typer.Option(min=1, help="Threads; valgrind runs one of them at a time.")] = 1,
+    framework: Annotated[
+        str, typer.Option(metavar="NAME,…", help="Frameworks (`suite list frameworks`).")
+    ] = "pytorch",
+    batch_size: Annotated[
+        int | None, typer.Option(help="Mini-batch size (default: the workload's).")
+    ] = None,
+    steps: Annotated[
+        int, typer.Option(min=1, help="Steps that are counted, after five that warm up.")
+    ] = 20,
+    processor: Annotated[
+        str, typer.Option(help="Whose caches are simulated: cortex-a72 or cortex-a53.")
+    ] = "cortex-a72",
+    threads: Annotated[
+        int, typer.Option(min=1, help="Threads; valgrind runs one of them at a time.")
+    ] = 1,
     seed: Annotated[int, typer.Option(help="Seed of weights and sample order.")] = 1,
-    output: Annotated[Path, typer.Option(help="Folder of the record.")] = Path("runs/counted-steps"),
+    output: Annotated[Path, typer.Option(help="Folder of the record.")] = Path(
+        "runs/counted-steps"
+    ),
     json: Json = False,
 ) -> None:
     """Count a training step with valgrind (instructions, data, branches) and time it without."""
@@ -52,9 +65,14 @@ def cachegrind(
         ).training
         for name in names
     )
-    record = count(Asked(requests, steps, processor, output), lambda line: None if json else print(line, flush=True))
+    record = count(
+        Asked(requests, steps, processor, output),
+        lambda line: None if json else print(line, flush=True),
+    )
     if json:
-        print_json("cachegrind", {"path": str(output), **asdict(record), "figures": figures(record)})
+        print_json(
+            "cachegrind", {"path": str(output), **asdict(record), "figures": figures(record)}
+        )
         return
     print("\n".join(_lines(record)))
     print(f"The record is in {output}\nDraw it:   {typed('suite paper make pi-2a', output)}")
@@ -62,13 +80,29 @@ def cachegrind(
 
 def _lines(record: CountedSteps) -> Iterator[str]:
     yield f"of a step of {record.batch_size} samples; caches simulated: {record.caches.processor}"
-    yield f"{'framework':12}{'instructions':>16}{'data accesses':>16}{'misses':>9}{'branches':>16}{'mispredicted':>14}"
+    yield (
+        f"{'framework':12}{'instructions':>16}{'data accesses':>16}{'misses':>9}"
+        f"{'branches':>16}{'mispredicted':>14}"
+    )
     ratios = figures(record)
     for name, step in record.of_step.items():
-        misses, mispredicted = ratios[name]["l1d_miss_ratio"], ratios[name]["branch_mispredict_ratio"]
-        yield f"{name:12}{step.instructions:>16,.0f}{step.l1d_access:>16,.0f}{misses:>9.2%}{step.branches:>16,.0f}{mispredicted:>14.2%}"
+        misses, mispredicted = (
+            ratios[name]["l1d_miss_ratio"],
+            ratios[name]["branch_mispredict_ratio"],
+        )
+        yield (
+            f"{name:12}{step.instructions:>16,.0f}{step.l1d_access:>16,.0f}{misses:>9.2%}"
+            f"{step.branches:>16,.0f}{mispredicted:>14.2%}"
+        )
     yield "without valgrind:"
     for name, of in rates(record).items():
         known = {figure: statistics.fmean(values) for figure, values in of.items() if values}
-        cycles = f"{known['ipc']:.2f} per cycle" if "ipc" in known else "per cycle unknown (the cores' clock was not measured)"
-        yield f"{name:12}{known['instructions_per_cpu_s'] / 1e9:.2f} thousand million instructions per CPU second, {cycles}"
+        cycles = (
+            f"{known['ipc']:.2f} per cycle"
+            if "ipc" in known
+            else "per cycle unknown (the cores' clock was not measured)"
+        )
+        yield (
+            f"{name:12}{known['instructions_per_cpu_s'] / 1e9:.2f} thousand million instructions"
+            f" per CPU second, {cycles}"
+        )

@@ -12,11 +12,19 @@ from suite.errors import SuiteError
 
 
 def check(
-    paths: Annotated[list[Path], typer.Argument(help="Run directories, submissions, submission archives, or folders with any of these.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Run directories, submissions, submission archives, or folders with any of these."
+        ),
+    ],
     json: Json = False,
-    sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0, which code hosts show at the lines.")] = False,
+    sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print SARIF 2.1.0, which code hosts show at the lines.")
+    ] = False,
 ) -> None:
-    """Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2 could not judge."""
+    """Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2
+    could not judge."""
     if json and sarif:
         raise SuiteError("--json and --sarif are two formats; choose one of them.")
     verdict = api.check(paths)

@@ -32,17 +32,35 @@ def _group() -> None:
 @app.command()
 def doctor(
     framework: Annotated[
-        str, typer.Option(autocompletion=framework_names, help="Framework whose environment runs MPI (`suite list frameworks`).")
+        str,
+        typer.Option(
+            autocompletion=framework_names,
+            help="Framework whose environment runs MPI (`suite list frameworks`).",
+        ),
     ] = "pytorch",
-    data: Annotated[str | None, typer.Option(help="Data set name or folder to compare (default: every prepared data set).")] = None,
-    nodes: Annotated[int | None, typer.Option(help="Check the first N hosts (default: all of them).")] = None,
-    hostfile: Annotated[Path | None, typer.Option(help="Hosts, one per line (with --launch-agent srun: those of the allocation).")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(help="Data set name or folder to compare (default: every prepared data set)."),
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option(help="Check the first N hosts (default: all of them).")
+    ] = None,
+    hostfile: Annotated[
+        Path | None,
+        typer.Option(
+            help="Hosts, one per line (with --launch-agent srun: those of the allocation)."
+        ),
+    ] = None,
     launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None,
     json: Json = False,
 ) -> None:
-    """Check whether hosts can train together: reachability, suite, packages, data, clocks, MPI and links."""
+    """Check whether hosts can train together: reachability, suite, packages, data, clocks, MPI and
+    links."""
     if hostfile is None and launch_agent != SRUN:
-        raise SuiteError("The hosts to check are missing; name them with --hostfile FILE, or use --launch-agent srun within a Slurm allocation.")
+        raise SuiteError(
+            "The hosts to check are missing; name them with --hostfile FILE, or use --launch-agent"
+            " srun within a Slurm allocation."
+        )
     placement = place(nodes, hostfile, 1, launch_agent)
     found = examine(placement, find(load_framework(framework)), _folders(data))
     if json:
@@ -61,7 +79,9 @@ def _folders(data: str | None) -> tuple[Path, ...]:
     if data in names:
         return (locate.find(data, verify=False).directory.absolute(),)
     if not Path(data).is_dir():
-        raise SuiteError(f"--data {data!r} is neither a data set ({', '.join(names)}) nor a folder that exists.")
+        raise SuiteError(
+            f"--data {data!r} is neither a data set ({', '.join(names)}) nor a folder that exists."
+        )
     return (Path(data).resolve(),)
 
 
@@ -70,11 +90,25 @@ def _show(found: Examination) -> None:
     fit = [answer.host for answer in found.answers if answer.is_fit]
     for answer in found.answers:
         if answer.facts is None:
-            print(f"{answer.host:16} no answer" if not answer.reached else f"{answer.host:16} not ready")
+            print(
+                f"{answer.host:16} no answer"
+                if not answer.reached
+                else f"{answer.host:16} not ready"
+            )
             continue
-        link, measure = answer.facts.link, measured.get(fit.index(answer.host)) if answer.is_fit else None
-        speed = f"{link.speed_mbit_s} Mbit/s stated" if link.speed_mbit_s else f"speed unknown: {link.reason}"
-        print(f"{answer.host:16} {link.interface or 'no interface'} ({link.kind or 'kind unknown'}, {speed}){_measured(measure)}")
+        link, measure = (
+            answer.facts.link,
+            measured.get(fit.index(answer.host)) if answer.is_fit else None,
+        )
+        speed = (
+            f"{link.speed_mbit_s} Mbit/s stated"
+            if link.speed_mbit_s
+            else f"speed unknown: {link.reason}"
+        )
+        print(
+            f"{answer.host:16} {link.interface or 'no interface'} ({link.kind or 'kind unknown'},"
+            f" {speed}){_measured(measure)}"
+        )
     for problem in found.problems:
         print(f"\n{problem.sentence}.\n  to do: {problem.remedy}.")
     if not found.problems:
@@ -84,8 +118,14 @@ def _show(found: Examination) -> None:
 def _measured(measure: LinkMeasure | None) -> str:
     if measure is None:
         return ""
-    trip, clock = f"round trip {measure.round_trip_s * 1e3:.3g} ms, {_rate(measure.bandwidth_mbit_s)}", measure.wall_offset_ns * 1e-6
-    return f", from the first node: {trip}, clock {clock:+.3g} ms ± {measure.uncertainty_ns * 1e-6:.2g} ms"
+    trip, clock = (
+        f"round trip {measure.round_trip_s * 1e3:.3g} ms, {_rate(measure.bandwidth_mbit_s)}",
+        measure.wall_offset_ns * 1e-6,
+    )
+    return (
+        f", from the first node: {trip}, clock {clock:+.3g} ms ±"
+        f" {measure.uncertainty_ns * 1e-6:.2g} ms"
+    )
 
 
 def _rate(mbit_s: float) -> str:

@@ -26,5 +26,9 @@ def _names(load: Callable[[], Sequence[_Named]]) -> Callable[[str], list[str]]:
     return complete
 
 
-workload_names, device_names, framework_names = _names(load_workloads), _names(load_devices), _names(load_frameworks)
+workload_names, device_names, framework_names = (
+    _names(load_workloads),
+    _names(load_devices),
+    _names(load_frameworks),
+)
 data_set_names, study_names = _names(load_data_sets), _names(load_studies)

@@ -1,4 +1,5 @@
-"""`suite concurrent tune`: the setting of training beside inference with the highest training rate, or with the least energy."""
+"""`suite concurrent tune`: the setting of training beside inference with the highest training rate,
+or with the least energy."""
 
 import math
 import os
@@ -30,33 +31,71 @@ SCHEMA = 1
 class TuningOptions:
     """What tuning aims at, and what it chooses from."""
 
-    p99: Annotated[str, typer.Option("--p99", help="Limit of the 99th percentile of latency: 300ms.")]
+    p99: Annotated[
+        str, typer.Option("--p99", help="Limit of the 99th percentile of latency: 300ms.")
+    ]
     minimise: Annotated[
-        Goal, typer.Option(help="What a trained sample should take least of: time, or energy of the machine (needs a power meter).")
+        Goal,
+        typer.Option(
+            help=(
+                "What a trained sample should take least of: time, or energy of the machine (needs"
+                " a power meter)."
+            )
+        ),
     ] = Goal.TIME
-    max_watts: Annotated[float | None, typer.Option(help="Limit of the machine's mean power; needs a power meter (`suite doctor`).")] = None
+    max_watts: Annotated[
+        float | None,
+        typer.Option(
+            help="Limit of the machine's mean power; needs a power meter (`suite doctor`)."
+        ),
+    ] = None
     infer_batch: Annotated[str, typer.Option(help="Batch sizes to choose from.")] = "1,4,16,64"
-    duration: Annotated[str, typer.Option(help="Length of the final measurements; the first ones take a quarter of it.")] = "60s"
-    threads: Annotated[str | None, typer.Option(help="Numbers of threads to choose from (default: 1 and every usable core).")] = None
-    power_modes: Annotated[str | None, typer.Option(help="Power modes to choose from, by name or id (`suite power list`; default: what is set).")] = (
-        None
-    )
+    duration: Annotated[
+        str,
+        typer.Option(help="Length of the final measurements; the first ones take a quarter of it."),
+    ] = "60s"
+    threads: Annotated[
+        str | None,
+        typer.Option(help="Numbers of threads to choose from (default: 1 and every usable core)."),
+    ] = None
+    power_modes: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Power modes to choose from, by name or id (`suite power list`; default: what is"
+                " set)."
+            )
+        ),
+    ] = None
 
     def aim(self) -> Aim:
-        """Limits and goal; raises SuiteError for limits that nothing keeps, and for a power that nothing measures."""
+        """Limits and goal; raises SuiteError for limits that nothing keeps, and for a power that
+        nothing measures."""
         limit_s = seconds(self.p99, "--p99")
         if limit_s <= 0:
-            raise SuiteError(f"--p99 {self.p99} leaves no time for any image; give a limit above 0, such as 300ms.")
+            raise SuiteError(
+                f"--p99 {self.p99} leaves no time for any image; give a limit above 0, such as"
+                " 300ms."
+            )
         if self.max_watts is not None and not 0 < self.max_watts < math.inf:
-            raise SuiteError(f"--max-watts {self.max_watts:g} is no limit of a machine that runs; give a power above 0, such as 20.")
+            raise SuiteError(
+                f"--max-watts {self.max_watts:g} is no limit of a machine that runs; give a power"
+                " above 0, such as 20."
+            )
         aim = Aim(limit_s, self.max_watts, self.minimise)
         if aim.needs_power:
-            refuse_without_meter("--max-watts" if self.max_watts is not None else f"--minimise {Goal.ENERGY.value}")
+            refuse_without_meter(
+                "--max-watts" if self.max_watts is not None else f"--minimise {Goal.ENERGY.value}"
+            )
         return aim
 
     def choices(self) -> Choices:
         """Threads and power modes; raises SuiteError for those that this machine has not."""
-        modes = (Mode(),) if self.power_modes is None else modes_of([name.strip() for name in self.power_modes.split(",")])
+        modes = (
+            (Mode(),)
+            if self.power_modes is None
+            else modes_of([name.strip() for name in self.power_modes.split(",")])
+        )
         cores = [mode.cores or usable_cores() for mode in modes]
         counts = numbers(self.threads, "--threads") or tuple(sorted({1, *cores}))
         for count in counts:
@@ -66,8 +105,13 @@ class TuningOptions:
 
 @with_options
 def tune_command(scenario: ScenarioOptions, tuning: TuningOptions) -> None:
-    """Choose inference batch, schedule, threads and power mode for the highest training rate, or the least energy, within limits."""
-    batches, coming, aim = numbers(tuning.infer_batch, "--infer-batch"), scenario.coming(seconds(tuning.duration, "--duration")), tuning.aim()
+    """Choose inference batch, schedule, threads and power mode for the highest training rate, or
+    the least energy, within limits."""
+    batches, coming, aim = (
+        numbers(tuning.infer_batch, "--infer-batch"),
+        scenario.coming(seconds(tuning.duration, "--duration")),
+        tuning.aim(),
+    )
     for size in batches:
         BatchRule(size)
     choices, default = tuning.choices(), SharingOptions()
@@ -76,7 +120,13 @@ def tune_command(scenario: ScenarioOptions, tuning: TuningOptions) -> None:
     with scenario.place("concurrent-tune") as place, ExitStack() as stack:
         plan = Plan(*sides, coming, batches, None, default.schedule, slice_ns, default.share, place)
         set_mode = None if choices.modes == (Mode(),) else stack.enter_context(held_for_trials())
-        found = tune_here(plan, choices, aim, scenario.report, Instruments(TrialPower if aim.needs_power else None, set_mode))
+        found = tune_here(
+            plan,
+            choices,
+            aim,
+            scenario.report,
+            Instruments(TrialPower if aim.needs_power else None, set_mode),
+        )
         record = _plain(found, aim.goal)
         write_json(place / TUNING, {"schema": SCHEMA, **record})
     if scenario.json:
@@ -88,15 +138,25 @@ def tune_command(scenario: ScenarioOptions, tuning: TuningOptions) -> None:
 def _lines(found: Tuned) -> list[str]:
     worst_s = max(trial.p99_s for trial in found.finals)
     energy = "" if found.energy_j is None else f", {found.energy_j:.3g} J of the machine for each"
-    return [f"chosen: {found.best}", f"{found.samples_per_s:.1f} samples/s{energy}, 99th percentile at most {worst_s * 1e3:.0f} ms"]
+    return [
+        f"chosen: {found.best}",
+        (
+            f"{found.samples_per_s:.1f} samples/s{energy}, 99th percentile at most"
+            f" {worst_s * 1e3:.0f} ms"
+        ),
+    ]
 
 
 def _plain(found: Tuned, goal: Goal) -> dict[str, Any]:
     """JSON values: an infinite latency, of a queue that was left, is null."""
     trials = [{**asdict(trial), "energy_j": trial.energy_j} for trial in found.trials]
     values = {
-        "best": asdict(found.best), "minimised": goal.value, "samples_per_s": found.samples_per_s, "energy_j": found.energy_j, "trials": trials,
-    }  # fmt: skip
+        "best": asdict(found.best),
+        "minimised": goal.value,
+        "samples_per_s": found.samples_per_s,
+        "energy_j": found.energy_j,
+        "trials": trials,
+    }
     return {name: _finite(value) for name, value in values.items()}
 
 

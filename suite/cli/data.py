@@ -28,22 +28,41 @@ def _group() -> None:
 
 @app.command()
 def prepare(
-    name: Annotated[str, typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")],
-    source: Annotated[Path | None, typer.Option("--from", help="Folder with its files (plain or .gz) or its archive.")] = None,
+    name: Annotated[
+        str,
+        typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`)."),
+    ],
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="Folder with its files (plain or .gz) or its archive."),
+    ] = None,
     download: Annotated[bool, typer.Option("--download", help="Download the files.")] = False,
-    synthetic: Annotated[bool, typer.Option("--synthetic", help="Generate data in the same layout, for machines without the real data.")] = False,
-    samples: Annotated[int, typer.Option(help="Training samples to generate; evaluation gets a fifth as many.")] = 10000,
+    synthetic: Annotated[
+        bool,
+        typer.Option(
+            "--synthetic",
+            help="Generate data in the same layout, for machines without the real data.",
+        ),
+    ] = False,
+    samples: Annotated[
+        int, typer.Option(help="Training samples to generate; evaluation gets a fifth as many.")
+    ] = 10000,
     seed: Annotated[int, typer.Option(help="Seed of the generated data.")] = 1,
     json: Json = False,
 ) -> None:
     """Download or import a data set and verify its checksums."""
     if sum((source is not None, download, synthetic)) > 1:
-        raise SuiteError("--from imports files, --download fetches them and --synthetic generates others; choose one of the three.")
+        raise SuiteError(
+            "--from imports files, --download fetches them and --synthetic generates others; choose"
+            " one of the three."
+        )
     if synthetic:
         prepared = preparing.generate(name, samples, seed)
     elif source is not None:
         progress = _Progress()
-        prepared = preparing.from_directory(name, source, decoded=lambda done, of: progress.count(f"decoding {name}", done, of))
+        prepared = preparing.from_directory(
+            name, source, decoded=lambda done, of: progress.count(f"decoding {name}", done, of)
+        )
     elif download:
         prepared = _download(name)
     else:
@@ -53,8 +72,13 @@ def prepare(
 
 @app.command()
 def verify(
-    name: Annotated[str, typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")],
-    source: Annotated[Path | None, typer.Option("--from", help="Its folder (default: where it was prepared).")] = None,
+    name: Annotated[
+        str,
+        typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`)."),
+    ],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Its folder (default: where it was prepared).")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Verify checksums and decode every image."""
@@ -69,23 +93,42 @@ def _download(name: str) -> PreparedDataSet:
     addresses = definition.archive.addresses if definition.archive else definition.mirrors
     size = sum(file.download_size_bytes or file.size_bytes for file in definition.files)
     print(
-        f"Downloading {definition.title}, up to {size / 1e6:.1f} MB, from {', '.join(addresses)} (in this order, until one has it)", file=sys.stderr
+        f"Downloading {definition.title}, up to {size / 1e6:.1f} MB, from {', '.join(addresses)}"
+        " (in this order, until one has it)",
+        file=sys.stderr,
     )
     try:
         return preparing.from_network(name, _Progress())
     except KeyboardInterrupt:
-        raise SuiteError(f"Interrupted; the part downloaded so far is kept. To continue: suite data prepare {name} --download") from None
+        raise SuiteError(
+            "Interrupted; the part downloaded so far is kept. To continue: suite data prepare"
+            f" {name} --download"
+        ) from None
 
 
 def _show(prepared: PreparedDataSet, json: bool) -> None:
     found = prepared.contents
-    origin = "synthetic" if prepared.is_synthetic else "as published" if found.verified else "not verified: no checksum is known"
+    origin = (
+        "synthetic"
+        if prepared.is_synthetic
+        else "as published"
+        if found.verified
+        else "not verified: no checksum is known"
+    )
     if json:
-        values = {"name": prepared.definition.name, "directory": str(prepared.directory), "synthetic": prepared.is_synthetic, **asdict(found)}
+        values = {
+            "name": prepared.definition.name,
+            "directory": str(prepared.directory),
+            "synthetic": prepared.is_synthetic,
+            **asdict(found),
+        }
         print_json("data", values)
     else:
         print(f"{prepared.definition.title}: {prepared.directory}")
-        print(f"{found.train_samples} training and {found.eval_samples} evaluation samples of {found.classes} classes; {origin}")
+        print(
+            f"{found.train_samples} training and {found.eval_samples} evaluation samples of"
+            f" {found.classes} classes; {origin}"
+        )
 
 
 class _Progress:
@@ -112,4 +155,9 @@ class _Progress:
         rate = (done - self._first) / max(now_s - self._began_s, 1e-3)
         left = f", {(total - done) / rate:.0f} s to go" if total and rate else ""
         end = "\n" if done == total else ""
-        print(f"\r\x1b[K{address.rsplit('/', 1)[1]}: {done / 1e6:.1f} of {(total or 0) / 1e6:.1f} MB{left}", end=end, file=sys.stderr)
+        print(
+            f"\r\x1b[K{address.rsplit('/', 1)[1]}: {done / 1e6:.1f} of {(total or 0) / 1e6:.1f}"
+            f" MB{left}",
+            end=end,
+            file=sys.stderr,
+        )

@@ -50,7 +50,10 @@ def doctor(json: Json = False) -> None:
     else:
         print("there\twhat\tfound\tremedy")
         for diagnosis in diagnoses:
-            print(f"{'yes' if diagnosis.there else 'no '}\t{diagnosis.what}\t{diagnosis.found}\t{diagnosis.remedy}")
+            print(
+                f"{'yes' if diagnosis.there else 'no '}\t{diagnosis.what}\t{diagnosis.found}"
+                f"\t{diagnosis.remedy}"
+            )
 
 
 def show(diagnoses: list[Diagnosis]) -> None:
@@ -58,7 +61,9 @@ def show(diagnoses: list[Diagnosis]) -> None:
     table = Table(Column("what", no_wrap=True), "there", "found", "what to do")
     for diagnosis in diagnoses:
         there = "[green]yes[/]" if diagnosis.there else "[yellow]no[/]"
-        table.add_row(escape(diagnosis.what), there, escape(diagnosis.found), escape(diagnosis.remedy))
+        table.add_row(
+            escape(diagnosis.what), there, escape(diagnosis.found), escape(diagnosis.remedy)
+        )
     Console().print(table)
 
 
@@ -68,64 +73,123 @@ def _machine() -> Iterator[Diagnosis]:
     yield _power_mode(read_power_settings())
     yield diagnose_load(measure_load(LOAD_S))
     yield Diagnosis("Python", True, platform.python_version())
-    yield Diagnosis("memory", True, f"{psutil.virtual_memory().available / 2**30:.1f} GiB available")
+    yield Diagnosis(
+        "memory", True, f"{psutil.virtual_memory().available / 2**30:.1f} GiB available"
+    )
     place = next(path for path in (home(), *home().parents) if path.exists())
-    yield Diagnosis("disk", True, f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free below {place}")
+    yield Diagnosis(
+        "disk", True, f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free below {place}"
+    )
 
 
 def _power_mode(settings: PowerSettings) -> Diagnosis:
     """The label that a run would have now; settings that are not the mode's are named."""
     if settings.label is None:
-        remedy = "let this user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status" if settings.source == NVPMODEL else ""
+        remedy = (
+            "let this user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status"
+            if settings.source == NVPMODEL
+            else ""
+        )
         return Diagnosis("power mode", False, settings.notes["mode"], remedy)
     return Diagnosis("power mode", True, "; ".join((settings.label, *settings.differences)))
 
 
 def diagnose_load(load: MachineLoad) -> Diagnosis:
-    """What other programs and the hypervisor take of the machine now; a run would be disturbed by more than the rulebook's limits."""
+    """What other programs and the hypervisor take of the machine now; a run would be disturbed by
+    more than the rulebook's limits."""
     busiest = ", ".join(f"{name} ({pid}) {cores:.2f}" for name, pid, cores in load.programs)
-    found = f"{load.foreign:.2f} of {load.cores} cores in use by other programs" + (f": {busiest}" if busiest else "")
+    found = f"{load.foreign:.2f} of {load.cores} cores in use by other programs" + (
+        f": {busiest}" if busiest else ""
+    )
     found += f"; {load.stolen:.2f} taken by the hypervisor" if load.stolen > 0 else ""
-    found += "" if load.waiting is None else f"; some task waited for a CPU {load.waiting:.0%} of the time"
-    is_quiet = load.foreign <= MAX_FOREIGN_SHARE * load.cores and load.stolen <= MAX_STOLEN_SHARE * load.cores
-    return Diagnosis("quiet machine", is_quiet, found, "" if is_quiet else "stop other programs before a run: its times would be partly theirs")
+    found += (
+        ""
+        if load.waiting is None
+        else f"; some task waited for a CPU {load.waiting:.0%} of the time"
+    )
+    is_quiet = (
+        load.foreign <= MAX_FOREIGN_SHARE * load.cores
+        and load.stolen <= MAX_STOLEN_SHARE * load.cores
+    )
+    return Diagnosis(
+        "quiet machine",
+        is_quiet,
+        found,
+        "" if is_quiet else "stop other programs before a run: its times would be partly theirs",
+    )
 
 
 def diagnose_meters(meters: Iterable[Meter]) -> Iterator[Diagnosis]:
-    """One diagnosis per meter; a meter whose availability check fails is not available, and the error is shown."""
+    """One diagnosis per meter; a meter whose availability check fails is not available, and the
+    error is shown."""
     for meter in meters:
         try:
             availability = meter.availability()
         except Exception as error:  # noqa: BLE001 - one broken driver must not hide the other sources
-            yield Diagnosis(f"meter: {meter.name}", False, f"the availability check failed: {type(error).__name__}: {error}", "please report this")
+            yield Diagnosis(
+                f"meter: {meter.name}",
+                False,
+                f"the availability check failed: {type(error).__name__}: {error}",
+                "please report this",
+            )
         else:
-            yield Diagnosis(f"meter: {meter.name}", availability.available, availability.reason or meter.description, availability.remedy)
+            yield Diagnosis(
+                f"meter: {meter.name}",
+                availability.available,
+                availability.reason or meter.description,
+                availability.remedy,
+            )
 
 
 def _meters() -> Iterator[Diagnosis]:
     diagnoses = list(diagnose_meters(open_meters()))
     yield from diagnoses
     power_meters = {f"meter: {source}" for source in power_sources(load_power_rules())}
-    found = [diagnosis.what.removeprefix("meter: ") for diagnosis in diagnoses if diagnosis.there and diagnosis.what in power_meters]
+    found = [
+        diagnosis.what.removeprefix("meter: ")
+        for diagnosis in diagnoses
+        if diagnosis.there and diagnosis.what in power_meters
+    ]
     if found:
         yield Diagnosis("energy", True, f"measured by {', '.join(found)}")
     else:
         yield Diagnosis(
-            "energy", False, "no power meter is available: energy will be reported as unknown", "make one of the power meters above available"
+            "energy",
+            False,
+            "no power meter is available: energy will be reported as unknown",
+            "make one of the power meters above available",
         )
 
 
 def _environments() -> Iterator[Diagnosis]:
     for framework in load_frameworks():
         try:
-            yield Diagnosis(f"environment: {framework.name}", True, str(environments.find(framework).interpreter))
+            yield Diagnosis(
+                f"environment: {framework.name}",
+                True,
+                str(environments.find(framework).interpreter),
+            )
         except SuiteError as error:
-            yield Diagnosis(f"environment: {framework.name}", False, error.problem, f"suite env create {framework.name}")
+            yield Diagnosis(
+                f"environment: {framework.name}",
+                False,
+                error.problem,
+                f"suite env create {framework.name}",
+            )
 
 
 def _data_sets() -> Iterator[Diagnosis]:
     for definition in load_data_sets():
         try:
-            yield Diagnosis(f"data: {definition.name}", True, str(locate.find(definition.name, verify=False).directory))
+            yield Diagnosis(
+                f"data: {definition.name}",
+                True,
+                str(locate.find(definition.name, verify=False).directory),
+            )
         except SuiteError as error:
-            yield Diagnosis(f"data: {definition.name}", False, error.problem, locate.how_to_prepare(definition).replace("`", ""))
+            yield Diagnosis(
+                f"data: {definition.name}",
+                False,
+                error.problem,
+                locate.how_to_prepare(definition).replace("`", ""),
+            )

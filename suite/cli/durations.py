@@ -12,5 +12,8 @@ def seconds(text: str, option: str) -> float:
     """A duration such as 250ms, 30s, 10m or 1h in seconds; raises SuiteError, naming the option."""
     found = _DURATION.fullmatch(text)
     if found is None:
-        raise SuiteError(f"{option} {text!r} is not a duration; write a number and its unit, such as 250ms, 30s or 10m.")
+        raise SuiteError(
+            f"{option} {text!r} is not a duration; write a number and its unit, such as 250ms, 30s"
+            " or 10m."
+        )
     return float(found[1]) * UNITS[found[2]]

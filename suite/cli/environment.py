@@ -27,19 +27,43 @@ def _group() -> None:
 @app.command()
 def create(
     framework: Annotated[
-        str, typer.Argument(autocompletion=framework_names, help="Framework (`suite list frameworks`), or folder of your own implementation.")
+        str,
+        typer.Argument(
+            autocompletion=framework_names,
+            help="Framework (`suite list frameworks`), or folder of your own implementation.",
+        ),
     ],
-    python: Annotated[Path | None, typer.Option(help="Interpreter to build the environment on (default: the harness's).")] = None,
-    interpreter: Annotated[Path | None, typer.Option(help="Use this interpreter, which has the framework already; install nothing.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Rebuild an existing environment.")] = False,
+    python: Annotated[
+        Path | None,
+        typer.Option(help="Interpreter to build the environment on (default: the harness's)."),
+    ] = None,
+    interpreter: Annotated[
+        Path | None,
+        typer.Option(
+            help="Use this interpreter, which has the framework already; install nothing."
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Rebuild an existing environment.")
+    ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="State versions, downloads and disk, or examine --interpreter; install and record nothing.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help=(
+                "State versions, downloads and disk, or examine --interpreter; install and record"
+                " nothing."
+            ),
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
     """Create the environment that runs a framework's implementations."""
     if python is not None and interpreter is not None:
-        raise SuiteError("--python builds an environment and --interpreter uses an existing one; choose one of them.")
+        raise SuiteError(
+            "--python builds an environment and --interpreter uses an existing one; choose one of"
+            " them."
+        )
     is_folder = "/" in framework or (Path(framework) / MANIFEST).is_file()
     chosen = load_implementation(Path(framework)) if is_folder else load_framework(framework)
     if dry_run and interpreter is not None:
@@ -53,10 +77,16 @@ def create(
     elif not chosen.needs_environment:
         environment = environments.find(chosen)
     else:
-        environment = environments.create(chosen, lambda line: print(line, file=sys.stderr), python=python, force=force)
+        environment = environments.create(
+            chosen, lambda line: print(line, file=sys.stderr), python=python, force=force
+        )
     others = [] if interpreter is None else _other_versions(chosen, environment)
     if json:
-        values = {"framework": chosen.name, "interpreter": str(environment.interpreter), "packages": environment.packages}
+        values = {
+            "framework": chosen.name,
+            "interpreter": str(environment.interpreter),
+            "packages": environment.packages,
+        }
         print_json("env-create", {**values, "other_versions": [asdict(one) for one in others]})
         return
     print(f"{chosen.title} runs in {environment.interpreter}")
@@ -70,29 +100,65 @@ def _other_versions(framework: Framework, environment: Environment) -> list[Othe
 
 def _show_versions(others: list[OtherVersion]) -> None:
     for one in others:
-        print(f"note: {one.package} {one.found or 'is missing'} there; the requirements name {one.required}. Entries name the version that trained.")
+        print(
+            f"note: {one.package} {one.found or 'is missing'} there; the requirements name"
+            f" {one.required}. Entries name the version that trained."
+        )
 
 
 def _show_adoption(framework: Framework, environment: Environment, json: bool) -> None:
     """What --interpreter would record, and where: the same examination as without --dry-run."""
     others, place = _other_versions(framework, environment), environments.location(framework)
     if json:
-        nothing: dict[str, object] = {"locked": False, "index": None, "download_bytes": 0, "disk_bytes": 0, "packages": []}
-        adopted = {"interpreter": str(environment.interpreter), "other_versions": [asdict(one) for one in others]}
-        print_json("env-plan", {"framework": framework.name, "folder": str(place), **nothing, **adopted})
+        nothing: dict[str, object] = {
+            "locked": False,
+            "index": None,
+            "download_bytes": 0,
+            "disk_bytes": 0,
+            "packages": [],
+        }
+        adopted = {
+            "interpreter": str(environment.interpreter),
+            "other_versions": [asdict(one) for one in others],
+        }
+        print_json(
+            "env-plan", {"framework": framework.name, "folder": str(place), **nothing, **adopted}
+        )
         return
-    print(f"{framework.title} would run in {environment.interpreter}; nothing would be installed, and {place} would have the record of it")
+    print(
+        f"{framework.title} would run in {environment.interpreter}; nothing would be installed, and"
+        f" {place} would have the record of it"
+    )
     _show_versions(others)
 
 
 def _show(recipe: Recipe, place: Path, json: bool) -> None:
-    """What would be installed, and where. A name and version per line; of ranges, the requirements."""
+    """What would be installed, and where. A name and version per line; of ranges, the
+    requirements."""
     if json:
         lock = recipe.lock
-        sizes = {name: getattr(lock, name) if lock else None for name in ("download_bytes", "disk_bytes")}
-        values = {"framework": recipe.framework.name, "folder": str(place), "locked": lock is not None, "index": recipe.index}
-        print_json("env-plan", {**values, **sizes, "packages": recipe.text.splitlines(), "interpreter": None, "other_versions": []})
+        sizes = {
+            name: getattr(lock, name) if lock else None for name in ("download_bytes", "disk_bytes")
+        }
+        values = {
+            "framework": recipe.framework.name,
+            "folder": str(place),
+            "locked": lock is not None,
+            "index": recipe.index,
+        }
+        print_json(
+            "env-plan",
+            {
+                **values,
+                **sizes,
+                "packages": recipe.text.splitlines(),
+                "interpreter": None,
+                "other_versions": [],
+            },
+        )
         return
     print(recipe.statement)
     print("".join(f"  {line}\n" for line in recipe.text.splitlines()), end="")
-    print(f"from pip's configured index{f' and {recipe.index}' if recipe.index else ''}, into {place}")
+    print(
+        f"from pip's configured index{f' and {recipe.index}' if recipe.index else ''}, into {place}"
+    )

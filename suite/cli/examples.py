@@ -9,9 +9,15 @@ CODES = {
 """Of commands whose help text has none, and which may end with 1."""
 USUAL_CODES = "Exit code: 0 done, 2 could not."
 EXAMPLES = {
-    "run": "suite run --division open --device auto --workload lenet --framework fake --data digits --epochs 3 --output runs/first",
+    "run": (
+        "suite run --division open --device auto --workload lenet --framework fake --data digits"
+        " --epochs 3 --output runs/first"
+    ),
     "quick": "suite quick --within 10m",
-    "sweep": "suite sweep --vary batch_size=16,64 --seeds 3 --steps 20 --workload lenet --framework fake --data digits",
+    "sweep": (
+        "suite sweep --vary batch_size=16,64 --seeds 3 --steps 20 --workload lenet --framework fake"
+        " --data digits"
+    ),
     "finish": "suite finish runs/first",
     "power list": "suite power list",
     "power show": "suite power show",
@@ -68,14 +74,17 @@ EXAMPLES = {
     "env create": "suite env create pytorch",
     "data prepare": "suite data prepare mnist --download",
     "data verify": "suite data verify mnist",
-    "nonce lock": "suite nonce lock --division closed --workload lenet --framework pytorch --org acme",
+    "nonce lock": (
+        "suite nonce lock --division closed --workload lenet --framework pytorch --org acme"
+    ),
     "witness serve": "suite witness serve --name lab",
     "cluster doctor": "suite cluster doctor --hostfile hosts.txt",
 }
 
 
 def with_examples(path: str, command: Any) -> Any:
-    """The command, and those below it, with an example and the exit codes at the end of the help."""
+    """The command, and those below it, with an example and the exit codes at the end of the
+    help."""
     if path in EXAMPLES:
         codes = "" if "Exit code:" in (command.help or "") else CODES.get(path, USUAL_CODES)
         command.epilog = f"For example: {EXAMPLES[path]}" + (f"\n\n{codes}" if codes else "")

@@ -15,24 +15,53 @@ from suite.files.durable import output_errors
 
 
 def figure(
-    name: Annotated[str | None, typer.Argument(help="Name of the figure (`suite list figures`).", metavar="NAME")] = None,
-    paths: Annotated[list[Path] | None, typer.Argument(help="Run directories, or folders with run directories.", metavar="PATHS...")] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the figures: the study's number of each, and what it needs.")] = False,
-    format_: Annotated[str | None, typer.Option("--format", help="svg, pdf or png (default: by --output, else pdf).")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Name of the figure (`suite list figures`).", metavar="NAME"),
+    ] = None,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Run directories, or folders with run directories.", metavar="PATHS..."
+        ),
+    ] = None,
+    list_: Annotated[
+        bool,
+        typer.Option(
+            "--list", help="List the figures: the study's number of each, and what it needs."
+        ),
+    ] = False,
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", help="svg, pdf or png (default: by --output, else pdf)."),
+    ] = None,
     width: Annotated[str, typer.Option(help="Width, in in, cm, mm or pt.")] = "3.3in",
-    height: Annotated[str | None, typer.Option(help="Height (default: what its rows need).")] = None,
-    font: Annotated[str, typer.Option(help='Font, with its size in pt, as "Times New Roman 8".')] = "DejaVu Sans 7.5",
+    height: Annotated[
+        str | None, typer.Option(help="Height (default: what its rows need).")
+    ] = None,
+    font: Annotated[
+        str, typer.Option(help='Font, with its size in pt, as "Times New Roman 8".')
+    ] = "DejaVu Sans 7.5",
     output: Annotated[Path | None, typer.Option(help="File (default: NAME.<format>).")] = None,
-    caption: Annotated[Path | None, typer.Option(help="File of the caption (default: the figure's name with .txt).")] = None,
+    caption: Annotated[
+        Path | None,
+        typer.Option(help="File of the caption (default: the figure's name with .txt)."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Draw a figure for a paper, and write its caption: n, seeds, error bars, device, instrument."""
+    """Draw a figure for a paper, and write its caption: n, seeds, error bars, device,
+    instrument."""
     if list_:
         show_figures(json)
         return
     if name is None or not paths:
-        raise SuiteError("`suite figure` needs the NAME of a figure and PATHS of runs; `suite figure --list` lists the figures.")
-    file_format = format_ or (output.suffix.removeprefix(".").lower() if output and output.suffix else "pdf")
+        raise SuiteError(
+            "`suite figure` needs the NAME of a figure and PATHS of runs; `suite figure --list`"
+            " lists the figures."
+        )
+    file_format = format_ or (
+        output.suffix.removeprefix(".").lower() if output and output.suffix else "pdf"
+    )
     target = output or Path(f"{name}.{file_format}")
     beside = caption or target.with_suffix(".txt")
     for path in (target, beside):

@@ -20,4 +20,7 @@ def show_findings(findings: Iterable[Finding], json: bool) -> None:
     for finding in findings:
         where = finding.file + (f":{finding.line}" if finding.line is not None else "")
         print(f"{finding.severity.value}: {finding.rule} ({where})")
-        print(f"  expected  {finding.expected}\n  observed  {finding.observed}\n  fix       {finding.fix}")
+        print(
+            f"  expected  {finding.expected}\n  observed  {finding.observed}\n  fix      "
+            f" {finding.fix}"
+        )

@@ -14,7 +14,12 @@ from suite.files.typed import typed
 
 
 def finish(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories that were left unclosed: killed, cut off, interrupted or failed.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Run directories that were left unclosed: killed, cut off, interrupted or failed."
+        ),
+    ],
     json: Json = False,
 ) -> None:
     """Close runs that were left unclosed. Exit code: 0 every run is closed, 2 one could not be."""
@@ -39,6 +44,15 @@ def _plain(run: FinishedRun) -> dict[str, object]:
 
 def _sentence(run: FinishedRun) -> str:
     if run.was_closed:
-        return f"{run.path}: was closed before ({run.status}, {run.epochs} epochs)" + (f"; {run.reason}" if run.reason else "")
-    ending = "Check it:" if run.status == "finished" else "It is no result; every finished epoch can be read:"
-    return f"{run.path}: closed as {run.status}, {run.epochs} finished epochs ({run.reason}). {ending} {typed('suite check', run.path)}"
+        return f"{run.path}: was closed before ({run.status}, {run.epochs} epochs)" + (
+            f"; {run.reason}" if run.reason else ""
+        )
+    ending = (
+        "Check it:"
+        if run.status == "finished"
+        else "It is no result; every finished epoch can be read:"
+    )
+    return (
+        f"{run.path}: closed as {run.status}, {run.epochs} finished epochs ({run.reason}). {ending}"
+        f" {typed('suite check', run.path)}"
+    )

@@ -30,9 +30,13 @@ def new(
     output: Annotated[Path, typer.Option(help="Folder to write its folder into.")] = Path(),
     json: Json = False,
 ) -> None:
-    """Copy a working LeNet-5 in C or NumPy into a folder of its own, to be changed into your implementation."""
+    """Copy a working LeNet-5 in C or NumPy into a folder of its own, to be changed into your
+    implementation."""
     files = begin(name, language, output)
-    steps = [typed("suite implementation test", output / name), typed("suite verify-model lenet --implementation", output / name)]
+    steps = [
+        typed("suite implementation test", output / name),
+        typed("suite verify-model lenet --implementation", output / name),
+    ]
     if json:
         print_json("implementation-new", {"files": [str(path) for path in files], "next": steps})
         return
@@ -43,18 +47,27 @@ def new(
 @app.command()
 def test(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the implementation.")],
-    workload: Annotated[str, typer.Option(help="Workload that it trains (`suite list workloads`).")] = "lenet",
+    workload: Annotated[
+        str, typer.Option(help="Workload that it trains (`suite list workloads`).")
+    ] = "lenet",
     json: Json = False,
 ) -> None:
-    """Test every point of the contract on generated data. Exit code: 0 all pass, 1 not, 2 could not test."""
+    """Test every point of the contract on generated data. Exit code: 0 all pass, 1 not, 2 could not
+    test."""
     from suite.experiments.conformance.points import Point, conformance  # start-up: execution
 
     def show(point: Point) -> None:
         if not json:
-            print(f"{MARKS[point.passed]:10} {point.name:24} {point.demands}" + (f"\n{'':35} {point.observed}" if point.passed is not True else ""))
+            print(
+                f"{MARKS[point.passed]:10} {point.name:24} {point.demands}"
+                + (f"\n{'':35} {point.observed}" if point.passed is not True else "")
+            )
 
     if not folder.is_dir():
-        raise SuiteError(f"{folder} is no folder; give the folder of an implementation, or begin one with `suite implementation new NAME`.")
+        raise SuiteError(
+            f"{folder} is no folder; give the folder of an implementation, or begin one with `suite"
+            " implementation new NAME`."
+        )
     points = conformance(folder, workload, show)
     if json:
         print_rows("implementation-test", map(asdict, points))

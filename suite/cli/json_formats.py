@@ -1,4 +1,5 @@
-"""The formats of ``--json``: the keys of each, and what they hold. docs/json.md is made from this table."""
+"""The formats of ``--json``: the keys of each, and what they hold. docs/json.md is made from this
+table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,9 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class JsonFormat:
-    """An object that ``--json`` prints, by its ``name`` and ``version``, which rises when a key goes or changes its meaning.
+    """An object that ``--json`` prints, by its ``name`` and ``version``, which rises when a key
+    goes or changes its meaning.
 
-    ``keys`` are its own, or with ``is_list`` those of each object in its list ``rows``; ``optional`` ones may be absent.
+    ``keys`` are its own, or with ``is_list`` those of each object in its list ``rows``;
+    ``optional`` ones may be absent.
     """
 
     name: str
@@ -99,9 +102,15 @@ FORMATS: Mapping[str, JsonFormat] = {
             "check",
             "suite check, submit, package",
             {
-                "verdicts": "list of bundles: path, round, division, complies, witnessed_by, not_applicable (rules), findings",
+                "verdicts": (
+                    "list of bundles: path, round, division, complies, witnessed_by, not_applicable"
+                    " (rules), findings"
+                ),
                 "submissions": "list: path, complies, signed_by, findings, verdicts",
-                "analyses": "list of folders with a record of their own (stall analyses, experiments, replications): path, complies, findings",
+                "analyses": (
+                    "list of folders with a record of their own (stall analyses, experiments,"
+                    " replications): path, complies, findings"
+                ),
                 "could_not_judge": "sentences",
             },
         ),
@@ -121,7 +130,9 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "folder": "where the records are",
                 "setting": "arrivals, schedule, threads and priorities of the measurements of both",
                 "training_alone": "steps, samples_per_s, steps_per_s; each an interval or null",
-                "batches": "list: batch size, inference alone and beside, training beside, interference",
+                "batches": (
+                    "list: batch size, inference alone and beside, training beside, interference"
+                ),
             },
         ),
         JsonFormat(
@@ -129,11 +140,17 @@ FORMATS: Mapping[str, JsonFormat] = {
             "suite concurrent tune",
             {
                 "folder": "where the records are",
-                "best": "batch, schedule, train_threads, infer_threads, power_mode (null: left as it was)",
+                "best": (
+                    "batch, schedule, train_threads, infer_threads, power_mode (null: left as it"
+                    " was)"
+                ),
                 "minimised": "time or energy",
                 "samples_per_s": "median training rate of its final trials",
                 "energy_j": "median energy of the machine per trained sample, or null",
-                "trials": "list: candidate, duration_s, samples_per_s, p99_s (null: unfinished images), windows_within, power_w, energy_j",
+                "trials": (
+                    "list: candidate, duration_s, samples_per_s, p99_s (null: unfinished images),"
+                    " windows_within, power_w, energy_j"
+                ),
             },
         ),
         JsonFormat(
@@ -246,7 +263,10 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "title": "of the study",
                 "device": "device profile",
                 "cpu_model": "processor",
-                "points": "list: nodes, ranks, problem, figures of rate, efficiency, share of peak, energy and bandwidth, records",
+                "points": (
+                    "list: nodes, ranks, problem, figures of rate, efficiency, share of peak,"
+                    " energy and bandwidth, records"
+                ),
             },
         ),
         JsonFormat(
@@ -280,7 +300,9 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "title": "what was counted",
                 "source": "what counted, and that caches are simulated",
                 "valgrind": "version of valgrind",
-                "caches": "processor, and size in bytes, ways and line in bytes of l1i, l1d and last",
+                "caches": (
+                    "processor, and size in bytes, ways and line in bytes of l1i, l1d and last"
+                ),
                 "cpu_model": "of this machine, or null",
                 "workload": "its name",
                 "data": "name of the data set",
@@ -288,8 +310,13 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "batch_size": "mini-batch size",
                 "threads": "that computed; valgrind runs one at a time",
                 "seed": "of weights and sample order",
-                "processes": "list: framework, framework_version, steps, counts (totals of the process)",
-                "timed": "list: framework, steps, cpu_s and clock_hz (or null) of a window without valgrind",
+                "processes": (
+                    "list: framework, framework_version, steps, counts (totals of the process)"
+                ),
+                "timed": (
+                    "list: framework, steps, cpu_s and clock_hz (or null) of a window without"
+                    " valgrind"
+                ),
                 "figures": "by framework, named as those of hardware counters; counts per epoch",
             },
         ),
@@ -316,9 +343,17 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "largest_batch": "largest mini-batch that fits without recomputation, or null",
                 "largest_image": "largest picture that does, or null",
                 "bfloat16": "planned_bytes if all activations were kept in bfloat16",
-                "storage": "the schedule that keeps the fewest activations on storage and recomputes none: planned_bytes, and as schedule; or null",
-                "blocks": "list: sizes and times of each block of the chain, and its options to keep less",
-                "schedule": "name, peak_bytes, time, recompute_factor, spilled_bytes of a step, steps (action, block, operations that run again)",
+                "storage": (
+                    "the schedule that keeps the fewest activations on storage and recomputes none:"
+                    " planned_bytes, and as schedule; or null"
+                ),
+                "blocks": (
+                    "list: sizes and times of each block of the chain, and its options to keep less"
+                ),
+                "schedule": (
+                    "name, peak_bytes, time, recompute_factor, spilled_bytes of a step, steps"
+                    " (action, block, operations that run again)"
+                ),
             },
             optional=frozenset({"schedule"}),
         ),
@@ -364,14 +399,21 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "commands": "arguments of `suite` that make them",
                 "minutes": "that they take on two cores",
                 "has_runs": "whether it can be drawn at once",
-                "published_values": "number of values that the paper's text states, cells of tables left out",
+                "published_values": (
+                    "number of values that the paper's text states, cells of tables left out"
+                ),
             },
             is_list=True,
         ),
         JsonFormat(
             "paper-make",
             "suite paper make",
-            {"id": "of the table or panel", "files": "paths", "caption": "text", "compared": "as in paper-check"},
+            {
+                "id": "of the table or panel",
+                "files": "paths",
+                "caption": "text",
+                "compared": "as in paper-check",
+            },
         ),
         JsonFormat(
             "paper-check",
@@ -381,7 +423,10 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "paper": "title",
                 "number": "in the paper",
                 "differs": "how our setting differs from the paper's, or null",
-                "compared": "list: quantity, published, ours, verdict (agrees, differs, not comparable), place, quote, why",
+                "compared": (
+                    "list: quantity, published, ours, verdict (agrees, differs, not comparable),"
+                    " place, quote, why"
+                ),
             },
         ),
         JsonFormat(
@@ -393,17 +438,26 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "profiled": "number of profiled ones",
                 "limits": "of time (s), power (W) and energy (J), where one was given",
                 "minimised": "time, power or energy",
-                "recommended": "mode, estimates with 90 % intervals, is_profiled, probability of being within the limits; or null",
+                "recommended": (
+                    "mode, estimates with 90 % intervals, is_profiled, probability of being within"
+                    " the limits; or null"
+                ),
                 "binds": "what keeps the mode from being better, or null",
                 "time_follows": "elasticity of the time in each resource",
                 "next": "mode to profile next, as recommended; or null",
-                "front": "list of profiled modes on the Pareto front: mode, membership (on, possibly)",
+                "front": (
+                    "list of profiled modes on the Pareto front: mode, membership (on, possibly)"
+                ),
             },
         ),
         JsonFormat(
             "trace",
             "suite trace",
-            {"path": "file of the trace", "events": "number of its events", "left_out": "sentences about what of the run it leaves out"},
+            {
+                "path": "file of the trace",
+                "events": "number of its events",
+                "left_out": "sentences about what of the run it leaves out",
+            },
         ),
         JsonFormat(
             "finish",
@@ -525,7 +579,9 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "model": "name of the model",
                 "data": "name of the data set",
                 "target_accuracy": "ratio; null where none is established",
-                "characterisation": "true where none is: results have no rank, and a closed run has this batch size",
+                "characterisation": (
+                    "true where none is: results have no rank, and a closed run has this batch size"
+                ),
                 "epochs": "epoch budget",
                 "batch_size": "samples of a global mini-batch",
                 "parameters": "number of trained parameters",
@@ -569,10 +625,15 @@ FORMATS: Mapping[str, JsonFormat] = {
             "power-list",
             "suite power list",
             {
-                "modes": "list of nvpmodel's modes: id, name, settings (parameter, argument, value)",
+                "modes": (
+                    "list of nvpmodel's modes: id, name, settings (parameter, argument, value)"
+                ),
                 "cores": "numbers of all cores",
                 "always_on": "numbers of the cores that cannot be taken off line",
-                "clocks": "list: kind, name, files of its limits, unit_hz of their numbers, frequencies_hz (empty: not listed), governors",
+                "clocks": (
+                    "list: kind, name, files of its limits, unit_hz of their numbers,"
+                    " frequencies_hz (empty: not listed), governors"
+                ),
                 "turbo": "file of the switch, or null",
                 "fan": "file of the fan's duty, or null",
                 "nvpmodel": "file of the program, or null",
@@ -583,7 +644,9 @@ FORMATS: Mapping[str, JsonFormat] = {
             "power-restore",
             "suite power restore",
             {
-                "restored": "list: wanted (mode that had been set), pid, changed (settings that differed)",
+                "restored": (
+                    "list: wanted (mode that had been set), pid, changed (settings that differed)"
+                ),
                 "power_mode": "label of what is set now, or null",
             },
         ),
@@ -603,7 +666,10 @@ FORMATS: Mapping[str, JsonFormat] = {
             {
                 "power_mode": "label of what is set now, or null",
                 "power_settings": "as in system.json",
-                "set_by_suite": "list: kind (kept or held), wanted, pid, is_alive, is_complete, changed (settings that differ from before)",
+                "set_by_suite": (
+                    "list: kind (kept or held), wanted, pid, is_alive, is_complete, changed"
+                    " (settings that differ from before)"
+                ),
             },
         ),
         JsonFormat(
@@ -634,8 +700,13 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "batch_size": "samples",
                 "base_learning_rate": "rate",
                 "epochs_to_target": "of each run; null where it missed",
-                "expected_epochs": "all epochs trained over the runs that reached the target, or null",
-                "expected_interval": "95 % interval of them by bootstrap over runs: low, and high or null for infinite; null without expected epochs",
+                "expected_epochs": (
+                    "all epochs trained over the runs that reached the target, or null"
+                ),
+                "expected_interval": (
+                    "95 % interval of them by bootstrap over runs: low, and high or null for"
+                    " infinite; null without expected epochs"
+                ),
                 "runs": "runs of an entry",
                 "level": "of the test",
                 "power": "of the test",
@@ -666,10 +737,16 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "epochs": "number that was trained",
                 "epoch_s": "mean of epochs 2 to last, s, or null",
                 "reached_s": "measured time to the target, s, of a run that reached it; else null",
-                "projection": "projected time to the target with its interval, the epochs it was made from and those of the reference, or null",
+                "projection": (
+                    "projected time to the target with its interval, the epochs it was made from"
+                    " and those of the reference, or null"
+                ),
                 "reason": "why there is no projection, or null",
                 "most_epochs": "the workload's own number",
-                "estimate": "time of an epoch with its interval, s, from a number of steps; null where three epochs were trained",
+                "estimate": (
+                    "time of an epoch with its interval, s, from a number of steps; null where"
+                    " three epochs were trained"
+                ),
             },
             is_list=True,
         ),
@@ -683,8 +760,13 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "organization": "who made the fresh runs",
                 "originals": "list: what each original's bundle says of its run",
                 "runs": "list: the same of each fresh run",
-                "replays": "list: verdict of `suite audit` on originals whose losses were not repeated",
-                "comparisons": "losses, accuracies, times, each with its verdict, reason and numbers; verdict of all",
+                "replays": (
+                    "list: verdict of `suite audit` on originals whose losses were not repeated"
+                ),
+                "comparisons": (
+                    "losses, accuracies, times, each with its verdict, reason and numbers; verdict"
+                    " of all"
+                ),
             },
         ),
         JsonFormat(
@@ -695,7 +777,10 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "status": "finished, interrupted or failed",
                 "schema": "schema of the record, which the bundle or submission holds too",
                 "epochs": "list: what each epoch took, its loss and accuracy",
-                "figures": "by name: value, unit, source, n, spread, coverage, uncertainty; a value that is unknown is null with a reason",
+                "figures": (
+                    "by name: value, unit, source, n, spread, coverage, uncertainty; a value that"
+                    " is unknown is null with a reason"
+                ),
                 "disturbances": "what disturbed the run, by kind",
                 "channels": "list: statistics of every channel of every meter",
                 "energies": "list: energy by each total, and which counts",
@@ -743,8 +828,13 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "runs": "number",
                 "complies": "verdict, or null where it could not be judged",
                 "violations": "number of invalid findings by rule",
-                "to_review": "list: kind, where, sentence, rule, severity; the last two are null but for findings",
-                "objections": "list: file, state, date, by, against, record, text, run, decision, decided_by",
+                "to_review": (
+                    "list: kind, where, sentence, rule, severity; the last two are null but for"
+                    " findings"
+                ),
+                "objections": (
+                    "list: file, state, date, by, against, record, text, run, decision, decided_by"
+                ),
                 "withdrawals": "list: where, reason",
                 "could_not_judge": "sentences",
             },
@@ -817,8 +907,13 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "setting": "teacher, student, tracks, storage, idle machine and energy",
                 "teacher_parameters": "number",
                 "student_parameters": "number",
-                "labels": "tracks, sure and kept ones, frames, size_bytes, noise as a share with its interval",
-                "views": "list: view_deg, and the accuracy of teacher, student before and student after",
+                "labels": (
+                    "tracks, sure and kept ones, frames, size_bytes, noise as a share with its"
+                    " interval"
+                ),
+                "views": (
+                    "list: view_deg, and the accuracy of teacher, student before and student after"
+                ),
                 "training": "steps, samples, time_s, cpu_s",
             },
         ),

@@ -1,4 +1,5 @@
-"""Prints what ``--json`` asks for: one object, whose ``format`` names it and its version (json_formats.py)."""
+"""Prints what ``--json`` asks for: one object, whose ``format`` names it and its version
+(json_formats.py)."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +27,8 @@ def print_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def expect_place(output: Path | None) -> None:
-    """Raise SuiteError where a record cannot be written to ``output``: before the work that it would have been of."""
+    """Raise SuiteError where a record cannot be written to ``output``: before the work that it
+    would have been of."""
     if output is not None:
         _said(refuse_no_place, output)
 
@@ -41,7 +43,9 @@ def _said(function: Callable[..., None], output: Path, *arguments: object) -> No
     try:
         function(output, *arguments)
     except OSError as error:
-        raise SuiteError(f"{output} cannot be written: {error.strerror}; choose another --output.") from error
+        raise SuiteError(
+            f"{output} cannot be written: {error.strerror}; choose another --output."
+        ) from error
 
 
 def _print(found: JsonFormat, values: Mapping[str, Any]) -> None:
@@ -49,4 +53,6 @@ def _print(found: JsonFormat, values: Mapping[str, Any]) -> None:
 
 
 def _expect_keys(found: JsonFormat, values: Mapping[str, Any]) -> None:
-    assert set(found.keys) - found.optional <= set(values) <= set(found.keys), f"{found.name}: {sorted(set(values) ^ set(found.keys))}"
+    assert set(found.keys) - found.optional <= set(values) <= set(found.keys), (
+        f"{found.name}: {sorted(set(values) ^ set(found.keys))}"
+    )

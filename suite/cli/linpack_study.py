@@ -33,33 +33,50 @@ class LinpackOptions:
 
 def linpack_study(options: LinpackOptions) -> None:
     """Run the study and print it."""
-    ranks = options.ranks_per_node if options.ranks_per_node is not None else psutil.cpu_count(logical=False) or 1
+    ranks = (
+        options.ranks_per_node
+        if options.ranks_per_node is not None
+        else psutil.cpu_count(logical=False) or 1
+    )
     placement: Placement = place(None, options.hostfile, ranks, options.launch_agent)
     definition = planned_nodes(load_linpack(), placement, options.nodes)
     if options.repetitions is not None:
         definition = replace(definition, repetitions=options.repetitions)
     directory = (options.output or Path("runs/linpack-study")).absolute()
     study = run_linpack_study(
-        LinpackSweep(definition, placement, options.size, options.allow_busy), directory, lambda line: print(line, file=sys.stderr)
+        LinpackSweep(definition, placement, options.size, options.allow_busy),
+        directory,
+        lambda line: print(line, file=sys.stderr),
     )
     if options.json:
         print_json("linpack-study", {"path": str(directory / STUDY), **asdict(study)})
         return
     print("\n".join(table(study)))
-    print(f"\n{study.sentence}\nThe study is {directory / STUDY}; its records are in the same folder.")
+    print(
+        f"\n{study.sentence}\nThe study is {directory / STUDY}; its records are in the same folder."
+    )
 
 
 def table(study: LinpackStudy) -> Iterator[str]:
     """Lines for a person: the points, and the study's notes."""
     rates = f"{'GFLOPS':>16} {'efficiency':>14} {'of peak':>9}"
-    yield f"{'nodes':>5} {'ranks':>5} {'order':>7} {'block':>5} {'grid':>7} {rates} {'J':>9} {'GFLOPS/W':>9} {'GB/s a node':>12}"
+    yield (
+        f"{'nodes':>5} {'ranks':>5} {'order':>7} {'block':>5} {'grid':>7} {rates} {'J':>9}"
+        f" {'GFLOPS/W':>9} {'GB/s a node':>12}"
+    )
     for point in study.points:
         problem, grid = point.problem, f"{point.problem.rows} x {point.problem.columns}"
-        shown = (_cell(point.peak_share, 100, " %"), _cell(point.energy_j), _cell(point.gflops_per_watt), _cell(point.triad_gb_s))
+        shown = (
+            _cell(point.peak_share, 100, " %"),
+            _cell(point.energy_j),
+            _cell(point.gflops_per_watt),
+            _cell(point.triad_gb_s),
+        )
         peak, energy, rate, bandwidth = shown
         rates = f"{_cell(point.gflops):>16} {_cell(point.efficiency, 100, ' %'):>14}"
         yield (
-            f"{point.nodes:5} {point.ranks:5} {problem.size:7} {problem.block:5} {grid:>7} {rates} {peak:>9} {energy:>9} {rate:>9} {bandwidth:>12}"
+            f"{point.nodes:5} {point.ranks:5} {problem.size:7} {problem.block:5} {grid:>7} {rates}"
+            f" {peak:>9} {energy:>9} {rate:>9} {bandwidth:>12}"
         )
     yield from study.notes
 
@@ -74,6 +91,8 @@ def _cell(figure: Figure, factor: float = 1.0, unit: str = "") -> str:
 def whole_numbers(text: str | None) -> tuple[int, ...] | None:
     """Numbers as 1,2,4; raises SuiteError for anything else."""
     try:
-        return None if text is None else tuple(int(word) for word in text.split(",") if word.strip())
+        return (
+            None if text is None else tuple(int(word) for word in text.split(",") if word.strip())
+        )
     except ValueError as error:
         raise SuiteError(f"--nodes {text!r} is not a list of numbers; write 1,2,4.") from error

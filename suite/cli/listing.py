@@ -24,15 +24,34 @@ from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.machine.identify import identify
 
-app = typer.Typer(no_args_is_help=True, help="List workloads, devices, frameworks, data sets, studies, figures, rounds or rules.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="List workloads, devices, frameworks, data sets, studies, figures, rounds or rules.",
+)
 
 
 @app.command()
 def workloads(json: Json = False) -> None:
-    """List workloads: model, data set and target; one without a target is a characterisation, whose results have no rank."""
-    fields = ("name", "title", "model", "data", "target_accuracy", "is_characterisation", "epochs", "batch_size", "parameters")
+    """List workloads: model, data set and target; one without a target is a characterisation, whose
+    results have no rank."""
+    fields = (
+        "name",
+        "title",
+        "model",
+        "data",
+        "target_accuracy",
+        "is_characterisation",
+        "epochs",
+        "batch_size",
+        "parameters",
+    )
     columns = tuple(name.removeprefix("is_") for name in fields)
-    _show("workloads", columns, [tuple(getattr(workload, name) for name in fields) for workload in load_workloads()], json)
+    _show(
+        "workloads",
+        columns,
+        [tuple(getattr(workload, name) for name in fields) for workload in load_workloads()],
+        json,
+    )
 
 
 @app.command()
@@ -51,7 +70,12 @@ def devices(json: Json = False) -> None:
         )
         for device in load_devices()
     ]
-    _show("devices", ("name", "title", "this_machine", "cpu", "gpu", "closed_workloads", "power_modes"), rows, json)
+    _show(
+        "devices",
+        ("name", "title", "this_machine", "cpu", "gpu", "closed_workloads", "power_modes"),
+        rows,
+        json,
+    )
 
 
 @app.command()
@@ -70,35 +94,56 @@ def frameworks(json: Json = False) -> None:
 def data_sets(json: Json = False) -> None:
     """List data sets for `suite data prepare`: layout and numbers of samples."""
     columns = ("name", "title", "layout", "train_samples", "eval_samples")
-    _show("data-sets", columns, [tuple(getattr(data_set, name) for name in columns) for data_set in load_data_sets()], json)
+    _show(
+        "data-sets",
+        columns,
+        [tuple(getattr(data_set, name) for name in columns) for data_set in load_data_sets()],
+        json,
+    )
 
 
 @app.command()
 def studies(json: Json = False) -> None:
     """List studies for `suite sweep`: the setting that each varies, and its values."""
-    rows = [(study.name, study.title, study.variable.value, study.values, study.repetitions) for study in load_studies()]
+    rows = [
+        (study.name, study.title, study.variable.value, study.values, study.repetitions)
+        for study in load_studies()
+    ]
     linpack = load_linpack()
-    rows.append((LINPACK, linpack.title, "nodes", tuple(map(str, linpack.nodes)), linpack.repetitions))
+    rows.append(
+        (LINPACK, linpack.title, "nodes", tuple(map(str, linpack.nodes)), linpack.repetitions)
+    )
     _show("studies", ("name", "title", "varies", "values", "repetitions"), rows, json)
 
 
 @app.command()
 def figures(json: Json = False) -> None:
-    """List figures for `suite figure`: the study and number that each follows, and what it needs."""
+    """List figures for `suite figure`: the study and number that each follows, and what it
+    needs."""
     show_figures(json)
 
 
 def show_figures(json: bool) -> None:
     """Print the figures of `suite figure`."""
     columns = ("name", "study", "number", "title", "needs")
-    _show("figures", columns, [tuple(getattr(one, name) for name in columns) for one in PRESETS], json)
+    _show(
+        "figures", columns, [tuple(getattr(one, name) for name in columns) for one in PRESETS], json
+    )
 
 
 @app.command()
 def rounds(json: Json = False) -> None:
-    """List rounds: the versions of the suite and the workloads of each, and the date on which it was closed."""
+    """List rounds: the versions of the suite and the workloads of each, and the date on which it
+    was closed."""
     rows = [
-        (each.name, each.title, each.suite_versions, tuple(workload.name for workload in each.workloads), each.closed, len(rules_of(each)))
+        (
+            each.name,
+            each.title,
+            each.suite_versions,
+            tuple(workload.name for workload in each.workloads),
+            each.closed,
+            len(rules_of(each)),
+        )
         for each in load_rounds()
     ]
     _show("rounds", ("name", "title", "suite_versions", "workloads", "closed", "rules"), rows, json)
@@ -107,20 +152,29 @@ def rounds(json: Json = False) -> None:
 @app.command()
 def rules(json: Json = False) -> None:
     """List the rules that the checker applies; see also `suite explain RULE`."""
-    _show("rules", ("id", "severity", "rule"), [(rule.id, rule.severity.value, rule.sentence) for rule in ALL], json)
+    _show(
+        "rules",
+        ("id", "severity", "rule"),
+        [(rule.id, rule.severity.value, rule.sentence) for rule in ALL],
+        json,
+    )
 
 
 def _show(what: str, columns: Sequence[str], rows: Iterable[Sequence[object]], json: bool) -> None:
-    """Print rows of plain values: as JSON objects, as a table, or as tab-separated lines below their headers where the output is no terminal."""
+    """Print rows of plain values: as JSON objects, as a table, or as tab-separated lines below
+    their headers where the output is no terminal."""
     if json:
         print_rows(f"list-{what}", [dict(zip(columns, row, strict=True)) for row in rows])
         return
-    cells = [[_as_text(name, value) for name, value in zip(columns, row, strict=True)] for row in rows]
+    cells = [
+        [_as_text(name, value) for name, value in zip(columns, row, strict=True)] for row in rows
+    ]
     if not sys.stdout.isatty():
         print("\n".join("\t".join(row) for row in [columns, *cells]))
         return
     first, *others = (name.replace("_", " ") for name in columns)
-    table = Table(Column(first, no_wrap=True), *others)  # what is typed is whole, however narrow the terminal
+    # what is typed is whole, however narrow the terminal
+    table = Table(Column(first, no_wrap=True), *others)
     for row in cells:
         table.add_row(*map(escape, row))
     Console().print(table)

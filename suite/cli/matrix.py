@@ -15,7 +15,15 @@ from suite.cli.options import TrainingOptions
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
-from suite.experiments.matrix import MatrixDefinition, Order, PlannedMatrix, parse_vary, plan_matrix, read_matrix_file, with_varied
+from suite.experiments.matrix import (
+    MatrixDefinition,
+    Order,
+    PlannedMatrix,
+    parse_vary,
+    plan_matrix,
+    read_matrix_file,
+    with_varied,
+)
 from suite.experiments.matrix_runs import resolve_matrix, validate
 from suite.files.typed import typed
 from suite.launch.placement import Placement, read_hosts
@@ -30,38 +38,101 @@ class MatrixOptions:
     """Options of a matrix alone."""
 
     vary: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=A,B", help="Setting to vary, with its values; several times for a grid (docs/tuning.md).")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=A,B",
+            help="Setting to vary, with its values; several times for a grid (docs/tuning.md).",
+        ),
     ] = None
-    file: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file with the matrix, in place of --vary (docs/tuning.md).")] = None
-    seeds: Annotated[int | None, typer.Option(min=1, help="Matrix: runs of each point, with consecutive seeds (default: 3).")] = None
-    order: Annotated[Order | None, typer.Option(help="Matrix: order of the points in each round (default: interleaved).")] = None
-    random: Annotated[int | None, typer.Option(min=1, help="Matrix: draw N points of the grid, in place of all.")] = None
-    cool_to: Annotated[float | None, typer.Option(metavar="DEGC", help="Matrix: wait before each run until the hottest sensor is this cool.")] = None
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="TOML file with the matrix, in place of --vary (docs/tuning.md)."
+        ),
+    ] = None
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Matrix: runs of each point, with consecutive seeds (default: 3)."
+        ),
+    ] = None
+    order: Annotated[
+        Order | None,
+        typer.Option(help="Matrix: order of the points in each round (default: interleaved)."),
+    ] = None
+    random: Annotated[
+        int | None, typer.Option(min=1, help="Matrix: draw N points of the grid, in place of all.")
+    ] = None
+    cool_to: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DEGC",
+            help="Matrix: wait before each run until the hottest sensor is this cool.",
+        ),
+    ] = None
     boards: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Matrix: boards, one per line as in a hostfile, that share its runs (docs/tuning.md).")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=(
+                "Matrix: boards, one per line as in a hostfile, that share its runs"
+                " (docs/tuning.md)."
+            ),
+        ),
     ] = None
-    needs_power: Annotated[bool, typer.Option("--needs-power", help="Matrix: run nothing where no power meter is available.")] = False
+    needs_power: Annotated[
+        bool,
+        typer.Option(
+            "--needs-power", help="Matrix: run nothing where no power meter is available."
+        ),
+    ] = False
 
     @property
     def is_given(self) -> bool:
         """Whether any of them was typed."""
         return self != MatrixOptions()
 
-    def definition(self, training: TrainingOptions, division: Division, workload: str | None, study: MatrixDefinition | None) -> MatrixDefinition:
-        """The matrix of the file, or of the varied settings and the study's; options that were typed take precedence over the file's."""
-        varied = [self.file is not None, self.vary is not None, study is not None and self.vary is None]
+    def definition(
+        self,
+        training: TrainingOptions,
+        division: Division,
+        workload: str | None,
+        study: MatrixDefinition | None,
+    ) -> MatrixDefinition:
+        """The matrix of the file, or of the varied settings and the study's; options that were
+        typed take precedence over the file's."""
+        varied = [
+            self.file is not None,
+            self.vary is not None,
+            study is not None and self.vary is None,
+        ]
         if self.file is not None and sum(varied) > 1:
-            raise SuiteError("--file has the whole matrix; leave --study and --vary out, or add their settings to the file.")
+            raise SuiteError(
+                "--file has the whole matrix; leave --study and --vary out, or add their settings"
+                " to the file."
+            )
         if sum(varied) != 1:
-            raise SuiteError("Name a --study (`suite list studies`), or settings to vary (--vary batch_size=16,32), or a --file with a matrix.")
+            raise SuiteError(
+                "Name a --study (`suite list studies`), or settings to vary (--vary"
+                " batch_size=16,32), or a --file with a matrix."
+            )
         if self.file is not None:
             base = read_matrix_file(self.file)
         else:
-            base = replace(with_varied(study or _DEFAULT, parse_vary(self.vary or ())), division=division, device=training.device)
+            base = replace(
+                with_varied(study or _DEFAULT, parse_vary(self.vary or ())),
+                division=division,
+                device=training.device,
+            )
         typed: dict[str, Any] = {
-            "workload": workload, "seeds": self.seeds, "order": self.order, "random": self.random, "cool_to_c": self.cool_to,
-            "first_seed": training.seed, "needs_power": self.needs_power or None,
-        }  # fmt: skip
+            "workload": workload,
+            "seeds": self.seeds,
+            "order": self.order,
+            "random": self.random,
+            "cool_to_c": self.cool_to,
+            "first_seed": training.seed,
+            "needs_power": self.needs_power or None,
+        }
         found = replace(base, **{name: value for name, value in typed.items() if value is not None})
         if found.workload is None and found.fixed.workload is None and not found.vary.workload:
             raise SuiteError("A matrix needs --workload (`suite list workloads`).")
@@ -70,7 +141,8 @@ class MatrixOptions:
 
 @dataclass(frozen=True)
 class MatrixPlace:
-    """What a matrix shares with a study: division, workload, the folder of its runs, and the study that it varies further (None: none)."""
+    """What a matrix shares with a study: division, workload, the folder of its runs, and the study
+    that it varies further (None: none)."""
 
     division: Division
     workload: str | None
@@ -80,13 +152,23 @@ class MatrixPlace:
 
 def sweep_matrix(matrix: MatrixOptions, training: TrainingOptions, place: MatrixPlace) -> None:
     """Plan the matrix, make its runs and show its points."""
-    definition = _with_typed(matrix.definition(training, place.division, place.workload, place.study), training)
+    definition = _with_typed(
+        matrix.definition(training, place.division, place.workload, place.study), training
+    )
     if matrix.boards is not None:
         _on_boards(matrix.boards, definition, training, place)
         return
     hosts = training.place(None).hosts
-    placement = Placement(hosts=() if definition.vary.nodes else hosts, ranks_per_node=training.ranks_of_node, agent=training.launch_agent)
-    planned = plan_matrix(definition, training.run_options(place.division, _first_workload(definition), placement), hosts)
+    placement = Placement(
+        hosts=() if definition.vary.nodes else hosts,
+        ranks_per_node=training.ranks_of_node,
+        agent=training.launch_agent,
+    )
+    planned = plan_matrix(
+        definition,
+        training.run_options(place.division, _first_workload(definition), placement),
+        hosts,
+    )
     directory = (place.output or Path("runs") / default_name(planned)).absolute()
     if training.dry_run:
         _show_plan(planned, directory)
@@ -96,12 +178,16 @@ def sweep_matrix(matrix: MatrixOptions, training: TrainingOptions, place: Matrix
     _show(computed, directory, training)
 
 
-def _on_boards(file: Path, definition: MatrixDefinition, training: TrainingOptions, place: MatrixPlace) -> None:
+def _on_boards(
+    file: Path, definition: MatrixDefinition, training: TrainingOptions, place: MatrixPlace
+) -> None:
     """Spread the matrix over the boards of a file, and show its points."""
     from suite.experiments.boards import Boards, plan_for_boards  # start-up: asyncio
 
     if training.hostfile is not None or training.ranks_of_node != 1:
-        raise SuiteError("--boards makes each run on one board alone; leave --hostfile and --ranks-per-node out.")
+        raise SuiteError(
+            "--boards makes each run on one board alone; leave --hostfile and --ranks-per-node out."
+        )
     options = training.run_options(place.division, _first_workload(definition), Placement())
     planned = plan_for_boards(definition, options)
     directory = (place.output or Path("runs") / default_name(planned)).absolute()
@@ -124,13 +210,21 @@ def _show(computed: Matrix, directory: Path, training: TrainingOptions) -> None:
         print_json("matrix", {"path": str(directory / MATRIX), **computed.to_dict()})
         return
     print("\n".join(table(computed)))
-    print(f"\nThe matrix is {directory / MATRIX}; its runs are in the same folder.\nDraw it:   {typed('suite report', directory)} --output site")
+    print(
+        f"\nThe matrix is {directory / MATRIX}; its runs are in the same folder.\nDraw it:  "
+        f" {typed('suite report', directory)} --output site"
+    )
 
 
 def _with_typed(definition: MatrixDefinition, training: TrainingOptions) -> MatrixDefinition:
     """Options that were typed take precedence over the fixed settings of a file or a study."""
     names = ("data", "epochs", "steps", "batch_size", "threads")
-    typed = {name: value for name in names if (value := getattr(training, name)) is not None and getattr(definition.fixed, name) is not None}
+    typed = {
+        name: value
+        for name in names
+        if (value := getattr(training, name)) is not None
+        and getattr(definition.fixed, name) is not None
+    }
     return replace(definition, fixed=replace(definition.fixed, **typed))
 
 
@@ -165,22 +259,42 @@ def _print_plan(planned: PlannedMatrix, requests: Sequence[RunRequest]) -> None:
 def table(matrix: Matrix) -> Iterator[str]:
     """Lines for a person: the points with their figures."""
     variables, rows = matrix.plan.variables, matrix.plan.points
-    widths = [max(len(name), *(len(point.settings[index].value) for point in rows)) for index, name in enumerate(variables)]
+    widths = [
+        max(len(name), *(len(point.settings[index].value) for point in rows))
+        for index, name in enumerate(variables)
+    ]
     names = ("step, ms", "samples/s", "epoch, s", "epoch, J", "power, W")
-    yield "  ".join([*(name.ljust(width) for name, width in zip(variables, widths, strict=True)), *(f"{name:>18}" for name in names)])
+    yield "  ".join(
+        [
+            *(name.ljust(width) for name, width in zip(variables, widths, strict=True)),
+            *(f"{name:>18}" for name in names),
+        ]
+    )
     for plan, point in zip(rows, matrix.points, strict=True):
         figures = point.figures
         shown = (
-            _cell(figures.step_s, 1e3), _cell(figures.samples_per_s), _cell(figures.time_to_epoch_s), _cell(figures.energy_per_epoch_j),
+            _cell(figures.step_s, 1e3),
+            _cell(figures.samples_per_s),
+            _cell(figures.time_to_epoch_s),
+            _cell(figures.energy_per_epoch_j),
             _cell(figures.mean_power_w),
-        )  # fmt: skip
-        settings = (setting.value.ljust(width) for setting, width in zip(plan.settings, widths, strict=True))
+        )
+        settings = (
+            setting.value.ljust(width) for setting, width in zip(plan.settings, widths, strict=True)
+        )
         yield "  ".join([*settings, *(f"{cell:>18}" for cell in shown)])
-    missing = {figure["reason"] for point in matrix.points for figure in asdict(point.figures).values() if figure["value"] is None}
+    missing = {
+        figure["reason"]
+        for point in matrix.points
+        for figure in asdict(point.figures).values()
+        if figure["value"] is None
+    }
     yield from (f"unknown: {reason}" for reason in sorted(map(str, missing)))
 
 
 def _cell(figure: Figure, factor: float = 1.0) -> str:
     if figure.value is None:
         return "unknown"
-    return f"{factor * figure.value:.4g}" + ("" if figure.spread is None else f" ± {factor * figure.spread:.2g}")
+    return f"{factor * figure.value:.4g}" + (
+        "" if figure.spread is None else f" ± {factor * figure.spread:.2g}"
+    )

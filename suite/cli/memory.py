@@ -1,4 +1,5 @@
-"""`suite memory plan|tables|framework|kept|study`: does training fit a board's memory, with which schedule, at which price."""
+"""`suite memory plan|tables|framework|kept|study`: does training fit a board's memory, with which
+schedule, at which price."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -28,31 +29,56 @@ from suite.memory.study import Asked, make
 from suite.memory.tracing import network_named
 from suite.metrics.memory_study import MemoryStudy, write
 
-app = typer.Typer(no_args_is_help=True, help="Plan the memory of training: does it fit, with which schedule, at which price.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Plan the memory of training: does it fit, with which schedule, at which price.",
+)
 
 STUDIED = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
-BUDGET_HELP = "Memory that training may take: 2GB, 800MB (GB is 10^9 bytes); or the name of a device, for its smallest variant's memory."
+BUDGET_HELP = (
+    "Memory that training may take: 2GB, 800MB (GB is 10^9 bytes); or the name of a device, for its"
+    " smallest variant's memory."
+)
 
 
 @app.command(name="plan")
 def plan_command(
     model: Annotated[
-        str, typer.Argument(help="A stored network (resnet18, workload-lenet, …) or one of torchvision's by name, which PyTorch traces.")
+        str,
+        typer.Argument(
+            help=(
+                "A stored network (resnet18, workload-lenet, …) or one of torchvision's by name,"
+                " which PyTorch traces."
+            )
+        ),
     ],
     budget: Annotated[str, typer.Option(help=BUDGET_HELP)],
     batch: Annotated[int, typer.Option(help="Mini-batch size.")] = 8,
-    image: Annotated[int | None, typer.Option(help="Width and height of the pictures (default: the network's usual ones).")] = None,
+    image: Annotated[
+        int | None,
+        typer.Option(help="Width and height of the pictures (default: the network's usual ones)."),
+    ] = None,
     optimizer: Annotated[str, typer.Option(help="sgd, sgd-momentum or adam.")] = "sgd-momentum",
     json: Json = False,
 ) -> None:
-    """Plan the memory of training a network: its parts, what fits a budget, and the schedule that makes it fit."""
+    """Plan the memory of training a network: its parts, what fits a budget, and the schedule that
+    makes it fit."""
     if optimizer not in STATE_WORDS:
-        raise SuiteError(f"There is no optimizer {optimizer!r}", f"planned are {', '.join(STATE_WORDS)}")
+        raise SuiteError(
+            f"There is no optimizer {optimizer!r}", f"planned are {', '.join(STATE_WORDS)}"
+        )
     network = network_named(model)
     pixels = network.image[1] if image is None else image
     if pixels < 1:
-        raise SuiteError(f"A picture of {pixels}x{pixels} has no pixels", f"{network.title} usually takes --image {network.image[1]}")
-    made = plan(Workplace(network, pixels, optimizer, resident(), times=known_times(network, pixels)), batch, _budget(budget))
+        raise SuiteError(
+            f"A picture of {pixels}x{pixels} has no pixels",
+            f"{network.title} usually takes --image {network.image[1]}",
+        )
+    made = plan(
+        Workplace(network, pixels, optimizer, resident(), times=known_times(network, pixels)),
+        batch,
+        _budget(budget),
+    )
     if json:
         print_json("memory-plan", _as_dict(made))
     else:
@@ -61,72 +87,126 @@ def plan_command(
 
 @app.command()
 def tables(json: Json = False) -> None:
-    """Calculate Tables I to III of "Training on the edge" (Kukreja et al., 2019) and compare them with the published values."""
+    """Calculate Tables I to III of "Training on the edge" (Kukreja et al., 2019) and compare them
+    with the published values."""
     found = cells()
     if json:
-        print_rows("memory-tables", [{**asdict(cell), "deviation": cell.deviation} for cell in found])
+        print_rows(
+            "memory-tables", [{**asdict(cell), "deviation": cell.deviation} for cell in found]
+        )
     else:
         print("\n".join(_table_lines(found)))
 
 
 @app.command()
 def framework() -> None:
-    """Measure the resident size of PyTorch's environment on this machine; `suite memory plan` uses it from then on."""
+    """Measure the resident size of PyTorch's environment on this machine; `suite memory plan` uses
+    it from then on."""
     found = measure()
-    print(f"PyTorch's process takes {write_size(found.size_bytes)} before any weight of the network ({found.source}).")
+    print(
+        f"PyTorch's process takes {write_size(found.size_bytes)} before any weight of the network"
+        f" ({found.source})."
+    )
 
 
 @app.command()
 def times(
-    model: Annotated[str, typer.Argument(help="A stored network (resnet152, workload-mobilenetv3, …) or one of torchvision's by name.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            help=(
+                "A stored network (resnet152, workload-mobilenetv3, …) or one of torchvision's by"
+                " name."
+            )
+        ),
+    ],
     batch: Annotated[int, typer.Option(help="Mini-batch size.")] = 8,
-    image: Annotated[int | None, typer.Option(help="Width and height of the pictures (default: the network's usual ones).")] = None,
+    image: Annotated[
+        int | None,
+        typer.Option(help="Width and height of the pictures (default: the network's usual ones)."),
+    ] = None,
 ) -> None:
-    """Measure CPU times of a network's operations on this machine; `suite memory plan` uses them from then on for pictures of this size."""
+    """Measure CPU times of a network's operations on this machine; `suite memory plan` uses them
+    from then on for pictures of this size."""
     network = network_named(model)
     pixels = network.image[1] if image is None else image
     found = measure_times(network, pixels, batch)
     forward, backward = sum(found.forward), sum(found.backward)
-    print(f"{network.title}, {batch} pictures of {pixels}x{pixels}, one thread: {forward:.3g} s forward and {backward:.3g} s backward per picture.")
+    print(
+        f"{network.title}, {batch} pictures of {pixels}x{pixels}, one thread: {forward:.3g} s"
+        f" forward and {backward:.3g} s backward per picture."
+    )
 
 
 @app.command()
 def kept(
-    model: Annotated[str, typer.Argument(help="A stored network (workload-mobilenetv3, resnet18, …) or one of torchvision's by name.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            help=(
+                "A stored network (workload-mobilenetv3, resnet18, …) or one of torchvision's by"
+                " name."
+            )
+        ),
+    ],
     batch: Annotated[int, typer.Option(help="Mini-batch size.")] = 8,
-    image: Annotated[int | None, typer.Option(help="Width and height of the pictures (default: the network's usual ones).")] = None,
+    image: Annotated[
+        int | None,
+        typer.Option(help="Width and height of the pictures (default: the network's usual ones)."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Measure what PyTorch keeps for the backward pass when all layers are trained, biases only, the last stage, or the head."""
+    """Measure what PyTorch keeps for the backward pass when all layers are trained, biases only,
+    the last stage, or the head."""
     network = network_named(model)
     pixels = network.image[1] if image is None else image
     found = kept_parts(network, pixels, batch)
     if json:
         print_rows("memory-kept", [asdict(part) for part in found])
         return
-    print(f"{network.title}, {batch} pictures of {pixels}x{pixels}, float32: kept for the backward pass")
+    print(
+        f"{network.title}, {batch} pictures of {pixels}x{pixels}, float32: kept for the backward"
+        " pass"
+    )
     print(f"  {'trained':26}{'parameters':>12}{'kept':>14}{'of it weights':>16}")
     for part in found:
-        print(f"  {part.name:26}{part.trained:>12,}{part.kept_bytes / 2**20:>10.1f} MiB{part.weight_bytes / 2**20:>12.1f} MiB")
+        print(
+            f"  {part.name:26}{part.trained:>12,}{part.kept_bytes / 2**20:>10.1f}"
+            f" MiB{part.weight_bytes / 2**20:>12.1f} MiB"
+        )
 
 
 @app.command()
 def study(
-    output: Annotated[Path, typer.Option(help="Folder of the study; `suite report` draws it.")] = Path("memory-study"),
-    networks: Annotated[str, typer.Option(metavar="NAME,…", help="Networks that are measured; the lines of all five ResNets are planned.")] = (
-        "resnet18,resnet50"
-    ),
+    output: Annotated[
+        Path, typer.Option(help="Folder of the study; `suite report` draws it.")
+    ] = Path("memory-study"),
+    networks: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,…",
+            help="Networks that are measured; the lines of all five ResNets are planned.",
+        ),
+    ] = "resnet18,resnet50",
     budget: Annotated[str, typer.Option(help="Memory at which the figures have a line.")] = "2GB",
-    measure_below: Annotated[str, typer.Option(help="Measure no schedule whose planned peak is above this.")] = "3GB",
-    steps: Annotated[int, typer.Option(min=1, help="Measured steps of each schedule, after one that warms up.")] = 3,
+    measure_below: Annotated[
+        str, typer.Option(help="Measure no schedule whose planned peak is above this.")
+    ] = "3GB",
+    steps: Annotated[
+        int, typer.Option(min=1, help="Measured steps of each schedule, after one that warms up.")
+    ] = 3,
 ) -> None:
-    """Plan and measure peak memory and recompute factor over depth, mini-batch and picture: Figure 1 of Kukreja et al. (2019)."""
+    """Plan and measure peak memory and recompute factor over depth, mini-batch and picture: Figure
+    1 of Kukreja et al. (2019)."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise SuiteError(f"{output} exists and is not empty", "choose another --output")
     names = tuple(name.strip() for name in networks.split(",") if name.strip())
     unknown = [name for name in names if name not in STUDIED]
     if unknown:
-        raise SuiteError(f"The study has no network {unknown[0]!r}", f"choose of {', '.join(STUDIED)}, or give --networks '' to measure none")
+        raise SuiteError(
+            f"The study has no network {unknown[0]!r}",
+            f"choose of {', '.join(STUDIED)}, or give --networks '' to measure none",
+        )
     asked = Asked(STUDIED, names, parse_size(budget), parse_size(measure_below), steps)
     made = make(asked, resident(), cpu_model(), lambda line: print(line, flush=True))
     output.mkdir(parents=True, exist_ok=True)
@@ -137,12 +217,21 @@ def study(
 
 
 def _study_lines(made: MemoryStudy) -> Iterator[str]:
-    yield f"{'':4} {'network':10} {'schedule':30} {'planned':>9} {'measured':>9} {'ratio':>6} {'factor':>7} {'planned':>8}"
+    yield (
+        f"{'':4} {'network':10} {'schedule':30} {'planned':>9} {'measured':>9} {'ratio':>6}"
+        f" {'factor':>7} {'planned':>8}"
+    )
     for panel in made.panels:
         for each in panel.measured:
             factor = "" if each.factor is None else f"{each.factor:.2f}"
-            sizes = f"{write_size(each.planned_bytes):>9} {write_size(each.measured_bytes):>9} {each.measured_bytes / each.planned_bytes:>6.3f}"
-            yield f"{panel.name:4} {each.network:10} {each.schedule:30} {sizes} {factor:>7} {each.planned_factor:>8.2f}"
+            sizes = (
+                f"{write_size(each.planned_bytes):>9} {write_size(each.measured_bytes):>9}"
+                f" {each.measured_bytes / each.planned_bytes:>6.3f}"
+            )
+            yield (
+                f"{panel.name:4} {each.network:10} {each.schedule:30} {sizes} {factor:>7}"
+                f" {each.planned_factor:>8.2f}"
+            )
 
 
 def _budget(text: str) -> int:
@@ -150,14 +239,21 @@ def _budget(text: str) -> int:
         return parse_size(text)
     devices = {device.name: device for device in load_devices() if device.memory is not None}
     if text not in devices:
-        raise SuiteError(unknown_name("device with a stated memory", text, sorted(devices), "`suite list devices`"))
+        raise SuiteError(
+            unknown_name(
+                "device with a stated memory", text, sorted(devices), "`suite list devices`"
+            )
+        )
     memory = devices[text].memory
     return round(min(memory.sizes_gb if memory else ()) * 1e9)
 
 
 def _plan_lines(made: Plan) -> Iterator[str]:
     where = made.workplace
-    yield f"{where.network.title}, {made.batch} pictures of {where.image}x{where.image}, {where.optimizer}, float32"
+    yield (
+        f"{where.network.title}, {made.batch} pictures of {where.image}x{where.image},"
+        f" {where.optimizer}, float32"
+    )
     yield ""
     parts = (
         ("framework", where.framework.size_bytes, where.framework.source),
@@ -181,17 +277,27 @@ def _elsewhere_lines(made: Plan) -> Iterator[str]:
     fixed, stored = made.workplace.fixed_bytes, made.stored
     halved = write_size(fixed + peak_in_bfloat16(updated_at_once(made.blocks)))
     yield ""
-    yield f"Without recomputation, all activations kept in bfloat16: {halved} at once; other gradients, no run does this."
+    yield (
+        f"Without recomputation, all activations kept in bfloat16: {halved} at once; other"
+        " gradients, no run does this."
+    )
     if made.fits:
         return
     if stored is None:
         yield "With all activations on storage it does not fit either, without recomputation."
         return
-    moved, card, disk = stored.cost.spilled_bytes, *(storage_s(stored.cost.spilled_bytes, rate) for rate in (CARD_BYTES_PER_S, DISK_BYTES_PER_S))
+    moved, card, disk = (
+        stored.cost.spilled_bytes,
+        *(
+            storage_s(stored.cost.spilled_bytes, rate)
+            for rate in (CARD_BYTES_PER_S, DISK_BYTES_PER_S)
+        ),
+    )
     yield (
-        f"With activations on storage it fits (`suite run --spill FOLDER`): {stored.schedule.name}, {write_size(fixed + stored.cost.peak_bytes)} at "
-        f"once; {write_size(moved)} are written and read in each step, in {card:.3g} s on an SD card of class 10, {disk:.2g} s on an NVMe disk of "
-        "1 GB/s."
+        f"With activations on storage it fits (`suite run --spill FOLDER`): {stored.schedule.name},"
+        f" {write_size(fixed + stored.cost.peak_bytes)} at once; {write_size(moved)} are written"
+        f" and read in each step, in {card:.3g} s on an SD card of class 10, {disk:.2g} s on an"
+        " NVMe disk of 1 GB/s."
     )
 
 
@@ -204,16 +310,26 @@ def _verdict(made: Plan) -> Iterator[str]:
     if made.largest_batch is None:
         yield "Without recomputation not even one picture fits."
     else:
-        yield f"Without recomputation the largest mini-batch that fits is {made.largest_batch} at this picture size."
+        yield (
+            f"Without recomputation the largest mini-batch that fits is {made.largest_batch} at"
+            " this picture size."
+        )
     if made.largest_image is not None:
-        yield f"The largest picture at this mini-batch is {made.largest_image}x{made.largest_image}."
+        yield (
+            f"The largest picture at this mini-batch is {made.largest_image}x{made.largest_image}."
+        )
     if not made.fits and made.schedule is None:
         yield "With recomputation it does not fit either."
     if not made.fits and made.schedule is not None and made.planned_bytes is not None:
-        cost, times = made.schedule.cost, "estimated" if made.workplace.times is None else "measured"
+        cost, times = (
+            made.schedule.cost,
+            "estimated" if made.workplace.times is None else "measured",
+        )
         yield (
-            f"With recomputation it fits: schedule {made.schedule.schedule.name}, {write_size(made.planned_bytes)}, recompute factor "
-            f"{cost.recompute_factor:.2f} by {times} times ({made.schedule.schedule.forwards} forward runs of {len(made.blocks)} blocks)."
+            f"With recomputation it fits: schedule {made.schedule.schedule.name},"
+            f" {write_size(made.planned_bytes)}, recompute factor {cost.recompute_factor:.2f} by"
+            f" {times} times ({made.schedule.schedule.forwards} forward runs of {len(made.blocks)}"
+            " blocks)."
         )
 
 
@@ -228,11 +344,28 @@ def _as_dict(made: Plan) -> dict[str, object]:
         "framework_bytes": where.framework.size_bytes,
         "framework_source": where.framework.source,
     }
-    names = ("weight_bytes", "buffer_bytes", "gradient_bytes", "state_bytes", "activation_bytes", "transient_bytes", "peak_bytes", "planned_bytes")
-    values |= {name: getattr(made, name) for name in (*names, "fits", "largest_batch", "largest_image")}
-    values["bfloat16"] = {"planned_bytes": where.fixed_bytes + peak_in_bfloat16(updated_at_once(made.blocks))}
+    names = (
+        "weight_bytes",
+        "buffer_bytes",
+        "gradient_bytes",
+        "state_bytes",
+        "activation_bytes",
+        "transient_bytes",
+        "peak_bytes",
+        "planned_bytes",
+    )
+    values |= {
+        name: getattr(made, name) for name in (*names, "fits", "largest_batch", "largest_image")
+    }
+    values["bfloat16"] = {
+        "planned_bytes": where.fixed_bytes + peak_in_bfloat16(updated_at_once(made.blocks))
+    }
     stored = made.stored
-    values["storage"] = None if stored is None else {**_schedule_dict(stored), "planned_bytes": where.fixed_bytes + stored.cost.peak_bytes}
+    values["storage"] = (
+        None
+        if stored is None
+        else {**_schedule_dict(stored), "planned_bytes": where.fixed_bytes + stored.cost.peak_bytes}
+    )
     values["blocks"] = [asdict(block) for block in made.blocks]
     if made.schedule is not None:
         values["schedule"] = _schedule_dict(made.schedule)
@@ -240,21 +373,37 @@ def _as_dict(made: Plan) -> dict[str, object]:
 
 
 def _schedule_dict(found: Planned) -> dict[str, object]:
-    return {"name": found.schedule.name, **asdict(found.cost), "steps": [step.as_list for step in found.schedule.steps]}
+    return {
+        "name": found.schedule.name,
+        **asdict(found.cost),
+        "steps": [step.as_list for step in found.schedule.steps],
+    }
 
 
 def _table_lines(found: list[Cell]) -> Iterator[str]:
     for table in published().tables:
         own = [cell for cell in found if cell.table == table.name]
         yield f"Table {table.name}: {table.title}"
-        yield f"{table.varies:>7}  {'network':>10} {'published':>10} {'calculated':>10} {'deviation':>9}  {'kept by PyTorch':>15}"
+        yield (
+            f"{table.varies:>7}  {'network':>10} {'published':>10} {'calculated':>10}"
+            f" {'deviation':>9}  {'kept by PyTorch':>15}"
+        )
         for cell in own:
             value = cell.batch if table.varies == "batch" else cell.image
-            figures = f"{cell.published:>10.2f} {cell.calculated:>10.2f} {cell.deviation:>+9.2%}  {cell.kept:>15.2f}"
+            figures = (
+                f"{cell.published:>10.2f} {cell.calculated:>10.2f} {cell.deviation:>+9.2%} "
+                f" {cell.kept:>15.2f}"
+            )
             yield f"{value:>7}  {'ResNet-' + str(cell.depth):>10} {figures}"
         yield ""
     worst = max(found, key=lambda cell: abs(cell.deviation))
     far = sum(abs(cell.deviation) > LIMIT for cell in found)
-    yield f"{len(found)} cells; {far} deviate by more than {LIMIT:.0%}, the largest deviation is {worst.deviation:+.2%}."
-    yield "Formula: 4 bytes [P + B (2 L - c)]; c = twice the outputs of the shortcuts with a stride, less the picture (docs/memory.md)."
+    yield (
+        f"{len(found)} cells; {far} deviate by more than {LIMIT:.0%}, the largest deviation is"
+        f" {worst.deviation:+.2%}."
+    )
+    yield (
+        "Formula: 4 bytes [P + B (2 L - c)]; c = twice the outputs of the shortcuts with a stride,"
+        " less the picture (docs/memory.md)."
+    )
     yield "Kept by PyTorch: the weights, and the tensors that autograd keeps for the backward pass."

@@ -16,11 +16,14 @@ def new(
 ) -> None:
     """Write the skeleton of a new device, meter, rule, workload or framework.
 
-    Its contract tests fail, and name what to fill in, until every place is filled. docs/extending.md has an example of each kind.
+    Its contract tests fail, and name what to fill in, until every place is filled.
+    docs/extending.md has an example of each kind.
     """
     skeleton = write_skeleton(kind, name)
     if json:
-        print_json("new", {"files": [str(path) for path in skeleton.files], "next": list(skeleton.steps)})
+        print_json(
+            "new", {"files": [str(path) for path in skeleton.files], "next": list(skeleton.steps)}
+        )
         return
     print("Wrote")
     for path in skeleton.files:

@@ -1,14 +1,23 @@
-"""`suite nonce lock`: the digests of entries, to be handed in before the round's nonce is given out."""
+"""`suite nonce lock`: the digests of entries, to be handed in before the round's nonce is given
+out."""
 
 import typer
 
 from reference_impls.contract import request_to_dict
-from suite.catalog.seeds import configuration, configuration_sha256, entry_sha256, implementation_sha256
+from suite.catalog.seeds import (
+    configuration,
+    configuration_sha256,
+    entry_sha256,
+    implementation_sha256,
+)
 from suite.cli.json_output import print_rows
 from suite.cli.options import TrainingOptions, with_options
 from suite.cli.run import RunSettings, resolve_requests
 
-app = typer.Typer(no_args_is_help=True, help="Seeds that nobody chose: lock what will be run before the nonce is known.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Seeds that nobody chose: lock what will be run before the nonce is known.",
+)
 
 
 @app.callback()
@@ -19,11 +28,15 @@ def commands() -> None:
 @app.command()
 @with_options
 def lock(settings: RunSettings, training: TrainingOptions) -> None:
-    """Print the digest of each entry that `suite run` with these options belongs to. Hand it in before the round's nonce is given out."""
+    """Print the digest of each entry that `suite run` with these options belongs to. Hand it in
+    before the round's nonce is given out."""
     records = []
     for request in resolve_requests(training, settings):
         values = request_to_dict(request.training)
-        implementation, settled = implementation_sha256(request.framework), configuration_sha256(values)
+        implementation, settled = (
+            implementation_sha256(request.framework),
+            configuration_sha256(values),
+        )
         records.append(
             {
                 "entry_sha256": entry_sha256(implementation, settled),
@@ -39,4 +52,7 @@ def lock(settings: RunSettings, training: TrainingOptions) -> None:
         print_rows("nonce-lock", records)
         return
     for record in records:
-        print(f"{record['entry_sha256']}  {record['organization']} {record['workload']} {record['framework']}")
+        print(
+            f"{record['entry_sha256']}  {record['organization']} {record['workload']}"
+            f" {record['framework']}"
+        )

@@ -1,4 +1,5 @@
-"""Command-line options as dataclasses: each option and its help text is written once, and commands share them."""
+"""Command-line options as dataclasses: each option and its help text is written once, and commands
+share them."""
 
 import functools
 import inspect
@@ -10,24 +11,48 @@ from typing import Annotated, Any, cast, get_type_hints
 import typer
 
 from reference_impls.rank import HEARTBEAT_TIMEOUT_S
-from suite.api import Accelerator, Collective, Division, Normalisation, Placement, Precision, RunOptions, Wire, place
+from suite.api import (
+    Accelerator,
+    Collective,
+    Division,
+    Normalisation,
+    Placement,
+    Precision,
+    RunOptions,
+    Wire,
+    place,
+)
 from suite.cli.completion import device_names, framework_names
 
 DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality is reported)."
 SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
 """A rank's meters may take six seconds until the harness replies to it."""
-AGENT_HELP = "Program that starts a process on a remote host: called as ssh is, or Slurm's `srun` (default: ssh)."
-NORMALISATION_HELP = "Statistics of batch normalisation: of a rank's own samples (`local`) or of the whole mini-batch (`synchronised`)."
-ACCUMULATE_HELP = "Mini-batches whose gradients are summed for one exchange and update; more than one is for the open division."
-PRECISION_HELP = "Arithmetic of products and convolutions (default: float32, with TF32 off); entries are compared within one."
+AGENT_HELP = (
+    "Program that starts a process on a remote host: called as ssh is, or Slurm's `srun` (default:"
+    " ssh)."
+)
+NORMALISATION_HELP = (
+    "Statistics of batch normalisation: of a rank's own samples (`local`) or of the whole"
+    " mini-batch (`synchronised`)."
+)
+ACCUMULATE_HELP = (
+    "Mini-batches whose gradients are summed for one exchange and update; more than one is for the"
+    " open division."
+)
+PRECISION_HELP = (
+    "Arithmetic of products and convolutions (default: float32, with TF32 off); entries are"
+    " compared within one."
+)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Turn each parameter that is a dataclass into one option per field, named and typed as the field.
+    """Turn each parameter that is a dataclass into one option per field, named and typed as the
+    field.
 
-    A field is written as a typer parameter: ``threads: Annotated[int | None, typer.Option(help=…)] = None``. The returned function takes
-    keywords only; the defaults of fields hold for direct calls, too.
+    A field is written as a typer parameter: ``threads: Annotated[int | None, typer.Option(help=…)]
+    = None``. The returned function takes keywords only; the defaults of fields hold for direct
+    calls, too.
     """
     hints = get_type_hints(function, include_extras=True)
     groups = {name: cast("type[Any]", hint) for name, hint in hints.items() if is_dataclass(hint)}
@@ -36,11 +61,22 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
     def call(**values: Any) -> None:
         own = {name: values.pop(name) for name in hints if name in values}
         made = {
-            name: group(**{field.name: values.pop(field.name) for field in fields(group) if field.name in values}) for name, group in groups.items()
+            name: group(
+                **{
+                    field.name: values.pop(field.name)
+                    for field in fields(group)
+                    if field.name in values
+                }
+            )
+            for name, group in groups.items()
         }
         return function(**own, **made, **values)
 
-    parameters = [one for name, parameter in inspect.signature(function).parameters.items() for one in _expanded(parameter, hints[name])]
+    parameters = [
+        one
+        for name, parameter in inspect.signature(function).parameters.items()
+        for one in _expanded(parameter, hints[name])
+    ]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     del call.__wrapped__  # else the signature of the wrapped function is found
@@ -54,7 +90,10 @@ def _expanded(parameter: inspect.Parameter, hint: Any) -> list[inspect.Parameter
     empty = inspect.Parameter.empty
     return [
         inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=empty if field.default is MISSING else field.default, annotation=hints[field.name]
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
         )
         for field in fields(hint)
     ]
@@ -64,41 +103,105 @@ def _expanded(parameter: inspect.Parameter, hint: Any) -> list[inspect.Parameter
 class TrainingOptions:
     """What `suite run` and `suite sweep` have in common."""
 
-    device: Annotated[str, typer.Option(autocompletion=device_names, help="Device profile, or auto (`suite list devices`).")] = "auto"
-    framework: Annotated[str, typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`).")] = "pytorch"
+    device: Annotated[
+        str,
+        typer.Option(
+            autocompletion=device_names, help="Device profile, or auto (`suite list devices`)."
+        ),
+    ] = "auto"
+    framework: Annotated[
+        str,
+        typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`)."),
+    ] = "pytorch"
     implementation: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of your own implementation (docs/implementing.md), in place of --framework.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help=(
+                "Folder of your own implementation (docs/implementing.md), in place of --framework."
+            ),
+        ),
     ] = None
     data: Annotated[
         str | None,
         typer.Option(
-            help="Data set name, folder with the workload's default data set, NAME=FOLDER for another data set, or `synthetic` "
-            "(default: the workload's)."
+            help=(
+                "Data set name, folder with the workload's default data set, NAME=FOLDER for"
+                " another data set, or `synthetic` (default: the workload's)."
+            )
         ),
     ] = None
     seed: Annotated[
-        int | None, typer.Option(help="Seed for initial weights and sample order (default: 1); in a sweep, that of each value's first run.")
+        int | None,
+        typer.Option(
+            help=(
+                "Seed for initial weights and sample order (default: 1); in a sweep, that of each"
+                " value's first run."
+            )
+        ),
     ] = None
-    epochs: Annotated[int | None, typer.Option(help="Maximum epochs (also the horizon of the learning-rate schedule).")] = None
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="Maximum epochs (also the horizon of the learning-rate schedule)."),
+    ] = None
     steps: Annotated[int | None, typer.Option(help="Stop each run after N mini-batches.")] = None
-    batch_size: Annotated[int | None, typer.Option(help="Samples per global mini-batch; in a weak-scaling sweep, per rank.")] = None
-    threads: Annotated[int | None, typer.Option(help="Framework threads per rank (default: the workload's, else every usable core).")] = None
-    accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO
+    batch_size: Annotated[
+        int | None,
+        typer.Option(help="Samples per global mini-batch; in a weak-scaling sweep, per rank."),
+    ] = None
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            help="Framework threads per rank (default: the workload's, else every usable core)."
+        ),
+    ] = None
+    accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = (
+        Accelerator.AUTO
+    )
     precision: Annotated[Precision | None, typer.Option(help=PRECISION_HELP)] = None
-    hostfile: Annotated[Path | None, typer.Option(help="Hosts to train on, one per line (default: this machine).")] = None
-    ranks_per_node: Annotated[int | None, typer.Option(help="Ranks on each host (default: 1; of --study linpack: one per core).")] = None
-    collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI
-    normalisation: Annotated[Normalisation, typer.Option(help=NORMALISATION_HELP)] = Normalisation.LOCAL
+    hostfile: Annotated[
+        Path | None, typer.Option(help="Hosts to train on, one per line (default: this machine).")
+    ] = None
+    ranks_per_node: Annotated[
+        int | None,
+        typer.Option(help="Ranks on each host (default: 1; of --study linpack: one per core)."),
+    ] = None
+    collective: Annotated[
+        Collective,
+        typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's)."),
+    ] = Collective.MPI
+    normalisation: Annotated[Normalisation, typer.Option(help=NORMALISATION_HELP)] = (
+        Normalisation.LOCAL
+    )
     launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None
-    wire: Annotated[Wire, typer.Option(help="Numbers in which gradients are sent; 16 bits are for the open division.")] = Wire.EXACT
+    wire: Annotated[
+        Wire,
+        typer.Option(
+            help="Numbers in which gradients are sent; 16 bits are for the open division."
+        ),
+    ] = Wire.EXACT
     accumulate: Annotated[int, typer.Option(help=ACCUMULATE_HELP)] = 1
     silence: Annotated[
-        float, typer.Option(min=SHORTEST_SILENCE_S, max=LONGEST_SILENCE_S, help="End the run when nothing is heard of a rank for N seconds.")
+        float,
+        typer.Option(
+            min=SHORTEST_SILENCE_S,
+            max=LONGEST_SILENCE_S,
+            help="End the run when nothing is heard of a rank for N seconds.",
+        ),
     ] = SHORTEST_SILENCE_S
     no_identity: Annotated[
-        bool, typer.Option("--no-identity", help="Leave out the digest of the board's serial number, which distinguishes boards of one kind.")
+        bool,
+        typer.Option(
+            "--no-identity",
+            help=(
+                "Leave out the digest of the board's serial number, which distinguishes boards of"
+                " one kind."
+            ),
+        ),
     ] = False
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved requests and stop.")] = False
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the resolved requests and stop.")
+    ] = False
     json: Json = False
 
     @property
@@ -108,13 +211,29 @@ class TrainingOptions:
 
     def place(self, nodes: int | None) -> Placement:
         """The first ``nodes`` hosts (default: all of them), or this machine."""
-        return replace(place(nodes, self.hostfile, self.ranks_of_node, self.launch_agent), silence_s=self.silence)
+        return replace(
+            place(nodes, self.hostfile, self.ranks_of_node, self.launch_agent),
+            silence_s=self.silence,
+        )
 
-    def run_options(self, division: Division, workload: str, placement: Placement, **changes: Any) -> RunOptions:
-        """Options of one run; ``changes`` are further fields of RunOptions, or override the command line's."""
+    def run_options(
+        self, division: Division, workload: str, placement: Placement, **changes: Any
+    ) -> RunOptions:
+        """Options of one run; ``changes`` are further fields of RunOptions, or override the command
+        line's."""
         common: dict[str, Any] = {
             name: getattr(self, name)
-            for name in ("device", "framework", "data", "epochs", "steps", "batch_size", "threads", "accelerator", "precision")
+            for name in (
+                "device",
+                "framework",
+                "data",
+                "epochs",
+                "steps",
+                "batch_size",
+                "threads",
+                "accelerator",
+                "precision",
+            )
         }
         if self.seed is not None:
             common["seed"] = self.seed

@@ -1,4 +1,5 @@
-"""`suite paper list|make|check`: the data tables and panels of published papers, from one's own runs, compared with the papers."""
+"""`suite paper list|make|check`: the data tables and panels of published papers, from one's own
+runs, compared with the papers."""
 
 import shlex
 import shutil
@@ -24,17 +25,27 @@ if TYPE_CHECKING:
     from reporter.papers.measures import Source
 
 app = typer.Typer(
-    no_args_is_help=True, help="Draw the data tables and panels of published papers from your own runs, and compare with what they state."
+    no_args_is_help=True,
+    help=(
+        "Draw the data tables and panels of published papers from your own runs, and compare with"
+        " what they state."
+    ),
 )
 
 RUNS, OUTPUT = Path("runs/papers"), Path("papers")
-ASKED = {"second": "a folder with the data set on a second storage medium", "hosts": "a file with a host per line"}
+ASKED = {
+    "second": "a folder with the data set on a second storage medium",
+    "hosts": "a file with a host per line",
+}
 """What only the user knows, by its name in the commands."""
 
 FROM_RUNS = (State.REAL, State.SIMULATED, State.EMULATED)
 MEANINGS = {
     State.REAL: "from runs on this machine",
-    State.SIMULATED: "from training that valgrind counted on this machine, with simulated caches and branch predictor",
+    State.SIMULATED: (
+        "from training that valgrind counted on this machine, with simulated caches and branch"
+        " predictor"
+    ),
     State.EMULATED: "from runs on several hosts, network namespaces on this machine",
     State.CALCULATED: "without a run",
     State.NEEDS: "other hardware, as named",
@@ -43,13 +54,18 @@ MEANINGS = {
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Of a table or panel (`suite paper list`).")]
 Paths = Annotated[
-    list[Path] | None, typer.Argument(metavar="PATHS...", help="Runs to use (default: those that come with the project, else runs/papers).")
+    list[Path] | None,
+    typer.Argument(
+        metavar="PATHS...",
+        help="Runs to use (default: those that come with the project, else runs/papers).",
+    ),
 ]
 
 
 @app.command(name="list")
 def list_command(json: Json = False) -> None:
-    """List every data table and panel: whether it is drawn from real runs, simulated, emulated or calculated, or what it needs."""
+    """List every data table and panel: whether it is drawn from real runs, simulated, emulated or
+    calculated, or what it needs."""
     registry = load_papers()
     if json:
         print_rows("paper-list", [_row(registry, item) for item in registry.items])
@@ -57,7 +73,10 @@ def list_command(json: Json = False) -> None:
     for paper in registry.papers:
         print(f"{paper.title} ({paper.source})")
         for item in (item for item in registry.items if item.paper == paper.name):
-            print(f"  {item.id:<16}{item.number:<11}{_state(registry, item):<26}{item.title}{_needed(item)}")
+            print(
+                f"  {item.id:<16}{item.number:<11}{_state(registry, item):<26}{item.title}"
+                f"{_needed(item)}"
+            )
         print()
     print("\n".join(_totals(registry)))
 
@@ -67,11 +86,22 @@ def make(
     name: Id,
     paths: Paths = None,
     output: Annotated[Path, typer.Option(help="Folder of the files.")] = OUTPUT,
-    given: Annotated[list[str] | None, typer.Option("--with", metavar="NAME=PATH", help="What the runs need: second=FOLDER, hosts=FILE.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say which runs are missing and what they cost; run nothing.")] = False,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", metavar="NAME=PATH", help="What the runs need: second=FOLDER, hosts=FILE."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Say which runs are missing and what they cost; run nothing."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Draw a table or panel: page, PDF, CSV, LaTeX and caption. Runs that are missing are made first, after saying what they cost."""
+    """Draw a table or panel: page, PDF, CSV, LaTeX and caption. Runs that are missing are made
+    first, after saying what they cost."""
     from reporter.papers.items import draw_item, write_item  # start-up: pandas
     from reporter.papers.model import Missing  # start-up: pandas
     from reporter.papers.render import refuse_without_matplotlib  # start-up: pandas
@@ -84,29 +114,48 @@ def make(
     refuse_without_matplotlib()
     named = dict(map(_named, given or []))
     runs = registry.runs_of(item)
-    source = None if paths is None and runs is not None and _unfinished(runs).exists() else _source(registry, item, paths)
+    source = (
+        None
+        if paths is None and runs is not None and _unfinished(runs).exists()
+        else _source(registry, item, paths)
+    )
     drawn = draw_item(registry, item, source)
     if isinstance(drawn, Missing) and runs is not None and _may_run(item, paths):
         commands = _commands(item, runs, named)
-        print(f"{item.id} needs {runs.title}; about {runs.minutes} minutes on two cores:", file=sys.stderr)
+        print(
+            f"{item.id} needs {runs.title}; about {runs.minutes} minutes on two cores:",
+            file=sys.stderr,
+        )
         print("\n".join(f"  suite {shlex.join(command)}" for command in commands), file=sys.stderr)
         if dry_run:
             return
         _make_runs(runs, commands)
         drawn = draw_item(registry, item, _source(registry, item, None))
     if isinstance(drawn, Missing):
-        raise SuiteError(f"{item.id} is not drawn: {drawn.reason}. It needs {item.needs or (runs.title if runs else 'runs')}.")
+        raise SuiteError(
+            f"{item.id} is not drawn: {drawn.reason}. It needs"
+            f" {item.needs or (runs.title if runs else 'runs')}."
+        )
     files = write_item(drawn, output)
     if json:
         compared = [_plain(one) for one in drawn.compared]
-        print_json("paper-make", {"id": item.id, "files": [str(file) for file in files], "caption": drawn.caption, "compared": compared})
+        print_json(
+            "paper-make",
+            {
+                "id": item.id,
+                "files": [str(file) for file in files],
+                "caption": drawn.caption,
+                "compared": compared,
+            },
+        )
     else:
         print(f"{drawn.caption}\n{'  '.join(map(str, files))}")
 
 
 @app.command()
 def check(name: Id, paths: Paths = None, json: Json = False) -> None:
-    """Compare ours with what the paper's text states. Exit code: 0 what is comparable agrees, 1 something differs, 2 nothing is comparable."""
+    """Compare ours with what the paper's text states. Exit code: 0 what is comparable agrees, 1
+    something differs, 2 nothing is comparable."""
     from reporter.papers.comparing import Agreement, compare  # start-up: pandas
 
     registry = load_papers()
@@ -114,11 +163,21 @@ def check(name: Id, paths: Paths = None, json: Json = False) -> None:
     compared = compare(item, _source(registry, item, paths))
     verdicts = {one.verdict for one in compared}
     if json:
-        print_json("paper-check", {"id": item.id, "paper": registry.paper(item).title, "number": item.number, "differs": item.differs,
-                                   "compared": [_plain(one) for one in compared]})  # fmt: skip
+        print_json(
+            "paper-check",
+            {
+                "id": item.id,
+                "paper": registry.paper(item).title,
+                "number": item.number,
+                "differs": item.differs,
+                "compared": [_plain(one) for one in compared],
+            },
+        )
     else:
         print("\n".join(_lines(registry, item, compared)))
-    raise typer.Exit(1 if Agreement.DIFFERS in verdicts else 0 if Agreement.AGREES in verdicts else 2)
+    raise typer.Exit(
+        1 if Agreement.DIFFERS in verdicts else 0 if Agreement.AGREES in verdicts else 2
+    )
 
 
 def _lines(registry: Registry, item: Item, compared: "tuple[Compared, ...]") -> Iterator[str]:
@@ -131,7 +190,10 @@ def _lines(registry: Registry, item: Item, compared: "tuple[Compared, ...]") -> 
         ours = "" if one.ours is None else f", ours {one.ours}"
         reason = f" ({one.why})" if one.why else ""
         quote = f'; {one.place}: "{one.quote}"' if one.quote else f"; {one.place}"
-        yield f"  {one.verdict.value}{reason}: {one.quantity}: published {one.published or 'unknown'}{ours}{quote}"
+        yield (
+            f"  {one.verdict.value}{reason}: {one.quantity}: published"
+            f" {one.published or 'unknown'}{ours}{quote}"
+        )
 
 
 def _source(registry: Registry, item: Item, paths: list[Path] | None) -> "Source | None":
@@ -141,16 +203,24 @@ def _source(registry: Registry, item: Item, paths: list[Path] | None) -> "Source
     if paths is not None:
         missing = next((path for path in paths if not path.exists()), None)
         if missing is not None:
-            raise SuiteError(f"{missing} does not exist; name folders with runs, or none to use those that come with the project.")
+            raise SuiteError(
+                f"{missing} does not exist; name folders with runs, or none to use those that come"
+                " with the project."
+            )
         return source_of(runs, paths)
     return source_of(runs, _places(runs))
 
 
 def _places(runs: RunSet | None) -> list[Path]:
-    """Where the runs may be: with the project, or where `make` puts them. The first that exists is used."""
+    """Where the runs may be: with the project, or where `make` puts them. The first that exists is
+    used."""
     if runs is None:
         return []
-    shipped = [] if runs.folder is None else [repository_root() / runs.folder, Path(__file__).resolve().parents[2] / runs.folder]
+    shipped = (
+        []
+        if runs.folder is None
+        else [repository_root() / runs.folder, Path(__file__).resolve().parents[2] / runs.folder]
+    )
     return [place for place in (RUNS / runs.name, *shipped) if place.is_dir()][:1]
 
 
@@ -162,7 +232,9 @@ def _commands(item: Item, runs: RunSet, given: dict[str, str]) -> list[list[str]
     """The commands with their folders; raises SuiteError for what the user has to name."""
     names = {"runs": str(RUNS / runs.name), **given}
     try:
-        return [[word.format(**names) for word in shlex.split(command)] for command in runs.commands]
+        return [
+            [word.format(**names) for word in shlex.split(command)] for command in runs.commands
+        ]
     except KeyError as error:
         key = str(error.args[0])
         raise SuiteError(f"{item.id} needs {ASKED[key]}: give --with {key}=PATH.") from None
@@ -171,17 +243,21 @@ def _commands(item: Item, runs: RunSet, given: dict[str, str]) -> list[list[str]
 def _named(text: str) -> tuple[str, str]:
     name, _, value = text.partition("=")
     if name not in ASKED or not value:
-        raise SuiteError(f"--with {text!r} is not one of {', '.join(f'{key}=PATH' for key in ASKED)}.")
+        raise SuiteError(
+            f"--with {text!r} is not one of {', '.join(f'{key}=PATH' for key in ASKED)}."
+        )
     return name, value
 
 
 def _unfinished(runs: RunSet) -> Path:
-    """A file that is there while runs are made, and after an interruption: what is in their folder is not all of them."""
+    """A file that is there while runs are made, and after an interruption: what is in their folder
+    is not all of them."""
     return RUNS / f".{runs.name}.unfinished"
 
 
 def _make_runs(runs: RunSet, commands: list[list[str]]) -> None:
-    """Run the commands. After an interruption a sweep continues; what other commands left is removed first."""
+    """Run the commands. After an interruption a sweep continues; what other commands left is
+    removed first."""
     mark = _unfinished(runs)
     if mark.exists() and not all(command[0] == "sweep" for command in commands):
         print(f"{RUNS / runs.name} was left unfinished and is made again", file=sys.stderr)
@@ -198,14 +274,20 @@ def _run(command: list[str]) -> None:
     program = [sys.executable, "-c", "from suite.cli.app import main; main()", *command]
     code = subprocess.run(program, stdout=sys.stderr, check=False).returncode
     if code != 0:
-        raise SuiteError(f"`suite {shlex.join(command)}` ended with exit code {code}; its message is above. Rerun `suite paper make` to continue.")
+        raise SuiteError(
+            f"`suite {shlex.join(command)}` ended with exit code {code}; its message is above."
+            " Rerun `suite paper make` to continue."
+        )
 
 
 def _totals(registry: Registry) -> Iterator[str]:
     """How many items there are of each state, and of how many the runs are here."""
     of = {state: [item for item in registry.items if item.state is state] for state in State}
     here = [item for state in FROM_RUNS for item in of[state] if _places(registry.runs_of(item))]
-    yield f"{len(registry.items)} tables and panels; {len(here)} are drawn from runs that are here, {len(of[State.CALCULATED])} without runs."
+    yield (
+        f"{len(registry.items)} tables and panels; {len(here)} are drawn from runs that are here,"
+        f" {len(of[State.CALCULATED])} without runs."
+    )
     for state, items in of.items():
         yield f"  {len(items):>2} {state.value}: {MEANINGS[state]}"
 
@@ -214,7 +296,9 @@ def _state(registry: Registry, item: Item) -> str:
     runs = registry.runs_of(item)
     if item.state in (State.CALCULATED, State.NEEDS) or runs is None:
         return str(item.state.value)
-    return f"{item.state.value}, {'runs are here' if _places(runs) else f'{runs.minutes} min of runs'}"
+    return (
+        f"{item.state.value}, {'runs are here' if _places(runs) else f'{runs.minutes} min of runs'}"
+    )
 
 
 def _needed(item: Item) -> str:
@@ -224,7 +308,10 @@ def _needed(item: Item) -> str:
 def _row(registry: Registry, item: Item) -> dict[str, object]:
     runs = registry.runs_of(item)
     return {
-        **{name: getattr(item, name) for name in ("id", "paper", "number", "title", "needs", "differs")},
+        **{
+            name: getattr(item, name)
+            for name in ("id", "paper", "number", "title", "needs", "differs")
+        },
         "state": item.state.value,
         "figure": item.figure or item.id,
         "runs": runs and runs.name,

@@ -1,4 +1,5 @@
-"""`suite power`: power modes of this machine, and traces of external power meters (`attach BUNDLE TRACE`)."""
+"""`suite power`: power modes of this machine, and traces of external power meters (`attach BUNDLE
+TRACE`)."""
 
 import sys
 from dataclasses import dataclass
@@ -14,9 +15,17 @@ from suite.cli.power_modes import list_modes, restore_power, set_power, show
 from suite.metrics.traces.attaching import COVERAGES, Attachment
 from suite.metrics.traces.sniffing import TraceOptions
 
-HELP = "Set power modes and put them back; attach the trace of an external power meter to a finished run."
+HELP = (
+    "Set power modes and put them back; attach the trace of an external power meter to a finished"
+    " run."
+)
 app = typer.Typer(no_args_is_help=True, help=HELP)
-for name, command in (("list", list_modes), ("show", show), ("set", set_power), ("restore", restore_power)):
+for name, command in (
+    ("list", list_modes),
+    ("show", show),
+    ("set", set_power),
+    ("restore", restore_power),
+):
     app.command(name)(command)
 
 
@@ -24,14 +33,44 @@ for name, command in (("list", list_modes), ("show", show), ("set", set_power), 
 class FileOptions:
     """What the logger's file does not tell."""
 
-    time: Annotated[list[str] | None, typer.Option(help="Column of the times, by name or number from 1; twice for date and time.")] = None
-    power: Annotated[list[str] | None, typer.Option(help="Column of power; several times for rails that add up.")] = None
-    current: Annotated[list[str] | None, typer.Option(help="Column of current; several times for rails that add up.")] = None
-    voltage: Annotated[list[str] | None, typer.Option(help="Column of voltage, one for each --current or one for all.")] = None
-    volts: Annotated[float | None, typer.Option(help="Supply voltage, of a logger that records the current alone (V).")] = None
-    unit: Annotated[str | None, typer.Option(help="Unit of the power or current columns, where the header has none: W, mW, A, mA, uA.")] = None
-    time_unit: Annotated[str | None, typer.Option(help="Unit of the times, where it cannot be told: s, ms, us, ns, min, h or d.")] = None
-    rate: Annotated[float | None, typer.Option(help="Rows per second, of a file without times.")] = None
+    time: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of the times, by name or number from 1; twice for date and time."
+        ),
+    ] = None
+    power: Annotated[
+        list[str] | None, typer.Option(help="Column of power; several times for rails that add up.")
+    ] = None
+    current: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of current; several times for rails that add up."),
+    ] = None
+    voltage: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of voltage, one for each --current or one for all."),
+    ] = None
+    volts: Annotated[
+        float | None,
+        typer.Option(help="Supply voltage, of a logger that records the current alone (V)."),
+    ] = None
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Unit of the power or current columns, where the header has none: W, mW, A, mA, uA."
+            )
+        ),
+    ] = None
+    time_unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Unit of the times, where it cannot be told: s, ms, us, ns, min, h or d."
+        ),
+    ] = None
+    rate: Annotated[
+        float | None, typer.Option(help="Rows per second, of a file without times.")
+    ] = None
 
     def options(self) -> TraceOptions:
         """The same for the library."""
@@ -51,24 +90,60 @@ class FileOptions:
 @with_options
 def attach(
     bundle: Annotated[Path, typer.Argument(help="Run directory of a finished run.")],
-    trace: Annotated[Path, typer.Argument(help="The logger's file: CSV with any delimiter, decimal sign, header and units; may be .gz.")],
-    covers: Annotated[str, typer.Option(help=f"Where the logger measured: {', '.join(each.value for each in COVERAGES)}.")],
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            help=(
+                "The logger's file: CSV with any delimiter, decimal sign, header and units; may be"
+                " .gz."
+            )
+        ),
+    ],
+    covers: Annotated[
+        str,
+        typer.Option(
+            help=f"Where the logger measured: {', '.join(each.value for each in COVERAGES)}."
+        ),
+    ],
     file: FileOptions,
-    tier: Annotated[str, typer.Option(help="Kind of instrument: analyser (within 1 %), wall meter (2 %), on-board sensor (5 %).")] = "wall meter",
+    tier: Annotated[
+        str,
+        typer.Option(
+            help=(
+                "Kind of instrument: analyser (within 1 %), wall meter (2 %), on-board sensor"
+                " (5 %)."
+            )
+        ),
+    ] = "wall meter",
     offset: Annotated[
         float | None,
-        typer.Option(help="Seconds to add to the trace's times to count them from run_start; recorded as given by hand (default: fitted)."),
+        typer.Option(
+            help=(
+                "Seconds to add to the trace's times to count them from run_start; recorded as"
+                " given by hand (default: fitted)."
+            )
+        ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what is understood and fitted; write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what is understood and fitted; write nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Attach the trace of an external logger to a finished run, and compute its energy.
 
-    The logger's clock is fitted to the run by the course of power: let it begin ten seconds before the run and end ten seconds after it. A trace
-    that fits nowhere, or at several places, is refused. `suite run --power-pulse` makes a pattern of loads that fits at one place only.
+    The logger's clock is fitted to the run by the course of power: let it begin ten seconds before
+    the run and end ten seconds after it. A trace that fits nowhere, or at several places, is
+    refused. `suite run --power-pulse` makes a pattern of loads that fits at one place only.
     """
     found = api.attach_power(
-        bundle, trace, covers=covers, tier=tier, options=file.options(), offset_s=offset, dry_run=dry_run, command=tuple(sys.argv)
+        bundle,
+        trace,
+        covers=covers,
+        tier=tier,
+        options=file.options(),
+        offset_s=offset,
+        dry_run=dry_run,
+        command=tuple(sys.argv),
     )
     energy = None if dry_run else api.energy_figure(bundle)
     if json:
@@ -83,16 +158,39 @@ def attach(
 
 def _plain(bundle: Path, found: Attachment, energy: object) -> dict[str, object]:
     trace = found.read.trace
-    counts = {"rows": trace.rows, "readings": len(trace.t_s), "unreadable": trace.unreadable, "late": trace.late, "averaged": trace.averaged}
-    return {"bundle": str(bundle), "understood": found.understood, "trace": counts, "fit": found.fit.to_dict(), "energy_j": energy}
+    counts = {
+        "rows": trace.rows,
+        "readings": len(trace.t_s),
+        "unreadable": trace.unreadable,
+        "late": trace.late,
+        "averaged": trace.averaged,
+    }
+    return {
+        "bundle": str(bundle),
+        "understood": found.understood,
+        "trace": counts,
+        "fit": found.fit.to_dict(),
+        "energy_j": energy,
+    }
 
 
 def _fit_sentence(found: Attachment) -> str:
     fit, trace = found.fit, found.read.trace
-    rows = f"{trace.rows} rows" + (f", {trace.averaged} averaged to one reading" if trace.averaged > 1 else "")
-    left_out = f", {trace.unreadable + trace.late} left out" if trace.unreadable + trace.late else ""
-    clock = f"offset {fit.offset_s:.3f} s +- {fit.half_width_s:.3f} s ({fit.method}), rate {fit.rate * 1e6:+.0f} ppm"
-    second = "no other offset fits" if fit.second_ratio is None else f"the second-best offset has {fit.second_ratio:.2f} times that"
+    rows = f"{trace.rows} rows" + (
+        f", {trace.averaged} averaged to one reading" if trace.averaged > 1 else ""
+    )
+    left_out = (
+        f", {trace.unreadable + trace.late} left out" if trace.unreadable + trace.late else ""
+    )
+    clock = (
+        f"offset {fit.offset_s:.3f} s +- {fit.half_width_s:.3f} s ({fit.method}), rate"
+        f" {fit.rate * 1e6:+.0f} ppm"
+    )
+    second = (
+        "no other offset fits"
+        if fit.second_ratio is None
+        else f"the second-best offset has {fit.second_ratio:.2f} times that"
+    )
     return f"{rows}{left_out}; {clock}; correlation with the run {fit.correlation:.3f}, {second}."
 
 
@@ -102,4 +200,7 @@ def _energy_sentence(energy: object) -> str:
         return f"Energy of the run: unknown ({energy.get('reason')})."
     parts = energy.get("uncertainty") or {}
     instrument = ", ".join(energy.get("sensor", {}).get("instruments", []))
-    return f"Energy of the run: {energy['value']:.6g} J ({instrument}); the clock's error and the run's ends: +- {parts.get('time', 0.0):.3g} J."
+    return (
+        f"Energy of the run: {energy['value']:.6g} J ({instrument}); the clock's error and the"
+        f" run's ends: +- {parts.get('time', 0.0):.3g} J."
+    )

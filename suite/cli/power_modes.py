@@ -11,7 +11,14 @@ from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
 from suite.machine.clocks import CPU, GPU, MEMORY
 from suite.machine.modes.journal import Kind
-from suite.machine.modes.keeper import LeftSettings, PutBack, left_settings, refuse_mode, restore, set_mode
+from suite.machine.modes.keeper import (
+    LeftSettings,
+    PutBack,
+    left_settings,
+    refuse_mode,
+    restore,
+    set_mode,
+)
 from suite.machine.modes.offer import Domain, Offer, read_offer
 from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import CORES_PARAMETER, MHZ, Step, WantedMode, Write
@@ -20,25 +27,60 @@ from suite.machine.power_mode import PowerSettings, read_power_settings
 
 SHOWN_MHZ, SHOWN_CHANGES = 40, 8
 _TITLES = {CPU: "CPU", GPU: "GPU", MEMORY: "memory (EMC)"}
-Root = Annotated[Path, typer.Option(help="Root of the file system; another one than / is a recorded or simulated board.")]
+Root = Annotated[
+    Path,
+    typer.Option(
+        help="Root of the file system; another one than / is a recorded or simulated board."
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModeOptions:
     """The settings of a mode that `suite power set` changes; what is not given stays as it is."""
 
-    cores: Annotated[str | None, typer.Option(help="Cores on line: a number (the first N), or a list as 0-3,6.")] = None
-    cpu_mhz: Annotated[int | None, typer.Option(help="Upper limit of the CPU's clock (MHz).")] = None
-    gpu_mhz: Annotated[int | None, typer.Option(help="Upper limit of the GPU's clock (MHz).")] = None
-    emc_mhz: Annotated[int | None, typer.Option(help="Upper limit of the memory controller's clock (MHz).")] = None
-    governor: Annotated[str | None, typer.Option(help="Governor of the CPU's clock, as performance.")] = None
-    turbo: Annotated[str | None, typer.Option(help="on or off: clocks above the base frequency.")] = None
-    fan: Annotated[str | None, typer.Option(help="Duty of the fan, 0 to 255, or the name of nvpmodel's fan mode.")] = None
-    jetson_clocks: Annotated[bool, typer.Option("--jetson-clocks", help="Lock the clocks at their upper limits by jetson_clocks.")] = False
+    cores: Annotated[
+        str | None, typer.Option(help="Cores on line: a number (the first N), or a list as 0-3,6.")
+    ] = None
+    cpu_mhz: Annotated[int | None, typer.Option(help="Upper limit of the CPU's clock (MHz).")] = (
+        None
+    )
+    gpu_mhz: Annotated[int | None, typer.Option(help="Upper limit of the GPU's clock (MHz).")] = (
+        None
+    )
+    emc_mhz: Annotated[
+        int | None, typer.Option(help="Upper limit of the memory controller's clock (MHz).")
+    ] = None
+    governor: Annotated[
+        str | None, typer.Option(help="Governor of the CPU's clock, as performance.")
+    ] = None
+    turbo: Annotated[
+        str | None, typer.Option(help="on or off: clocks above the base frequency.")
+    ] = None
+    fan: Annotated[
+        str | None,
+        typer.Option(help="Duty of the fan, 0 to 255, or the name of nvpmodel's fan mode."),
+    ] = None
+    jetson_clocks: Annotated[
+        bool,
+        typer.Option(
+            "--jetson-clocks", help="Lock the clocks at their upper limits by jetson_clocks."
+        ),
+    ] = False
 
     def wanted(self, mode: str | None) -> WantedMode:
         """The same for the library."""
-        return WantedMode(mode, self.cores, self.cpu_mhz, self.gpu_mhz, self.emc_mhz, self.governor, self.turbo, self.fan, self.jetson_clocks)
+        return WantedMode(
+            mode,
+            self.cores,
+            self.cpu_mhz,
+            self.gpu_mhz,
+            self.emc_mhz,
+            self.governor,
+            self.turbo,
+            self.fan,
+            self.jetson_clocks,
+        )
 
 
 def list_modes(root: Root = SYSTEM, json: Json = False) -> None:
@@ -55,18 +97,31 @@ def show(root: Root = SYSTEM, json: Json = False) -> None:
     settings, left = read_power_settings(root), left_settings(root)
     if json:
         print_json(
-            "power-show", {"power_mode": settings.label, "power_settings": asdict(settings), "set_by_suite": [_plain_left(one) for one in left]}
+            "power-show",
+            {
+                "power_mode": settings.label,
+                "power_settings": asdict(settings),
+                "set_by_suite": [_plain_left(one) for one in left],
+            },
         )
         return
-    print("\n".join([*_setting_lines(settings), *(line for one in left for line in _left_lines(one))]))
+    print(
+        "\n".join([*_setting_lines(settings), *(line for one in left for line in _left_lines(one))])
+    )
 
 
 @with_options
 def set_power(
     options: ModeOptions,
-    mode: Annotated[str | None, typer.Argument(help="Name or id of a power mode of nvpmodel (`suite power list`).")] = None,
+    mode: Annotated[
+        str | None,
+        typer.Argument(help="Name or id of a power mode of nvpmodel (`suite power list`)."),
+    ] = None,
     root: Root = SYSTEM,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be written and called; change nothing.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what would be written and called; change nothing."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Set a power mode, or single settings. `suite power restore` puts back what was before."""
@@ -76,32 +131,63 @@ def set_power(
         set_mode(wanted, root)
     label = read_power_settings(root).label
     if json:
-        print_json("power-set", {"wanted": wanted.label, "steps": [_step(step) for step in steps], "is_set": not dry_run, "power_mode": label})
+        print_json(
+            "power-set",
+            {
+                "wanted": wanted.label,
+                "steps": [_step(step) for step in steps],
+                "is_set": not dry_run,
+                "power_mode": label,
+            },
+        )
         return
     if dry_run:
         print("\n".join(_step(step) for step in steps))
         return
-    print(f"Set: {wanted.label}. Now: {label or 'unknown'}.\nPut back what was before: suite power restore")
+    print(
+        f"Set: {wanted.label}. Now: {label or 'unknown'}.\nPut back what was before: suite power"
+        " restore"
+    )
 
 
 def restore_power(root: Root = SYSTEM, json: Json = False) -> None:
     """Put back what was set before `suite power set`, or before a command that was killed."""
     done = restore(root)
     if json:
-        print_json("power-restore", {"restored": [asdict(one) for one in done], "power_mode": read_power_settings(root).label})
+        print_json(
+            "power-restore",
+            {
+                "restored": [asdict(one) for one in done],
+                "power_mode": read_power_settings(root).label,
+            },
+        )
         return
-    print("\n".join(put_back_sentence(one) for one in done) or "Nothing to put back: the suite has set no power mode.")
+    print(
+        "\n".join(put_back_sentence(one) for one in done)
+        or "Nothing to put back: the suite has set no power mode."
+    )
     print(f"Now: {read_power_settings(root).label or 'unknown'}.")
 
 
 def put_back_sentence(done: PutBack) -> str:
     """What was put back, in a sentence."""
-    what = f"{len(done.changed)} power settings" if done.changed else "the power settings, which had not changed"
-    return f"Put back {what} as they were before process {done.pid} set {done.wanted or 'power modes'}."
+    what = (
+        f"{len(done.changed)} power settings"
+        if done.changed
+        else "the power settings, which had not changed"
+    )
+    return (
+        f"Put back {what} as they were before process {done.pid} set"
+        f" {done.wanted or 'power modes'}."
+    )
 
 
 def _step(step: Step) -> str:
-    return f"{step.value} > /{step.file}" if isinstance(step, Write) else " ".join([f"/{step.program}", *step.arguments])
+    return (
+        f"{step.value} > /{step.file}"
+        if isinstance(step, Write)
+        else " ".join([f"/{step.program}", *step.arguments])
+    )
 
 
 def _offer_lines(offer: Offer) -> Iterator[str]:
@@ -109,53 +195,102 @@ def _offer_lines(offer: Offer) -> Iterator[str]:
         yield "Power modes of nvpmodel (suite power set NAME):"
         yield from (f"  {mode.id:3} {mode.name}: {_mode_words(mode)}" for mode in offer.modes)
     always_on = [core for core in offer.cores if core not in offer.switches]
-    yield f"Cores (--cores): {len(offer.cores)}" + (f"; always on line: {', '.join(map(str, always_on))}" if always_on else "")
+    yield f"Cores (--cores): {len(offer.cores)}" + (
+        f"; always on line: {', '.join(map(str, always_on))}" if always_on else ""
+    )
     for domain in offer.domains:
-        yield f"{_TITLES[domain.kind]} clock {domain.name} (--{'emc' if domain.kind == MEMORY else domain.kind}-mhz): {_range(domain)}"
-    governors = list(dict.fromkeys(governor for domain in offer.domains for governor in domain.governors))
-    yield f"Governors (--governor): {', '.join(governors) or 'none: the kernel offers no cpufreq, as in a virtual machine'}"
+        yield (
+            f"{_TITLES[domain.kind]} clock {domain.name}"
+            f" (--{'emc' if domain.kind == MEMORY else domain.kind}-mhz): {_range(domain)}"
+        )
+    governors = list(
+        dict.fromkeys(governor for domain in offer.domains for governor in domain.governors)
+    )
+    yield (
+        "Governors (--governor):"
+        f" {', '.join(governors) or 'none: the kernel offers no cpufreq, as in a virtual machine'}"
+    )
     yield f"Turbo (--turbo on|off): {'there is a switch' if offer.turbo else 'no switch'}"
-    yield f"Fan (--fan 0..255): {f'/{offer.fan_file}' if offer.fan_file else 'none that the kernel drives'}"
-    yield f"Locked clocks (--jetson-clocks): {f'/{offer.jetson_clocks}' if offer.jetson_clocks else 'no program jetson_clocks'}"
+    yield (
+        "Fan (--fan 0..255):"
+        f" {f'/{offer.fan_file}' if offer.fan_file else 'none that the kernel drives'}"
+    )
+    yield (
+        "Locked clocks (--jetson-clocks):"
+        f" {f'/{offer.jetson_clocks}' if offer.jetson_clocks else 'no program jetson_clocks'}"
+    )
 
 
 def _mode_words(mode: Model) -> str:
     """Cores and upper limits of a mode, as its configuration has them; -1 and 0 are no limit."""
-    cores = sum(value == "1" for parameter, _, value in mode.settings if parameter == CORES_PARAMETER)
-    caps = {parameter: int(value) for parameter, name, value in mode.settings if name == "MAX_FREQ" and value.lstrip("-").isdigit()}
+    cores = sum(
+        value == "1" for parameter, _, value in mode.settings if parameter == CORES_PARAMETER
+    )
+    caps = {
+        parameter: int(value)
+        for parameter, name, value in mode.settings
+        if name == "MAX_FREQ" and value.lstrip("-").isdigit()
+    }
     limits = [f"{parameter} {_cap(parameter, cap)}" for parameter, cap in caps.items()]
     return ", ".join([f"{cores} cores", *limits])
 
 
 def _cap(parameter: str, cap: int) -> str:
-    return "not limited" if cap <= 0 else f"{round(cap * (1000 if parameter.startswith('CPU') else 1) / MHZ)} MHz"
+    return (
+        "not limited"
+        if cap <= 0
+        else f"{round(cap * (1000 if parameter.startswith('CPU') else 1) / MHZ)} MHz"
+    )
 
 
 def _range(domain: Domain) -> str:
     listed = [str(round(frequency / MHZ)) for frequency in domain.frequencies_hz]
     if listed:
-        return f"{' '.join(listed[:SHOWN_MHZ])} MHz" + (f" and {len(listed) - SHOWN_MHZ} more" if len(listed) > SHOWN_MHZ else "")
+        return f"{' '.join(listed[:SHOWN_MHZ])} MHz" + (
+            f" and {len(listed) - SHOWN_MHZ} more" if len(listed) > SHOWN_MHZ else ""
+        )
     if domain.lowest_hz is None or domain.highest_hz is None:
         return "the kernel does not list its frequencies"
     return f"{domain.lowest_hz // MHZ} to {domain.highest_hz // MHZ} MHz"
 
 
 def _setting_lines(settings: PowerSettings) -> Iterator[str]:
-    yield f"Power mode: {settings.label or 'unknown: ' + settings.notes.get('mode', 'no reason given')}"
+    yield (
+        "Power mode:"
+        f" {settings.label or 'unknown: ' + settings.notes.get('mode', 'no reason given')}"
+    )
     yield from (f"  differs from the mode: {difference}" for difference in settings.differences)
     yield f"Cores on line: {', '.join(map(str, settings.cores_online or ())) or 'unknown'}"
     for clock in settings.clocks:
-        limits = " to ".join("?" if hertz is None else str(round(hertz / MHZ)) for hertz in (clock.min_hz, clock.max_hz))
-        yield f"{_TITLES[clock.kind]} clock {clock.name}: {limits} MHz" + (f", governor {clock.governor}" if clock.governor else "")
+        limits = " to ".join(
+            "?" if hertz is None else str(round(hertz / MHZ))
+            for hertz in (clock.min_hz, clock.max_hz)
+        )
+        yield f"{_TITLES[clock.kind]} clock {clock.name}: {limits} MHz" + (
+            f", governor {clock.governor}" if clock.governor else ""
+        )
     yield f"Fan: {settings.fan or settings.notes.get('fan', 'unknown')}"
 
 
 def _left_lines(left: LeftSettings) -> Sequence[str]:
     who = f"process {left.pid}" + (", which still runs" if left.is_alive else "")
-    why = "Set by `suite power set`" if left.kind is Kind.KEPT and left.is_complete else "Changed by a command that puts it back at its end"
+    why = (
+        "Set by `suite power set`"
+        if left.kind is Kind.KEPT and left.is_complete
+        else "Changed by a command that puts it back at its end"
+    )
     changes = [f"  {change}" for change in left.changed[:SHOWN_CHANGES]]
-    more = [f"  and {len(left.changed) - SHOWN_CHANGES} more"] if len(left.changed) > SHOWN_CHANGES else []
-    return [f"{why} ({left.wanted or 'several modes'}; {who}). Against what was before:", *changes, *more, "Put it back: suite power restore"]
+    more = (
+        [f"  and {len(left.changed) - SHOWN_CHANGES} more"]
+        if len(left.changed) > SHOWN_CHANGES
+        else []
+    )
+    return [
+        f"{why} ({left.wanted or 'several modes'}; {who}). Against what was before:",
+        *changes,
+        *more,
+        "Put it back: suite power restore",
+    ]
 
 
 def _plain_left(left: LeftSettings) -> dict[str, object]:
@@ -164,7 +299,14 @@ def _plain_left(left: LeftSettings) -> dict[str, object]:
 
 def _plain_offer(offer: Offer) -> dict[str, object]:
     return {
-        "modes": [{"id": mode.id, "name": mode.name, "settings": [list(setting) for setting in mode.settings]} for mode in offer.modes],
+        "modes": [
+            {
+                "id": mode.id,
+                "name": mode.name,
+                "settings": [list(setting) for setting in mode.settings],
+            }
+            for mode in offer.modes
+        ],
         "cores": list(offer.cores),
         "always_on": [core for core in offer.cores if core not in offer.switches],
         "clocks": [asdict(domain) for domain in offer.domains],

@@ -31,37 +31,80 @@ IN_HOURS_S = 7200
 def quick(
     workloads: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[WORKLOAD]…", autocompletion=workload_names, help="Workloads (default: every closed workload of this device)."),
+        typer.Argument(
+            metavar="[WORKLOAD]…",
+            autocompletion=workload_names,
+            help="Workloads (default: every closed workload of this device).",
+        ),
     ] = None,
-    framework: Annotated[str, typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`).")] = "pytorch",
-    epochs: Annotated[int, typer.Option(min=MIN_EPOCHS, help="Epochs to train of each workload, of its schedule's.")] = EPOCHS,
+    framework: Annotated[
+        str,
+        typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`)."),
+    ] = "pytorch",
+    epochs: Annotated[
+        int,
+        typer.Option(min=MIN_EPOCHS, help="Epochs to train of each workload, of its schedule's."),
+    ] = EPOCHS,
     within: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="Time for all workloads together, such as 10m or 8h: of one that has no time for three epochs, steps are trained."
+            metavar="TIME",
+            help=(
+                "Time for all workloads together, such as 10m or 8h: of one that has no time for"
+                " three epochs, steps are trained."
+            ),
         ),
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Framework threads (default: the workload's, else every usable core).")] = None,
-    accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = Accelerator.AUTO,
+    threads: Annotated[
+        int | None,
+        typer.Option(help="Framework threads (default: the workload's, else every usable core)."),
+    ] = None,
+    accelerator: Annotated[
+        Accelerator, typer.Option(help="Where the model is trained.")
+    ] = Accelerator.AUTO,
     precision: Annotated[Precision | None, typer.Option(help=PRECISION_HELP)] = None,
-    output: Annotated[Path | None, typer.Option(help="Folder of the run directories (default: runs).")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder of the run directories (default: runs).")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Train a few epochs of workloads and project times to the target. Exit code: 0 done, 2 one could not be."""
+    """Train a few epochs of workloads and project times to the target. Exit code: 0 done, 2 one
+    could not be."""
     ends_s = None if within is None else time.monotonic() + seconds(within, "--within")
     looks: list[QuickLook] = []
     chosen = workloads or list(resolve_device("auto").device.closed_workloads)
     _refuse_mistyped(chosen, epochs)
-    _refuse_taken(() if output is None else [output / workload for workload in chosen], within is not None)
-    settings = RunOptions(Division.OPEN, "auto", "", framework, threads=threads, accelerator=accelerator, precision=precision, timing=None)
-    requests, problems = _resolved([replace(settings, workload=workload) for workload in chosen], output)
+    _refuse_taken(
+        () if output is None else [output / workload for workload in chosen], within is not None
+    )
+    settings = RunOptions(
+        Division.OPEN,
+        "auto",
+        "",
+        framework,
+        threads=threads,
+        accelerator=accelerator,
+        precision=precision,
+        timing=None,
+    )
+    requests, problems = _resolved(
+        [replace(settings, workload=workload) for workload in chosen], output
+    )
     for place, request in enumerate(requests):
         try:
             if ends_s is None:
                 looks.append(look(request, epochs, _run))
             else:
-                print(f"{request.workload.name}: first a few steps, which say for how many there is time", file=sys.stderr)
-                looks.append(look_within(request, epochs, (ends_s - time.monotonic()) / (len(requests) - place), _run))
+                print(
+                    f"{request.workload.name}: first a few steps, which say for how many there is"
+                    " time",
+                    file=sys.stderr,
+                )
+                looks.append(
+                    look_within(
+                        request, epochs, (ends_s - time.monotonic()) / (len(requests) - place), _run
+                    )
+                )
         except SuiteError as error:
             problems.append(f"{request.workload.name}: {error}")
         else:
@@ -74,26 +117,37 @@ def quick(
 
 
 def _refuse_mistyped(workloads: Sequence[str], epochs: int) -> None:
-    """Raise SuiteError for an unknown workload, one that is named twice, and more epochs than its schedule has: before the first one is trained.
+    """Raise SuiteError for an unknown workload, one that is named twice, and more epochs than its
+    schedule has: before the first one is trained.
 
-    A workload that is named twice is refused, not trained once: a user who wants two projections would wait for the second.
+    A workload that is named twice is refused, not trained once: a user who wants two projections
+    would wait for the second.
     """
     for one in sorted(map(load_workload, workloads), key=lambda workload: workload.epochs):
         if workloads.count(one.name) > 1:
             raise SuiteError(f"The workload {one.name!r} is named twice; name each once.")
         if epochs > one.epochs:
-            raise SuiteError(f"--epochs {epochs} is more than the {one.epochs} that {one.name} trains at most; type --epochs {one.epochs} or fewer.")
+            raise SuiteError(
+                f"--epochs {epochs} is more than the {one.epochs} that {one.name} trains at most;"
+                f" type --epochs {one.epochs} or fewer."
+            )
 
 
 def _refuse_taken(runs: Sequence[Path], have_trials: bool) -> None:
-    """Raise SuiteError for a run directory with something in it, or that of a run's first steps: this command replaces nothing."""
+    """Raise SuiteError for a run directory with something in it, or that of a run's first steps:
+    this command replaces nothing."""
     for path in (*runs, *(map(trial_of, runs) if have_trials else ())):
         if is_taken(path):
-            raise SuiteError(f"{path} exists and is not empty; choose another --output, or remove it.")
+            raise SuiteError(
+                f"{path} exists and is not empty; choose another --output, or remove it."
+            )
 
 
-def _resolved(options: Sequence[RunOptions], output: Path | None) -> tuple[list[RunRequest], list[str]]:
-    """The requests of the workloads that this machine can train, which share the time, and why it cannot train the others: said before hours pass."""
+def _resolved(
+    options: Sequence[RunOptions], output: Path | None
+) -> tuple[list[RunRequest], list[str]]:
+    """The requests of the workloads that this machine can train, which share the time, and why it
+    cannot train the others: said before hours pass."""
     requests, problems = [], []
     for one in options:
         try:
@@ -116,29 +170,53 @@ def sentence(found: QuickLook) -> str:
     lines = list(_measured(found))
     if found.reached_s is not None:
         lines.append(f"measured:  {found.reached_s:.4g} s to the target, with this seed")
-    lines.append(_projected(found.projection) if found.projection is not None else f"no projection: {found.reason}")
+    lines.append(
+        _projected(found.projection)
+        if found.projection is not None
+        else f"no projection: {found.reason}"
+    )
     lines.append(f"run:       {found.run}")
     return "\n  ".join(lines)
 
 
 def _measured(found: QuickLook) -> Iterator[str]:
     if found.estimate is None:
-        epoch = "the time of an epoch is not known" if found.epoch_s is None else f"{found.epoch_s:.3g} s an epoch"
+        epoch = (
+            "the time of an epoch is not known"
+            if found.epoch_s is None
+            else f"{found.epoch_s:.3g} s an epoch"
+        )
         yield f"{found.workload}: {found.epochs} epochs, {epoch}"
     else:
-        yield f"{found.workload}: {found.estimate.steps} steps; an epoch like them takes {_time(found.estimate.epoch_s, 1)}"
-        yield f"training:  {_time(found.estimate.epoch_s, found.most_epochs)} for all {found.most_epochs} epochs, evaluations left out"
+        yield (
+            f"{found.workload}: {found.estimate.steps} steps; an epoch like them takes"
+            f" {_time(found.estimate.epoch_s, 1)}"
+        )
+        yield (
+            f"training:  {_time(found.estimate.epoch_s, found.most_epochs)} for all"
+            f" {found.most_epochs} epochs, evaluations left out"
+        )
 
 
 def _projected(found: Projection) -> str:
-    steady = "" if found.is_steady else "; not steady: the last epoch took another time than the second"
-    return f"projected: {_time(found.time_s, 1)} to the target, at the {found.epochs:.3g} epochs of {found.runs} reference runs{steady}"
+    steady = (
+        "" if found.is_steady else "; not steady: the last epoch took another time than the second"
+    )
+    return (
+        f"projected: {_time(found.time_s, 1)} to the target, at the {found.epochs:.3g} epochs of"
+        f" {found.runs} reference runs{steady}"
+    )
 
 
 def _time(found: Interval, times: int) -> str:
-    """A time and its interval, ``times`` as long; in hours where seconds are no longer read at a glance."""
+    """A time and its interval, ``times`` as long; in hours where seconds are no longer read at a
+    glance."""
     unit, size = ("h", times / 3600) if found.value * times > IN_HOURS_S else ("s", float(times))
-    ends = "" if found.low is None or found.high is None else f" ({found.low * size:.4g} to {found.high * size:.4g} {unit})"
+    ends = (
+        ""
+        if found.low is None or found.high is None
+        else f" ({found.low * size:.4g} to {found.high * size:.4g} {unit})"
+    )
     return f"{found.value * size:.4g} {unit}{ends}"
 
 

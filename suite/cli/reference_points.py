@@ -13,34 +13,63 @@ from suite.catalog.workloads import load_workload
 from suite.cli.completion import workload_names
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
-from suite.metrics.convergence import INTERVAL_LEVEL, LEVEL, WANTED_POWER, detectable, expected_interval, show_epochs
+from suite.metrics.convergence import (
+    INTERVAL_LEVEL,
+    LEVEL,
+    WANTED_POWER,
+    detectable,
+    expected_interval,
+    show_epochs,
+)
 
-app = typer.Typer(no_args_is_help=True, help="Make, show and compare reference points (epochs that the reference runs need).")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Make, show and compare reference points (epochs that the reference runs need).",
+)
 
 
 @app.command()
 def make(
-    runs: Annotated[list[Path], typer.Argument(help="All closed runs, of any machine and anybody, or folders with them (`suite sweep` makes them).")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help=(
+                "All closed runs, of any machine and anybody, or folders with them (`suite sweep`"
+                " makes them)."
+            )
+        ),
+    ],
     json: Json = False,
 ) -> None:
-    """Check the runs and write their epochs to target into rules/reference_points. The next round freezes them."""
+    """Check the runs and write their epochs to target into rules/reference_points. The next round
+    freezes them."""
     points = api.make_reference_points(runs)
     written = write_points(points)
     if json:
         print_rows("reference-points-make", [{"path": str(path)} for path in written])
         return
     for point in points:
-        print(f"{point.workload}, batch size {point.batch_size}, learning rate {point.base_learning_rate:g}: {_expectation(point)}")
-    print(f"Written to {', '.join(map(str, written))}; `python -m tools.pin_round ROUND` freezes them for a round.")
+        print(
+            f"{point.workload}, batch size {point.batch_size}, learning rate"
+            f" {point.base_learning_rate:g}: {_expectation(point)}"
+        )
+    print(
+        f"Written to {', '.join(map(str, written))}; `python -m tools.pin_round ROUND` freezes them"
+        " for a round."
+    )
 
 
 @app.command()
 def show(
-    workload: Annotated[str, typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")],
+    workload: Annotated[
+        str,
+        typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`)."),
+    ],
     runs: Annotated[int, typer.Option(min=1, help="Number of runs in an entry.")] = 3,
     json: Json = False,
 ) -> None:
-    """Show a workload's reference points, and the smallest reduction in epochs that N runs can detect."""
+    """Show a workload's reference points, and the smallest reduction in epochs that N runs can
+    detect."""
     points = load_points(load_workload(workload).name)
     rows = [
         {
@@ -63,28 +92,52 @@ def show(
         print(f"{workload} has no reference point; people judge the convergence of its entries.")
     for row, point in zip(rows, points, strict=True):
         factor = row["detectable_factor"]
-        detected = "no speed-up is detected" if factor is None else f"an entry that needs {factor:g} of the epochs is detected"
+        detected = (
+            "no speed-up is detected"
+            if factor is None
+            else f"an entry that needs {factor:g} of the epochs is detected"
+        )
         epochs = ", ".join(map(show_epochs, point.epochs))
-        print(f"batch size {row['batch_size']}, learning rate {row['base_learning_rate']:g}: {epochs} epochs to the target")
+        print(
+            f"batch size {row['batch_size']}, learning rate {row['base_learning_rate']:g}: {epochs}"
+            " epochs to the target"
+        )
         print(f"  expected: {_expectation(point)}")
         print(f"  {runs} runs, level {LEVEL:g}: {detected} with {WANTED_POWER:.0%} power")
 
 
 @app.command()
 def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Runs of one workload, batch size and learning rate, or folders with them.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Runs of one workload, batch size and learning rate, or folders with them."
+        ),
+    ],
     json: Json = False,
 ) -> None:
     """Compare the runs' epochs to target with the reference's by a permutation test."""
     compared = api.compare_with_reference(runs)
     point, epochs, found = compared.point, compared.epochs, compared.test
     if json:
-        values = {"epochs_to_target": list(map(plain_epochs, epochs)), "reference": list(map(plain_epochs, point.epochs))}
+        values = {
+            "epochs_to_target": list(map(plain_epochs, epochs)),
+            "reference": list(map(plain_epochs, point.epochs)),
+        }
         print_json("reference-points-compare", {**values, "level": LEVEL, **asdict(found)})
         return
-    print(f"epochs to the target: {', '.join(map(show_epochs, epochs))}; the reference's: {', '.join(map(show_epochs, point.epochs))}")
-    print(f"one-sided (faster than the reference): p = {found.p_faster:.3g}; two-sided: p = {found.p_different:.3g}")
-    print(f"level {LEVEL:g}; the smallest p that this number of runs can give is {found.smallest_p:.2g}")
+    print(
+        f"epochs to the target: {', '.join(map(show_epochs, epochs))}; the reference's:"
+        f" {', '.join(map(show_epochs, point.epochs))}"
+    )
+    print(
+        f"one-sided (faster than the reference): p = {found.p_faster:.3g}; two-sided: p ="
+        f" {found.p_different:.3g}"
+    )
+    print(
+        f"level {LEVEL:g}; the smallest p that this number of runs can give is"
+        f" {found.smallest_p:.2g}"
+    )
 
 
 def _expectation(point: ReferencePoint) -> str:
@@ -94,14 +147,20 @@ def _expectation(point: ReferencePoint) -> str:
         return "none, because no run reached the target: there is no score"
     low, high = interval
     ends = f"{low:.3g} or more" if high is None else f"{low:.3g} to {high:.3g}"
-    return f"{point.expected_epochs:.3g} epochs, {1 - INTERVAL_LEVEL:.0%} interval {ends} (bootstrap over {len(point.runs)} runs)"
+    return (
+        f"{point.expected_epochs:.3g} epochs, {1 - INTERVAL_LEVEL:.0%} interval {ends} (bootstrap"
+        f" over {len(point.runs)} runs)"
+    )
 
 
 def _interval(point: ReferencePoint) -> tuple[float, float | None] | None:
-    """Of the expected epochs; an upper end of None is infinite. None where no run reached the target."""
+    """Of the expected epochs; an upper end of None is infinite. None where no run reached the
+    target."""
     if point.expected_epochs is None:
         return None
-    low, high = expected_interval([run.epochs_trained for run in point.runs], [run.reached for run in point.runs])
+    low, high = expected_interval(
+        [run.epochs_trained for run in point.runs], [run.reached for run in point.runs]
+    )
     return low, plain_epochs(high)
 
 

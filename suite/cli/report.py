@@ -11,17 +11,28 @@ from suite.cli.options import Json
 
 
 def report(
-    paths: Annotated[list[Path], typer.Argument(help="Run directories, or folders with run directories.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Run directories, or folders with run directories.")
+    ],
     output: Annotated[Path, typer.Option(help="Directory of the site.")] = Path("site"),
     force: Annotated[bool, typer.Option("--force", help="Replace a site made before.")] = False,
-    address: Annotated[str | None, typer.Option(help="Where the site will be published: pictures of links need it.")] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(help="Where the site will be published: pictures of links need it."),
+    ] = None,
     beside_reference: Annotated[
-        bool, typer.Option("--beside-reference", help="First page: these runs beside the project's reference results.")
+        bool,
+        typer.Option(
+            "--beside-reference",
+            help="First page: these runs beside the project's reference results.",
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
     """Render a leaderboard as static pages that need no server and no network."""
-    index = api.report(paths, output, force=force, address=address, beside_reference=beside_reference)
+    index = api.report(
+        paths, output, force=force, address=address, beside_reference=beside_reference
+    )
     if json:
         print_json("report", {"index": str(index.resolve())})
     else:

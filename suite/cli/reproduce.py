@@ -15,29 +15,60 @@ from suite.cli.options import Json, with_options
 from suite.cli.watching import watcher
 from suite.compliance.finding import escaped
 from suite.files.typed import typed
-from suite.metrics.replication_record import AccuraciesCompared, Replication, ReplicationVerdict, TimesCompared
+from suite.metrics.replication_record import (
+    AccuraciesCompared,
+    Replication,
+    ReplicationVerdict,
+    TimesCompared,
+)
 
-EXIT_CODES = {ReplicationVerdict.CONFIRMED: 0, ReplicationVerdict.REFUTED: 1, ReplicationVerdict.UNDECIDED: 2}
+EXIT_CODES = {
+    ReplicationVerdict.CONFIRMED: 0,
+    ReplicationVerdict.REFUTED: 1,
+    ReplicationVerdict.UNDECIDED: 2,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReproduceOptions:
     """Options of `suite reproduce`."""
 
-    runs: Annotated[int | None, typer.Option(help="Fresh runs (default: one of each original, three at least).")] = None
-    org: Annotated[str, typer.Option(help="Your organization: a replication is somebody else's than the original's.")] = "none"
-    data: Annotated[Path | None, typer.Option(help="Folder of the run's data set (default: that of `suite data prepare`).")] = None
+    runs: Annotated[
+        int | None, typer.Option(help="Fresh runs (default: one of each original, three at least).")
+    ] = None
+    org: Annotated[
+        str,
+        typer.Option(
+            help="Your organization: a replication is somebody else's than the original's."
+        ),
+    ] = "none"
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the run's data set (default: that of `suite data prepare`)."),
+    ] = None
     implementation: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the implementation that made the runs, if it is not in the checkout.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the implementation that made the runs, if it is not in the checkout.",
+        ),
     ] = None
     output: Annotated[
-        Path | None, typer.Option(help="Folder of fresh runs and record; finished runs in it are kept (default: replications/<run id>-<time>).")
+        Path | None,
+        typer.Option(
+            help=(
+                "Folder of fresh runs and record; finished runs in it are kept (default:"
+                " replications/<run id>-<time>)."
+            )
+        ),
     ] = None
 
 
 @with_options
 def reproduce(
-    original: Annotated[Path, typer.Argument(help="Sealed run directory, or a folder with the runs of one entry.")],
+    original: Annotated[
+        Path, typer.Argument(help="Sealed run directory, or a folder with the runs of one entry.")
+    ],
     options: ReproduceOptions,
     json: Json = False,
 ) -> None:
@@ -64,13 +95,24 @@ def _show(record: Replication, folder: Path) -> None:
     found = record.comparisons
     names = ", ".join(escaped(run.run_id) for run in record.originals)
     print(f"{names}: {found.verdict.value}, by {len(record.runs)} fresh runs")
-    losses = f"the first {found.losses.steps} steps; equal in every step in {found.losses.equal_runs} of {len(record.runs)} fresh runs"
+    losses = (
+        f"the first {found.losses.steps} steps; equal in every step in {found.losses.equal_runs} of"
+        f" {len(record.runs)} fresh runs"
+    )
     _line("losses", found.losses.verdict, losses, found.losses.reason)
-    _line("accuracy", found.accuracies.verdict, _accuracies(found.accuracies), found.accuracies.reason)
+    _line(
+        "accuracy", found.accuracies.verdict, _accuracies(found.accuracies), found.accuracies.reason
+    )
     _line("times", found.times.verdict, _times(found.times), found.times.reason)
     loads = [run.foreign_cpu_share for run in record.runs if run.foreign_cpu_share is not None]
-    print(f"  load of other programs: {f'{min(loads):.1%} to {max(loads):.1%} of the machine' if loads else 'not measured'}")
-    print(f"The record is {folder / RECORD}; its runs are in the same folder.\nCheck it:  {typed('suite check', folder)}")
+    print(
+        "  load of other programs:"
+        f" {f'{min(loads):.1%} to {max(loads):.1%} of the machine' if loads else 'not measured'}"
+    )
+    print(
+        f"The record is {folder / RECORD}; its runs are in the same folder.\nCheck it: "
+        f" {typed('suite check', folder)}"
+    )
 
 
 def _line(what: str, verdict: ReplicationVerdict, measured: str | None, reason: str | None) -> None:
@@ -81,7 +123,10 @@ def _line(what: str, verdict: ReplicationVerdict, measured: str | None, reason: 
 def _accuracies(found: AccuraciesCompared) -> str | None:
     if found.original is None or found.fresh is None or found.standard_error is None:
         return None
-    return f"{found.original:.2%}, {found.fresh:.2%} here, after epoch {found.epoch}; standard error {100 * found.standard_error:.2f} points"
+    return (
+        f"{found.original:.2%}, {found.fresh:.2%} here, after epoch {found.epoch}; standard error"
+        f" {100 * found.standard_error:.2f} points"
+    )
 
 
 def _times(found: TimesCompared) -> str | None:
@@ -89,6 +134,7 @@ def _times(found: TimesCompared) -> str | None:
         return None
     limit = 1 + load_reproduction().margin
     return (
-        f"{found.figure} is {found.ratio:.3f} times that here, {1 - found.level:.0%} interval {found.low:.3f} to {found.high:.3f}, margin "
-        f"{1 / limit:.3f} to {limit:.3f}; an honest run is refuted with a probability of at most {found.false_alarm:.1%}"
+        f"{found.figure} is {found.ratio:.3f} times that here, {1 - found.level:.0%} interval"
+        f" {found.low:.3f} to {found.high:.3f}, margin {1 / limit:.3f} to {limit:.3f}; an honest"
+        f" run is refuted with a probability of at most {found.false_alarm:.1%}"
     )

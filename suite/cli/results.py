@@ -16,11 +16,22 @@ if TYPE_CHECKING:
     from suite.execution.run import RunResult
 
 SHOWN = (
-    "best_accuracy", "time_to_target_s", "time_to_epoch_s", "first_epoch_s", "fetch_stall_s", "worker_start_s",
-     "compute_s", "overhead_s", "initialisation_s",
-    "energy_j", "foreign_cpu_s",
-)  # fmt: skip
-PARTS = (("reading", "read_stall_s", "read_epoch_s"), ("preprocessing", "preprocessing_stall_s", "preprocessing_epoch_s"))
+    "best_accuracy",
+    "time_to_target_s",
+    "time_to_epoch_s",
+    "first_epoch_s",
+    "fetch_stall_s",
+    "worker_start_s",
+    "compute_s",
+    "overhead_s",
+    "initialisation_s",
+    "energy_j",
+    "foreign_cpu_s",
+)
+PARTS = (
+    ("reading", "read_stall_s", "read_epoch_s"),
+    ("preprocessing", "preprocessing_stall_s", "preprocessing_epoch_s"),
+)
 
 
 def show_result(result: "RunResult", json: bool) -> None:
@@ -32,7 +43,11 @@ def show_result(result: "RunResult", json: bool) -> None:
     for name in SHOWN:
         figure = summary["figures"][name]
         spread = f" ± {figure['spread']:.4g}" if figure["spread"] is not None else ""
-        value = f"{figure['value']:.4g}{spread} {figure['unit']}" if figure["value"] is not None else f"unknown: {figure['reason']}"
+        value = (
+            f"{figure['value']:.4g}{spread} {figure['unit']}"
+            if figure["value"] is not None
+            else f"unknown: {figure['reason']}"
+        )
         print(f"{name:18} {value}{_interval(figure)}")
     _show_cross_checks(summary.get("energies", []))
     _show_disturbances(summary["disturbances"], "")
@@ -45,43 +60,64 @@ def _interval(figure: dict[str, Any]) -> str:
     """An energy's 95 % interval, or why it has none."""
     if figure.get("low") is not None:
         return f" (95 %: {figure['low']:.4g} to {figure['high']:.4g} {figure['unit']})"
-    is_aliased = figure["value"] is not None and (figure.get("uncertainty") or {}).get("possibly_aliased")
+    is_aliased = figure["value"] is not None and (figure.get("uncertainty") or {}).get(
+        "possibly_aliased"
+    )
     return " (no interval: read on a fixed clock, possibly aliased)" if is_aliased else ""
 
 
 def _show_cross_checks(energies: list[dict[str, Any]]) -> None:
-    """Print the energies of the totals that do not count, with their difference from the energy that does."""
+    """Print the energies of the totals that do not count, with their difference from the energy
+    that does."""
     for row in energies:
         if not row["counts"]:
-            difference = f" ({row['difference_ratio']:+.1%})" if row["difference_ratio"] is not None else ""
-            value = f"{row['energy_j']:.4g} J{difference}" if row["energy_j"] is not None else f"unknown: {row['reason']}"
+            difference = (
+                f" ({row['difference_ratio']:+.1%})" if row["difference_ratio"] is not None else ""
+            )
+            value = (
+                f"{row['energy_j']:.4g} J{difference}"
+                if row["energy_j"] is not None
+                else f"unknown: {row['reason']}"
+            )
             print(f"cross-check        {row['source']}, {row['rule']} ({row['covers']}): {value}")
 
 
 def _show_disturbances(disturbances: dict[str, Any], where: str) -> None:
     for event in disturbances["throttling"]:
         held = f" for {event['held_s']:.3g} s" if event["held_s"] is not None else ""
-        print(f"THROTTLED{where}: {event['channel']} {event['start_s']:.1f} s after the start{held}")
+        print(
+            f"THROTTLED{where}: {event['channel']} {event['start_s']:.1f} s after the start{held}"
+        )
     for step in disturbances["clock_steps"]:
         moved = f"{step['step_s']:+.3g} s, {step['at_s']:.1f} s after the start"
         print(f"The wall clock{where} was set by {moved}; durations are not affected.")
     for change in disturbances.get("settings", []):
         print(
-            f"SETTING CHANGED{where}: {change['channel']} from {change['before']:g} to {change['after']:g} {change['unit']}, "
-            f"{change['at_s']:.1f} s after the start"
+            f"SETTING CHANGED{where}: {change['channel']} from {change['before']:g} to"
+            f" {change['after']:g} {change['unit']}, {change['at_s']:.1f} s after the start"
         )
 
 
 def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:
-    """Print the slowest rank, the exchange beside the wire's limit, and what was not measured or was disturbed on other nodes."""
+    """Print the slowest rank, the exchange beside the wire's limit, and what was not measured or
+    was disturbed on other nodes."""
     busy = [rank for rank in summary.get("ranks", []) if rank["busy_ratio"] is not None]
     if busy:
         slowest = max(busy, key=lambda rank: rank["busy_ratio"])
         where = f" on {slowest['node']}" if slowest["node"] else ""
-        print(f"slowest rank       {slowest['rank']}{where}: busy {slowest['busy_ratio']:.3f} times as long as the mean of {len(busy)}")
-    exchange, limit, share = (summary["figures"].get(name, {}).get("value") for name in ("exchange_span_s", "wire_limit_s", "wire_limit_share"))
+        print(
+            f"slowest rank       {slowest['rank']}{where}: busy {slowest['busy_ratio']:.3f} times"
+            f" as long as the mean of {len(busy)}"
+        )
+    exchange, limit, share = (
+        summary["figures"].get(name, {}).get("value")
+        for name in ("exchange_span_s", "wire_limit_s", "wire_limit_share")
+    )
     if share is not None:
-        print(f"exchange           {exchange:.4g} s an update; the nodes' links allow {limit:.4g} s, {share:.0%} of it")
+        print(
+            f"exchange           {exchange:.4g} s an update; the nodes' links allow {limit:.4g} s,"
+            f" {share:.0%} of it"
+        )
     for node in summary.get("nodes", []):
         if node["reason"]:
             print(f"NOT MEASURED: {node['node']}: {node['reason']}")
@@ -101,10 +137,18 @@ def show_stall_analysis(analysis: StallAnalysis, directory: Path, json: bool) ->
 
 def stall_table(analysis: StallAnalysis) -> Iterator[str]:
     """Lines for a person: the three runs, the differences, and notes."""
-    yield f"{'seconds per epoch':18} {'epoch':>20} {'stall':>20} {'copy':>20} {'compute':>20}  in memory at start"
+    yield (
+        f"{'seconds per epoch':18} {'epoch':>20} {'stall':>20} {'copy':>20} {'compute':>20}  in"
+        " memory at start"
+    )
     for name, run in analysis.runs.items():
-        resident = "unknown" if run.resident_start_ratio is None else f"{run.resident_start_ratio:.0%}"
-        cells = " ".join(f"{_cell(figure):>20}" for figure in (run.time_to_epoch_s, run.fetch_stall_s, run.copy_s, run.compute_s))
+        resident = (
+            "unknown" if run.resident_start_ratio is None else f"{run.resident_start_ratio:.0%}"
+        )
+        cells = " ".join(
+            f"{_cell(figure):>20}"
+            for figure in (run.time_to_epoch_s, run.fetch_stall_s, run.copy_s, run.compute_s)
+        )
         yield f"{name:18} {cells}  {resident}"
     for name, of_stall, of_epoch in PARTS:
         stall, epoch = analysis.figures[of_stall], analysis.figures[of_epoch]
@@ -115,4 +159,8 @@ def stall_table(analysis: StallAnalysis) -> Iterator[str]:
 def _cell(figure: Figure) -> str:
     if figure.value is None:
         return "unknown"
-    return f"{figure.value:.4g}" if figure.spread is None else f"{figure.value:.4g} ± {figure.spread:.2g}"
+    return (
+        f"{figure.value:.4g}"
+        if figure.spread is None
+        else f"{figure.value:.4g} ± {figure.spread:.2g}"
+    )

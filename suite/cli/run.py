@@ -23,8 +23,9 @@ from suite.machine.identify import resolve_device
 
 NOT_COMPLIANT = 1
 TIMING_HELP = (
-    "Wait for the device after every step, which splits it into fetch, copy, compute and communication (synchronised), or at the end of an epoch "
-    "(asynchronous, and the default on an accelerator that one rank trains on). On a CPU both are the same: synchronised."
+    "Wait for the device after every step, which splits it into fetch, copy, compute and"
+    " communication (synchronised), or at the end of an epoch (asynchronous, and the default on an"
+    " accelerator that one rank trains on). On a CPU both are the same: synchronised."
 )
 
 
@@ -33,62 +34,153 @@ class RunSettings:
     """Options of `suite run` alone."""
 
     division: Annotated[Division, typer.Option(help=f"Division: {DIVISION_HELP}")]
-    workload: Annotated[str | None, typer.Option(autocompletion=workload_names, help="Workload (default: every closed workload of the device).")] = (
-        None
-    )
-    learning_rate: Annotated[float | None, typer.Option(help="Base learning rate of the schedule.")] = None
-    workers: Annotated[
-        int | None, typer.Option(help="Data-loading processes (default: 4 on a GPU, else 0: the training process loads the data).")
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=workload_names,
+            help="Workload (default: every closed workload of the device).",
+        ),
     ] = None
-    prefetch: Annotated[int | None, typer.Option(help="Mini-batches that each worker prepares ahead (default: 2).")] = None
-    nodes: Annotated[int | None, typer.Option(help="Train on the first N hosts of --hostfile (default: all of them).")] = None
-    nonce: Annotated[str | None, typer.Option(help="Compute the seed from this nonce, in place of --seed (closed entries: the round's nonce).")] = (
-        None
-    )
-    run_number: Annotated[int | None, typer.Option(help="Number of the run with --nonce: 0, 1, 2, … without gaps (default: 0).")] = None
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Base learning rate of the schedule.")
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help=(
+                "Data-loading processes (default: 4 on a GPU, else 0: the training process loads"
+                " the data)."
+            )
+        ),
+    ] = None
+    prefetch: Annotated[
+        int | None, typer.Option(help="Mini-batches that each worker prepares ahead (default: 2).")
+    ] = None
+    nodes: Annotated[
+        int | None,
+        typer.Option(help="Train on the first N hosts of --hostfile (default: all of them)."),
+    ] = None
+    nonce: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Compute the seed from this nonce, in place of --seed (closed entries: the round's"
+                " nonce)."
+            )
+        ),
+    ] = None
+    run_number: Annotated[
+        int | None,
+        typer.Option(help="Number of the run with --nonce: 0, 1, 2, … without gaps (default: 0)."),
+    ] = None
     org: Annotated[str, typer.Option(help="Submitting organization.")] = "none"
     baseload: Annotated[
-        float, typer.Option(min=0, help="Seconds to measure the idle machine's power before the run, where a power meter is available.")
+        float,
+        typer.Option(
+            min=0,
+            help=(
+                "Seconds to measure the idle machine's power before the run, where a power meter is"
+                " available."
+            ),
+        ),
     ] = api.DEFAULT_BASELOAD_S
     power_pulse: Annotated[
-        bool, typer.Option("--power-pulse", help="Load all cores in a pattern before and after the run, which `suite power attach` finds in a trace.")
+        bool,
+        typer.Option(
+            "--power-pulse",
+            help=(
+                "Load all cores in a pattern before and after the run, which `suite power attach`"
+                " finds in a trace."
+            ),
+        ),
     ] = False
     witness: Annotated[
         str | None,
-        typer.Option(help="Witness of when the run begins and ends: URL of a `suite witness serve`, or rfc3161:URL of a time stamp authority."),
+        typer.Option(
+            help=(
+                "Witness of when the run begins and ends: URL of a `suite witness serve`, or"
+                " rfc3161:URL of a time stamp authority."
+            )
+        ),
     ] = None
     isolation: Annotated[
         Isolation | None,
-        typer.Option(help="Start the implementation in Linux namespaces of its own (namespace) or a container (podman), and record it."),
+        typer.Option(
+            help=(
+                "Start the implementation in Linux namespaces of its own (namespace) or a container"
+                " (podman), and record it."
+            )
+        ),
     ] = None
     keep_states: Annotated[
         bool,
-        typer.Option("--keep-states", help="Keep every epoch's training state beside the run directory, for `suite audit --state`."),
+        typer.Option(
+            "--keep-states",
+            help=(
+                "Keep every epoch's training state beside the run directory, for `suite audit"
+                " --state`."
+            ),
+        ),
     ] = False
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Continue an interrupted run from the last state that it kept (--keep-states), on the hosts given now."),
+        typer.Option(
+            metavar="RUN",
+            help=(
+                "Continue an interrupted run from the last state that it kept (--keep-states), on"
+                " the hosts given now."
+            ),
+        ),
     ] = None
     meters: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME,…", help="Meters to read (cpu,load), or to leave out (-jtop,-tegrastats); default: every one (`suite doctor` lists them)."
+            metavar="NAME,…",
+            help=(
+                "Meters to read (cpu,load), or to leave out (-jtop,-tegrastats); default: every one"
+                " (`suite doctor` lists them)."
+            ),
         ),
     ] = None
     timing: Annotated[Timing | None, typer.Option(help=TIMING_HELP)] = None
     memory_budget: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Memory that the training process may take (2GB): what does not fit is recomputed (docs/memory.md)."),
+        typer.Option(
+            metavar="SIZE",
+            help=(
+                "Memory that the training process may take (2GB): what does not fit is recomputed"
+                " (docs/memory.md)."
+            ),
+        ),
     ] = None
     spill: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="With --memory-budget: activations that do not fit go to this folder on storage, none is recomputed."),
+        typer.Option(
+            metavar="FOLDER",
+            help=(
+                "With --memory-budget: activations that do not fit go to this folder on storage,"
+                " none is recomputed."
+            ),
+        ),
     ] = None
-    output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = None
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = False
-    allow_invalid: Annotated[bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")] = False
+    output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = (
+        None
+    )
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = (
+        False
+    )
+    allow_invalid: Annotated[
+        bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")
+    ] = False
     stall_analysis: Annotated[
-        bool, typer.Option("--stall-analysis", help="Three runs (cold cache, warm cache, data in memory) that separate reading from preprocessing.")
+        bool,
+        typer.Option(
+            "--stall-analysis",
+            help=(
+                "Three runs (cold cache, warm cache, data in memory) that separate reading from"
+                " preprocessing."
+            ),
+        ),
     ] = False
 
 
@@ -98,17 +190,35 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
     requests = resolve_requests(training, settings)
     _refuse_invalid(requests, settings, training.json)
     if training.dry_run:
-        for missing in sorted({request.training.data.name for request in requests if not Path(request.training.data.directory).is_dir()}):
-            print(f"The data set {missing!r} is not prepared; this is the request with its published contents.", file=sys.stderr)
+        for missing in sorted(
+            {
+                request.training.data.name
+                for request in requests
+                if not Path(request.training.data.directory).is_dir()
+            }
+        ):
+            print(
+                f"The data set {missing!r} is not prepared; this is the request with its published"
+                " contents.",
+                file=sys.stderr,
+            )
         print_rows("run-requests", [_plain(request) for request in requests])
         return
     for number, request in enumerate(requests):
         with watcher() as progress:
             if settings.stall_analysis:
-                analysis = api.run_stall_analysis(request, epochs=training.epochs, force=settings.force, progress=progress)
+                analysis = api.run_stall_analysis(
+                    request, epochs=training.epochs, force=settings.force, progress=progress
+                )
             else:
                 is_first = number == 0
-                result = api.run(request, allow_invalid=True, force=settings.force, since_process_start=is_first, progress=progress)
+                result = api.run(
+                    request,
+                    allow_invalid=True,
+                    force=settings.force,
+                    since_process_start=is_first,
+                    progress=progress,
+                )
         if settings.stall_analysis:
             show_stall_analysis(analysis, Path(request.training.output_directory), training.json)
         else:
@@ -118,7 +228,8 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
 def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[RunRequest]:
     """One request per workload; raises SuiteError for options that contradict each other.
 
-    A stall analysis has its own number of epochs; the request that it is made from is judged without it.
+    A stall analysis has its own number of epochs; the request that it is made from is judged
+    without it.
     """
     if settings.nonce is not None and training.seed is not None:
         raise SuiteError("--nonce computes the seed; leave --seed out.")
@@ -131,12 +242,21 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
     if settings.memory_budget is not None and settings.stall_analysis:
         raise SuiteError("A stall analysis keeps all activations; leave --memory-budget out.")
     if settings.timing is Timing.ASYNCHRONOUS and settings.stall_analysis:
-        raise SuiteError("A stall analysis compares the parts of steps, which asynchronous timing has not; leave --timing out.")
+        raise SuiteError(
+            "A stall analysis compares the parts of steps, which asynchronous timing has not; leave"
+            " --timing out."
+        )
     if settings.resume is not None and (settings.stall_analysis or settings.workload is None):
-        raise SuiteError("--resume continues one run of one workload; give its --workload, and leave --stall-analysis out.")
+        raise SuiteError(
+            "--resume continues one run of one workload; give its --workload, and leave"
+            " --stall-analysis out."
+        )
     device, placement = resolve_device(training.device).device, training.place(settings.nodes)
     workloads = (settings.workload,) if settings.workload is not None else device.closed_workloads
-    outputs = {name: settings.output if len(workloads) == 1 else settings.output and settings.output / name for name in workloads}
+    outputs = {
+        name: settings.output if len(workloads) == 1 else settings.output and settings.output / name
+        for name in workloads
+    }
     options = [
         training.run_options(
             settings.division,
@@ -173,13 +293,17 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
 
 
 def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: bool) -> None:
-    """Judge all requests before the first run starts; exit code 1 for a request that breaks a rule, unless that is allowed."""
+    """Judge all requests before the first run starts; exit code 1 for a request that breaks a rule,
+    unless that is allowed."""
     try:
         for request in requests:
             broken_rules(request, settings.allow_invalid)
     except CannotComply as refusal:
         show_findings(refusal.findings, json)
-        print(f"{refusal} Change what the findings say, or use --allow-invalid to run it anyway.", file=sys.stderr)
+        print(
+            f"{refusal} Change what the findings say, or use --allow-invalid to run it anyway.",
+            file=sys.stderr,
+        )
         raise typer.Exit(NOT_COMPLIANT) from None
 
 

@@ -1,4 +1,5 @@
-"""Entry point of the `suite` command: imports the command line where Ctrl-C ends it with a sentence, too. On a board this takes seconds."""
+"""Entry point of the `suite` command: imports the command line where Ctrl-C ends it with a
+sentence, too. On a board this takes seconds."""
 
 import os
 import signal

@@ -1,4 +1,5 @@
-"""Standard output and standard error of a command, which may be full, closed, or read by a program that ends first (`| head`)."""
+"""Standard output and standard error of a command, which may be full, closed, or read by a program
+that ends first (`| head`)."""
 
 import errno
 import io
@@ -10,7 +11,8 @@ from typing import Any, TextIO
 
 
 class Tolerant(io.FileIO):
-    """Drops what cannot be written, so that a command does the same whether or not it is read; ``lost`` is the first error."""
+    """Drops what cannot be written, so that a command does the same whether or not it is read;
+    ``lost`` is the first error."""
 
     lost: OSError | None = None
 
@@ -29,7 +31,8 @@ class Tolerant(io.FileIO):
 
 @contextmanager
 def tolerant_streams() -> Iterator[Tolerant | None]:
-    """Let what is printed within never end the command; yields standard output (None: a caller in this process collects it).
+    """Let what is printed within never end the command; yields standard output (None: a caller in
+    this process collects it).
 
     Characters that the encoding of a stream lacks are printed as their codes.
     """
@@ -50,12 +53,20 @@ def tolerant_streams() -> Iterator[Tolerant | None]:
 
 
 def _text(raw: Tolerant, like: TextIO) -> TextIO:
-    is_seen_at_once = raw.isatty() or any(getattr(like, name, False) for name in ("line_buffering", "write_through"))
-    return io.TextIOWrapper(io.BufferedWriter(raw), encoding=like.encoding, errors="backslashreplace", line_buffering=is_seen_at_once)
+    is_seen_at_once = raw.isatty() or any(
+        getattr(like, name, False) for name in ("line_buffering", "write_through")
+    )
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=like.encoding,
+        errors="backslashreplace",
+        line_buffering=is_seen_at_once,
+    )
 
 
 def _open_closed() -> None:
-    """Open streams that the caller closed (`>&-`) on the null device; else the next file that is opened would get what is printed."""
+    """Open streams that the caller closed (`>&-`) on the null device; else the next file that is
+    opened would get what is printed."""
     for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
         if getattr(sys, name) is None:
             stream = os.fdopen(os.open(os.devnull, os.O_RDWR), mode)

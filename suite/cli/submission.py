@@ -24,13 +24,28 @@ class Declared:
 
     org: Annotated[str, typer.Option(help="Submitting organization; names a folder.")]
     availability: Annotated[SystemAvailability, typer.Option(help="Availability of the system.")]
-    round: Annotated[str | None, typer.Option(help="Round; names a folder (default: the round of the runs).")] = None
+    round: Annotated[
+        str | None, typer.Option(help="Round; names a folder (default: the round of the runs).")
+    ] = None
     notes: Annotated[str, typer.Option(help="Free text, for instance on cooling.")] = ""
     launches: Annotated[
-        list[Path] | None, typer.Option(help="Folder in which runs were started: every launch of the entries in it is declared, finished or not.")
+        list[Path] | None,
+        typer.Option(
+            help=(
+                "Folder in which runs were started: every launch of the entries in it is declared,"
+                " finished or not."
+            )
+        ),
     ] = None
     planned_runs: Annotated[
-        int | None, typer.Option(min=1, help="Runs that were planned for each entry before the first began (default: those that finished).")
+        int | None,
+        typer.Option(
+            min=1,
+            help=(
+                "Runs that were planned for each entry before the first began (default: those that"
+                " finished)."
+            ),
+        ),
     ] = None
 
 
@@ -38,22 +53,46 @@ class Declared:
 class Evidence:
     """What `suite package` adds to the runs."""
 
-    probe: Annotated[list[Path] | None, typer.Option(help="File written by `suite verify-model --output`; one per workload and framework.")] = None
+    probe: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="File written by `suite verify-model --output`; one per workload and framework."
+        ),
+    ] = None
     implementation: Annotated[
         list[Path] | None,
-        typer.Option(metavar="DIR", help="Folder of your own implementation, which made runs: its files must be those of the runs; repeatable."),
+        typer.Option(
+            metavar="DIR",
+            help=(
+                "Folder of your own implementation, which made runs: its files must be those of the"
+                " runs; repeatable."
+            ),
+        ),
     ] = None
-    audit: Annotated[list[Path] | None, typer.Option(help="File written by `suite audit --output`; one per run.")] = None
-    sign: Annotated[Path | None, typer.Option(help="Sign the submission with this SSH key (a file as `ssh-keygen` makes it).")] = None
+    audit: Annotated[
+        list[Path] | None, typer.Option(help="File written by `suite audit --output`; one per run.")
+    ] = None
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            help="Sign the submission with this SSH key (a file as `ssh-keygen` makes it)."
+        ),
+    ] = None
 
 
 @with_options
 def package(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories, or folders with run directories.")],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run directories, or folders with run directories.")
+    ],
     declared: Declared,
     evidence: Evidence,
-    output: Annotated[Path, typer.Option(help="Root of the submission tree.")] = Path("submissions"),
-    archive: Annotated[Path | None, typer.Option(help="Also write the submission to this tar file.")] = None,
+    output: Annotated[Path, typer.Option(help="Root of the submission tree.")] = Path(
+        "submissions"
+    ),
+    archive: Annotated[
+        Path | None, typer.Option(help="Also write the submission to this tar file.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not."""
@@ -69,31 +108,43 @@ def package(
         tuple(evidence.audit or ()),
         tuple(_packaged(folder) for folder in evidence.implementation or ()),
     )
-    folder = packaging.package([bundle for path in runs for bundle in find_bundles(path)], request, output)
+    folder = packaging.package(
+        [bundle for path in runs for bundle in find_bundles(path)], request, output
+    )
     if archive is not None:
         try:
             pack(folder, archive, base=folder.parent.parent)
         except OSError as error:
-            raise SuiteError(f"{archive} cannot be written: {error.strerror}; choose another --archive.") from error
+            raise SuiteError(
+                f"{archive} cannot be written: {error.strerror}; choose another --archive."
+            ) from error
     show(api.check([folder]), json)
 
 
 def _packaged(folder: Path) -> packaging.PackagedImplementation:
     implementation = load_implementation(folder)
-    return packaging.PackagedImplementation(implementation.name, folder, implementation_sha256(implementation))
+    return packaging.PackagedImplementation(
+        implementation.name, folder, implementation_sha256(implementation)
+    )
 
 
 def submit(
     path: Annotated[Path, typer.Argument(help="Submission folder or archive.")],
-    check_only: Annotated[bool, typer.Option("--check-only", help="Check only; nothing is sent.")] = False,
+    check_only: Annotated[
+        bool, typer.Option("--check-only", help="Check only; nothing is sent.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Check a submission as a reviewer will. Exit code: 0 complies, 1 does not, 2 could not judge."""
+    """Check a submission as a reviewer will. Exit code: 0 complies, 1 does not, 2 could not
+    judge."""
     if not check_only:
         raise SuiteError(
-            "Submissions are pull requests, which you open yourself; run `suite submit --check-only PATH` first, it applies the reviewer's checks."
+            "Submissions are pull requests, which you open yourself; run `suite submit --check-only"
+            " PATH` first, it applies the reviewer's checks."
         )
     verdict = api.check([path])
     if not verdict.submissions:
-        raise SuiteError(f"{path} holds no submission (no declaration.json); make one with `suite package`.")
+        raise SuiteError(
+            f"{path} holds no submission (no declaration.json); make one with `suite package`."
+        )
     show(verdict, json)

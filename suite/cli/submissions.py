@@ -17,26 +17,38 @@ from suite.errors import Reported, SuiteError
 from suite.submission.objections import Objection, ObjectionState
 
 MAX_PLACES = 3
-app = typer.Typer(no_args_is_help=True, help="List submissions with what a reviewer still has to decide.")
+app = typer.Typer(
+    no_args_is_help=True, help="List submissions with what a reviewer still has to decide."
+)
 
 
 @app.command()
 def status(
-    folder: Annotated[Path, typer.Argument(help="Submission, or a folder with submissions.")] = Path("submissions"),
+    folder: Annotated[
+        Path, typer.Argument(help="Submission, or a folder with submissions.")
+    ] = Path("submissions"),
     json: Json = False,
 ) -> None:
-    """List verdicts, points to review, objections and withdrawals. Exit code: 0 all comply, 1 one does not, 2 could not judge."""
+    """List verdicts, points to review, objections and withdrawals. Exit code: 0 all comply, 1 one
+    does not, 2 could not judge."""
     checked = api.check([folder])
     states = review(checked)
     if not states:
-        raise SuiteError(f"{folder} holds no submission (no declaration.json); give the folder that holds the rounds.")
+        raise SuiteError(
+            f"{folder} holds no submission (no declaration.json); give the folder that holds the"
+            " rounds."
+        )
     if json:
         print_rows("submissions-status", [_plain(state) for state in states])
     else:
         for state in states:
             print("\n".join(_lines(state)))
         print(_sum(states))
-    broken = list(dict.fromkeys([*checked.broken, *(sentence for state in states for sentence in state.broken)]))
+    broken = list(
+        dict.fromkeys(
+            [*checked.broken, *(sentence for state in states for sentence in state.broken)]
+        )
+    )
     if broken:
         raise Reported("Could not judge: " + " ".join(map(escaped, broken)))
     if not all(state.complies for state in states):
@@ -52,7 +64,10 @@ def _lines(state: SubmissionStatus) -> Iterator[str]:
         yield f"  {'to review':10} {_name(point)}: {point.sentence} ({_places(point.where)})"
     for name, objection in state.objections.items():
         about = f"{objection.against} of {escaped(objection.run or 'the submission')}"
-        yield f"  {'objection':10} {escaped(name)}, {objection.state.value}: {about}, {objection.date}, {escaped(objection.by)}"
+        yield (
+            f"  {'objection':10} {escaped(name)}, {objection.state.value}: {about},"
+            f" {objection.date}, {escaped(objection.by)}"
+        )
     for withdrawal in state.withdrawals:
         yield f"  {'withdrawn':10} {_places((withdrawal.where,))}: {withdrawal.reason}"
 
@@ -60,7 +75,9 @@ def _lines(state: SubmissionStatus) -> Iterator[str]:
 def _round(state: SubmissionStatus) -> str:
     if state.round is None:
         return ""
-    return f" with round {state.round.name}, " + (f"closed {state.round.closed}" if state.round.closed else "open")
+    return f" with round {state.round.name}, " + (
+        f"closed {state.round.closed}" if state.round.closed else "open"
+    )
 
 
 def _word(state: SubmissionStatus) -> str:
@@ -68,22 +85,34 @@ def _word(state: SubmissionStatus) -> str:
 
 
 def _name(point: ReviewPoint) -> str:
-    return point.kind.value if point.rule is None or point.severity is None else f"{point.severity.value} {point.rule}"
+    return (
+        point.kind.value
+        if point.rule is None or point.severity is None
+        else f"{point.severity.value} {point.rule}"
+    )
 
 
 def _places(where: Sequence[str]) -> str:
     """The first places; the whole submission in words."""
-    return listed([escaped("the submission" if place == "." else place) for place in where], MAX_PLACES)
+    return listed(
+        [escaped("the submission" if place == "." else place) for place in where], MAX_PLACES
+    )
 
 
 def _sum(states: Sequence[SubmissionStatus]) -> str:
-    complying, unjudged = (sum(state.complies is value for state in states) for value in (True, None))
+    complying, unjudged = (
+        sum(state.complies is value for state in states) for value in (True, None)
+    )
     points = sum(len(state.points) for state in states)
-    opened = sum(objection.state is ObjectionState.OPEN for state in states for objection in state.objections.values())
+    opened = sum(
+        objection.state is ObjectionState.OPEN
+        for state in states
+        for objection in state.objections.values()
+    )
     not_complying = len(states) - complying - unjudged
     return (
-        f"submissions: {len(states)}; comply: {complying}; do not comply: {not_complying}; could not be judged: {unjudged}; "
-        f"points to review: {points}; open objections: {opened}"
+        f"submissions: {len(states)}; comply: {complying}; do not comply: {not_complying}; could"
+        f" not be judged: {unjudged}; points to review: {points}; open objections: {opened}"
     )
 
 
@@ -99,7 +128,9 @@ def _plain(state: SubmissionStatus) -> dict[str, Any]:
         "complies": state.complies,
         "violations": dict(state.violations),
         "to_review": [_plain_point(point) for point in state.points],
-        "objections": [_plain_objection(name, objection) for name, objection in state.objections.items()],
+        "objections": [
+            _plain_objection(name, objection) for name, objection in state.objections.items()
+        ],
         "withdrawals": [{"where": each.where, "reason": each.reason} for each in state.withdrawals],
         "could_not_judge": list(state.broken),
     }
@@ -107,9 +138,19 @@ def _plain(state: SubmissionStatus) -> dict[str, Any]:
 
 def _plain_point(point: ReviewPoint) -> dict[str, Any]:
     severity = None if point.severity is None else point.severity.value
-    return {"kind": point.kind.value, "where": list(point.where), "sentence": point.sentence, "rule": point.rule, "severity": severity}
+    return {
+        "kind": point.kind.value,
+        "where": list(point.where),
+        "sentence": point.sentence,
+        "rule": point.rule,
+        "severity": severity,
+    }
 
 
 def _plain_objection(name: str, objection: Objection) -> dict[str, Any]:
     named = ("date", "by", "against", "record", "text", "run", "decision", "decided_by")
-    return {"file": name, "state": objection.state.value, **{key: getattr(objection, key) for key in named}}
+    return {
+        "file": name,
+        "state": objection.state.value,
+        **{key: getattr(objection, key) for key in named},
+    }

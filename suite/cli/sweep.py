@@ -1,4 +1,5 @@
-"""`suite sweep`: makes the runs of a study or a matrix one after the other and shows what they show together."""
+"""`suite sweep`: makes the runs of a study or a matrix one after the other and shows what they show
+together."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -33,21 +34,57 @@ class SweepSettings:
     """Options of `suite sweep` alone."""
 
     study: Annotated[
-        str | None, typer.Option(autocompletion=study_names, help="Study (`suite list studies`); without one, --vary or --file name the settings.")
+        str | None,
+        typer.Option(
+            autocompletion=study_names,
+            help="Study (`suite list studies`); without one, --vary or --file name the settings.",
+        ),
     ] = None
     workload: Annotated[
-        str | None, typer.Option(autocompletion=workload_names, help="Workload (`suite list workloads`); every study but linpack needs one.")
+        str | None,
+        typer.Option(
+            autocompletion=workload_names,
+            help="Workload (`suite list workloads`); every study but linpack needs one.",
+        ),
     ] = None
     division: Annotated[Division, typer.Option(help=f"Division: {DIVISION_HELP}")] = Division.OPEN
-    values: Annotated[str | None, typer.Option(help="Values to vary over, as 1,2,4 (default: the study's).")] = None
+    values: Annotated[
+        str | None, typer.Option(help="Values to vary over, as 1,2,4 (default: the study's).")
+    ] = None
     nodes: Annotated[str | None, typer.Option(help="As --values, for a study of nodes.")] = None
-    weak: Annotated[bool, typer.Option("--weak/--strong", help="Nodes: fixed mini-batch per rank (weak) or in all (strong).")] = False
-    repetitions: Annotated[int | None, typer.Option(min=1, help="Runs of each value, with consecutive seeds (default: the study's).")] = None
-    size: Annotated[int | None, typer.Option(min=1, help="Study linpack: order of the matrix on one node (default: by memory).")] = None
-    allow_busy: Annotated[bool, typer.Option("--allow-busy", help="Study linpack: run although other programs use the machine.")] = False
-    output: Annotated[Path | None, typer.Option(help="Directory of the study (default: runs/<study>-<workload>); finished runs in it are kept.")] = (
-        None
-    )
+    weak: Annotated[
+        bool,
+        typer.Option(
+            "--weak/--strong", help="Nodes: fixed mini-batch per rank (weak) or in all (strong)."
+        ),
+    ] = False
+    repetitions: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Runs of each value, with consecutive seeds (default: the study's)."
+        ),
+    ] = None
+    size: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Study linpack: order of the matrix on one node (default: by memory)."
+        ),
+    ] = None
+    allow_busy: Annotated[
+        bool,
+        typer.Option(
+            "--allow-busy", help="Study linpack: run although other programs use the machine."
+        ),
+    ] = False
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help=(
+                "Directory of the study (default: runs/<study>-<workload>); finished runs in it are"
+                " kept."
+            )
+        ),
+    ] = None
 
 
 @with_options
@@ -63,15 +100,25 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
         raise SuiteError(f"The study {settings.study!r} needs --workload (`suite list workloads`).")
     if settings.size is not None or settings.allow_busy:
         raise SuiteError("--size and --allow-busy belong to --study linpack.")
-    definition = choose(settings.study, _split(settings.values), _split(settings.nodes), settings.repetitions)
+    definition = choose(
+        settings.study, _split(settings.values), _split(settings.nodes), settings.repetitions
+    )
     whole = training.place(None)
-    hosts, placement = whole.hosts, replace(whole, hosts=(), ranks_per_node=training.ranks_of_node if whole.hosts else 1)
+    hosts, placement = (
+        whole.hosts,
+        replace(whole, hosts=(), ranks_per_node=training.ranks_of_node if whole.hosts else 1),
+    )
     options = training.run_options(settings.division, settings.workload, placement)
     planned = plan(definition, options, hosts, scaling_of(definition, settings.weak))
-    directory = (settings.output or Path("runs") / f"{settings.study}-{settings.workload}").absolute()
+    directory = (
+        settings.output or Path("runs") / f"{settings.study}-{settings.workload}"
+    ).absolute()
     if training.dry_run:
         plain = [
-            {"output": request.training.output_directory, "request": request_to_dict(request.training)}
+            {
+                "output": request.training.output_directory,
+                "request": request_to_dict(request.training),
+            }
             for request in resolve_sweep(planned, directory, to_show=True)
         ]
         print_rows("sweep-requests", plain)
@@ -82,26 +129,52 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
 
 
 def _matrix(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOptions) -> None:
-    if settings.nodes is not None or settings.size is not None or settings.weak or settings.allow_busy or settings.study == LINPACK:
+    if (
+        settings.nodes is not None
+        or settings.size is not None
+        or settings.weak
+        or settings.allow_busy
+        or settings.study == LINPACK
+    ):
         raise SuiteError(
-            "--nodes, --weak, --size and --allow-busy belong to a study, and linpack is one of its own; --vary and --file make a matrix."
+            "--nodes, --weak, --size and --allow-busy belong to a study, and linpack is one of its"
+            " own; --vary and --file make a matrix."
         )
     if settings.study is None and (settings.values is not None or settings.repetitions is not None):
-        raise SuiteError("--values and --repetitions belong to a --study; in a matrix type --vary NAME=A,B and --seeds.")
-    study = None if settings.study is None else matrix_of_study(choose(settings.study, _split(settings.values), None, settings.repetitions))
-    sweep_matrix(matrix, training, MatrixPlace(settings.division, settings.workload, settings.output, study))
+        raise SuiteError(
+            "--values and --repetitions belong to a --study; in a matrix type --vary NAME=A,B and"
+            " --seeds."
+        )
+    study = (
+        None
+        if settings.study is None
+        else matrix_of_study(
+            choose(settings.study, _split(settings.values), None, settings.repetitions)
+        )
+    )
+    sweep_matrix(
+        matrix, training, MatrixPlace(settings.division, settings.workload, settings.output, study)
+    )
 
 
 def _linpack(settings: SweepSettings, training: TrainingOptions) -> None:
-    from suite.cli.linpack_study import LinpackOptions, linpack_study, whole_numbers  # start-up: psutil
+    # start-up: psutil
+    from suite.cli.linpack_study import LinpackOptions, linpack_study, whole_numbers
 
     chosen = whole_numbers(settings.nodes if settings.nodes is not None else settings.values)
     linpack_study(
         LinpackOptions(
-            chosen, settings.repetitions, training.hostfile, training.launch_agent, training.ranks_per_node, settings.size, settings.allow_busy,
-            settings.output, training.json,
+            chosen,
+            settings.repetitions,
+            training.hostfile,
+            training.launch_agent,
+            training.ranks_per_node,
+            settings.size,
+            settings.allow_busy,
+            settings.output,
+            training.json,
         )
-    )  # fmt: skip
+    )
 
 
 def _split(values: str | None) -> list[str] | None:
@@ -113,19 +186,31 @@ def _show(study: Study, directory: Path, json: bool) -> None:
         print_json("sweep", {"path": str(directory / STUDY), **study.to_dict()})
         return
     print("\n".join(table(study)))
-    print(f"\nThe study is {directory / STUDY}; its runs are in the same folder.\nDraw it:   {typed('suite report', directory)} --output site")
+    print(
+        f"\nThe study is {directory / STUDY}; its runs are in the same folder.\nDraw it:  "
+        f" {typed('suite report', directory)} --output site"
+    )
 
 
 def table(study: Study) -> Iterator[str]:
     """Lines for a person: the points, the scaling model where there is one, and notes."""
     varied = study.plan.varied
     has_ranks = varied != "ranks"
-    yield f"{varied:12} {'ranks' if has_ranks else '':>5} {'step, ms':>18} {'samples/s':>18} {'communication':>18} {'efficiency':>18}"
+    yield (
+        f"{varied:12} {'ranks' if has_ranks else '':>5} {'step, ms':>18} {'samples/s':>18}"
+        f" {'communication':>18} {'efficiency':>18}"
+    )
     for point in study.points:
         figures = point.figures
-        cells = (_cell(figures.step_s, 1e3), _cell(figures.samples_per_s), _cell(figures.exchange_share, 100, " %"))
+        cells = (
+            _cell(figures.step_s, 1e3),
+            _cell(figures.samples_per_s),
+            _cell(figures.exchange_share, 100, " %"),
+        )
         row = f"{point.value:12} {point.ranks if has_ranks else '':5}"
-        yield " ".join((row, *(f"{cell:>18}" for cell in (*cells, _cell(figures.efficiency, 100, " %")))))
+        yield " ".join(
+            (row, *(f"{cell:>18}" for cell in (*cells, _cell(figures.efficiency, 100, " %"))))
+        )
     if study.model is None:
         yield f"No model: {study.model_reason}" if study.plan.scaling else ""
     else:
@@ -136,14 +221,17 @@ def table(study: Study) -> Iterator[str]:
 
 
 def _model_lines(fit: AllreduceModel) -> Iterator[str]:
-    numbers = ", ".join(f"{one.name} {one.value:.3g} ({one.low:.3g} to {one.high:.3g})" for one in fit.parameters)
+    numbers = ", ".join(
+        f"{one.name} {one.value:.3g} ({one.low:.3g} to {one.high:.3g})" for one in fit.parameters
+    )
     yield f"\n{fit.algorithm.value}: {numbers}"
     for one in fit.projections:
         if not one.is_measured and one.ranks in SHOWN_RANKS:
             step, share = one.step_s, one.efficiency
             yield (
-                f"  projection, {one.ranks:3} ranks: {1e3 * step.value:.4g} ms a step ({1e3 * step.low:.4g} to {1e3 * step.high:.4g}), "
-                f"efficiency {100 * share.value:.3g} %"
+                f"  projection, {one.ranks:3} ranks: {1e3 * step.value:.4g} ms a step"
+                f" ({1e3 * step.low:.4g} to {1e3 * step.high:.4g}), efficiency"
+                f" {100 * share.value:.3g} %"
             )
 
 

@@ -19,7 +19,8 @@ NOT_COMPLIANT = 1
 
 
 def show(verdict: CheckResult, json: bool) -> None:
-    """Print every finding and a line per bundle and submission. Exit code 1 where one does not comply, 2 where one could not be judged."""
+    """Print every finding and a line per bundle and submission. Exit code 1 where one does not
+    comply, 2 where one could not be judged."""
     if json:
         print_json("check", _plain(verdict))
     else:
@@ -29,7 +30,10 @@ def show(verdict: CheckResult, json: bool) -> None:
             for bundle in submission.bundles:
                 _show_bundle(bundle)
             show_findings(submission.findings, json=False)
-            print(f"{escaped(str(submission.path))}: {len(submission.bundles)} runs, {_word(submission.complies)}{_signed(submission)}")
+            print(
+                f"{escaped(str(submission.path))}: {len(submission.bundles)} runs,"
+                f" {_word(submission.complies)}{_signed(submission)}"
+            )
         for analysis in verdict.analyses:
             show_findings(analysis.findings, json=False)
             print(f"{escaped(str(analysis.path))}: {analysis.kind}, {_word(analysis.complies)}")
@@ -37,7 +41,8 @@ def show(verdict: CheckResult, json: bool) -> None:
 
 
 def show_sarif(verdict: CheckResult) -> None:
-    """Print every finding as SARIF, files relative to the working directory; exit codes as :func:`show`."""
+    """Print every finding as SARIF, files relative to the working directory; exit codes as
+    :func:`show`."""
     print(json_format.dumps(to_sarif(verdict, Path.cwd()), indent=1))
     _end(verdict)
 
@@ -53,9 +58,13 @@ def _show_bundle(verdict: BundleVerdict) -> None:
     show_findings(verdict.findings, json=False)
     if verdict.not_applicable:
         count = len(verdict.not_applicable)
-        print(f"{count} rules about the parts of steps were not applied: asynchronous timing takes none. {', '.join(verdict.not_applicable)}")
+        print(
+            f"{count} rules about the parts of steps were not applied: asynchronous timing takes"
+            f" none. {', '.join(verdict.not_applicable)}"
+        )
     print(
-        f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division} division of round {verdict.round}{_witnessed(verdict)}"
+        f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division}"
+        f" division of round {verdict.round}{_witnessed(verdict)}"
     )
 
 
@@ -75,7 +84,10 @@ def _plain(verdict: CheckResult) -> dict[str, Any]:
     return {
         "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles],
         "submissions": [_plain_submission(submission) for submission in verdict.submissions],
-        "analyses": [{"path": str(each.path), "complies": each.complies, "findings": as_json(each.findings)} for each in verdict.analyses],
+        "analyses": [
+            {"path": str(each.path), "complies": each.complies, "findings": as_json(each.findings)}
+            for each in verdict.analyses
+        ],
         "could_not_judge": list(verdict.broken),
     }
 
@@ -93,5 +105,10 @@ def _plain_bundle(verdict: BundleVerdict) -> dict[str, Any]:
 
 
 def _plain_submission(verdict: SubmissionVerdict) -> dict[str, Any]:
-    own = {"path": str(verdict.path), "complies": verdict.complies, "signed_by": verdict.signed_by, "findings": as_json(verdict.findings)}
+    own = {
+        "path": str(verdict.path),
+        "complies": verdict.complies,
+        "signed_by": verdict.signed_by,
+        "findings": as_json(verdict.findings),
+    }
     return {**own, "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles]}

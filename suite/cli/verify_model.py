@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from suite.catalog.frameworks import REFERENCE, Framework, load_framework, load_frameworks, load_implementation, refuse_precision
+from suite.catalog.frameworks import (
+    REFERENCE,
+    Framework,
+    load_framework,
+    load_frameworks,
+    load_implementation,
+    refuse_precision,
+)
 from suite.catalog.precisions import Precision
 from suite.catalog.workloads import Workload, load_workload
 from suite.cli.completion import framework_names, workload_names
@@ -29,34 +36,82 @@ class Processor(str, enum.Enum):
 
 
 def verify_model(
-    workload: Annotated[str, typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")],
+    workload: Annotated[
+        str,
+        typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`)."),
+    ],
     framework: Annotated[
-        list[str] | None, typer.Option(autocompletion=framework_names, help="Framework to verify; repeatable (default: all).")
+        list[str] | None,
+        typer.Option(
+            autocompletion=framework_names, help="Framework to verify; repeatable (default: all)."
+        ),
     ] = None,
     implementation: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of your own implementation (docs/implementing.md), in place of --framework.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help=(
+                "Folder of your own implementation (docs/implementing.md), in place of --framework."
+            ),
+        ),
     ] = None,
-    accelerator: Annotated[Processor, typer.Option(help="What the implementations compute on; the reference computes on the CPU.")] = Processor.CPU,
+    accelerator: Annotated[
+        Processor,
+        typer.Option(
+            help="What the implementations compute on; the reference computes on the CPU."
+        ),
+    ] = Processor.CPU,
     precision: Annotated[
-        Precision, typer.Option(help="Of the timed steps; the tolerances are float32's, and show what another precision changes.")
+        Precision,
+        typer.Option(
+            help=(
+                "Of the timed steps; the tolerances are float32's, and show what another precision"
+                " changes."
+            )
+        ),
     ] = Precision.FLOAT32,
     full: Annotated[
-        bool, typer.Option("--full", help="Train the timed steps at the workload's own batch size, and evaluate whole mini-batches.")
+        bool,
+        typer.Option(
+            "--full",
+            help=(
+                "Train the timed steps at the workload's own batch size, and evaluate whole"
+                " mini-batches."
+            ),
+        ),
     ] = False,
     batch_size: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Train the timed steps at this batch size, your runs', in place of --full.")
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Train the timed steps at this batch size, your runs', in place of --full.",
+        ),
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="Also write the verdict to this JSON file, for a submission.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Also write the verdict to this JSON file, for a submission."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown."""
     definition = load_workload(workload)
     expect_place(output)
-    for each in _frameworks(framework) if implementation is None else [load_implementation(implementation)]:
+    for each in (
+        _frameworks(framework) if implementation is None else [load_implementation(implementation)]
+    ):
         refuse_precision(each, precision, accelerator.value)
     reference = _subject(REFERENCE)
-    options = VerifyOptions(accelerator.value, _batch_size(definition, full, batch_size), precision.value)
-    verdict = verify(definition, reference, _subjects(framework, implementation), lambda line: print(line, file=sys.stderr), options)
+    options = VerifyOptions(
+        accelerator.value, _batch_size(definition, full, batch_size), precision.value
+    )
+    verdict = verify(
+        definition,
+        reference,
+        _subjects(framework, implementation),
+        lambda line: print(line, file=sys.stderr),
+        options,
+    )
     write_record(output, verdict.to_dict())
     if json:
         print_json("verify-model", verdict.to_dict())
@@ -69,11 +124,16 @@ def verify_model(
 def _batch_size(workload: Workload, full: bool, asked_for: int | None) -> int | None:
     """That of the runs which are to be proved; None: that of the workload's timed steps."""
     if full and asked_for is not None:
-        raise SuiteError(f"--full trains at the workload's own batch size, {workload.batch_size}; leave --full or --batch-size out.")
+        raise SuiteError(
+            f"--full trains at the workload's own batch size, {workload.batch_size}; leave --full"
+            " or --batch-size out."
+        )
     return workload.batch_size if full else asked_for
 
 
-def _subjects(frameworks: list[str] | None, implementation: Path | None) -> list[ProbedImplementation]:
+def _subjects(
+    frameworks: list[str] | None, implementation: Path | None
+) -> list[ProbedImplementation]:
     if implementation is None:
         return chosen_frameworks(frameworks)
     own = load_implementation(implementation)
@@ -86,13 +146,20 @@ def chosen_frameworks(names: list[str] | None) -> list[ProbedImplementation]:
 
 
 def _frameworks(names: list[str] | None) -> list[Framework]:
-    return [load_framework(name) for name in names] if names else [one for one in load_frameworks() if one.serves_closed]
+    return (
+        [load_framework(name) for name in names]
+        if names
+        else [one for one in load_frameworks() if one.serves_closed]
+    )
 
 
 def _subject(name: str) -> ProbedImplementation:
     framework = load_framework(name)
     if not framework.serves_closed:
-        raise SuiteError(f"The framework {name!r} has no probe: it is a test framework, or for the open division only.")
+        raise SuiteError(
+            f"The framework {name!r} has no probe: it is a test framework, or for the open division"
+            " only."
+        )
     return probed(framework, find(framework))
 
 
@@ -103,5 +170,8 @@ def _show(verdict: EquivalenceVerdict) -> None:
         for precision, one in subject.differences:
             error = "—" if one.error is None else f"{one.error:.1e}"
             mark, where = "ok" if one.passed else "MISSED", f"{one.problem or ''} {one.worst}"
-            print(f"  {precision:{width}}  {one.quantity:20} {error:>8}  tolerance {one.tolerance:.0e}  {mark:6}  {where}".rstrip())
+            print(
+                f"  {precision:{width}}  {one.quantity:20} {error:>8}  tolerance"
+                f" {one.tolerance:.0e}  {mark:6}  {where}".rstrip()
+            )
     print(f"\n{verdict.workload}: " + ("equivalent" if verdict.passed else "not equivalent"))

@@ -19,13 +19,27 @@ NOT_EQUIVALENT = 1
 
 
 def verify_ranks(
-    workload: Annotated[str, typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")],
+    workload: Annotated[
+        str,
+        typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`)."),
+    ],
     framework: Annotated[
-        list[str] | None, typer.Option(autocompletion=framework_names, help="Framework to verify; repeatable (default: all).")
+        list[str] | None,
+        typer.Option(
+            autocompletion=framework_names, help="Framework to verify; repeatable (default: all)."
+        ),
     ] = None,
-    ranks: Annotated[list[int] | None, typer.Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4).")] = None,
-    collective: Annotated[Collective, typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's).")] = Collective.MPI,
-    normalisation: Annotated[Normalisation, typer.Option(help=NORMALISATION_HELP)] = Normalisation.LOCAL,
+    ranks: Annotated[
+        list[int] | None,
+        typer.Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4)."),
+    ] = None,
+    collective: Annotated[
+        Collective,
+        typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's)."),
+    ] = Collective.MPI,
+    normalisation: Annotated[
+        Normalisation, typer.Option(help=NORMALISATION_HELP)
+    ] = Normalisation.LOCAL,
     steps: Annotated[int, typer.Option(min=2, help="Number of training steps.")] = STEPS,
     json: Json = False,
 ) -> None:
@@ -55,10 +69,15 @@ def verify_ranks(
 
 
 def _show(verdict: RanksVerdict) -> None:
-    compared = f"({verdict.collective}, {verdict.normalisation} normalisation) against {verdict.reference}"
+    compared = (
+        f"({verdict.collective}, {verdict.normalisation} normalisation) against {verdict.reference}"
+    )
     steps = f"{verdict.steps} steps, mini-batches of {verdict.batch_size}"
     print(f"\n{verdict.workload}: {verdict.ranks} ranks of {verdict.subject} {compared}, {steps}")
     for one in verdict.differences:
         error = "—" if one.error is None else f"{one.error:.1e}"
         mark = "ok" if one.passed else "MISSED"
-        print(f"  {one.quantity:16} {error:>8}  tolerance {one.tolerance:.0e}  {mark:6}  {one.problem or ''} {one.worst}".rstrip())
+        print(
+            f"  {one.quantity:16} {error:>8}  tolerance {one.tolerance:.0e}  {mark:6} "
+            f" {one.problem or ''} {one.worst}".rstrip()
+        )

@@ -1,4 +1,5 @@
-"""`suite viewpoint`: a teacher labels what a camera sees from the side, and a smaller student learns it while the machine is idle."""
+"""`suite viewpoint`: a teacher labels what a camera sees from the side, and a smaller student
+learns it while the machine is idle."""
 
 import os
 import time
@@ -26,22 +27,59 @@ RUNS = Path("runs")
 class ViewpointOptions:
     """The options of the command."""
 
-    student: Annotated[str, typer.Option(help="Model that learns; it must have fewer parameters than the teacher.")] = "lenet5_half"
-    framework: Annotated[str | None, typer.Option(help="Framework of both (default: the one that trained the teacher).")] = None
-    tracks: Annotated[int, typer.Option(help="Subjects that pass the camera, each a picture of the evaluation set.")] = 1000
-    frames: Annotated[int, typer.Option(help="Frames of each, from a skewed view to a nearly frontal one.")] = 12
-    sure: Annotated[float, typer.Option(help="Probability from which on the teacher's class of the last frame labels the track.")] = 0.95
-    storage: Annotated[str, typer.Option(help="Limit of all kept frames; a track that does not fit is not kept: 64MB, 10GB.")] = "64MB"
-    views: Annotated[str, typer.Option(help="Angles at which accuracies are measured, degrees.")] = "0,30,60"
+    student: Annotated[
+        str, typer.Option(help="Model that learns; it must have fewer parameters than the teacher.")
+    ] = "lenet5_half"
+    framework: Annotated[
+        str | None,
+        typer.Option(help="Framework of both (default: the one that trained the teacher)."),
+    ] = None
+    tracks: Annotated[
+        int,
+        typer.Option(help="Subjects that pass the camera, each a picture of the evaluation set."),
+    ] = 1000
+    frames: Annotated[
+        int, typer.Option(help="Frames of each, from a skewed view to a nearly frontal one.")
+    ] = 12
+    sure: Annotated[
+        float,
+        typer.Option(
+            help="Probability from which on the teacher's class of the last frame labels the track."
+        ),
+    ] = 0.95
+    storage: Annotated[
+        str,
+        typer.Option(
+            help="Limit of all kept frames; a track that does not fit is not kept: 64MB, 10GB."
+        ),
+    ] = "64MB"
+    views: Annotated[
+        str, typer.Option(help="Angles at which accuracies are measured, degrees.")
+    ] = "0,30,60"
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of the student.")] = 5
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of tracks, tested pictures, student's weights and order of frames.")] = 1
-    threads: Annotated[int | None, typer.Option(help="Threads of both (default: every usable core).")] = None
-    output: Annotated[Path | None, typer.Option(help="Folder of the records (default: in runs/, named after the time).")] = None
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=2**32 - 1,
+            help="Seed of tracks, tested pictures, student's weights and order of frames.",
+        ),
+    ] = 1
+    threads: Annotated[
+        int | None, typer.Option(help="Threads of both (default: every usable core).")
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the records (default: in runs/, named after the time)."),
+    ] = None
     json: Json = False
 
 
 @with_options
-def viewpoint(run: Annotated[Path, typer.Argument(help="The teacher: a bundle of a run with --keep-states.")], options: ViewpointOptions) -> None:
+def viewpoint(
+    run: Annotated[Path, typer.Argument(help="The teacher: a bundle of a run with --keep-states.")],
+    options: ViewpointOptions,
+) -> None:
     """Train a student on frames from the side, with labels of a teacher that knows the front."""
     threads = usable_cores() if options.threads is None else options.threads
     refuse_threads(threads)
@@ -69,27 +107,46 @@ def viewpoint(run: Annotated[Path, typer.Argument(help="The teacher: a bundle of
 def _views(text: str) -> tuple[int, ...]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() and len(word) < 10 for word in words):
-        raise SuiteError(f"--views {text!r} is not a list of whole degrees; write them with commas, such as 0,30,60.")
+        raise SuiteError(
+            f"--views {text!r} is not a list of whole degrees; write them with commas, such as"
+            " 0,30,60."
+        )
     return tuple(dict.fromkeys(map(int, words)))
 
 
 def _lines(found: Results) -> Iterator[str]:
     labels, training, setting = found.labels, found.training, found.setting
-    yield f"teacher {setting.teacher} ({found.teacher_parameters:,} parameters), student {setting.student} ({found.student_parameters:,})"
     yield (
-        f"labels: the teacher was sure of {labels.sure} of {labels.tracks} tracks; {labels.kept} kept, {labels.frames} frames, "
-        f"{labels.size_bytes / 1e6:.1f} MB; {_percent(labels.noise)} of them wrong"
+        f"teacher {setting.teacher} ({found.teacher_parameters:,} parameters), student"
+        f" {setting.student} ({found.student_parameters:,})"
+    )
+    yield (
+        f"labels: the teacher was sure of {labels.sure} of {labels.tracks} tracks; {labels.kept}"
+        f" kept, {labels.frames} frames, {labels.size_bytes / 1e6:.1f} MB; {_percent(labels.noise)}"
+        " of them wrong"
     )
     yield f"{'view':>5} {'teacher':>24} {'student before':>24} {'student after':>24}"
     for view in found.views:
-        yield f"{view.view_deg:>4}° {_percent(view.teacher):>24} {_percent(view.before):>24} {_percent(view.after):>24}"
-    waited = "" if setting.waiting is None else f"; some task waited for a CPU {setting.waiting:.0%} of the time"
+        yield (
+            f"{view.view_deg:>4}° {_percent(view.teacher):>24} {_percent(view.before):>24}"
+            f" {_percent(view.after):>24}"
+        )
+    waited = (
+        ""
+        if setting.waiting is None
+        else f"; some task waited for a CPU {setting.waiting:.0%} of the time"
+    )
     yield (
-        f"training: {training.steps} steps in {training.time_s:.1f} s with {training.cpu_s:.1f} s of CPU time ({setting.idle}); other programs used "
-        f"{setting.foreign_cores:.2f} of {setting.cores} cores{waited}"
+        f"training: {training.steps} steps in {training.time_s:.1f} s with {training.cpu_s:.1f} s"
+        f" of CPU time ({setting.idle}); other programs used {setting.foreign_cores:.2f} of"
+        f" {setting.cores} cores{waited}"
     )
     energy = setting.energy
-    yield f"energy: {energy.energy_j:.4g} J ({energy.method})" if energy.energy_j is not None else f"energy: not measured ({energy.reason})"
+    yield (
+        f"energy: {energy.energy_j:.4g} J ({energy.method})"
+        if energy.energy_j is not None
+        else f"energy: not measured ({energy.reason})"
+    )
 
 
 def _percent(share: Proportion) -> str:

@@ -1,4 +1,5 @@
-"""Shows progress on standard error: on a terminal a line that is rewritten, elsewhere one line per epoch."""
+"""Shows progress on standard error: on a terminal a line that is rewritten, elsewhere one line per
+epoch."""
 
 import sys
 import time
@@ -15,7 +16,8 @@ REFRESH_S = 0.5
 
 
 class LineWatcher:
-    """One line per finished evaluation of a run; on a terminal also a line that is rewritten at most twice a second."""
+    """One line per finished evaluation of a run; on a terminal also a line that is rewritten at
+    most twice a second."""
 
     def __init__(self, request: RunRequest, moving: bool) -> None:
         self._request, self._moving = request, moving
@@ -43,7 +45,12 @@ class LineWatcher:
         now_s = time.monotonic()
         if self._moving and now_s - self._shown_s >= REFRESH_S:
             self._shown_s = now_s
-            print(f"\r\x1b[K{self._request.workload.name}: {self._phase}, {now_s - self._began_s:.0f} s{self._left()}", end="", file=sys.stderr)
+            print(
+                f"\r\x1b[K{self._request.workload.name}: {self._phase}, {now_s - self._began_s:.0f}"
+                f" s{self._left()}",
+                end="",
+                file=sys.stderr,
+            )
 
     def clear(self) -> None:
         """Remove the moving line."""
@@ -89,18 +96,35 @@ def _sentence(event: events.ProgressEvent) -> str | None:
     """The line that announces an event, None for those that are shown otherwise."""
     if isinstance(event, events.RunStarted):
         training = event.request.training
-        ranks = f", {training.parallel.ranks} ranks on {training.parallel.nodes} nodes" if training.parallel.nodes > 1 else ""
-        return f"{event.request.workload.title} in {event.request.framework.title}, {training.division} division, data: {training.data.name}{ranks}"
+        ranks = (
+            f", {training.parallel.ranks} ranks on {training.parallel.nodes} nodes"
+            if training.parallel.nodes > 1
+            else ""
+        )
+        return (
+            f"{event.request.workload.title} in {event.request.framework.title},"
+            f" {training.division} division, data: {training.data.name}{ranks}"
+        )
     if isinstance(event, events.BaseloadStarted):
-        return f"Measuring the idle machine's power for {event.time_s:g} s ({', '.join(event.meters)})"
+        return (
+            f"Measuring the idle machine's power for {event.time_s:g} s ({', '.join(event.meters)})"
+        )
     if isinstance(event, events.NodeDoubted):
         return f"warning: {event.sentence}; {event.remedy}"
     if isinstance(event, events.StatesKept):
-        return f"Training states of at most {event.epochs} epochs are kept in {event.folder}: up to {mebibytes(event.size_bytes)}"
+        return (
+            f"Training states of at most {event.epochs} epochs are kept in {event.folder}: up to"
+            f" {mebibytes(event.size_bytes)}"
+        )
     if isinstance(event, events.ClosingGoesOn):
-        return "\nThe training has ended; its bundle is closed first (Ctrl-C again stops that, and `suite finish` completes it)"
+        return (
+            "\nThe training has ended; its bundle is closed first (Ctrl-C again stops that, and"
+            " `suite finish` completes it)"
+        )
     if isinstance(event, events.MemoryExhausted):
-        return "Out of memory; searching for the largest mini-batch that fits (Ctrl-C ends the search)"
+        return (
+            "Out of memory; searching for the largest mini-batch that fits (Ctrl-C ends the search)"
+        )
     if isinstance(event, events.BatchSizeTried):
         return f"  {event.batch_size} samples …"
     if isinstance(event, events.StallRunStarted):
@@ -123,7 +147,9 @@ def _cost(event: events.CostEstimated) -> str:
     if event.time_s is None:
         return f"{event.runs} runs to make; what they take is unknown: {event.source}"
     energy = "" if event.energy_j is None else f" and {event.energy_j / 1000:.3g} kJ"
-    return f"{event.runs} runs to make: about {event.time_s / 60:.3g} minutes{energy} ({event.source})"
+    return (
+        f"{event.runs} runs to make: about {event.time_s / 60:.3g} minutes{energy} ({event.source})"
+    )
 
 
 def _print(line: str | None) -> None:

@@ -19,19 +19,40 @@ def commands() -> None:
 @app.command()
 def serve(
     name: Annotated[str, typer.Option(help="Name of the witness in its statements.")] = "lab",
-    host: Annotated[str, typer.Option(help="Address to listen at; the default listens at all of this machine's.")] = "0.0.0.0",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at (0: a free one).")] = 8731,
+    host: Annotated[
+        str,
+        typer.Option(help="Address to listen at; the default listens at all of this machine's."),
+    ] = "0.0.0.0",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen at (0: a free one).")
+    ] = 8731,
     key: Annotated[
-        Path | None, typer.Option(help="SSH key that signs; made if it does not exist (default: witness/key in the suite's home).")
+        Path | None,
+        typer.Option(
+            help=(
+                "SSH key that signs; made if it does not exist (default: witness/key in the suite's"
+                " home)."
+            )
+        ),
     ] = None,
-    journal: Annotated[Path | None, typer.Option(help="File to append every statement to (default: witness/journal.jsonl, likewise).")] = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to append every statement to (default: witness/journal.jsonl, likewise)."
+        ),
+    ] = None,
 ) -> None:
-    """Sign the digests that runs show (`suite run --witness http://HOST:PORT`), with this machine's clock, until Ctrl-C."""
+    """Sign the digests that runs show (`suite run --witness http://HOST:PORT`), with this machine's
+    clock, until Ctrl-C."""
     folder = home() / "witness"
     witness = Witness(name, key or folder / "key", journal or folder / "journal.jsonl")
     try:
         with WitnessServer(witness, host, port) as server:
-            print(f"Witness {name} at port {server.server_port}. Its line for rules/witnesses/allowed_signers:\n{witness.trust_line}", flush=True)
+            print(
+                f"Witness {name} at port {server.server_port}. Its line for"
+                f" rules/witnesses/allowed_signers:\n{witness.trust_line}",
+                flush=True,
+            )
             server.serve_forever()
     except KeyboardInterrupt:
         print("Stopped; the journal is kept.")

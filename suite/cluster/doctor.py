@@ -1,4 +1,5 @@
-"""Checks a cluster: compares its nodes' facts and link measures, and reports one problem, with a remedy, per failed check."""
+"""Checks a cluster: compares its nodes' facts and link measures, and reports one problem, with a
+remedy, per failed check."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,13 +19,15 @@ MAX_CLOCK_OFFSET_S = 1.0
 MIN_SHARE_OF_SPEED, MIN_SHARE_OF_PEERS = 0.5, 0.25
 MAX_NAMED = 3
 WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "python", "connect", "mpi")
-"""The points whose problems end a run before it starts. Packages and data are compared by the ranks, which know what they use
-(reference_impls.admission); a slow link or a wrong clock makes no result wrong."""
+"""The points whose problems end a run before it starts. Packages and data are compared by the
+ranks, which know what they use (reference_impls.admission); a slow link or a wrong clock makes no
+result wrong."""
 
 
 @dataclass(frozen=True)
 class ClusterProblem:
-    """A problem of a node, and its remedy; ``point`` is the check: of WITHOUT_TRAINING, or packages, data, clock, link."""
+    """A problem of a node, and its remedy; ``point`` is the check: of WITHOUT_TRAINING, or
+    packages, data, clock, link."""
 
     node: str
     point: str
@@ -60,25 +63,43 @@ class Examination:
 
 def examine(placement: Placement, environment: Environment, data: tuple[Path, ...]) -> Examination:
     """Query the nodes, measure the links between those that can start a rank, and check both."""
-    answers = ask_nodes(placement.hosts, Question(environment.interpreter, data, placement.agent, environment.framework))
+    answers = ask_nodes(
+        placement.hosts,
+        Question(environment.interpreter, data, placement.agent, environment.framework),
+    )
     fit = tuple(answer.host for answer in answers if answer.is_fit)
-    links = measure_links(Placement(fit, 1, placement.agent), environment.interpreter) if len(fit) > 1 else None
-    return Examination(answers, links, (*_about_first(placement.hosts[0]), *judge(answers, links, _expected(environment))))
+    links = (
+        measure_links(Placement(fit, 1, placement.agent), environment.interpreter)
+        if len(fit) > 1
+        else None
+    )
+    return Examination(
+        answers,
+        links,
+        (*_about_first(placement.hosts[0]), *judge(answers, links, _expected(environment))),
+    )
 
 
 def admit(placement: Placement, environment: Environment) -> tuple[ClusterProblem, ...]:
-    """The doctor's questions before a run on several hosts: raises SuiteError for the first problem with which no run can be right.
+    """The doctor's questions before a run on several hosts: raises SuiteError for the first problem
+    with which no run can be right.
 
-    Returns the other problems. The data are left to the ranks; reading them here would warm the page cache.
+    Returns the other problems. The data are left to the ranks; reading them here would warm the
+    page cache.
     """
     if placement.nodes == 1:
         return ()
     answers, expected = (
-        ask_nodes(placement.hosts, Question(environment.interpreter, (), placement.agent, environment.framework)),
+        ask_nodes(
+            placement.hosts,
+            Question(environment.interpreter, (), placement.agent, environment.framework),
+        ),
         _expected(environment),
     )
     _refuse((*_about_first(placement.hosts[0]), *judge(answers, None, expected)))
-    links = measure_links(Placement(placement.hosts, 1, placement.agent), environment.interpreter, quick=True)
+    links = measure_links(
+        Placement(placement.hosts, 1, placement.agent), environment.interpreter, quick=True
+    )
     problems = judge(answers, links, expected)
     _refuse(problems)
     return problems
@@ -87,14 +108,27 @@ def admit(placement: Placement, environment: Environment) -> tuple[ClusterProble
 def _refuse(problems: tuple[ClusterProblem, ...]) -> None:
     fatal = [problem for problem in problems if problem.point in WITHOUT_TRAINING]
     if fatal:
-        others = list(dict.fromkeys(problem.node for problem in fatal if problem.node != fatal[0].node))
-        more = f" Other nodes have problems, too: {_first(others)}; `suite cluster doctor` names them." if others else ""
+        others = list(
+            dict.fromkeys(problem.node for problem in fatal if problem.node != fatal[0].node)
+        )
+        more = (
+            f" Other nodes have problems, too: {_first(others)}; `suite cluster doctor` names them."
+            if others
+            else ""
+        )
         raise SuiteError(f"{fatal[0].sentence}; {fatal[0].remedy}.{more}")
 
 
-def judge(answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected) -> tuple[ClusterProblem, ...]:
+def judge(
+    answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected
+) -> tuple[ClusterProblem, ...]:
     """All problems: of machines, nodes, data sets and links, in this order."""
-    return (*_about_machines(answers), *_about_nodes(answers, expected), *_about_data(answers), *_about_links(answers, links))
+    return (
+        *_about_machines(answers),
+        *_about_nodes(answers, expected),
+        *_about_data(answers),
+        *_about_links(answers, links),
+    )
 
 
 def _expected(environment: Environment) -> Expected:
@@ -113,7 +147,12 @@ def _expected(environment: Environment) -> Expected:
 def _about_first(host: str) -> Iterator[ClusterProblem]:
     if not is_this_machine(host):
         remedy = f"write this machine's name first in the hostfile, or work on {host}"
-        yield ClusterProblem(host, "first", f"{host}, the first host, is not this machine, where the run directory is written", remedy)
+        yield ClusterProblem(
+            host,
+            "first",
+            f"{host}, the first host, is not this machine, where the run directory is written",
+            remedy,
+        )
 
 
 def _about_machines(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
@@ -124,21 +163,39 @@ def _about_machines(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
             continue
         other = first.setdefault(answer.facts.machine, answer.host)
         if other != answer.host:
-            remedy = "name every machine once in the hostfile, and start several ranks on it with --ranks-per-node"
-            yield ClusterProblem(answer.host, "machine", f"{answer.host} and {other} are one machine", remedy)
+            remedy = (
+                "name every machine once in the hostfile, and start several ranks on it with"
+                " --ranks-per-node"
+            )
+            yield ClusterProblem(
+                answer.host, "machine", f"{answer.host} and {other} are one machine", remedy
+            )
 
 
 def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[ClusterProblem]:
     python = next((answer.facts.python for answer in answers if answer.facts is not None), "")
     for answer in answers:
         if answer.facts is None:
-            yield ClusterProblem(answer.host, "suite" if answer.reached else "reach", str(answer.problem), str(answer.remedy))
+            yield ClusterProblem(
+                answer.host,
+                "suite" if answer.reached else "reach",
+                str(answer.problem),
+                str(answer.remedy),
+            )
         else:
             yield from _about_suite(answer.host, answer.facts, expected)
             yield from _about_connection(answer.host, answers[0].host, answer.facts, answer.closed)
             if _minor(answer.facts.python) != _minor(python):  # its packages are others, too
-                sentence = f"{answer.host} has Python {answer.facts.python} in the environment, and {answers[0].host} Python {python}"
-                yield ClusterProblem(answer.host, "python", sentence, f"install the same Python there, and {expected.again}")
+                sentence = (
+                    f"{answer.host} has Python {answer.facts.python} in the environment, and"
+                    f" {answers[0].host} Python {python}"
+                )
+                yield ClusterProblem(
+                    answer.host,
+                    "python",
+                    sentence,
+                    f"install the same Python there, and {expected.again}",
+                )
             else:
                 yield from _about_packages(answer.host, answer.facts, expected)
 
@@ -146,26 +203,51 @@ def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[Cl
 def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
     remedy = same_suite(host)
     if facts.version != expected.version:
-        yield ClusterProblem(host, "suite", f"{host} has version {facts.version} of the suite and this machine {expected.version}", remedy)
+        yield ClusterProblem(
+            host,
+            "suite",
+            f"{host} has version {facts.version} of the suite and this machine {expected.version}",
+            remedy,
+        )
     elif facts.source_sha256 != expected.source_sha256:
         states = f"{_short(facts.git)} there, {_short(expected.git)} here"
         names = set(facts.sources) | set(expected.sources)
-        others = sorted(name for name in names if facts.sources.get(name) != expected.sources.get(name))
+        others = sorted(
+            name for name in names if facts.sources.get(name) != expected.sources.get(name)
+        )
         which = f": {_first(others)}" if others else ""
         yield ClusterProblem(
-            host, "suite", f"{host} has other sources in reference_impls than this machine, with the same version (git: {states}){which}", remedy
+            host,
+            "suite",
+            f"{host} has other sources in reference_impls than this machine, with the same version"
+            f" (git: {states}){which}",
+            remedy,
         )
 
 
-def _about_connection(host: str, first: str, facts: NodeFacts, closed: str | None) -> Iterator[ClusterProblem]:
+def _about_connection(
+    host: str, first: str, facts: NodeFacts, closed: str | None
+) -> Iterator[ClusterProblem]:
     if facts.unreached is not None:
-        sentence = f"{host} cannot connect to {first} ({facts.unreached}), on ports that MPI and the ranks choose"
+        sentence = (
+            f"{host} cannot connect to {first} ({facts.unreached}), on ports that MPI and the ranks"
+            " choose"
+        )
         yield ClusterProblem(
-            host, "connect", sentence, f"let the firewall of {first} pass connections from {host}, and see that it has {first}'s address"
+            host,
+            "connect",
+            sentence,
+            f"let the firewall of {first} pass connections from {host}, and see that it has"
+            f" {first}'s address",
         )
     if closed is not None:
-        sentence = f"{first} cannot connect to {host} {closed}, as MPI would on ports that it chooses"
-        remedy = f"let the firewall of {host} pass connections from {first} to every port, and see that {first} has {host}'s address"
+        sentence = (
+            f"{first} cannot connect to {host} {closed}, as MPI would on ports that it chooses"
+        )
+        remedy = (
+            f"let the firewall of {host} pass connections from {first} to every port, and see that"
+            f" {first} has {host}'s address"
+        )
         yield ClusterProblem(host, "connect", sentence, remedy)
 
 
@@ -187,7 +269,8 @@ def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator
 
 
 def _about_data(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
-    """Every folder must be the same on all nodes; the expected content is that of most nodes (of several equally frequent ones, the first)."""
+    """Every folder must be the same on all nodes; the expected content is that of most nodes (of
+    several equally frequent ones, the first)."""
     known = [answer for answer in answers if answer.facts is not None]
     for folder in known[0].facts.data if known and known[0].facts else ():
         digests = {answer.host: answer.facts.data[folder] for answer in known if answer.facts}
@@ -198,14 +281,27 @@ def _about_data(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
             if digest is None:
                 yield ClusterProblem(host, "data", f"{host} has no data in {folder}", remedy)
             elif digest != usual:
-                yield ClusterProblem(host, "data", f"{host} has other data in {folder} (SHA-256 {_short(digest)} and not {_short(usual)})", remedy)
+                yield ClusterProblem(
+                    host,
+                    "data",
+                    f"{host} has other data in {folder} (SHA-256 {_short(digest)} and not"
+                    f" {_short(usual)})",
+                    remedy,
+                )
 
 
-def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Iterator[ClusterProblem]:
+def _about_links(
+    answers: tuple[Answer, ...], links: LinkMeasures | None
+) -> Iterator[ClusterProblem]:
     facts = {answer.host: answer.facts for answer in answers if answer.facts is not None}
     for host, found in facts.items():
         if found.link.kind == "wireless":
-            yield ClusterProblem(host, "link", f"{host} is on a wireless network ({found.link.interface}), whose speed changes", "use a cable")
+            yield ClusterProblem(
+                host,
+                "link",
+                f"{host} is on a wireless network ({found.link.interface}), whose speed changes",
+                "use a cable",
+            )
     if links is None:
         return
     fit = tuple(answer.host for answer in answers if answer.is_fit)
@@ -215,34 +311,63 @@ def _about_links(answers: tuple[Answer, ...], links: LinkMeasures | None) -> Ite
             where,
             "mpi",
             f"MPI cannot send from {fit[0]} to {where}: {links.problem}",
-            "check that no firewall is between them, that both have the same MPI, and that memory and /dev/shm are free there",
+            "check that no firewall is between them, that both have the same MPI, and that memory"
+            " and /dev/shm are free there",
         )
     best = max((measure.bandwidth_mbit_s for measure in links.measures), default=0.0)
     for measure in links.measures:
         yield from _about_clock(fit[measure.rank], fit[0], measure)
-        yield from _about_bandwidth(fit[measure.rank], measure, facts[fit[measure.rank]], facts[fit[0]], best)
+        yield from _about_bandwidth(
+            fit[measure.rank], measure, facts[fit[measure.rank]], facts[fit[0]], best
+        )
 
 
 def _about_clock(host: str, first: str, measure: LinkMeasure) -> Iterator[ClusterProblem]:
     offset_s = measure.wall_offset_ns * SECONDS_PER_NS
     if abs(offset_s) > MAX_CLOCK_OFFSET_S:
-        apart, course = f"{abs(offset_s):.0f}" if abs(offset_s) >= 10 else f"{abs(offset_s):.3g}", "ahead of" if offset_s > 0 else "behind"
-        sentence = f"The clock of {host} is {apart} s {course} {first}'s: logs disagree about the time of day (durations and energy use other clocks)"
-        yield ClusterProblem(host, "clock", sentence, "synchronise the clocks: sudo timedatectl set-ntp true, on all nodes")
+        apart, course = (
+            f"{abs(offset_s):.0f}" if abs(offset_s) >= 10 else f"{abs(offset_s):.3g}",
+            "ahead of" if offset_s > 0 else "behind",
+        )
+        sentence = (
+            f"The clock of {host} is {apart} s {course} {first}'s: logs disagree about the time of"
+            " day (durations and energy use other clocks)"
+        )
+        yield ClusterProblem(
+            host,
+            "clock",
+            sentence,
+            "synchronise the clocks: sudo timedatectl set-ntp true, on all nodes",
+        )
 
 
-def _about_bandwidth(host: str, measure: LinkMeasure, node: NodeFacts, first: NodeFacts, best_mbit_s: float) -> Iterator[ClusterProblem]:
-    """Compare with the slower interface of both ends, where both are hardware, and with the fastest link of the cluster."""
+def _about_bandwidth(
+    host: str, measure: LinkMeasure, node: NodeFacts, first: NodeFacts, best_mbit_s: float
+) -> Iterator[ClusterProblem]:
+    """Compare with the slower interface of both ends, where both are hardware, and with the fastest
+    link of the cluster."""
     found = measure.bandwidth_mbit_s
-    speeds = [facts.link.speed_mbit_s for facts in (node, first) if facts.link.kind == "wired" and facts.link.speed_mbit_s]
+    speeds = [
+        facts.link.speed_mbit_s
+        for facts in (node, first)
+        if facts.link.kind == "wired" and facts.link.speed_mbit_s
+    ]
     remedy = "check its cable, its port and its other traffic"
     if speeds and found < MIN_SHARE_OF_SPEED * min(speeds):
         yield ClusterProblem(
-            host, "link", f"The link to {host} carries {found:.3g} Mbit/s of the {min(speeds)} Mbit/s that its interfaces state", remedy
+            host,
+            "link",
+            f"The link to {host} carries {found:.3g} Mbit/s of the {min(speeds)} Mbit/s that its"
+            " interfaces state",
+            remedy,
         )
     elif found < MIN_SHARE_OF_PEERS * best_mbit_s:
         yield ClusterProblem(
-            host, "link", f"The link to {host} carries {found:.3g} Mbit/s and the fastest one {best_mbit_s:.0f}: every step waits for it", remedy
+            host,
+            "link",
+            f"The link to {host} carries {found:.3g} Mbit/s and the fastest one {best_mbit_s:.0f}:"
+            " every step waits for it",
+            remedy,
         )
 
 
@@ -251,7 +376,9 @@ def _minor(version: str) -> list[str]:
 
 
 def _first(names: list[str]) -> str:
-    return ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
+    return ", ".join(names[:MAX_NAMED]) + (
+        f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    )
 
 
 def _short(digest: str | None) -> str:

@@ -1,4 +1,5 @@
-"""Measures the links between nodes over MPI, as a run uses them: reference_impls.links, started by the same launcher."""
+"""Measures the links between nodes over MPI, as a run uses them: reference_impls.links, started by
+the same launcher."""
 
 import json
 import signal
@@ -9,7 +10,14 @@ from pathlib import Path
 
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.mpirun import allow_root, failed_process, find_mpirun, last_output_line, mpirun_command, rank_output
+from suite.launch.mpirun import (
+    allow_root,
+    failed_process,
+    find_mpirun,
+    last_output_line,
+    mpirun_command,
+    rank_output,
+)
 from suite.launch.placement import Placement
 from suite.launch.process import describe_signal, terminate
 
@@ -18,7 +26,8 @@ TIMEOUT_S, TIMEOUT_PER_LINK_S = 60.0, 3.0
 
 @dataclass(frozen=True)
 class LinkMeasure:
-    """The link from the first host to another: round trip, bandwidth, and the offset of its clocks (theirs less the first's)."""
+    """The link from the first host to another: round trip, bandwidth, and the offset of its clocks
+    (theirs less the first's)."""
 
     rank: int
     node: str
@@ -32,19 +41,30 @@ class LinkMeasure:
 
 @dataclass(frozen=True)
 class LinkMeasures:
-    """The measures up to the first link that failed, and why it failed (None: all were measured)."""
+    """The measures up to the first link that failed, and why it failed (None: all were
+    measured)."""
 
     measures: tuple[LinkMeasure, ...]
     problem: str | None
 
 
 def measure_links(placement: Placement, interpreter: Path, quick: bool = False) -> LinkMeasures:
-    """Measure from the placement's first host to each of the others, ``quick`` with small messages; raises SuiteError when there is no mpirun."""
+    """Measure from the placement's first host to each of the others, ``quick`` with small messages;
+    raises SuiteError when there is no mpirun."""
     variables = allow_root(child_environment(1))
-    program = [str(interpreter), "-m", "reference_impls.links", "--ranks", str(placement.ranks), *(["--quick"] if quick else [])]
+    program = [
+        str(interpreter),
+        "-m",
+        "reference_impls.links",
+        "--ranks",
+        str(placement.ranks),
+        *(["--quick"] if quick else []),
+    ]
     timeout_s = TIMEOUT_S + TIMEOUT_PER_LINK_S * placement.ranks
     with tempfile.TemporaryDirectory() as folder:
-        command = mpirun_command(find_mpirun(interpreter), placement, program, variables, Path(folder))
+        command = mpirun_command(
+            find_mpirun(interpreter), placement, program, variables, Path(folder)
+        )
         process = subprocess.Popen(
             command,
             cwd=repository_root(),
@@ -66,20 +86,29 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
     measures = tuple(found for line in output.splitlines() if (found := _measure(line)) is not None)
     if len(measures) == placement.ranks - 1:
         return LinkMeasures(measures, None)
-    return LinkMeasures(measures, _cause(output, errors, placement.ranks) or f"mpirun ended with {process.returncode}")
+    return LinkMeasures(
+        measures,
+        _cause(output, errors, placement.ranks) or f"mpirun ended with {process.returncode}",
+    )
 
 
 def _cause(output: str, errors: str, ranks: int) -> str | None:
-    """Why a job of MPI failed: the signal that ended one of its processes, else the line that says most."""
+    """Why a job of MPI failed: the signal that ended one of its processes, else the line that says
+    most."""
     failed = failed_process(output.splitlines(), ranks)
-    if failed is not None and failed.signal == signal.SIGALRM:  # which ends reference_impls.links in time
+    # which ends reference_impls.links in time
+    if failed is not None and failed.signal == signal.SIGALRM:
         return "no message arrived in time"
     if failed is not None and failed.signal is not None:
         where = "" if failed.host is None else f" on {failed.host}"
         return f"its process{where} was ended by {describe_signal(failed.signal)}"
     lines = errors.splitlines()
     last = last_output_line(lines)
-    return last if last is None or rank_output(lines) else f"mpirun gave up, and no rank said why; its last line: {last}"
+    return (
+        last
+        if last is None or rank_output(lines)
+        else f"mpirun gave up, and no rank said why; its last line: {last}"
+    )
 
 
 def _measure(line: str) -> LinkMeasure | None:

@@ -1,4 +1,5 @@
-"""Queries the nodes: whether each can be reached, and its facts (reference_impls.node, run there)."""
+"""Queries the nodes: whether each can be reached, and its facts (reference_impls.node, run
+there)."""
 
 import json
 import socket
@@ -16,7 +17,13 @@ from reference_impls.node import connection_problem
 from suite import __version__
 from suite.files.paths import checkout, repository_root
 from suite.launch.placement import is_this_machine
-from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command, typed_command
+from suite.launch.remote_shell import (
+    NO_INTERPRETER,
+    NO_SUITE,
+    module_script,
+    remote_command,
+    typed_command,
+)
 
 CONNECT_TIMEOUT_S, FACTS_TIMEOUT_S = 15.0, 900.0
 UNKNOWN_KEY = "Host key verification failed"
@@ -25,7 +32,8 @@ UNKNOWN_KEY = "Host key verification failed"
 
 @dataclass(frozen=True)
 class Link:
-    """The network interface that a node uses to reach the others; a field is None when it is unknown, for ``reason``."""
+    """The network interface that a node uses to reach the others; a field is None when it is
+    unknown, for ``reason``."""
 
     interface: str | None
     address: str | None
@@ -36,10 +44,12 @@ class Link:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """A node's versions, packages, data sets and link; ``data`` has a digest of every folder, None for a missing one.
+    """A node's versions, packages, data sets and link; ``data`` has a digest of every folder, None
+    for a missing one.
 
-    ``sources`` are the digests of the single files, by path, and ``machine`` is reference_impls.machine_identity's. ``unreached`` is why the node
-    cannot connect to the first one, None where it can.
+    ``sources`` are the digests of the single files, by path, and ``machine`` is
+    reference_impls.machine_identity's. ``unreached`` is why the node cannot connect to the first
+    one, None where it can.
     """
 
     node: str
@@ -57,7 +67,8 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class Answer:
-    """A host's reply: its facts, or the problem and the remedy; ``closed`` is why the first host cannot connect to it, with the port."""
+    """A host's reply: its facts, or the problem and the remedy; ``closed`` is why the first host
+    cannot connect to it, with the port."""
 
     host: str
     reached: bool
@@ -74,7 +85,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """A query to every host: ``data`` are the folders to digest, ``agent`` starts commands there (None: ssh)."""
+    """A query to every host: ``data`` are the folders to digest, ``agent`` starts commands there
+    (None: ssh)."""
 
     interpreter: Path
     data: tuple[Path, ...]
@@ -83,17 +95,33 @@ class Question:
 
 
 def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
-    """Every host's answer, in the order of the hosts, which are queried in parallel. Each reads its data sets completely, which takes a while."""
-    with ThreadPoolExecutor(len(hosts)) as pool, socket.create_server(("", 0), backlog=len(hosts)) as server:  # the kernel accepts connections
+    """Every host's answer, in the order of the hosts, which are queried in parallel. Each reads its
+    data sets completely, which takes a while."""
+    # the kernel accepts connections
+    with (
+        ThreadPoolExecutor(len(hosts)) as pool,
+        socket.create_server(("", 0), backlog=len(hosts)) as server,
+    ):
         port = server.getsockname()[1] if is_this_machine(hosts[0]) else None
-        return tuple(pool.map(lambda host: _ask(host, next((other for other in hosts if other != host), None), port, question), hosts))
+        return tuple(
+            pool.map(
+                lambda host: _ask(
+                    host, next((other for other in hosts if other != host), None), port, question
+                ),
+                hosts,
+            )
+        )
 
 
 def same_suite(host: str) -> str:
-    """What to do so that ``host`` has the suite of this machine: copy the checkout, or install the same version in the same folder."""
+    """What to do so that ``host`` has the suite of this machine: copy the checkout, or install the
+    same version in the same folder."""
     root = checkout()
     if root is None:
-        return f"install the suite {__version__} on {host} in a virtual environment in the same folder: {sys.prefix}"
+        return (
+            f"install the suite {__version__} on {host} in a virtual environment in the same"
+            f" folder: {sys.prefix}"
+        )
     return f"put the same checkout there: rsync -a {root}/ {host}:{root}/"
 
 
@@ -102,13 +130,27 @@ def _ask(host: str, peer: str | None, port: int | None, question: Question) -> A
     if not here and (unreached := _unreached(host, question.agent)) is not None:
         return unreached
     listens = not here and port is not None and _has_address(host)
-    settings = {"data": [str(folder) for folder in question.data], "peer": peer, "port": None if here else port, "listens": listens}
+    settings = {
+        "data": [str(folder) for folder in question.data],
+        "peer": peer,
+        "port": None if here else port,
+        "listens": listens,
+    }
     script = module_script((question.interpreter,), "reference_impls.node", json.dumps(settings))
     closed: list[str] = []
     try:
-        ran = _run(["sh", "-c", script] if here else remote_command(host, question.agent, script), lambda line: closed.extend(_closed(host, line)))
+        ran = _run(
+            ["sh", "-c", script] if here else remote_command(host, question.agent, script),
+            lambda line: closed.extend(_closed(host, line)),
+        )
     except subprocess.TimeoutExpired:
-        return Answer(host, True, None, f"{host} sent no facts within {FACTS_TIMEOUT_S:g} s", "check its disk, from which the data are read")
+        return Answer(
+            host,
+            True,
+            None,
+            f"{host} sent no facts within {FACTS_TIMEOUT_S:g} s",
+            "check its disk, from which the data are read",
+        )
     return replace(_parse(host, ran, question), closed=closed[0] if closed else None)
 
 
@@ -121,7 +163,8 @@ def _has_address(host: str) -> bool:
 
 
 def _closed(host: str, line: str) -> Iterator[str]:
-    """Why this machine cannot connect to the port on which a node says that it listens; nothing where it can, and for other lines."""
+    """Why this machine cannot connect to the port on which a node says that it listens; nothing
+    where it can, and for other lines."""
     try:
         port = int(json.loads(line)["port"])
     except (ValueError, KeyError, TypeError):
@@ -134,7 +177,14 @@ def _closed(host: str, line: str) -> Iterator[str]:
 def _run(command: list[str], hear: Callable[[str], None]) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end; ``hear`` gets every line as it is printed."""
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace")
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            errors="replace",
+        )
         timer = threading.Timer(FACTS_TIMEOUT_S, process.kill)
         timer.start()
         lines = []
@@ -151,19 +201,24 @@ def _run(command: list[str], hear: Callable[[str], None]) -> "subprocess.Complet
         if late:
             raise subprocess.TimeoutExpired(command, FACTS_TIMEOUT_S)
         errors.seek(0)
-        return subprocess.CompletedProcess(command, process.returncode, "".join(lines), errors.read())
+        return subprocess.CompletedProcess(
+            command, process.returncode, "".join(lines), errors.read()
+        )
 
 
 def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Question) -> Answer:
     if ran.returncode == NO_SUITE:
-        return Answer(host, True, None, f"{host} has no suite in {repository_root()}", same_suite(host))
+        return Answer(
+            host, True, None, f"{host} has no suite in {repository_root()}", same_suite(host)
+        )
     if ran.returncode == NO_INTERPRETER:
         return Answer(
             host,
             True,
             None,
             f"{host} has no {question.interpreter}",
-            f"create the environment there: suite env create {question.framework} (same user, same path)",
+            f"create the environment there: suite env create {question.framework} (same user, same"
+            " path)",
         )
     try:
         values = json.loads(ran.stdout.strip().splitlines()[-1])
@@ -171,7 +226,10 @@ def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Questio
     except (ValueError, IndexError, KeyError, TypeError):
         remedy = "put the same suite and environment on every node"
         if ran.returncode == 0:  # no Python was there
-            remedy = f"the launch agent must run commands there: check that `{typed_command(host, question.agent, 'hostname')}` prints its name"
+            remedy = (
+                "the launch agent must run commands there: check that"
+                f" `{typed_command(host, question.agent, 'hostname')}` prints its name"
+            )
         return Answer(host, True, None, f"{host} could not report its facts: {_said(ran)}", remedy)
 
 
@@ -182,20 +240,46 @@ def _facts(values: Mapping[str, Any]) -> NodeFacts:
 def _unreached(host: str, agent: str | None) -> Answer | None:
     """The reason why no command can be started on a host, with what to do; None where one can."""
     typed = typed_command(host, agent)
-    command, remedy = remote_command(host, agent, "true"), f"check that it is on, has this name, and that `{typed}` asks for no password"
+    command, remedy = (
+        remote_command(host, agent, "true"),
+        f"check that it is on, has this name, and that `{typed}` asks for no password",
+    )
     try:
-        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=CONNECT_TIMEOUT_S, stdin=subprocess.DEVNULL)
+        ran = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=CONNECT_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+        )
     except subprocess.TimeoutExpired:
-        return Answer(host, False, None, f"{host} cannot be reached: no answer within {CONNECT_TIMEOUT_S:g} s", f"{remedy} and takes no longer")
+        return Answer(
+            host,
+            False,
+            None,
+            f"{host} cannot be reached: no answer within {CONNECT_TIMEOUT_S:g} s",
+            f"{remedy} and takes no longer",
+        )
     except OSError as error:
-        problem = f"{host} cannot be reached: the launch agent {command[0]} cannot be started ({error.strerror})"
-        return Answer(host, False, None, problem, "give --launch-agent one program without options, which is called as ssh is: PROGRAM HOST COMMAND")
+        problem = (
+            f"{host} cannot be reached: the launch agent {command[0]} cannot be started"
+            f" ({error.strerror})"
+        )
+        return Answer(
+            host,
+            False,
+            None,
+            problem,
+            "give --launch-agent one program without options, which is called as ssh is: PROGRAM"
+            " HOST COMMAND",
+        )
     if ran.returncode == 0:
         return None
     if UNKNOWN_KEY in ran.stderr:
         remedy = (
-            f"type `{typed}` and read what it says of the host's key: accept a new one, and remove one that changed with `ssh-keygen -R {host}`, "
-            "if the machine was set up again"
+            f"type `{typed}` and read what it says of the host's key: accept a new one, and remove"
+            f" one that changed with `ssh-keygen -R {host}`, if the machine was set up again"
         )
     return Answer(host, False, None, f"{host} cannot be reached: {_said(ran)}", remedy)
 

@@ -17,7 +17,7 @@ from reference_impls.contract import (
     Recomputation,
     Request,
     request_from_dict,
-)  # fmt: skip
+)
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.catalog.divisions import Division
@@ -43,10 +43,12 @@ COPY_AGAIN = "copy the whole run directory again"
 
 @dataclass(frozen=True)
 class BundleVerdict:
-    """The result for one bundle, checked by the rules of its ``round`` and ``division``; it complies when no finding is invalid.
+    """The result for one bundle, checked by the rules of its ``round`` and ``division``; it
+    complies when no finding is invalid.
 
-    ``witnessed_by`` is a witness of the rulebook that saw the run begin and end, and its files; None if none did. ``not_applicable`` are the rules
-    that need the parts of steps, where asynchronous timing took none.
+    ``witnessed_by`` is a witness of the rulebook that saw the run begin and end, and its files;
+    None if none did. ``not_applicable`` are the rules that need the parts of steps, where
+    asynchronous timing took none.
     """
 
     path: Path
@@ -63,7 +65,8 @@ class BundleVerdict:
 
 
 def check_request(training: Request, workload: Workload) -> tuple[Finding, ...]:
-    """Check a request for ``workload`` before the run starts, by the rules of the current round that apply to the bundle's request later."""
+    """Check a request for ``workload`` before the run starts, by the rules of the current round
+    that apply to the bundle's request later."""
     return _check_request(RequestContext(training, workload, current_round(), REQUEST_FILE))
 
 
@@ -90,17 +93,28 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
         request = _typed(request_from_dict(dict(run.request), "the request"))
         workload = _workload(judged_by, request.workload)
     except (ContractError, TypeError, AttributeError) as error:
-        fix = "check with the version of the suite that made the run; run again if run.json was edited"
+        fix = (
+            "check with the version of the suite that made the run; run again if run.json was"
+            " edited"
+        )
         expected = "a request that this version of the suite reads"
         unread = _finding(REQUEST_READABLE, Violation(RUN, expected, str(error), fix))
         return BundleVerdict(path, judged_by.name, _division(run), (unread,))
     if run.status != "finished" or not bundle.is_sealed:
         return BundleVerdict(path, judged_by.name, request.division, (_unfinished(bundle, run),))
     context = BundleContext(bundle, run, request, workload, judged_by)
-    with np.errstate(all="ignore"):  # values may be infinite or NaN: the rules report them, NumPy's warnings would say it twice
-        findings = [*_check_request(RequestContext(request, context.workload, judged_by, RUN)), *_check_bundle(context)]
-    left_out = tuple(rule.id for rule in _rules_for(context) if rule.needs_split and context.is_asynchronous)
-    return BundleVerdict(path, judged_by.name, request.division, tuple(findings), witnessed_by(context), left_out)
+    # values may be infinite or NaN: the rules report them, NumPy's warnings would say it twice
+    with np.errstate(all="ignore"):
+        findings = [
+            *_check_request(RequestContext(request, context.workload, judged_by, RUN)),
+            *_check_bundle(context),
+        ]
+    left_out = tuple(
+        rule.id for rule in _rules_for(context) if rule.needs_split and context.is_asynchronous
+    )
+    return BundleVerdict(
+        path, judged_by.name, request.division, tuple(findings), witnessed_by(context), left_out
+    )
 
 
 def _workload(judged_by: Round, name: str) -> Workload:
@@ -125,7 +139,8 @@ def _division(run: RunRecord) -> str:
 
 
 def request_of(run: RunRecord, path: Path) -> Request:
-    """The request of a bundle's run.json at ``path``, its values of the types that rules calculate with; raises SuiteError for others."""
+    """The request of a bundle's run.json at ``path``, its values of the types that rules calculate
+    with; raises SuiteError for others."""
     try:
         return _typed(request_from_dict(dict(run.request), f"{path}: request"))
     except (ContractError, TypeError, AttributeError) as error:
@@ -133,14 +148,18 @@ def request_of(run: RunRecord, path: Path) -> Request:
 
 
 def find_bundles(path: Path) -> tuple[Path, ...]:
-    """The bundle at ``path``, or every bundle below it, links not followed; raises SuiteError if there is none."""
+    """The bundle at ``path``, or every bundle below it, links not followed; raises SuiteError if
+    there is none."""
     if (path / RUN).is_file():
         return (path,)
     if not path.exists():
         raise SuiteError(f"{path} does not exist; give the path of a run directory.")
     bundles = tuple(file.parent for file in files_below(path, RUN))
     if not bundles:
-        raise SuiteError(f"{path} holds no run directory (there is no {RUN}); give the path that `suite run` printed.")
+        raise SuiteError(
+            f"{path} holds no run directory (there is no {RUN}); give the path that `suite run`"
+            " printed."
+        )
     return bundles
 
 
@@ -156,21 +175,41 @@ def _typed(request: Request) -> Request:
         request.data.classes,
         request.parallel.ranks,
     )
-    if not all(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 for value in whole) or 0 in whole[1:]:
+    if (
+        not all(
+            isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+            for value in whole
+        )
+        or 0 in whole[1:]
+    ):
         raise TypeError("seed, epochs, sizes and intervals must be whole numbers above zero")
     if request.parallel.ranks > MAX_RANKS:
         raise TypeError(f"parallel.ranks must be {MAX_RANKS} at most")
-    if request.steps is not None and (not isinstance(request.steps, int) or isinstance(request.steps, bool) or request.steps < 1):
+    if request.steps is not None and (
+        not isinstance(request.steps, int) or isinstance(request.steps, bool) or request.steps < 1
+    ):
         raise TypeError("steps must be a whole number above zero, or null")
-    numbers = (request.optimizer.base_learning_rate, request.optimizer.momentum, request.optimizer.weight_decay)
+    numbers = (
+        request.optimizer.base_learning_rate,
+        request.optimizer.momentum,
+        request.optimizer.weight_decay,
+    )
     if not all(is_number(value) for value in numbers):
         raise TypeError("the optimizer's settings must be numbers")
-    names = (request.workload, request.model, request.framework, request.platform, request.data.name)
+    names = (
+        request.workload,
+        request.model,
+        request.framework,
+        request.platform,
+        request.data.name,
+    )
     if not all(isinstance(value, str) and len(value) <= MAX_NAME_LENGTH for value in names):
         raise TypeError(f"names must be strings of {MAX_NAME_LENGTH} characters at most")
     if not isinstance(request.batches, str) or not isinstance(request.drop_cache_every_epoch, bool):
         raise TypeError("batches must be a string and drop_cache_every_epoch true or false")
-    if not all(isinstance(value, list) for value in (request.preprocessing.mean, request.preprocessing.std)):
+    if not all(
+        isinstance(value, list) for value in (request.preprocessing.mean, request.preprocessing.std)
+    ):
         raise TypeError("mean and std must be lists")
     if request.parallel.normalisation not in (LOCAL, SYNCHRONISED):
         raise TypeError(f"parallel.normalisation must be {LOCAL} or {SYNCHRONISED}")
@@ -194,17 +233,44 @@ def _type_recomputation(planned: Recomputation | None) -> None:
     """Raise TypeError for a schedule whose values are of the wrong type, or that is too long."""
     if planned is None:
         return
-    if not all(type(value) is int and 0 < value < 2**63 for value in (planned.budget_bytes, planned.planned_bytes)):
-        raise TypeError("recomputation: budget_bytes and planned_bytes must be whole numbers above zero")
+    if not all(
+        type(value) is int and 0 < value < 2**63
+        for value in (planned.budget_bytes, planned.planned_bytes)
+    ):
+        raise TypeError(
+            "recomputation: budget_bytes and planned_bytes must be whole numbers above zero"
+        )
     if type(planned.planned_spill_bytes) is not int or not 0 <= planned.planned_spill_bytes < 2**63:
         raise TypeError("recomputation: planned_spill_bytes must be a whole number")
-    if not isinstance(planned.spill_folder, str | None) or not (planned.factor_without_spill is None or is_number(planned.factor_without_spill)):
-        raise TypeError("recomputation: spill_folder must be a path or null, and factor_without_spill a number or null")
-    if not is_number(planned.planned_factor) or not isinstance(planned.schedule, str) or len(planned.schedule) > MAX_NAME_LENGTH:
-        raise TypeError(f"recomputation: planned_factor must be a number, and schedule a text of {MAX_NAME_LENGTH} characters at most")
-    for name, rows, is_row in (("blocks", planned.blocks, _is_range), ("actions", planned.actions, _is_action)):
-        if not isinstance(rows, list) or len(rows) > MAX_ACTIONS or not all(is_row(row) for row in rows):
-            raise TypeError(f"recomputation.{name} must be a list of {MAX_ACTIONS} at most, each as `suite run` writes them")
+    if not isinstance(planned.spill_folder, str | None) or not (
+        planned.factor_without_spill is None or is_number(planned.factor_without_spill)
+    ):
+        raise TypeError(
+            "recomputation: spill_folder must be a path or null, and factor_without_spill a number"
+            " or null"
+        )
+    if (
+        not is_number(planned.planned_factor)
+        or not isinstance(planned.schedule, str)
+        or len(planned.schedule) > MAX_NAME_LENGTH
+    ):
+        raise TypeError(
+            "recomputation: planned_factor must be a number, and schedule a text of"
+            f" {MAX_NAME_LENGTH} characters at most"
+        )
+    for name, rows, is_row in (
+        ("blocks", planned.blocks, _is_range),
+        ("actions", planned.actions, _is_action),
+    ):
+        if (
+            not isinstance(rows, list)
+            or len(rows) > MAX_ACTIONS
+            or not all(is_row(row) for row in rows)
+        ):
+            raise TypeError(
+                f"recomputation.{name} must be a list of {MAX_ACTIONS} at most, each as `suite run`"
+                " writes them"
+            )
 
 
 def _is_range(row: object) -> bool:
@@ -216,12 +282,21 @@ def _is_action(row: object) -> bool:
     if not isinstance(row, list) or not _is_pair(row[:2], (str, int)):
         return False
     rest = row[2:]
-    positions = len(rest) == 1 and isinstance(rest[0], list) and 0 < len(rest[0]) <= MAX_ACTIONS and all(type(each) is int for each in rest[0])
+    positions = (
+        len(rest) == 1
+        and isinstance(rest[0], list)
+        and 0 < len(rest[0]) <= MAX_ACTIONS
+        and all(type(each) is int for each in rest[0])
+    )
     return not rest or positions
 
 
 def _is_pair(row: object, kinds: tuple[type, type]) -> bool:
-    return isinstance(row, list) and len(row) == 2 and all(type(value) is kind for value, kind in zip(row, kinds, strict=True))
+    return (
+        isinstance(row, list)
+        and len(row) == 2
+        and all(type(value) is kind for value, kind in zip(row, kinds, strict=True))
+    )
 
 
 def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
@@ -229,16 +304,28 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
         epochs = len(bundle.log().finished_epochs())
     except FileError:
         epochs = 0
-    observed = f"status {run.status!r}" + (f": {run.message}" if run.message else "") + f"; {epochs} finished epochs can be read"
+    observed = (
+        f"status {run.status!r}"
+        + (f": {run.message}" if run.message else "")
+        + f"; {epochs} finished epochs can be read"
+    )
     finish = typed("suite finish", bundle.path)
-    fix = "run again; the other rules cannot be checked" if bundle.is_sealed else f"type `{finish}`, which closes a run that ended"
+    fix = (
+        "run again; the other rules cannot be checked"
+        if bundle.is_sealed
+        else f"type `{finish}`, which closes a run that ended"
+    )
     return _finding(RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix))
 
 
 def _check_request(context: RequestContext) -> tuple[Finding, ...]:
     findings: list[Finding] = []
     for rule in rules_of(context.round):
-        if not isinstance(rule, Rule) or rule.request_check is None or context.division not in rule.divisions:
+        if (
+            not isinstance(rule, Rule)
+            or rule.request_check is None
+            or context.division not in rule.divisions
+        ):
             continue
         try:
             findings += [_finding(rule, violation) for violation in rule.request_check(context)]
@@ -266,7 +353,9 @@ def _check_bundle(context: BundleContext) -> Iterable[Finding]:
                 yield _finding(rule, violation)
         except FileError as error:
             name = error.path.name
-            unreadable[name] = _finding(READABLE, Violation(name, "a readable file", error.what, COPY_AGAIN))
+            unreadable[name] = _finding(
+                READABLE, Violation(name, "a readable file", error.what, COPY_AGAIN)
+            )
         except MALFORMED as error:
             yield not_applied(rule.id, error)
     yield from unreadable.values()

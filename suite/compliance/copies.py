@@ -1,10 +1,11 @@
-"""Near copies of runs: step times or losses that vary together, step times that are the same in another order, or power that was read elsewhere.
+"""Near copies of runs: step times or losses that vary together, step times that are the same in
+another order, or power that was read elsewhere.
 
-Two honest runs do not vary together: docs/checking.md has the correlations of honest pairs. For independent step times the chance of a correlation
-of MIN_CORRELATIONS is below 1e-20 a pair (Fisher's z).
-Losses are compared of closed runs with different seeds: there the seed decides the order of the samples, so that
-their losses vary independently.
-Equal machines compute equal losses from equal seeds.
+Two honest runs do not vary together: docs/checking.md has the correlations of honest pairs. For
+independent step times the chance of a correlation of MIN_CORRELATIONS is below 1e-20 a pair
+(Fisher's z). Losses are compared of closed runs with different seeds: there the seed decides the
+order of the samples, so that their losses vary independently. Equal machines compute equal losses
+from equal seeds.
 """
 
 from collections import Counter
@@ -19,31 +20,38 @@ from suite.bundle.channels import Channel
 from suite.bundle.steps import StepRecords
 
 LENGTHS = (256, 100)
-"""Numbers of first steps that are compared: the largest that both runs have. Runs with fewer are not compared."""
+"""Numbers of first steps that are compared: the largest that both runs have. Runs with fewer are
+not compared."""
 MIN_CORRELATIONS = (0.6, 0.8)
 LATER_STARTS = (1000, 5000)
-"""First steps of the further places, each of LENGTHS[0] steps, at which step times are compared: a copy may begin with steps of its own."""
+"""First steps of the further places, each of LENGTHS[0] steps, at which step times are compared: a
+copy may begin with steps of its own."""
 KEPT_RATIOS = 256
 MIN_SAME_SHARE = 0.25
-NEIGHBOURS = 15  # steps in the running median that is taken out: warm-up, throttling and the course of an epoch are no sign of a copy
+# steps in the running median that is taken out: warm-up, throttling and the course of an epoch are
+# no sign of a copy
+NEIGHBOURS = 15
 LIMIT = 3.0  # in standard deviations: one hanging card in both runs is no copy
 SCALE_OF_NORMAL = 1.4826  # of the median absolute deviation
 DIGITS = 9
 POWER_LENGTH, POWER_DISTINCT, POWER_TURNS, KEPT_POWER = 10, 8, 3, 64
-"""Readings in a row, how many of them differ, and how often they turn: what a coarse sensor repeats, or a steady rise, is no sign of a copy."""
-_ODD, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # Fibonacci hashing; SplitMix64 (Steele et al. 2014)
+"""Readings in a row, how many of them differ, and how often they turn: what a coarse sensor
+repeats, or a steady rise, is no sign of a copy."""
+# Fibonacci hashing; SplitMix64 (Steele et al. 2014)
+_ODD, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 @dataclass(frozen=True, eq=False)
 class StepTimes:
-    """What is compared of a run: the variation of its steps and of its losses, one array per length, and a sample of the ratios of computing to
-    fetching.
+    """What is compared of a run: the variation of its steps and of its losses, one array per
+    length, and a sample of the ratios of computing to fetching.
 
-    ``later`` is the variation of the steps at LATER_STARTS.
-    ``seed`` decides the order of the samples; None where it need not (the open division), and losses are not compared.
+    ``later`` is the variation of the steps at LATER_STARTS. ``seed`` decides the order of the
+    samples; None where it need not (the open division), and losses are not compared.
 
-    The sample is the KEPT_RATIOS ratios with the smallest hashes, so that runs with the same ratios have the same sample (Broder, "On the resemblance
-    and containment of documents", 1997). Arrays are None for a run that is too short or whose steps do not vary.
+    The sample is the KEPT_RATIOS ratios with the smallest hashes, so that runs with the same ratios
+    have the same sample (Broder, "On the resemblance and containment of documents", 1997). Arrays
+    are None for a run that is too short or whose steps do not vary.
     """
 
     variations: tuple[Values | None, ...]
@@ -67,15 +75,23 @@ def step_times(steps: StepRecords, seed: int | None = None) -> StepTimes:
     first = steps.first_rank
     with np.errstate(all="ignore"):  # times may be anything: the rules of bundles report them
         losses: Values = np.log(first.loss[: LENGTHS[0]])
-        logarithms: Values = np.log(np.nansum(first.parts_s[:, : LATER_STARTS[-1] + LENGTHS[0]], axis=0))
+        logarithms: Values = np.log(
+            np.nansum(first.parts_s[:, : LATER_STARTS[-1] + LENGTHS[0]], axis=0)
+        )
         ratios: Values = np.round(np.log(_computing_s(first)) - np.log(first.fetch_stall_s), DIGITS)
-    times, of_losses = (tuple(_variation(values[:length], length) for length in LENGTHS) for values in (logarithms, losses))
-    later = tuple(_variation(logarithms[start : start + LENGTHS[0]], LENGTHS[0]) for start in LATER_STARTS)
+    times, of_losses = (
+        tuple(_variation(values[:length], length) for length in LENGTHS)
+        for values in (logarithms, losses)
+    )
+    later = tuple(
+        _variation(logarithms[start : start + LENGTHS[0]], LENGTHS[0]) for start in LATER_STARTS
+    )
     return StepTimes(times, _sample(ratios[np.isfinite(ratios)]), of_losses, seed, later)
 
 
 def _computing_s(steps: StepRecords) -> Values:
-    """The times of computing; where steps are not split, those of submitting: from the end of a fetch to the next fetch."""
+    """The times of computing; where steps are not split, those of submitting: from the end of a
+    fetch to the next fetch."""
     if steps.is_split:
         return steps.compute_s
     until_next_s: Values = np.append(np.diff(steps.start_ns) * SECONDS_PER_NS, np.nan)
@@ -87,19 +103,27 @@ def _sample(ratios: Values) -> Values | None:
     distinct = ratios[np.sort(np.unique(ratios, return_index=True)[1])]
     if len(distinct) < KEPT_RATIOS:
         return None
-    hashes = (distinct + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing (Knuth, TAOCP 3, section 6.4)
+    # Fibonacci hashing (Knuth, TAOCP 3, section 6.4)
+    hashes = (distinct + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     chosen: Values = distinct[np.argsort(hashes >> np.uint64(20), kind="stable")[:KEPT_RATIOS]]
     return chosen
 
 
 def power_sample(channels: Iterable[Channel]) -> frozenset[int]:
-    """Hashes of power readings in a row: the KEPT_POWER smallest of those that vary, so that runs with the same power have the same sample."""
+    """Hashes of power readings in a row: the KEPT_POWER smallest of those that vary, so that runs
+    with the same power have the same sample."""
     return _row_sample([channel.in_time.values for channel in channels if channel.unit == "W"])
 
 
 def memory_sample(channels: Iterable[Channel]) -> frozenset[int]:
     """The same of the machine's used memory: to the byte, it takes another course in every run."""
-    return _row_sample([channel.in_time.values for channel in channels if (channel.source, channel.name) == ("memory", "used")])
+    return _row_sample(
+        [
+            channel.in_time.values
+            for channel in channels
+            if (channel.source, channel.name) == ("memory", "used")
+        ]
+    )
 
 
 def loss_sample(losses: Values) -> frozenset[int]:
@@ -122,7 +146,9 @@ def _hashes(values: Values) -> list[int]:
         hashes ^= hashes >> np.uint64(31)
         hashes *= _MIX
     smallest = np.argsort(hashes, kind="stable")[: 8 * KEPT_POWER]
-    return [int(hashes[place]) for place in smallest if _varies(values[place : place + POWER_LENGTH])]
+    return [
+        int(hashes[place]) for place in smallest if _varies(values[place : place + POWER_LENGTH])
+    ]
 
 
 def _varies(values: Values) -> bool:
@@ -131,11 +157,17 @@ def _varies(values: Values) -> bool:
 
 
 def _variation(logarithms: Values, length: int) -> Values | None:
-    """The steps' variation around their running median, clipped, with mean 0 and norm 1; None if there is none."""
+    """The steps' variation around their running median, clipped, with mean 0 and norm 1; None if
+    there is none."""
     if len(logarithms) < length or not np.isfinite(logarithms).all():
         return None
     padded = np.pad(logarithms, NEIGHBOURS // 2, mode="edge")
-    rest = logarithms - np.sort(np.lib.stride_tricks.sliding_window_view(padded, NEIGHBOURS), axis=1)[:, NEIGHBOURS // 2]
+    rest = (
+        logarithms
+        - np.sort(np.lib.stride_tricks.sliding_window_view(padded, NEIGHBOURS), axis=1)[
+            :, NEIGHBOURS // 2
+        ]
+    )
     deviation = SCALE_OF_NORMAL * float(np.sort(abs(rest))[length // 2])
     if deviation < 1e-9:
         return None
@@ -149,31 +181,56 @@ def find_likenesses(runs: Sequence[StepTimes]) -> tuple[Likeness, ...]:
     """Every pair of runs that are near copies, each pair once, the smaller place first."""
     found: dict[tuple[int, int], Likeness] = {}
     by_losses = (
-        each for each in _alike([run.losses for run in runs], "losses") if None is not runs[each.one].seed != runs[each.other].seed is not None
+        each
+        for each in _alike([run.losses for run in runs], "losses")
+        if None is not runs[each.one].seed != runs[each.other].seed is not None
     )
-    for likeness in (*_alike([run.variations for run in runs], "step times"), *_alike_later(runs), *_reordered(runs), *by_losses):
+    for likeness in (
+        *_alike([run.variations for run in runs], "step times"),
+        *_alike_later(runs),
+        *_reordered(runs),
+        *by_losses,
+    ):
         found.setdefault((likeness.one, likeness.other), likeness)
     return tuple(found[pair] for pair in sorted(found))
 
 
 def _alike(runs: Sequence[tuple[Values | None, ...]], what: str) -> Iterator[Likeness]:
-    """Pairs of runs whose variations, one per length, go together, over the most steps that both have; ``what`` names the values."""
+    """Pairs of runs whose variations, one per length, go together, over the most steps that both
+    have; ``what`` names the values."""
     for index, (length, least) in enumerate(zip(LENGTHS, MIN_CORRELATIONS, strict=True)):
-        longer = {place for place, variations in enumerate(runs) if variations and index and variations[index - 1] is not None}
-        for one, other, correlation in _correlated([variations[index] if variations else None for variations in runs], least):
+        longer = {
+            place
+            for place, variations in enumerate(runs)
+            if variations and index and variations[index - 1] is not None
+        }
+        for one, other, correlation in _correlated(
+            [variations[index] if variations else None for variations in runs], least
+        ):
             if not {one, other} <= longer:
-                yield Likeness(one, other, f"{what} that vary together (correlation {correlation:.2f} over the first {length} steps)")
+                yield Likeness(
+                    one,
+                    other,
+                    f"{what} that vary together (correlation {correlation:.2f} over the first"
+                    f" {length} steps)",
+                )
 
 
 def _alike_later(runs: Sequence[StepTimes]) -> Iterator[Likeness]:
     """Pairs of runs whose step times vary together at a later place."""
     for index, start in enumerate(LATER_STARTS):
-        for one, other, correlation in _correlated([run.later[index] if run.later else None for run in runs], MIN_CORRELATIONS[0]):
+        for one, other, correlation in _correlated(
+            [run.later[index] if run.later else None for run in runs], MIN_CORRELATIONS[0]
+        ):
             where = f"over the steps {start + 1} to {start + LENGTHS[0]}"
-            yield Likeness(one, other, f"step times that vary together (correlation {correlation:.2f} {where})")
+            yield Likeness(
+                one, other, f"step times that vary together (correlation {correlation:.2f} {where})"
+            )
 
 
-def _correlated(variations: Sequence[Values | None], least: float) -> Iterator[tuple[int, int, float]]:
+def _correlated(
+    variations: Sequence[Values | None], least: float
+) -> Iterator[tuple[int, int, float]]:
     """The pairs of places whose variations have this correlation or a larger one, with it."""
     places = [place for place, variation in enumerate(variations) if variation is not None]
     if len(places) < 2:
@@ -190,14 +247,21 @@ def _known(values: Values | None) -> Values:
 
 
 def _reordered(runs: Sequence[StepTimes]) -> Iterator[Likeness]:
-    """Pairs of runs that share many ratios of computing to fetching, to nine decimals of their logarithms, in whatever order."""
+    """Pairs of runs that share many ratios of computing to fetching, to nine decimals of their
+    logarithms, in whatever order."""
     places: dict[float, list[int]] = {}
     for place, run in enumerate(runs):
         for ratio in () if run.ratios is None else run.ratios.tolist():
             places.setdefault(ratio, []).append(place)
     shared: Counter[tuple[int, int]] = Counter()
-    for one, *others in places.values():  # with the first run of this ratio only: the number of pairs stays bounded
+    # with the first run of this ratio only: the number of pairs stays bounded
+    for one, *others in places.values():
         shared.update((one, other) for other in others)
     for (one, other), count in shared.items():
         if count >= MIN_SAME_SHARE * KEPT_RATIOS:
-            yield Likeness(one, other, f"the same ratio of computing to fetching in {count} of {KEPT_RATIOS} steps that were compared")
+            yield Likeness(
+                one,
+                other,
+                f"the same ratio of computing to fetching in {count} of {KEPT_RATIOS} steps that"
+                " were compared",
+            )

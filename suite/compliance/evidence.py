@@ -1,4 +1,5 @@
-"""Statistics that the rules about single numbers share: how real losses, times and readings scatter."""
+"""Statistics that the rules about single numbers share: how real losses, times and readings
+scatter."""
 
 import math
 from collections.abc import Iterator
@@ -12,32 +13,38 @@ from suite.bundle.channels import Channel
 from suite.bundle.log import Log, LogEvent
 
 STANDARD_DEVIATIONS = 6.0
-"""Distance from the expected value at which a statistic is refused: one honest bundle in 10^9, for a normal statistic."""
+"""Distance from the expected value at which a statistic is refused: one honest bundle in 10^9, for
+a normal statistic."""
 
 MAX_BLOCKS = 100_000
 """Repeated blocks that are compared: a table may be hostile."""
 
 
 def turning_points(values: Values) -> tuple[int, int]:
-    """How many values are larger or smaller than both neighbours, and how many have no neighbour of equal value.
+    """How many values are larger or smaller than both neighbours, and how many have no neighbour of
+    equal value.
 
-    For independent values the share is 2/3 whatever their distribution, with the variance 8/45n (Kendall and Stuart, The Advanced Theory of
-    Statistics, vol. 3, section 45.18).
+    For independent values the share is 2/3 whatever their distribution, with the variance 8/45n
+    (Kendall and Stuart, The Advanced Theory of Statistics, vol. 3, section 45.18).
     """
     differences = np.diff(values)
     before, after = differences[:-1], differences[1:]
-    return int(np.count_nonzero(before * after < 0)), int(np.count_nonzero((before != 0) & (after != 0)))
+    return int(np.count_nonzero(before * after < 0)), int(
+        np.count_nonzero((before != 0) & (after != 0))
+    )
 
 
 def too_few_turning_points(values: Values, share: float) -> tuple[int, int, int] | None:
-    """Turning points, places and the smallest number allowed, if ``values`` turn less often than independent ones do; ``share`` is expected."""
+    """Turning points, places and the smallest number allowed, if ``values`` turn less often than
+    independent ones do; ``share`` is expected."""
     turning, places = turning_points(values)
     smallest = share * places - STANDARD_DEVIATIONS * math.sqrt(8 / 45 * places)
     return (turning, places, math.ceil(smallest)) if turning < smallest else None
 
 
 def repeated_block(values: Values, length: int, distinct: int) -> tuple[int, int] | None:
-    """The first places of two equal blocks of ``length`` values, at least ``distinct`` of them different; None if there are none."""
+    """The first places of two equal blocks of ``length`` values, at least ``distinct`` of them
+    different; None if there are none."""
     starts = _runs(_repeated(values), length)[:MAX_BLOCKS]
     if len(starts) < 2:
         return None
@@ -73,11 +80,16 @@ def _runs(mask: Mask, length: int) -> Integers:
 def spread(values: npt.NDArray[np.float64]) -> float:
     """Interquartile range."""
     ordered = np.sort(values)
-    return float(ordered[(3 * len(ordered)) // 4] - ordered[len(ordered) // 4]) if len(ordered) else 0.0
+    return (
+        float(ordered[(3 * len(ordered)) // 4] - ordered[len(ordered) // 4])
+        if len(ordered)
+        else 0.0
+    )
 
 
 def rate(channel: Channel, window: Window) -> float | None:
-    """Mean increase per second of a counter between its first and last reading in the window; None where they span less than half of it."""
+    """Mean increase per second of a counter between its first and last reading in the window; None
+    where they span less than half of it."""
     inside = channel.in_time.during(window)
     if len(inside) < 2:
         return None
@@ -93,7 +105,8 @@ def seconds(window: Window) -> float:
 
 
 def between(log: Log, first: str, last: str) -> Iterator[tuple[LogEvent, LogEvent, float]]:
-    """Every event ``first`` with the next event ``last`` of the same epoch, and the seconds between them."""
+    """Every event ``first`` with the next event ``last`` of the same epoch, and the seconds between
+    them."""
     stops = {event.epoch: event for event in log.all(last)}
     for start in log.all(first):
         stop = stops.get(start.epoch)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 
 class Severity(str, enum.Enum):
-    """Invalid: the result does not comply. Warning: it complies, and readers should know. Note: information."""
+    """Invalid: the result does not comply. Warning: it complies, and readers should know. Note:
+    information."""
 
     INVALID = "invalid"
     WARNING = "warning"
@@ -16,13 +17,18 @@ MAX_TEXT_LENGTH = 500
 
 
 def escaped(text: str) -> str:
-    """The text with control and unprintable characters escaped: file names and values come from strangers."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text)
+    """The text with control and unprintable characters escaped: file names and values come from
+    strangers."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in text
+    )
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``file`` is relative to the bundle (or names the request), ``line`` the line number in it where the violation is of one line."""
+    """``file`` is relative to the bundle (or names the request), ``line`` the line number in it
+    where the violation is of one line."""
 
     rule: str
     severity: Severity

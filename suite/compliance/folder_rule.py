@@ -1,4 +1,5 @@
-"""A rule of folders that hold several bundles and a record about them: what shows when these are compared."""
+"""A rule of folders that hold several bundles and a record about them: what shows when these are
+compared."""
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,8 @@ class FolderKind(str, enum.Enum):
 
 @dataclass(frozen=True)
 class FolderRule:
-    """One rule: the kind of folders that it is about, its text, its check of a folder, and the faults that prove the check."""
+    """One rule: the kind of folders that it is about, its text, its check of a folder, and the
+    faults that prove the check."""
 
     kind: FolderKind
     id: str
@@ -42,7 +44,8 @@ class FolderRule:
 
 
 def check_seal(folder: Path, files: Sequence[Path], what: str, fix: str) -> Iterator[Violation]:
-    """Check the manifest of a record and of bundles' manifests: it lists these files alone, each with its SHA-256. ``what`` names them."""
+    """Check the manifest of a record and of bundles' manifests: it lists these files alone, each
+    with its SHA-256. ``what`` names them."""
     lines = _manifest(folder)
     if lines is None:
         yield Violation(MANIFEST, f"the digests of {what}", "no such file", fix)
@@ -50,13 +53,22 @@ def check_seal(folder: Path, files: Sequence[Path], what: str, fix: str) -> Iter
     names = [file.relative_to(folder).as_posix() for file in files]
     listed = _listed(lines)
     if sorted(listed) != sorted(names) or len(lines) != len(names):
-        yield Violation(MANIFEST, f"one line each for {', '.join(names)}"[:300], f"lines for {', '.join(listed)}"[:300], fix)
-    for number, name in ((number, name) for number, name in enumerate(listed, start=1) if name in names):
+        yield Violation(
+            MANIFEST,
+            f"one line each for {', '.join(names)}"[:300],
+            f"lines for {', '.join(listed)}"[:300],
+            fix,
+        )
+    for number, name in (
+        (number, name) for number, name in enumerate(listed, start=1) if name in names
+    ):
         file = folder / name
         if file.is_symlink() or not file.is_file():
             yield Violation(MANIFEST, f"the file {name}", "no such file", fix, number)
         elif sha256(file) != listed[name]:
-            yield Violation(name, "content that fits its SHA-256 in the manifest", "other content", fix)
+            yield Violation(
+                name, "content that fits its SHA-256 in the manifest", "other content", fix
+            )
 
 
 def check_whole_seal(folder: Path, fix: str) -> Iterator[Violation]:
@@ -72,7 +84,9 @@ def check_whole_seal(folder: Path, fix: str) -> Iterator[Violation]:
         elif name not in listed:
             yield Violation(name, "no file that the manifest does not list", "such a file", fix)
         elif listed[name] != found[name]:
-            yield Violation(name, "content that fits its SHA-256 in the manifest", "other content", fix)
+            yield Violation(
+                name, "content that fits its SHA-256 in the manifest", "other content", fix
+            )
 
 
 def _manifest(folder: Path) -> list[str] | None:
@@ -88,18 +102,29 @@ def _listed(lines: Sequence[str]) -> dict[str, str]:
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
-def check_figures(folder: Path, record: str, compute: Callable[[Path], Mapping[str, Any]], fix: str) -> Iterator[Violation]:
+def check_figures(
+    folder: Path, record: str, compute: Callable[[Path], Mapping[str, Any]], fix: str
+) -> Iterator[Violation]:
     """Compute a record of figures from the folder's raw records again and compare them."""
     try:
         written = read_json(folder / record)
         computed = compute(folder)
     except (SuiteError, OSError) as error:
-        yield Violation(record, "figures, and records that they can be computed from", str(error).replace(f"{folder}/", "")[:300], fix)
+        yield Violation(
+            record,
+            "figures, and records that they can be computed from",
+            str(error).replace(f"{folder}/", "")[:300],
+            fix,
+        )
         return
     yield from compare_record(record, computed, written, "the records", fix)
 
 
-def compare_record(record: str, computed: Any, written: Any, source: str, fix: str) -> Iterator[Violation]:
+def compare_record(
+    record: str, computed: Any, written: Any, source: str, fix: str
+) -> Iterator[Violation]:
     """Compare a record with what was recomputed from its ``source``, to 1e-9 relative."""
     for name, (expected, found) in differences(json_values(computed), json_values(written)):
-        yield Violation(record, f"{name} as recomputed from {source}: {expected}"[:300], f"{found}"[:200], fix)
+        yield Violation(
+            record, f"{name} as recomputed from {source}: {expected}"[:300], f"{found}"[:200], fix
+        )

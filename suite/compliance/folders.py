@@ -14,7 +14,8 @@ from suite.files.tree import files_below
 
 @dataclass(frozen=True)
 class FolderVerdict:
-    """The findings about a folder as a whole; its bundles have their own verdicts. ``kind`` says what it holds."""
+    """The findings about a folder as a whole; its bundles have their own verdicts. ``kind`` says
+    what it holds."""
 
     path: Path
     findings: tuple[Finding, ...]
@@ -27,7 +28,8 @@ class FolderVerdict:
 
 
 def find_folders(path: Path, record: str) -> tuple[Path, ...]:
-    """The folder at ``path`` if it has this record, or every such folder below it; links are not followed."""
+    """The folder at ``path`` if it has this record, or every such folder below it; links are not
+    followed."""
     if (path / record).is_file():
         return (path,)
     return tuple(file.parent for file in files_below(path, record))
@@ -40,7 +42,10 @@ def check_folder(path: Path, kind: FolderKind, record: str) -> FolderVerdict:
         if rule.kind is not kind:
             continue
         try:
-            findings += [violation.finding(rule.id, rule.severity) for violation in islice(rule.check(path), MAX_VIOLATIONS)]
+            findings += [
+                violation.finding(rule.id, rule.severity)
+                for violation in islice(rule.check(path), MAX_VIOLATIONS)
+            ]
         except MALFORMED as error:
             findings.append(not_applied(rule.id, error, record))
     return FolderVerdict(path, tuple(findings), kind.value)

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NodeContext:
-    """A node's readings, its meters' records and its system description, each with the name of its file.
+    """A node's readings, its meters' records and its system description, each with the name of its
+    file.
 
-    ``channels`` were read during the run, ``idle`` before it; both are on rank 0's clock if ``is_on_clock``, else on the node's.
-    ``is_whole`` is False where the node's recorder was lost during the run.
+    ``channels`` were read during the run, ``idle`` before it; both are on rank 0's clock if
+    ``is_on_clock``, else on the node's. ``is_whole`` is False where the node's recorder was lost
+    during the run.
     """
 
     file: str
@@ -38,23 +40,59 @@ class NodeContext:
 
     @property
     def cores_read(self) -> int:
-        """Cores of the machine: those that were read; ``system`` has the usable ones, which may be fewer."""
+        """Cores of the machine: those that were read; ``system`` has the usable ones, which may be
+        fewer."""
         return cores_of(self.channels)
 
     def busy_cores(self, window: "Window") -> float | None:
-        """Cores that were busy or stolen in a window, by the CPU meter; None if it was read less than twice."""
+        """Cores that were busy or stolen in a window, by the CPU meter; None if it was read less
+        than twice."""
         total, cores = self.channels.get("cpu", "utilisation.total").during(window), self.cores_read
         return total.mean / 100 * cores if len(total) >= 2 and cores else None
 
 
-def node_contexts(bundle: Bundle, run: RunRecord, log: Log, rules: Sequence[PowerRule]) -> tuple[NodeContext, ...]:
-    """The nodes of a run, the harness's first; raises FileError for a table or a list of nodes that cannot be read."""
-    first = NodeContext(READINGS, bundle.channels(), BASELOAD, bundle.baseload(), True, True, run.meters, RUN, bundle.json(SYSTEM), SYSTEM)
+def node_contexts(
+    bundle: Bundle, run: RunRecord, log: Log, rules: Sequence[PowerRule]
+) -> tuple[NodeContext, ...]:
+    """The nodes of a run, the harness's first; raises FileError for a table or a list of nodes that
+    cannot be read."""
+    first = NodeContext(
+        READINGS,
+        bundle.channels(),
+        BASELOAD,
+        bundle.baseload(),
+        True,
+        True,
+        run.meters,
+        RUN,
+        bundle.json(SYSTEM),
+        SYSTEM,
+    )
     contexts = [first]
-    for place, (record, node) in enumerate(zip(read_nodes(bundle), node_readings(bundle, log, rules), strict=True)):
+    for place, (record, node) in enumerate(
+        zip(read_nodes(bundle), node_readings(bundle, log, rules), strict=True)
+    ):
         if place:
             is_on_clock = node.reason is None
             channels = node.channels if is_on_clock else bundle.channels_of_node(place)
-            is_whole, system, (file, _), (idle_file, _) = record.problem is None, record.system or {}, node_tables(place), node_baseloads(place)
-            contexts.append(NodeContext(file, channels, idle_file, node.idle, is_on_clock, is_whole, record.meters, NODES, system, NODES))
+            is_whole, system, (file, _), (idle_file, _) = (
+                record.problem is None,
+                record.system or {},
+                node_tables(place),
+                node_baseloads(place),
+            )
+            contexts.append(
+                NodeContext(
+                    file,
+                    channels,
+                    idle_file,
+                    node.idle,
+                    is_on_clock,
+                    is_whole,
+                    record.meters,
+                    NODES,
+                    system,
+                    NODES,
+                )
+            )
     return tuple(contexts)

@@ -1,4 +1,5 @@
-"""Checks what paths hold: a bundle, a submission, folders with several of them, or a submission's archive."""
+"""Checks what paths hold: a bundle, a submission, folders with several of them, or a submission's
+archive."""
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,14 +27,20 @@ from suite.submission.folders import RUN_FOLDER, find_submissions, undeclared_su
 REMAINS = (log_name(0), STEPS, SUMMARY)
 """Files that only a bundle has."""
 
-RECORDS = ((find_experiments, check_experiment), (find_replications, check_replication), (find_viewpoints, check_viewpoint))
-"""How folders with a record of their own are found and checked. Those of stall analyses have a say in how their bundles are judged, too."""
+RECORDS = (
+    (find_experiments, check_experiment),
+    (find_replications, check_replication),
+    (find_viewpoints, check_viewpoint),
+)
+"""How folders with a record of their own are found and checked. Those of stall analyses have a say
+in how their bundles are judged, too."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The results for bundles outside submissions, for submissions, and for stall analyses, experiments with training beside inference,
-    replications, and students with their teachers (``analyses``), and a sentence for each that could not be checked."""
+    """The results for bundles outside submissions, for submissions, and for stall analyses,
+    experiments with training beside inference, replications, and students with their teachers
+    (``analyses``), and a sentence for each that could not be checked."""
 
     bundles: tuple[BundleVerdict, ...]
     submissions: tuple[SubmissionVerdict, ...]
@@ -43,34 +50,55 @@ class CheckResult:
     @property
     def complies(self) -> bool:
         """All bundles, submissions and analyses comply, and all could be checked."""
-        verdicts: tuple[BundleVerdict | SubmissionVerdict | FolderVerdict, ...] = (*self.bundles, *self.submissions, *self.analyses)
+        verdicts: tuple[BundleVerdict | SubmissionVerdict | FolderVerdict, ...] = (
+            *self.bundles,
+            *self.submissions,
+            *self.analyses,
+        )
         return not self.broken and all(verdict.complies for verdict in verdicts)
 
     def all_findings(self) -> Iterator[tuple[Path, Finding]]:
         """Every finding, with the folder that its file's name is relative to."""
-        for verdict in (*self.bundles, *(bundle for submission in self.submissions for bundle in submission.bundles)):
+        for verdict in (
+            *self.bundles,
+            *(bundle for submission in self.submissions for bundle in submission.bundles),
+        ):
             yield from ((verdict.path, finding) for finding in verdict.findings)
         wholes: tuple[SubmissionVerdict | FolderVerdict, ...] = (*self.submissions, *self.analyses)
         yield from ((whole.path, finding) for whole in wholes for finding in whole.findings)
 
 
 def check_paths(paths: Sequence[Path]) -> CheckResult:
-    """Check every submission, stall analysis, record (RECORDS) and other bundle at or below the paths; archives are unpacked temporarily.
+    """Check every submission, stall analysis, record (RECORDS) and other bundle at or below the
+    paths; archives are unpacked temporarily.
 
-    Folders that are left over from a bundle cannot be checked: one sentence for each, as for a path that holds none of all these. Raises
-    SuiteError for such a path if it is the only one.
+    Folders that are left over from a bundle cannot be checked: one sentence for each, as for a path
+    that holds none of all these. Raises SuiteError for such a path if it is the only one.
     """
     with ExitStack() as stack:
         unpacked: dict[Path, Path] = {}
         roots, unread = _roots(paths, unpacked, stack)
-        submissions = list(dict.fromkeys(submission for root in roots for submission in find_submissions(root)))
-        analyses = list(dict.fromkeys(folder for root in roots for folder in find_stall_folders(root)))
-        records = {(check, folder): None for root in roots for find, check in RECORDS for folder in find(root)}
+        submissions = list(
+            dict.fromkeys(submission for root in roots for submission in find_submissions(root))
+        )
+        analyses = list(
+            dict.fromkeys(folder for root in roots for folder in find_stall_folders(root))
+        )
+        records = {
+            (check, folder): None
+            for root in roots
+            for find, check in RECORDS
+            for folder in find(root)
+        }
         leftovers = [sentence for root in roots for sentence in _leftovers(root)]
         bundles: list[Path] = []
         for root in roots:
             try:
-                bundles += _outside(root, submissions, is_empty=not (submissions or analyses or records or leftovers))
+                bundles += _outside(
+                    root,
+                    submissions,
+                    is_empty=not (submissions or analyses or records or leftovers),
+                )
             except SuiteError as error:
                 if len(paths) == 1:
                     raise
@@ -78,7 +106,11 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         verdicts, broken = [], [*unread, *leftovers, *_undeclared(bundles, roots)]
         for bundle in bundles:
             try:
-                verdicts.append(_as_part(check_bundle(bundle)) if is_part(bundle, analyses) else check_bundle(bundle))
+                verdicts.append(
+                    _as_part(check_bundle(bundle))
+                    if is_part(bundle, analyses)
+                    else check_bundle(bundle)
+                )
             except SuiteError as error:
                 broken.append(str(error))
         checked = check_submissions(submissions)
@@ -88,7 +120,8 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
 
 
 def _named(result: CheckResult, unpacked: Mapping[Path, Path]) -> CheckResult:
-    """The result with the archives' names in place of the folders where they were unpacked, which nobody gave and which are gone."""
+    """The result with the archives' names in place of the folders where they were unpacked, which
+    nobody gave and which are gone."""
     if not unpacked:
         return result
 
@@ -115,9 +148,11 @@ def _named(result: CheckResult, unpacked: Mapping[Path, Path]) -> CheckResult:
     return CheckResult(bundles, submissions, tuple(map(shown, result.broken)), analyses)
 
 
-def _roots(paths: Sequence[Path], unpacked: dict[Path, Path], stack: ExitStack) -> tuple[list[Path], list[str]]:
-    """The folders to be looked through, archives unpacked (``unpacked`` gets folder and archive of each), and a sentence for each file that is
-    none; raises SuiteError if it is the only path."""
+def _roots(
+    paths: Sequence[Path], unpacked: dict[Path, Path], stack: ExitStack
+) -> tuple[list[Path], list[str]]:
+    """The folders to be looked through, archives unpacked (``unpacked`` gets folder and archive of
+    each), and a sentence for each file that is none; raises SuiteError if it is the only path."""
     roots, unread = [], []
     for path in paths:
         try:
@@ -139,7 +174,9 @@ def _refuse_file_of_run(path: Path) -> None:
 
 def _as_part(verdict: BundleVerdict) -> BundleVerdict:
     """The verdict on a run of a stall analysis, which is no result."""
-    return replace(verdict, findings=tuple(finding for finding in verdict.findings if finding.rule != ALLOWED))
+    return replace(
+        verdict, findings=tuple(finding for finding in verdict.findings if finding.rule != ALLOWED)
+    )
 
 
 def _leftovers(root: Path) -> Iterator[str]:
@@ -149,28 +186,36 @@ def _leftovers(root: Path) -> Iterator[str]:
         parts = [name for name in REMAINS if (folder / name).is_file()]
         if (parts or RUN_FOLDER.fullmatch(folder.name)) and not _is_in_bundle(folder, root):
             what = f"it has {', '.join(parts)}" if parts else "its name is that of a run"
-            yield f"{folder} has no {RUN}, but {what}; copy the whole run directory again, or remove what is left of it."
+            yield (
+                f"{folder} has no {RUN}, but {what}; copy the whole run directory again, or remove"
+                " what is left of it."
+            )
 
 
 def _is_in_bundle(folder: Path, root: Path) -> bool:
-    return any((above / RUN).is_file() for above in (folder, *folder.parents) if above.is_relative_to(root))
+    return any(
+        (above / RUN).is_file() for above in (folder, *folder.parents) if above.is_relative_to(root)
+    )
 
 
 def _undeclared(bundles: Iterable[Path], roots: Iterable[Path]) -> Iterator[str]:
-    """A sentence for each folder, at or below the given ones, whose runs lie as in a submission but that has no declaration."""
+    """A sentence for each folder, at or below the given ones, whose runs lie as in a submission but
+    that has no declaration."""
     given, folders = [root.resolve() for root in roots], set()
     for bundle in bundles:
         try:
             request = Bundle(bundle).run().request
         except SuiteError:
             continue  # reported when the bundle is checked
-        folder = undeclared_submission(bundle, str(request.get("workload")), str(request.get("framework")))
+        folder = undeclared_submission(
+            bundle, str(request.get("workload")), str(request.get("framework"))
+        )
         if folder is not None and any(folder.resolve().is_relative_to(root) for root in given):
             folders.add(folder)
     for folder in sorted(folders):
         yield (
-            f"{folder} has the runs of a submission and no {NAME}: its runs were checked one by one, the whole was not. "
-            "Package it again with `suite package`."
+            f"{folder} has the runs of a submission and no {NAME}: its runs were checked one by"
+            " one, the whole was not. Package it again with `suite package`."
         )
 
 
@@ -181,11 +226,16 @@ def _unpacked(archive: Path, stack: ExitStack) -> Path:
 
 
 def _outside(root: Path, submissions: Iterable[Path], is_empty: bool) -> tuple[Path, ...]:
-    """Bundles that are in no submission; raises SuiteError if there are none, and nothing else to be checked either (``is_empty``)."""
+    """Bundles that are in no submission; raises SuiteError if there are none, and nothing else to
+    be checked either (``is_empty``)."""
     try:
         bundles = find_bundles(root)
     except SuiteError:
         if not is_empty and root.exists():
             return ()
         raise
-    return tuple(bundle for bundle in bundles if not any(bundle.is_relative_to(submission) for submission in submissions))
+    return tuple(
+        bundle
+        for bundle in bundles
+        if not any(bundle.is_relative_to(submission) for submission in submissions)
+    )

@@ -1,4 +1,5 @@
-"""Every rule, discovered in the modules of ``suite.compliance.rules``. A new rule is one object in one of them, or in a new one."""
+"""Every rule, discovered in the modules of ``suite.compliance.rules``. A new rule is one object in
+one of them, or in a new one."""
 
 import difflib
 import importlib
@@ -31,11 +32,18 @@ class RuleModule:
 
 
 def discover() -> tuple[RuleModule, ...]:
-    """Every module of rules, in the order in which they are checked, modules of equal order by name."""
+    """Every module of rules, in the order in which they are checked, modules of equal order by
+    name."""
     names = [found.name for found in pkgutil.iter_modules(rules.__path__)]
     modules = [(name, importlib.import_module(f"{rules.__name__}.{name}")) for name in names]
-    titles = [" ".join((module.__doc__ or "").partition("\n\n")[0].split()).rstrip(".") for _, module in modules]
-    found = [RuleModule(name, title, getattr(module, "ORDER", LAST), module.RULES) for (name, module), title in zip(modules, titles, strict=True)]
+    titles = [
+        " ".join((module.__doc__ or "").partition("\n\n")[0].split()).rstrip(".")
+        for _, module in modules
+    ]
+    found = [
+        RuleModule(name, title, getattr(module, "ORDER", LAST), module.RULES)
+        for (name, module), title in zip(modules, titles, strict=True)
+    ]
     return tuple(sorted(found, key=lambda module: (module.order, module.name)))
 
 
@@ -50,9 +58,14 @@ FOLDER_RULES = tuple(rule for rule in ALL if isinstance(rule, FolderRule))
 
 @cache
 def rules_of(judged_by: Round) -> tuple[AnyRule, ...]:
-    """The rules of a round, each with its severity there, in the order in which they are checked."""
+    """The rules of a round, each with its severity there, in the order in which they are
+    checked."""
     severities = [(rule, judged_by.severity(rule.id, rule.severity.value)) for rule in ALL]
-    return tuple(rule if severity == rule.severity.value else replace(rule, severity=Severity(severity)) for rule, severity in severities if severity)
+    return tuple(
+        rule if severity == rule.severity.value else replace(rule, severity=Severity(severity))
+        for rule, severity in severities
+        if severity
+    )
 
 
 def find_rule(rule_id: str) -> AnyRule:

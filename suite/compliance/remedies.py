@@ -1,4 +1,10 @@
 """Remedies that many rules share: what a submitter can do about a finding."""
 
-TRAINING_LOOP = "the suite's training loop does not write such records: hand in the files as the run wrote them, or mend the implementation"
-READINGS_AS_READ = "hand in the readings and the meters' records as they were recorded; where a meter was wrong, mend it and run again"
+TRAINING_LOOP = (
+    "the suite's training loop does not write such records: hand in the files as the run wrote"
+    " them, or mend the implementation"
+)
+READINGS_AS_READ = (
+    "hand in the readings and the meters' records as they were recorded; where a meter was wrong,"
+    " mend it and run again"
+)

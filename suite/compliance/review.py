@@ -1,4 +1,5 @@
-"""What a reviewer of submissions still has to decide: derived from verdicts, declarations, records and objections, never from their prose."""
+"""What a reviewer of submissions still has to decide: derived from verdicts, declarations, records
+and objections, never from their prose."""
 
 import enum
 from collections import Counter
@@ -16,7 +17,14 @@ from suite.compliance.paths import CheckResult
 from suite.compliance.submissions import SubmissionVerdict
 from suite.errors import SuiteError
 from suite.submission.declaration import Code, Declaration, SystemAvailability, read_declaration
-from suite.submission.folders import SIGNATURE, RunFolder, is_withdrawn, probe_path, read_folders, withdrawal_beside
+from suite.submission.folders import (
+    SIGNATURE,
+    RunFolder,
+    is_withdrawn,
+    probe_path,
+    read_folders,
+    withdrawal_beside,
+)
 from suite.submission.launches import FINISHED
 from suite.submission.objections import FOLDER, Objection, ObjectionState, read_objections
 
@@ -44,7 +52,8 @@ class ReviewKind(str, enum.Enum):
 
 @dataclass(frozen=True)
 class ReviewPoint:
-    """One thing to decide: where (folders and files of the submission), a sentence, and the rule and severity of findings."""
+    """One thing to decide: where (folders and files of the submission), a sentence, and the rule
+    and severity of findings."""
 
     kind: ReviewKind
     where: tuple[str, ...]
@@ -55,7 +64,8 @@ class ReviewPoint:
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """A withdrawn result: its folder (``.`` for the whole submission), and the first line of the reason."""
+    """A withdrawn result: its folder (``.`` for the whole submission), and the first line of the
+    reason."""
 
     where: str
     reason: str
@@ -65,8 +75,9 @@ class Withdrawal:
 class SubmissionStatus:
     """The state of one submission.
 
-    ``complies`` is None where something could not be judged; ``broken`` says what. ``round`` and ``declaration`` are None where the declaration
-    cannot be read. ``violations`` counts the findings of each rule that make it invalid. ``objections`` are by the names of their files.
+    ``complies`` is None where something could not be judged; ``broken`` says what. ``round`` and
+    ``declaration`` are None where the declaration cannot be read. ``violations`` counts the
+    findings of each rule that make it invalid. ``objections`` are by the names of their files.
     """
 
     path: Path
@@ -88,7 +99,8 @@ class SubmissionStatus:
 
 @dataclass(frozen=True)
 class _Run:
-    """A run that was not withdrawn: its folder's name in the submission, workload and framework, and its record."""
+    """A run that was not withdrawn: its folder's name in the submission, workload and framework,
+    and its record."""
 
     name: str
     path: Path
@@ -117,9 +129,16 @@ def _status(verdict: SubmissionVerdict) -> SubmissionStatus:
     objections = read_objections(path)
     folders = read_folders(path)[0]
     withdrawals = tuple(_withdrawals(path, folders))
-    found = [*verdict.findings, *(finding for bundle in verdict.bundles for finding in bundle.findings)]
+    found = [
+        *verdict.findings,
+        *(finding for bundle in verdict.bundles for finding in bundle.findings),
+    ]
     points: tuple[ReviewPoint, ...] = ()
-    if declaration is not None and judged_by is not None and not any(each.where == "." for each in withdrawals):
+    if (
+        declaration is not None
+        and judged_by is not None
+        and not any(each.where == "." for each in withdrawals)
+    ):
         runs = tuple(_runs(path, folders))
         points = (
             *_findings(verdict),
@@ -158,61 +177,102 @@ def _runs(path: Path, folders: Iterable[RunFolder]) -> Iterator[_Run]:
             record = Bundle(folder.path).run()
         except SuiteError:
             continue  # the verdict says so
-        yield _Run(folder.path.relative_to(path).as_posix(), folder.path, folder.workload, folder.framework, record)
+        yield _Run(
+            folder.path.relative_to(path).as_posix(),
+            folder.path,
+            folder.workload,
+            folder.framework,
+            record,
+        )
 
 
 def _withdrawals(path: Path, folders: Iterable[RunFolder]) -> Iterator[Withdrawal]:
     files = {path / WITHDRAWN: path}
     for folder in folders:
-        files |= {each / WITHDRAWN: each for each in (folder.path.parent.parent, folder.path.parent, folder.path)}
+        files |= {
+            each / WITHDRAWN: each
+            for each in (folder.path.parent.parent, folder.path.parent, folder.path)
+        }
         files[withdrawal_beside(folder.path)] = folder.path
     for file, withdrawn in sorted(files.items()):
         if is_withdrawal(file):
             reason = file.read_text(encoding="utf-8").strip().splitlines()[0]
-            yield Withdrawal(withdrawn.relative_to(path).as_posix(), escaped(reason[:MAX_REASON_LENGTH]))
+            yield Withdrawal(
+                withdrawn.relative_to(path).as_posix(), escaped(reason[:MAX_REASON_LENGTH])
+            )
 
 
 def _findings(verdict: SubmissionVerdict) -> Iterator[ReviewPoint]:
     """One point for each rule with warnings or notes."""
     found = [(finding.file, finding) for finding in verdict.findings]
     found += [
-        (f"{bundle.path.relative_to(verdict.path).as_posix()}/{finding.file}", finding) for bundle in verdict.bundles for finding in bundle.findings
+        (f"{bundle.path.relative_to(verdict.path).as_posix()}/{finding.file}", finding)
+        for bundle in verdict.bundles
+        for finding in bundle.findings
     ]
     by_rule: dict[tuple[str, Severity], list[str]] = {}
     for where, finding in found:
         if finding.severity is not Severity.INVALID:
             by_rule.setdefault((finding.rule, finding.severity), []).append(where)
     for (rule, severity), places in by_rule.items():
-        sentence = f"{_number(len(places), severity.value)}; `suite check` prints what was expected and observed"
-        yield ReviewPoint(ReviewKind.FINDING, tuple(dict.fromkeys(places)), sentence, rule, severity)
+        sentence = (
+            f"{_number(len(places), severity.value)}; `suite check` prints what was expected and"
+            " observed"
+        )
+        yield ReviewPoint(
+            ReviewKind.FINDING, tuple(dict.fromkeys(places)), sentence, rule, severity
+        )
 
 
 def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[ReviewPoint]:
     """Optional evidence that is not there."""
     closed = dict.fromkeys((run.workload, run.framework) for run in runs if run.is_closed)
-    unproved = [f"{workload}/{framework}" for workload, framework in closed if not probe_path(verdict.path, workload, framework).is_file()]
+    unproved = [
+        f"{workload}/{framework}"
+        for workload, framework in closed
+        if not probe_path(verdict.path, workload, framework).is_file()
+    ]
     witnessed = {bundle.path for bundle in verdict.bundles if bundle.witnessed_by is not None}
     missing = (
         (ReviewKind.NO_PROBE, unproved, "closed entries without a verdict of `suite verify-model`"),
-        (ReviewKind.NO_AUDIT, [run.name for run in runs if run.path not in verdict.audits], "runs without an audit that agrees"),
-        (ReviewKind.NO_WITNESS, [run.name for run in runs if run.path not in witnessed], "runs whose times no witness of the rulebook bounds"),
+        (
+            ReviewKind.NO_AUDIT,
+            [run.name for run in runs if run.path not in verdict.audits],
+            "runs without an audit that agrees",
+        ),
+        (
+            ReviewKind.NO_WITNESS,
+            [run.name for run in runs if run.path not in witnessed],
+            "runs whose times no witness of the rulebook bounds",
+        ),
     )
-    yield from (ReviewPoint(kind, tuple(names), sentence) for kind, names, sentence in missing if names)
+    yield from (
+        ReviewPoint(kind, tuple(names), sentence) for kind, names, sentence in missing if names
+    )
     if not (verdict.path / SIGNATURE).is_file():
         yield ReviewPoint(ReviewKind.UNSIGNED, (".",), "nobody signed the submission")
 
 
 def _seeds(judged_by: Round, runs: Iterable[_Run]) -> Iterator[ReviewPoint]:
-    """Closed runs whose seeds somebody may have chosen, and closed entries that were not locked before the nonce was given out."""
+    """Closed runs whose seeds somebody may have chosen, and closed entries that were not locked
+    before the nonce was given out."""
     closed = [run for run in runs if run.is_closed]
     of_round = "" if judged_by.nonce is not None else f" (round {judged_by.name} has no nonce)"
     for kind, sentence in _SEEDS.items():
-        names = tuple(run.name for run in closed if nonce_kind(run.record.nonce, judged_by.nonce) is kind)
+        names = tuple(
+            run.name for run in closed if nonce_kind(run.record.nonce, judged_by.nonce) is kind
+        )
         if names:
             yield ReviewPoint(ReviewKind.SEEDS, names, sentence + of_round)
-    unlocked = tuple(dict.fromkeys(run.entry for run in closed if _lock(run) not in judged_by.locked))
+    unlocked = tuple(
+        dict.fromkeys(run.entry for run in closed if _lock(run) not in judged_by.locked)
+    )
     if unlocked:
-        yield ReviewPoint(ReviewKind.NO_LOCK, unlocked, f"closed entries whose digest is not locked in rules/rounds/{judged_by.name}.toml")
+        yield ReviewPoint(
+            ReviewKind.NO_LOCK,
+            unlocked,
+            f"closed entries whose digest is not locked in rules/rounds/{judged_by.name}.toml",
+        )
 
 
 def _lock(run: _Run) -> str | None:
@@ -223,39 +283,73 @@ def _lock(run: _Run) -> str | None:
 def _claims(declaration: Declaration, runs: Iterable[_Run]) -> Iterator[ReviewPoint]:
     """What the submitter states and no record shows."""
     if declaration.availability is not SystemAvailability.RESEARCH:
-        yield ReviewPoint(ReviewKind.CLAIM, (".",), f"the system is declared as {declaration.availability.value}")
-    codes = {"the suite": declaration.code, **{f"implementation {each.name}": each.code for each in declaration.implementations}}
+        yield ReviewPoint(
+            ReviewKind.CLAIM, (".",), f"the system is declared as {declaration.availability.value}"
+        )
+    codes = {
+        "the suite": declaration.code,
+        **{f"implementation {each.name}": each.code for each in declaration.implementations},
+    }
     for name, code in codes.items():
         unsure = _unsure(code)
         if unsure:
             yield ReviewPoint(ReviewKind.CLAIM, (".",), f"code of {name}: {', '.join(unsure)}")
     opened = tuple(run.name for run in runs if not run.is_closed)
     if opened:
-        yield ReviewPoint(ReviewKind.CLAIM, opened, "open runs: what was trained is what the implementation logged of itself")
+        yield ReviewPoint(
+            ReviewKind.CLAIM,
+            opened,
+            "open runs: what was trained is what the implementation logged of itself",
+        )
     for entry in declaration.entries:
         ends = Counter(launch.status for launch in entry.launches if launch.status != FINISHED)
         if ends:
             counts = ", ".join(f"{count} {status}" for status, count in sorted(ends.items()))
-            yield ReviewPoint(ReviewKind.LAUNCHES, (f"{entry.workload}/{entry.framework}",), f"launches that did not finish: {counts}")
+            yield ReviewPoint(
+                ReviewKind.LAUNCHES,
+                (f"{entry.workload}/{entry.framework}",),
+                f"launches that did not finish: {counts}",
+            )
     if not declaration.entries:
         yield ReviewPoint(ReviewKind.LAUNCHES, (".",), "the declaration lists no launches")
 
 
 def _unsure(code: Code) -> list[str]:
     """Why the code cannot simply be fetched."""
-    reasons = ((code.address is None, "no address"), (code.commit is None, "no commit"), (code.modified is True, "modified files"))
-    return [reason for holds, reason in (*reasons, (code.modified is None, "unknown whether files were modified")) if holds]
+    reasons = (
+        (code.address is None, "no address"),
+        (code.commit is None, "no commit"),
+        (code.modified is True, "modified files"),
+    )
+    return [
+        reason
+        for holds, reason in (
+            *reasons,
+            (code.modified is None, "unknown whether files were modified"),
+        )
+        if holds
+    ]
 
 
-def _objections(objections: Mapping[str, Objection], withdrawals: Iterable[Withdrawal]) -> Iterator[ReviewPoint]:
+def _objections(
+    objections: Mapping[str, Objection], withdrawals: Iterable[Withdrawal]
+) -> Iterator[ReviewPoint]:
     """Open objections, and upheld ones whose result is not withdrawn."""
     withdrawn = {withdrawal.where for withdrawal in withdrawals}
     for name, objection in objections.items():
         where = objection.run or "."
         if objection.state is ObjectionState.OPEN:
-            yield ReviewPoint(ReviewKind.OBJECTION, (where,), f"{FOLDER}/…/{escaped(name)} is open: against {objection.against}")
+            yield ReviewPoint(
+                ReviewKind.OBJECTION,
+                (where,),
+                f"{FOLDER}/…/{escaped(name)} is open: against {objection.against}",
+            )
         elif objection.state is ObjectionState.UPHELD and where not in withdrawn:
-            yield ReviewPoint(ReviewKind.OBJECTION, (where,), f"{FOLDER}/…/{escaped(name)} was upheld, and nothing withdraws the result")
+            yield ReviewPoint(
+                ReviewKind.OBJECTION,
+                (where,),
+                f"{FOLDER}/…/{escaped(name)} was upheld, and nothing withdraws the result",
+            )
 
 
 def _number(count: int, noun: str) -> str:

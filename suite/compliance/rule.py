@@ -45,13 +45,16 @@ class Violation:
 
     def finding(self, rule: str, severity: Severity) -> Finding:
         """The violation as a finding of the rule with this id, its texts shortened and escaped."""
-        expected, observed = (escaped(text[:MAX_TEXT_LENGTH]) for text in (self.expected, self.observed))
+        expected, observed = (
+            escaped(text[:MAX_TEXT_LENGTH]) for text in (self.expected, self.observed)
+        )
         return Finding(rule, severity, escaped(self.file), self.line, expected, observed, self.fix)
 
 
 @dataclass(frozen=True)
 class RequestContext:
-    """What request checks read: a request, before a run or from a bundle's run.json, and the workload's definition in the round."""
+    """What request checks read: a request, before a run or from a bundle's run.json, and the
+    workload's definition in the round."""
 
     request: Request
     workload: Workload
@@ -66,7 +69,8 @@ class RequestContext:
 
 @dataclass(frozen=True)
 class BundleContext:
-    """What bundle checks read; records that several checks need are read once. ``round`` is the one whose rules are applied."""
+    """What bundle checks read; records that several checks need are read once. ``round`` is the one
+    whose rules are applied."""
 
     bundle: Bundle
     run: RunRecord
@@ -87,7 +91,8 @@ class BundleContext:
 
     @cached_property
     def boots(self) -> dict[int, Any]:
-        """The boot id in the first event of every rank's log, by rank; None where it names none. Ranks without events are left out."""
+        """The boot id in the first event of every rank's log, by rank; None where it names none.
+        Ranks without events are left out."""
         return {rank: log.events[0].metadata.get("boot") for rank, log in self.logs() if log.events}
 
     @property
@@ -103,7 +108,8 @@ class BundleContext:
 
     @property
     def is_asynchronous(self) -> bool:
-        """Whether the loop was asked to wait for the device at the end of an epoch only: then steps have no times of their parts but the fetch."""
+        """Whether the loop was asked to wait for the device at the end of an epoch only: then steps
+        have no times of their parts but the fetch."""
         return self.request.timing == ASYNCHRONOUS
 
     @cached_property
@@ -122,14 +128,16 @@ class BundleContext:
 
     @cached_property
     def window(self) -> tuple[int, int] | None:
-        """run_start and run_stop on the monotonic clock, ns; None where one of them was not logged."""
+        """run_start and run_stop on the monotonic clock, ns; None where one of them was not
+        logged."""
         from suite.bundle.log import run_window  # start-up: loads numpy
 
         return run_window(self.log)
 
     @cached_property
     def derived(self) -> "Summary":
-        """Every figure, recomputed from the raw records; raises FileError when their values cannot be computed with."""
+        """Every figure, recomputed from the raw records; raises FileError when their values cannot
+        be computed with."""
         from suite.metrics.summary import derive  # start-up: loads numpy
 
         return self._computed(SUMMARY, lambda: derive(self.bundle))
@@ -142,11 +150,15 @@ class BundleContext:
         return self._computed(COUNTERS, lambda: derive_counters(self.bundle))
 
     def _computed(self, name: str, compute: Callable[[], Computed]) -> Computed:
-        """The records' types were checked before, their values may be anything: text for a number, times that overflow."""
+        """The records' types were checked before, their values may be anything: text for a number,
+        times that overflow."""
         try:
             return compute()
         except (ArithmeticError, TypeError, ValueError) as error:
-            raise FileError(self.bundle.path / name, f"cannot be recomputed from the records: {str(error)[:200]}") from error
+            raise FileError(
+                self.bundle.path / name,
+                f"cannot be recomputed from the records: {str(error)[:200]}",
+            ) from error
 
     @cached_property
     def device(self) -> "Device | None":
@@ -175,8 +187,9 @@ BundleCheck = Callable[[BundleContext], Iterable[Violation]]
 class Rule:
     """One rule: its text, its check, and the faults that prove the check.
 
-    ``request_check`` applies to a request before a run and to the request that a bundle records, ``bundle_check`` to everything else in a
-    bundle. A rule with neither is a precondition: the checker itself reports it, and the other rules need it. One that ``needs_split`` judges the
+    ``request_check`` applies to a request before a run and to the request that a bundle records,
+    ``bundle_check`` to everything else in a bundle. A rule with neither is a precondition: the
+    checker itself reports it, and the other rules need it. One that ``needs_split`` judges the
     parts of steps, and is not applicable to a run in asynchronous timing; the verdict says so.
     """
 

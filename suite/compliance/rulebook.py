@@ -1,6 +1,7 @@
 """The generated tables of the rulebook.
 
-rules/RULES.md is text with places marked ``<!-- generated: NAME -->`` … ``<!-- end -->``; :func:`render` fills them from the rules and definitions.
+rules/RULES.md is text with places marked ``<!-- generated: NAME -->`` … ``<!-- end -->``;
+:func:`render` fills them from the rules and definitions.
 """
 
 from collections.abc import Callable
@@ -23,30 +24,55 @@ def path(root: Path | None = None) -> Path:
 
 
 def render(text: str) -> str:
-    """The text with every generated place filled; raises KeyError for a place whose name is not in ``TABLES``."""
+    """The text with every generated place filled; raises KeyError for a place whose name is not in
+    ``TABLES``."""
     return fill(text, TABLES)
 
 
 def _workloads() -> str:
     rows = [
-        (f"`{each.name}`", each.title, f"{each.parameters:,}", _target(each), f"{each.epochs}", f"{each.batch_size}", _optimizer(each))
+        (
+            f"`{each.name}`",
+            each.title,
+            f"{each.parameters:,}",
+            _target(each),
+            f"{each.epochs}",
+            f"{each.batch_size}",
+            _optimizer(each),
+        )
         for each in load_workloads()
     ]
-    return table(("workload", "what", "parameters", "target", "epochs at most", "batch size", "optimizer"), rows)
+    return table(
+        ("workload", "what", "parameters", "target", "epochs at most", "batch size", "optimizer"),
+        rows,
+    )
 
 
 def _target(workload: Workload) -> str:
-    return "none: characterisation" if workload.target_accuracy is None else f"{100 * workload.target_accuracy:g} %"
+    return (
+        "none: characterisation"
+        if workload.target_accuracy is None
+        else f"{100 * workload.target_accuracy:g} %"
+    )
 
 
 def _optimizer(workload: Workload) -> str:
     settings = workload.optimizer
-    return f"SGD, momentum {settings.momentum:g}, weight decay {settings.weight_decay:g}, rate {settings.base_learning_rate:g}, {settings.schedule}"
+    return (
+        f"SGD, momentum {settings.momentum:g}, weight decay {settings.weight_decay:g}, rate"
+        f" {settings.base_learning_rate:g}, {settings.schedule}"
+    )
 
 
 def _tunable() -> str:
     rows = [
-        (f"`{each.name}`", *(_range(low, high) for low, high in (each.closed_batch_sizes, each.tunable.base_learning_rate)))
+        (
+            f"`{each.name}`",
+            *(
+                _range(low, high)
+                for low, high in (each.closed_batch_sizes, each.tunable.base_learning_rate)
+            ),
+        )
         for each in load_workloads()
     ]
     return table(("workload", "batch size", "base learning rate"), rows)
@@ -68,31 +94,52 @@ def _proof(definition: DataSetDefinition) -> str:
         return "SHA-256 of every file's content"
     if definition.tables and definition.pictures is None:
         return "MD5 of the published tables; nothing proves its pictures yet"
-    return "MD5 of the published tables, SHA-256 of every picture" if definition.tables else "nothing: for the open division"
+    return (
+        "MD5 of the published tables, SHA-256 of every picture"
+        if definition.tables
+        else "nothing: for the open division"
+    )
 
 
 def _devices() -> str:
-    rows = [(f"`{each.name}`", each.title, ", ".join(f"`{name}`" for name in each.closed_workloads)) for each in load_devices()]
+    rows = [
+        (f"`{each.name}`", each.title, ", ".join(f"`{name}`" for name in each.closed_workloads))
+        for each in load_devices()
+    ]
     return table(("device", "what", "closed workloads"), rows)
 
 
 def _power() -> str:
     rows = [
-        (each.name, ", ".join(each.sources), " + ".join(each.channels), each.coverage.value, each.tier.value, f"{each.gain_error:.0%}")
+        (
+            each.name,
+            ", ".join(each.sources),
+            " + ".join(each.channels),
+            each.coverage.value,
+            each.tier.value,
+            f"{each.gain_error:.0%}",
+        )
         for each in load_power_rules()
     ]
     return table(("total", "read by", "channels", "covers", "tier", "within"), rows)
 
 
 def _rules() -> str:
-    rows = [(f"`{rule.id}`", _judged(rule), _severities(rule), rule.sentence, rule.rationale) for rule in ALL]
+    rows = [
+        (f"`{rule.id}`", _judged(rule), _severities(rule), rule.sentence, rule.rationale)
+        for rule in ALL
+    ]
     return table(("rule", "divisions", "severity", "sentence", "why"), rows)
 
 
 def _judged(rule: AnyRule) -> str:
     """What the rule judges: its divisions, and whether it needs the parts of steps."""
     divisions = " and ".join(division.value for division in rule.divisions)
-    return f"{divisions}, in synchronised timing" if isinstance(rule, Rule) and rule.needs_split else divisions
+    return (
+        f"{divisions}, in synchronised timing"
+        if isinstance(rule, Rule) and rule.needs_split
+        else divisions
+    )
 
 
 def _severities(rule: AnyRule) -> str:
@@ -109,7 +156,14 @@ def _results(each: Round) -> str:
 
 def _rounds() -> str:
     rows = [
-        (f"`{each.name}`", each.title, ", ".join(each.suite_versions), each.closed or "open", f"{len(rules_of(each))}", _results(each))
+        (
+            f"`{each.name}`",
+            each.title,
+            ", ".join(each.suite_versions),
+            each.closed or "open",
+            f"{len(rules_of(each))}",
+            _results(each),
+        )
         for each in load_rounds()
     ]
     return table(("round", "what", "versions of the suite", "closed on", "rules", "results"), rows)
@@ -120,8 +174,17 @@ def fault_table() -> str:
     rows = []
     for module in MODULES:
         faults = [fault for rule in module.rules for fault in rule.faults]
-        examples = dict.fromkeys(rule.faults[0].name.partition(" [")[0] for rule in module.rules if rule.faults)
-        rows.append((module.title.rstrip("."), f"{len(module.rules)}", f"{len(faults)}", "; ".join(list(examples)[:3])))
+        examples = dict.fromkeys(
+            rule.faults[0].name.partition(" [")[0] for rule in module.rules if rule.faults
+        )
+        rows.append(
+            (
+                module.title.rstrip("."),
+                f"{len(module.rules)}",
+                f"{len(faults)}",
+                "; ".join(list(examples)[:3]),
+            )
+        )
     total = (f"{len(ALL)}", f"{sum(len(rule.faults) for rule in ALL)}")
     return table(("rules", "number", "faults", "for instance"), [*rows, ("all", *total, "")])
 
@@ -138,7 +201,8 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 def write() -> None:
-    """Fill the generated places of the checkout's rulebook: `python -m suite.compliance.rulebook`."""
+    """Fill the generated places of the checkout's rulebook: `python -m
+    suite.compliance.rulebook`."""
     path().write_text(render(path().read_text(encoding="utf-8")), encoding="utf-8")
 
 

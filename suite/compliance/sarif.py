@@ -12,21 +12,33 @@ from suite.compliance.finding import Finding, Severity
 from suite.compliance.paths import CheckResult
 from suite.compliance.registry import ALL, AnyRule
 
-SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
 LEVELS = {Severity.INVALID: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _INDEX = {rule.id: index for index, rule in enumerate(ALL)}
 
 
 def to_sarif(verdict: CheckResult, root: Path) -> dict[str, Any]:
-    """The verdict as a SARIF log of one run; files below ``root`` are named relative to it, others by their absolute path.
+    """The verdict as a SARIF log of one run; files below ``root`` are named relative to it, others
+    by their absolute path.
 
-    Each bundle or submission that could not be checked is a notification of the tool, and the run is then marked as unsuccessful.
+    Each bundle or submission that could not be checked is a notification of the tool, and the run
+    is then marked as unsuccessful.
     """
     invocation: dict[str, Any] = {"executionSuccessful": not verdict.broken}
     if verdict.broken:
-        invocation["toolExecutionNotifications"] = [{"level": "error", "message": {"text": sentence}} for sentence in verdict.broken]
+        invocation["toolExecutionNotifications"] = [
+            {"level": "error", "message": {"text": sentence}} for sentence in verdict.broken
+        ]
     run = {
-        "tool": {"driver": {"name": "suite check", "version": __version__, "rules": [_rule(rule) for rule in ALL]}},
+        "tool": {
+            "driver": {
+                "name": "suite check",
+                "version": __version__,
+                "rules": [_rule(rule) for rule in ALL],
+            }
+        },
         "invocations": [invocation],
         "results": [_result(folder, finding, root) for folder, finding in verdict.all_findings()],
     }
@@ -50,7 +62,12 @@ def _result(folder: Path, finding: Finding, root: Path) -> dict[str, Any]:
         "ruleId": finding.rule,
         "ruleIndex": _INDEX[finding.rule],
         "level": LEVELS[finding.severity],
-        "message": {"text": f"Expected {finding.expected}; observed {finding.observed}. To fix it: {finding.fix}."},
+        "message": {
+            "text": (
+                f"Expected {finding.expected}; observed {finding.observed}. To fix it:"
+                f" {finding.fix}."
+            )
+        },
         "locations": [{"physicalLocation": location}],
     }
 

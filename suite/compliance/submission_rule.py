@@ -19,18 +19,23 @@ from suite.submission.signature import SubmissionSignature, allowed_signers, rea
 
 @dataclass(frozen=True)
 class SubmittedRun:
-    """A run of a submission, with what the checks read of it; ``name`` is its folder relative to the submission.
+    """A run of a submission, with what the checks read of it; ``name`` is its folder relative to
+    the submission.
 
-    ``losses``, ``times`` and ``readings`` are SHA-256 digests of its first losses, of the times between its first steps and of those between
-    its first readings; None where there are too few. ``submission`` is the submission's folder. ``boot`` is the boot id of rank 0's machine,
-    ``span_ns`` the time of its log on that machine's monotonic clock, ``idle_ns`` that of the idle machine's readings, ``booted_ms`` when the
-    monotonic clock was 0, in Unix time; None where not recorded.
-    ``epochs_to_target`` is infinite for a run that missed its target, None for one without. A ``is_withdrawn`` run is no part of its entry.
-    ``moment_of_digests`` is when the digests of its data were taken, boot id and monotonic clock in ns; None where there are none. ``power`` is a
-    sample of its power readings (suite.compliance.copies), ``memory`` one of the used memory, ``loss_rows`` one of its losses.
-    ``states`` are the digests of its parameters and velocities after every epoch.
-    ``power_meters`` are those that read power during the run, on the first node. ``nonce`` is run.json's record of where the seed came from,
-    ``implementation`` that of the program that trained, ``study`` the mark of the study that it was made for, ``command`` the command that made it.
+    ``losses``, ``times`` and ``readings`` are SHA-256 digests of its first losses, of the times
+    between its first steps and of those between its first readings; None where there are too few.
+    ``submission`` is the submission's folder. ``boot`` is the boot id of rank 0's machine,
+    ``span_ns`` the time of its log on that machine's monotonic clock, ``idle_ns`` that of the idle
+    machine's readings, ``booted_ms`` when the monotonic clock was 0, in Unix time; None where not
+    recorded. ``epochs_to_target`` is infinite for a run that missed its target, None for one
+    without. A ``is_withdrawn`` run is no part of its entry. ``moment_of_digests`` is when the
+    digests of its data were taken, boot id and monotonic clock in ns; None where there are none.
+    ``power`` is a sample of its power readings (suite.compliance.copies), ``memory`` one of the
+    used memory, ``loss_rows`` one of its losses. ``states`` are the digests of its parameters and
+    velocities after every epoch. ``power_meters`` are those that read power during the run, on the
+    first node. ``nonce`` is run.json's record of where the seed came from, ``implementation`` that
+    of the program that trained, ``study`` the mark of the study that it was made for, ``command``
+    the command that made it.
     """
 
     submission: Path
@@ -82,8 +87,9 @@ class Copied:
 class SubmissionContext:
     """What submission checks read.
 
-    ``round`` is the one whose rules are applied. ``other_runs`` are those of all other submissions that are checked together with this one,
-    ``copies`` the near copies in which this one's runs have a part.
+    ``round`` is the one whose rules are applied. ``other_runs`` are those of all other submissions
+    that are checked together with this one, ``copies`` the near copies in which this one's runs
+    have a part.
     """
 
     path: Path
@@ -96,10 +102,13 @@ class SubmissionContext:
     copies: tuple[Copied, ...] = ()
 
     def entries(self, with_withdrawn: bool = False) -> dict[tuple[str, ...], list[SubmittedRun]]:
-        """Runs that differ in seed only, by workload, framework and the rest of the request; without those that were withdrawn, by default."""
+        """Runs that differ in seed only, by workload, framework and the rest of the request;
+        without those that were withdrawn, by default."""
         entries: dict[tuple[str, ...], list[SubmittedRun]] = {}
         for run in (run for run in self.runs if with_withdrawn or not run.is_withdrawn):
-            entries.setdefault((run.folder.workload, run.folder.framework, entry_key(run.request)), []).append(run)
+            entries.setdefault(
+                (run.folder.workload, run.folder.framework, entry_key(run.request)), []
+            ).append(run)
         return entries
 
     @cached_property

@@ -1,4 +1,5 @@
-"""Checks submissions: each bundle by the rules of bundles, then the whole by the rules of submissions."""
+"""Checks submissions: each bundle by the rules of bundles, then the whole by the rules of
+submissions."""
 
 import hashlib
 import math
@@ -17,7 +18,14 @@ from suite.bundle.reader import Bundle, CachedBundle
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import judging_round
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
-from suite.compliance.copies import StepTimes, find_likenesses, loss_sample, memory_sample, power_sample, step_times
+from suite.compliance.copies import (
+    StepTimes,
+    find_likenesses,
+    loss_sample,
+    memory_sample,
+    power_sample,
+    step_times,
+)
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.malformed import MALFORMED, not_applied
 from suite.compliance.registry import rules_of
@@ -33,15 +41,17 @@ from suite.submission.declaration import NAME, read_declaration
 from suite.submission.folders import RunFolder, is_withdrawn, read_folders
 
 NS_PER_MS = 10**6
-MIN_VALUES, MAX_VALUES = 10, 100  # fewer values may be equal by chance; a copy may be cut off or continued after them
+# fewer values may be equal by chance; a copy may be cut off or continued after them
+MIN_VALUES, MAX_VALUES = 10, 100
 
 
 @dataclass(frozen=True)
 class SubmissionVerdict:
-    """The result for a submission: each bundle's, the findings about the whole, and a sentence for each bundle that could not be checked.
+    """The result for a submission: each bundle's, the findings about the whole, and a sentence for
+    each bundle that could not be checked.
 
-    ``signed_by`` is whose key signed it, by submissions/ALLOWED_SIGNERS; None if nobody's that is known there. ``audits`` are the
-    badges of the runs whose audit agrees, by the runs' folders.
+    ``signed_by`` is whose key signed it, by submissions/ALLOWED_SIGNERS; None if nobody's that is
+    known there. ``audits`` are the badges of the runs whose audit agrees, by the runs' folders.
     """
 
     path: Path
@@ -66,19 +76,24 @@ def check_submission(path: Path) -> SubmissionVerdict:
 def check_submissions(
     paths: Sequence[Path], verdict_of: Callable[[CachedBundle], BundleVerdict] = check_cached_bundle
 ) -> tuple[SubmissionVerdict, ...]:
-    """Check submissions together; of two equal runs, the one that began later is refused, by its own record; of equal starts both.
+    """Check submissions together; of two equal runs, the one that began later is refused, by its
+    own record; of equal starts both.
 
-    A submission whose declaration or system cannot be read is ``broken``; the remaining ones are checked. ``verdict_of`` checks a bundle;
-    callers that have its verdict already can return it.
+    A submission whose declaration or system cannot be read is ``broken``; the remaining ones are
+    checked. ``verdict_of`` checks a bundle; callers that have its verdict already can return it.
     """
     read = [_read_submission(path, verdict_of) for path in paths]
     contexts = _compared([each for each in read if isinstance(each, _Submission)])
-    return tuple(each if isinstance(each, SubmissionVerdict) else _judge(each, contexts[each.context.path]) for each in read)
+    return tuple(
+        each if isinstance(each, SubmissionVerdict) else _judge(each, contexts[each.context.path])
+        for each in read
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Submission:
-    """A submission that was read: its context without the other submissions, and the verdicts on its bundles."""
+    """A submission that was read: its context without the other submissions, and the verdicts on
+    its bundles."""
 
     context: SubmissionContext
     times: tuple[StepTimes, ...]
@@ -90,11 +105,16 @@ def _judge(read: _Submission, context: SubmissionContext) -> SubmissionVerdict:
     findings: list[Finding] = []
     for rule in (rule for rule in rules_of(context.round) if isinstance(rule, SubmissionRule)):
         try:
-            findings += [violation.finding(rule.id, rule.severity) for violation in islice(rule.check(context), MAX_VIOLATIONS)]
+            findings += [
+                violation.finding(rule.id, rule.severity)
+                for violation in islice(rule.check(context), MAX_VIOLATIONS)
+            ]
         except MALFORMED as error:
             findings.append(not_applied(rule.id, error, NAME))
     signed_by = None if context.signature is None else context.signature.signed_by
-    return SubmissionVerdict(context.path, read.bundles, tuple(findings), read.broken, signed_by, badges(context))
+    return SubmissionVerdict(
+        context.path, read.bundles, tuple(findings), read.broken, signed_by, badges(context)
+    )
 
 
 def _compared(read: Sequence[_Submission]) -> dict[Path, SubmissionContext]:
@@ -105,22 +125,31 @@ def _compared(read: Sequence[_Submission]) -> dict[Path, SubmissionContext]:
     earlier = 0
     for context in (each.context for each in read):
         later = earlier + len(context.runs)
-        copies = [Copied(runs[one], runs[other], like.what) for like in likenesses for one, other in ((like.one, like.other), (like.other, like.one))
-                  if earlier <= one < later]  # fmt: skip
+        copies = [
+            Copied(runs[one], runs[other], like.what)
+            for like in likenesses
+            for one, other in ((like.one, like.other), (like.other, like.one))
+            if earlier <= one < later
+        ]
         others = (*runs[:earlier], *runs[later:])
         contexts[context.path] = replace(context, other_runs=others, copies=tuple(copies))
         earlier = later
     return contexts
 
 
-def _read_submission(path: Path, verdict_of: Callable[[CachedBundle], BundleVerdict]) -> _Submission | SubmissionVerdict:
+def _read_submission(
+    path: Path, verdict_of: Callable[[CachedBundle], BundleVerdict]
+) -> _Submission | SubmissionVerdict:
     """The submission, or a verdict of what cannot be read of it."""
     try:
         refuse_large(path)
         declaration, system = read_declaration(path), read_json(_system_file(path))
         folders, unexpected = read_folders(path)
         if not folders:
-            raise SuiteError(f"{path} holds no run in <workload>/<framework>/run_<n>/; make it with `suite package`.")
+            raise SuiteError(
+                f"{path} holds no run in <workload>/<framework>/run_<n>/; make it with `suite"
+                " package`."
+            )
     except SuiteError as error:
         return SubmissionVerdict(path, (), (), (str(error),))
     verdicts, runs, times, broken = [], [], [], []
@@ -160,9 +189,15 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
         losses=_digest(steps.loss),
         times=_digest(np.diff(steps.start_ns)),
         readings=_digest(np.diff(channels.head_ns)),
-        epochs_to_target=math.inf if to_target is None and run.request.get("target_accuracy") is not None else to_target,
+        epochs_to_target=(
+            math.inf
+            if to_target is None and run.request.get("target_accuracy") is not None
+            else to_target
+        ),
         suite_version=run.suite_version,
-        started_time_ms=float(run.started_time_ms) if isinstance(run.started_time_ms, int | float) else math.inf,
+        started_time_ms=(
+            float(run.started_time_ms) if isinstance(run.started_time_ms, int | float) else math.inf
+        ),
         boot=boot if isinstance(boot, str) else None,
         span_ns=(min(moments_ns), max(moments_ns)) if moments_ns else None,
         is_withdrawn=is_withdrawn(folder.path),
@@ -182,7 +217,8 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
 
 
 def _moment_of_digests(bundle: Bundle, boot: object) -> tuple[str, int] | None:
-    """When the digests of the run's data were taken; None where no boot or no readable record says so: a rule of bundles reports that."""
+    """When the digests of the run's data were taken; None where no boot or no readable record says
+    so: a rule of bundles reports that."""
     try:
         is_known = isinstance(boot, str) and (bundle.path / DATA).is_file()
         return (str(boot), read_data_record(bundle).taken_ns) if is_known else None
@@ -192,13 +228,22 @@ def _moment_of_digests(bundle: Bundle, boot: object) -> tuple[str, int] | None:
 
 def _booted_ms(log: Log) -> float | None:
     start = log.first("run_start")
-    return None if start is None or start.mono_ns is None else start.time_ms - start.mono_ns / NS_PER_MS
+    return (
+        None
+        if start is None or start.mono_ns is None
+        else start.time_ms - start.mono_ns / NS_PER_MS
+    )
 
 
 def _seed_of_order(run: SubmittedRun) -> int | None:
-    """The seed that decides the order of the samples; None in the open division, where something else may."""
+    """The seed that decides the order of the samples; None in the open division, where something
+    else may."""
     seed = run.request.get("seed")
-    return seed if run.request.get("division") == Division.CLOSED.value and isinstance(seed, int) else None
+    return (
+        seed
+        if run.request.get("division") == Division.CLOSED.value and isinstance(seed, int)
+        else None
+    )
 
 
 def _states(log: Log) -> frozenset[str]:
@@ -207,4 +252,8 @@ def _states(log: Log) -> frozenset[str]:
 
 
 def _digest(values: "np.ndarray[Any, Any]") -> str | None:
-    return hashlib.sha256(values[:MAX_VALUES].tobytes()).hexdigest() if len(values) >= MIN_VALUES else None
+    return (
+        hashlib.sha256(values[:MAX_VALUES].tobytes()).hexdigest()
+        if len(values) >= MIN_VALUES
+        else None
+    )

@@ -7,13 +7,17 @@ MAX_NAMES = 8
 
 
 def numbers(values: Iterable[int]) -> str:
-    """Whole numbers as text, runs of them joined: "1 to 3, 5"; "none" without any. At most eight parts, then how many more."""
+    """Whole numbers as text, runs of them joined: "1 to 3, 5"; "none" without any. At most eight
+    parts, then how many more."""
     found = sorted(set(values))
     if not found:
         return "none"
     starts = [found[0], *(after for before, after in pairwise(found) if after != before + 1)]
     stops = [*(before for before, after in pairwise(found) if after != before + 1), found[-1]]
-    parts = [f"{start}" if start == stop else f"{start} to {stop}" for start, stop in zip(starts, stops, strict=True)]
+    parts = [
+        f"{start}" if start == stop else f"{start} to {stop}"
+        for start, stop in zip(starts, stops, strict=True)
+    ]
     return listed(parts)
 
 
@@ -24,11 +28,16 @@ def listed(names: Sequence[str], most: int = MAX_NAMES) -> str:
 
 
 def shown(value: object) -> str:
-    """A JSON value as text: scalars as they are written, objects and lists by what they have, None as nothing."""
+    """A JSON value as text: scalars as they are written, objects and lists by what they have, None
+    as nothing."""
     if value is None:
         return "nothing"
     if isinstance(value, Mapping):
-        return f"an object with {listed([str(name)[:40] for name in value])}" if value else "an empty object"
+        return (
+            f"an object with {listed([str(name)[:40] for name in value])}"
+            if value
+            else "an empty object"
+        )
     if isinstance(value, list | tuple):
         return f"a list of {len(value)}"
     return repr(value)[:200]
@@ -36,7 +45,9 @@ def shown(value: object) -> str:
 
 def ordinal(number: int) -> str:
     """A place as text: "1st", "2nd", "11th"."""
-    suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    suffix = (
+        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
     return f"{number}{suffix}"
 
 

@@ -1,1 +1,2 @@
-"""Training beside inference: arrivals, batches, schedules, the queue's records, and what follows from them."""
+"""Training beside inference: arrivals, batches, schedules, the queue's records, and what follows
+from them."""

@@ -1,4 +1,5 @@
-"""Which images make up the next batch: a full one, or what has arrived when the oldest image has waited for the deadline."""
+"""Which images make up the next batch: a full one, or what has arrived when the oldest image has
+waited for the deadline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,22 +9,27 @@ from suite.errors import SuiteError
 
 @dataclass(frozen=True)
 class BatchRule:
-    """A batch is complete with ``size`` images, or ``deadline_ns`` after its first image's intended arrival; None: it waits until it is full."""
+    """A batch is complete with ``size`` images, or ``deadline_ns`` after its first image's intended
+    arrival; None: it waits until it is full."""
 
     size: int
     deadline_ns: int | None = None
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            raise SuiteError(f"An inference batch of {self.size} has no image; the smallest --infer-batch is 1.")
+            raise SuiteError(
+                f"An inference batch of {self.size} has no image; the smallest --infer-batch is 1."
+            )
         if self.deadline_ns is not None and self.deadline_ns < 0:
             raise SuiteError("--deadline cannot be before an image's arrival; the shortest is 0ms.")
 
 
 class Queue:
-    """The images that have arrived and are in no batch yet. Times are ns from the start of the measurement.
+    """The images that have arrived and are in no batch yet. Times are ns from the start of the
+    measurement.
 
-    It is driven by a clock from outside, the real one or that of a simulation. After the last arrival the rest makes up a smaller batch.
+    It is driven by a clock from outside, the real one or that of a simulation. After the last
+    arrival the rest makes up a smaller batch.
     """
 
     def __init__(self, intended_ns: Sequence[int], rule: BatchRule) -> None:
@@ -73,4 +79,8 @@ class Queue:
         return self._intended_ns[arrived] if arrived < len(self._intended_ns) else None
 
     def _due_ns(self) -> int | None:
-        return None if self._rule.deadline_ns is None else self._intended_ns[self._taken] + self._rule.deadline_ns
+        return (
+            None
+            if self._rule.deadline_ns is None
+            else self._intended_ns[self._taken] + self._rule.deadline_ns
+        )

@@ -1,4 +1,5 @@
-"""A process of a measurement: the training or the inference, with its two pipes, its priority and its CPU set."""
+"""A process of a measurement: the training or the inference, with its two pipes, its priority and
+its CPU set."""
 
 import os
 import select
@@ -17,14 +18,17 @@ from suite.launch.mpirun import last_output_line
 from suite.launch.process import start, terminate
 
 START_TIMEOUT_S = 600.0
-"""More than a board needs to import a framework from an SD card and to prepare the first mini-batch."""
+"""More than a board needs to import a framework from an SD card and to prepare the first
+mini-batch."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """What to start: a module with the environment's interpreter, its request file, and how it shares the machine.
+    """What to start: a module with the environment's interpreter, its request file, and how it
+    shares the machine.
 
-    ``nice`` is the priority (setpriority(2)), ``cpus`` the CPUs that it may use; empty: all of them. ``variables`` are set in its environment.
+    ``nice`` is the priority (setpriority(2)), ``cpus`` the CPUs that it may use; empty: all of
+    them. ``variables`` are set in its environment.
     """
 
     what: str
@@ -39,8 +43,18 @@ class Program:
 
     def command(self, commands: int, answers: int) -> list[str]:
         """The command line, with the numbers of its ends of the pipes."""
-        options = {"implementation": self.implementation, "request": self.request, "commands": commands, "answers": answers}
-        return [str(self.interpreter), "-m", self.module, *(word for name, value in options.items() for word in (f"--{name}", str(value)))]
+        options = {
+            "implementation": self.implementation,
+            "request": self.request,
+            "commands": commands,
+            "answers": answers,
+        }
+        return [
+            str(self.interpreter),
+            "-m",
+            self.module,
+            *(word for name, value in options.items() for word in (f"--{name}", str(value))),
+        ]
 
 
 class ProcessEnded(SuiteError):
@@ -52,16 +66,26 @@ class ProcessEnded(SuiteError):
 
 
 class Child:
-    """A started process. Use it as a context: at its end the process and all its descendants are gone."""
+    """A started process. Use it as a context: at its end the process and all its descendants are
+    gone."""
 
     def __init__(self, program: Program) -> None:
         self.program, self._rest = program, b""
         self._output = program.request.parent / "output.txt"
         for_child, self._commands = os.pipe()
         self._answers, from_child = os.pipe()
-        variables = {**child_environment(program.threads), "TF_CPP_MIN_LOG_LEVEL": "3", **program.variables}
+        variables = {
+            **child_environment(program.threads),
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            **program.variables,
+        }
         try:
-            self._process = start(program.command(for_child, from_child), variables, self._output, (for_child, from_child))
+            self._process = start(
+                program.command(for_child, from_child),
+                variables,
+                self._output,
+                (for_child, from_child),
+            )
         finally:
             os.close(for_child)
             os.close(from_child)
@@ -97,7 +121,8 @@ class Child:
             raise self._ended() from None
 
     def answers(self) -> list[str]:
-        """The lines that have come since the last call; never waits. Raises ProcessEnded when the process has ended."""
+        """The lines that have come since the last call; never waits. Raises ProcessEnded when the
+        process has ended."""
         while select.select([self._answers], [], [], 0)[0]:
             received = os.read(self._answers, 65536)
             if not received:
@@ -107,12 +132,16 @@ class Child:
         return [line.decode("ascii", "replace") for line in lines]
 
     def wait_for_answer(self, timeout_s: float = START_TIMEOUT_S) -> str:
-        """The next line, the only one that has come. Raises ProcessEnded when the process ends, SuiteError after ``timeout_s``."""
+        """The next line, the only one that has come. Raises ProcessEnded when the process ends,
+        SuiteError after ``timeout_s``."""
         until_s = time.monotonic() + timeout_s
         while not (lines := self.answers()):
             select.select([self._answers], [], [], max(0.0, until_s - time.monotonic()))
             if time.monotonic() > until_s:
-                raise SuiteError(f"The {self.program.what} was not ready within {timeout_s:g} s; its output is in {self._output}.")
+                raise SuiteError(
+                    f"The {self.program.what} was not ready within {timeout_s:g} s; its output is"
+                    f" in {self._output}."
+                )
         (line,) = lines
         return line
 
@@ -123,13 +152,24 @@ class Child:
 
     def _ended(self) -> ProcessEnded:
         exit_code = self._process.wait()
-        lines = self._output.read_text(encoding="utf-8", errors="replace").splitlines() if self._output.exists() else []
-        return ProcessEnded(self.program.what, (last_output_line(lines) or "no output").removeprefix("error: "), exit_code)
+        lines = (
+            self._output.read_text(encoding="utf-8", errors="replace").splitlines()
+            if self._output.exists()
+            else []
+        )
+        return ProcessEnded(
+            self.program.what,
+            (last_output_line(lines) or "no output").removeprefix("error: "),
+            exit_code,
+        )
 
 
 def usable(cpus: Sequence[int]) -> tuple[int, ...]:
     """The CPU set; raises SuiteError for a CPU that this process may not use."""
     allowed = os.sched_getaffinity(0)
     if foreign := sorted(set(cpus) - allowed):
-        raise SuiteError(f"CPU {foreign[0]} cannot be used here; usable are {', '.join(map(str, sorted(allowed)))}.")
+        raise SuiteError(
+            f"CPU {foreign[0]} cannot be used here; usable are"
+            f" {', '.join(map(str, sorted(allowed)))}."
+        )
     return tuple(sorted(set(cpus)))

@@ -1,7 +1,9 @@
-"""The measurements of `suite concurrent`: each side alone, then both beside each other at every batch size.
+"""The measurements of `suite concurrent`: each side alone, then both beside each other at every
+batch size.
 
-The folder of an experiment: ``training-alone``, ``inference-alone-b<size>`` and ``beside-b<size>``, one measurement each (suite.concurrent.records),
-``beside.json``, which is recomputed from them, and a manifest.
+The folder of an experiment: ``training-alone``, ``inference-alone-b<size>`` and ``beside-b<size>``,
+one measurement each (suite.concurrent.records), ``beside.json``, which is recomputed from them, and
+a manifest.
 """
 
 import json
@@ -38,13 +40,17 @@ KILLED = -9
 RESERVE = 0.8
 """Of the highest rate that inference served alone: the rate that is proposed."""
 
-TRAINING_MODULE, INFERENCE_MODULE = "reference_impls.beside.training", "reference_impls.beside.inference"
+TRAINING_MODULE, INFERENCE_MODULE = (
+    "reference_impls.beside.training",
+    "reference_impls.beside.inference",
+)
 Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: its workload's resolved request, the module with ``build``, the interpreter, and how it shares the machine."""
+    """One of the two: its workload's resolved request, the module with ``build``, the interpreter,
+    and how it shares the machine."""
 
     request: contract.Request
     implementation: str
@@ -55,7 +61,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured. ``slice_ns`` and ``training_share`` are those of the schedule ``sliced``."""
+    """What is measured. ``slice_ns`` and ``training_share`` are those of the schedule
+    ``sliced``."""
 
     train: Side
     infer: Side
@@ -73,7 +80,8 @@ class Plan:
 
 
 def measure(plan: Plan, report: Report) -> None:
-    """Take all measurements of the plan. Raises SuiteError for a batch that does not fit into memory, and for a rate that no batch size serves."""
+    """Take all measurements of the plan. Raises SuiteError for a batch that does not fit into
+    memory, and for a rate that no batch size serves."""
     plan.arrivals.refuse_short(BASELINE_SHARE)
     refuse_slow_inference(plan, capacities(plan, report))
     short = replace(plan, arrivals=plan.arrivals.lasting(BASELINE_SHARE * plan.arrivals.duration_s))
@@ -91,7 +99,10 @@ def capacities(plan: Plan, report: Report) -> dict[int, float]:
     found = {}
     for batch in plan.batches:
         found[batch] = _capacity(plan, batch)
-        report(f"batch {batch}: {batch / found[batch] * 1e3:.1f} ms, up to {found[batch]:.0f} images/s alone")
+        report(
+            f"batch {batch}: {batch / found[batch] * 1e3:.1f} ms, up to {found[batch]:.0f} images/s"
+            " alone"
+        )
     return found
 
 
@@ -100,8 +111,9 @@ def refuse_slow_inference(plan: Plan, found: dict[int, float]) -> None:
     best = max(found, key=lambda batch: found[batch])
     if found[best] < plan.arrivals.rate_per_s:
         raise SuiteError(
-            f"Inference of {plan.infer.request.workload} serves at most {found[best]:.0f} images/s here (alone, batch {best}), fewer than the "
-            f"{plan.arrivals.rate_per_s:.15g} that arrive; use --rate {_rounded_down(RESERVE * found[best])} or a smaller model."
+            f"Inference of {plan.infer.request.workload} serves at most {found[best]:.0f} images/s"
+            f" here (alone, batch {best}), fewer than the {plan.arrivals.rate_per_s:.15g} that"
+            f" arrive; use --rate {_rounded_down(RESERVE * found[best])} or a smaller model."
         )
 
 
@@ -111,9 +123,20 @@ def _rounded_down(rate: float) -> str:
     return f"{math.floor(rate * 10**digits) / 10**digits:.{max(0, digits)}f}"
 
 
-def measure_both(plan: Plan, batch: int, folder: Path, during: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
-    """One measurement of both sides; its records are written into ``folder``. The context ``during`` is open while images arrive."""
-    schedule = make(plan.schedule, round(plan.arrivals.duration_s * NS_PER_S), plan.slice_ns, plan.training_share)
+def measure_both(
+    plan: Plan,
+    batch: int,
+    folder: Path,
+    during: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> None:
+    """One measurement of both sides; its records are written into ``folder``. The context
+    ``during`` is open while images arrive."""
+    schedule = make(
+        plan.schedule,
+        round(plan.arrivals.duration_s * NS_PER_S),
+        plan.slice_ns,
+        plan.training_share,
+    )
     with ExitStack() as stack:
         training = stack.enter_context(start_training(plan.train, folder / TRAINING))
         inference = stack.enter_context(_start_inference(plan, batch, folder / INFERENCE))
@@ -132,25 +155,46 @@ def _measure_training(plan: Plan, folder: Path) -> None:
     _write(plan, None, folder, found, 0, infers=False, trains=True)
 
 
-def _take(plan: Plan, batch: int, folder: Path, inference: Child, training: Child | None, schedule: Schedule) -> None:
+def _take(
+    plan: Plan,
+    batch: int,
+    folder: Path,
+    inference: Child,
+    training: Child | None,
+    schedule: Schedule,
+) -> None:
     window_ns = round(plan.arrivals.duration_s * NS_PER_S)
     with raised() as nice:
         if training is not None:
             schedule.begin(training, inference)
-        found = infer(intended_ns(plan.arrivals), plan.rule(batch), window_ns, inference, training, schedule)
+        found = infer(
+            intended_ns(plan.arrivals), plan.rule(batch), window_ns, inference, training, schedule
+        )
     _write(plan, batch, folder, found, nice, infers=True, trains=training is not None)
 
 
 def start_training(side: Side, folder: Path, variables: Mapping[str, str] = NO_VARIABLES) -> Child:
     """A training in ``folder``, after its first steps; it goes on until the child is left."""
-    request = side.request._replace(epochs=EPOCHS, eval_every_epochs=EPOCHS, target_accuracy=None, steps=None)
-    child = Child(replace(_program("training", TRAINING_MODULE, side, request, folder), variables=variables))
+    request = side.request._replace(
+        epochs=EPOCHS, eval_every_epochs=EPOCHS, target_accuracy=None, steps=None
+    )
+    child = Child(
+        replace(_program("training", TRAINING_MODULE, side, request, folder), variables=variables)
+    )
     _wait(child)
     return child
 
 
 def _start_inference(plan: Plan, batch: int, folder: Path) -> Child:
-    child = Child(_program("inference", INFERENCE_MODULE, plan.infer, plan.infer.request._replace(global_batch_size=batch), folder))
+    child = Child(
+        _program(
+            "inference",
+            INFERENCE_MODULE,
+            plan.infer,
+            plan.infer.request._replace(global_batch_size=batch),
+            folder,
+        )
+    )
     _wait(child)
     return child
 
@@ -166,12 +210,23 @@ def _wait(child: Child) -> int:
     return int(number or 0)
 
 
-def _program(what: str, module: str, side: Side, request: contract.Request, folder: Path) -> Program:
+def _program(
+    what: str, module: str, side: Side, request: contract.Request, folder: Path
+) -> Program:
     folder.mkdir(parents=True)
     path = folder.absolute() / contract.REQUEST_NAME  # the process runs in the repository's root
     changed = request._replace(output_directory=str(path.parent))
     path.write_text(json.dumps(contract.request_to_dict(changed)), encoding="utf-8")
-    return Program(what, side.interpreter, module, side.implementation, path, request.threads, side.nice, side.cpus)
+    return Program(
+        what,
+        side.interpreter,
+        module,
+        side.implementation,
+        path,
+        request.threads,
+        side.nice,
+        side.cpus,
+    )
 
 
 def _capacity(plan: Plan, batch: int) -> float:
@@ -182,7 +237,9 @@ def _capacity(plan: Plan, batch: int) -> float:
             raise
     fits = _largest_that_fits(plan, batch)
     remedy = f"{fits} does" if fits else "not even one image does; choose a smaller model"
-    raise SuiteError(f"An inference batch of {batch} does not fit into this machine's memory; {remedy}.")
+    raise SuiteError(
+        f"An inference batch of {batch} does not fit into this machine's memory; {remedy}."
+    )
 
 
 def _largest_that_fits(plan: Plan, fails: int) -> int:
@@ -198,25 +255,39 @@ def _largest_that_fits(plan: Plan, fails: int) -> int:
 
 
 def warm_up_ns(plan: Plan, batch: int) -> int:
-    """The time of one batch, alone, from a process that is started for it; raises ProcessEnded where it cannot be computed."""
+    """The time of one batch, alone, from a process that is started for it; raises ProcessEnded
+    where it cannot be computed."""
     with tempfile.TemporaryDirectory(prefix="concurrent-") as folder:
         request = plan.infer.request._replace(global_batch_size=batch)
-        child = Child(_program("inference", INFERENCE_MODULE, plan.infer, request, Path(folder) / "inference"))
+        child = Child(
+            _program("inference", INFERENCE_MODULE, plan.infer, request, Path(folder) / "inference")
+        )
         found = _wait(child)
         child.__exit__()
         return max(1, found)
 
 
 def _tidy(folder: Path, data: Path) -> None:
-    """Leave what a side's figures need: no name of a person or a folder, and not the training's own log, whose steps are in step_times.csv."""
+    """Leave what a side's figures need: no name of a person or a folder, and not the training's own
+    log, whose steps are in step_times.csv."""
     for name in (contract.log_name(0), contract.steps_name(0)):
         (folder / name).unlink(missing_ok=True)
     redactor = machine_redactor([(folder, OUTPUT), (data, f"{DATA}/{data.name}")])
     for path in (folder / contract.REQUEST_NAME, folder / "output.txt"):
-        path.write_text(redactor.text(path.read_text(encoding="utf-8", errors="replace")), encoding="utf-8")
+        path.write_text(
+            redactor.text(path.read_text(encoding="utf-8", errors="replace")), encoding="utf-8"
+        )
 
 
-def _write(plan: Plan, batch: int | None, folder: Path, found: Measured, nice: int, infers: bool, trains: bool) -> None:
+def _write(
+    plan: Plan,
+    batch: int | None,
+    folder: Path,
+    found: Measured,
+    nice: int,
+    infers: bool,
+    trains: bool,
+) -> None:
     arrivals, deadline_ns = plan.arrivals, plan.deadline_ns
     setting = Setting(
         infers=plan.infer.request.workload if infers else None,
@@ -236,16 +307,22 @@ def _write(plan: Plan, batch: int | None, folder: Path, found: Measured, nice: i
         generator_nice=nice,
     )
     write_recording(folder, setting, found.rows, found.noticed_ns, arrivals.trace_s)
-    for side, place, took_part in ((plan.train, folder / TRAINING, trains), (plan.infer, folder / INFERENCE, infers)):
+    for side, place, took_part in (
+        (plan.train, folder / TRAINING, trains),
+        (plan.infer, folder / INFERENCE, infers),
+    ):
         if took_part:
             _tidy(place, Path(side.request.data.directory))
 
 
 def refuse_folder(folder: Path) -> None:
-    """Raise SuiteError for a folder with files, and where none can be made: before anything is measured."""
+    """Raise SuiteError for a folder with files, and where none can be made: before anything is
+    measured."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SuiteError(f"{folder} exists and is not empty; choose another --output.")
     try:
         refuse_no_folder(folder)
     except OSError as error:
-        raise SuiteError(f"{folder} cannot be made: {error.strerror or error}; choose another --output.") from error
+        raise SuiteError(
+            f"{folder} cannot be made: {error.strerror or error}; choose another --output."
+        ) from error

@@ -1,4 +1,5 @@
-"""Names of the folders and files of an experiment: one measurement per folder (suite.concurrent.records), figures and a manifest."""
+"""Names of the folders and files of an experiment: one measurement per folder
+(suite.concurrent.records), figures and a manifest."""
 
 from pathlib import Path
 
@@ -22,5 +23,9 @@ def beside(output: Path, batch: int) -> Path:
 
 def batch_sizes(output: Path) -> list[int]:
     """The batch sizes of an experiment, in ascending order."""
-    names = [path.name.removeprefix("beside-b") for path in output.glob("beside-b*") if not path.is_symlink() and path.is_dir()]
+    names = [
+        path.name.removeprefix("beside-b")
+        for path in output.glob("beside-b*")
+        if not path.is_symlink() and path.is_dir()
+    ]
     return sorted(int(name) for name in names if name.isdecimal() and len(name) < 10)

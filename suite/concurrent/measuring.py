@@ -1,7 +1,9 @@
-"""The loop of a measurement: notices arrivals, forms batches, asks the schedule, and sends them to the inference.
+"""The loop of a measurement: notices arrivals, forms batches, asks the schedule, and sends them to
+the inference.
 
-It is open: an image's intended arrival was decided beforehand, and neither a slow inference nor a late loop shifts it. What the loop notices late is
-recorded as late, and counts in the image's latency.
+It is open: an image's intended arrival was decided beforehand, and neither a slow inference nor a
+late loop shifts it. What the loop notices late is recorded as late, and counts in the image's
+latency.
 """
 
 import gc
@@ -18,7 +20,8 @@ from suite.concurrent.records import BatchRow
 from suite.concurrent.schedules import Schedule
 
 LEAVING = 0.25
-"""After the last arrival the queue is served for this share of the duration: an unstable queue would take forever."""
+"""After the last arrival the queue is served for this share of the duration: an unstable queue
+would take forever."""
 
 MIN_LEAVING_NS = 2 * NS_PER_S
 
@@ -52,7 +55,8 @@ def _select(watched: Sequence[Worker], timeout_ns: int) -> Sequence[Worker]:
 
 @dataclass(frozen=True)
 class Timing:
-    """The loop's clock, ns, and how it waits for answers: ``wait(workers, timeout_ns)`` returns those that have some."""
+    """The loop's clock, ns, and how it waits for answers: ``wait(workers, timeout_ns)`` returns
+    those that have some."""
 
     clock: Callable[[], int] = time.monotonic_ns
     wait: Callable[[Sequence[Worker], int], Sequence[Worker]] = _select
@@ -62,7 +66,13 @@ REAL_TIME = Timing()
 
 
 def infer(
-    intended_ns: Times, rule: BatchRule, window_ns: int, inference: Worker, training: Worker | None, schedule: Schedule, timing: Timing = REAL_TIME
+    intended_ns: Times,
+    rule: BatchRule,
+    window_ns: int,
+    inference: Worker,
+    training: Worker | None,
+    schedule: Schedule,
+    timing: Timing = REAL_TIME,
 ) -> Measured:
     """Send every image at its time, and return when all are finished, or the queue is left.
 
@@ -113,12 +123,17 @@ class _Loop:
         return self._asked_ns is not None
 
     def advance(self, now_ns: int) -> int:
-        """Notice arrivals and send a batch where one is complete and allowed; returns when to be called again."""
+        """Notice arrivals and send a batch where one is complete and allowed; returns when to be
+        called again."""
         self.queue.notice(now_ns)
         times = [self._schedule.on_time(now_ns)]
         if self._sent is None:
             self._send_if_allowed(now_ns)
-        times.append(self.queue.wake_ns() if self._sent is None and self._asked_ns is None else self.queue.next_arrival_ns())
+        times.append(
+            self.queue.wake_ns()
+            if self._sent is None and self._asked_ns is None
+            else self.queue.next_arrival_ns()
+        )
         return min((time for time in times if time is not None), default=now_ns + NS_PER_S)
 
     def receive(self, start_ns: int, now_ns: int) -> None:

@@ -1,4 +1,5 @@
-"""Priorities of processes (setpriority(2)): -20 is the highest, 19 the lowest. To raise one needs root or CAP_SYS_NICE."""
+"""Priorities of processes (setpriority(2)): -20 is the highest, 19 the lowest. To raise one needs
+root or CAP_SYS_NICE."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +8,8 @@ from contextlib import contextmanager, suppress
 from suite.errors import SuiteError
 
 GENERATOR_NICE = -10
-"""The generator stands for a camera or a network: the programs that it feeds should not delay it."""
+"""The generator stands for a camera or a network: the programs that it feeds should not delay
+it."""
 
 
 def set_priority(pid: int, nice: int) -> None:
@@ -17,12 +19,15 @@ def set_priority(pid: int, nice: int) -> None:
     try:
         os.setpriority(os.PRIO_PROCESS, pid, nice)
     except PermissionError:
-        raise SuiteError(f"A priority of {nice} needs root or CAP_SYS_NICE; priorities of 0 to 19 need neither.") from None
+        raise SuiteError(
+            f"A priority of {nice} needs root or CAP_SYS_NICE; priorities of 0 to 19 need neither."
+        ) from None
 
 
 @contextmanager
 def raised(nice: int = GENERATOR_NICE) -> Iterator[int]:
-    """This process with a higher priority, where it may have one; gives the priority that it really has."""
+    """This process with a higher priority, where it may have one; gives the priority that it really
+    has."""
     before = os.getpriority(os.PRIO_PROCESS, 0)
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, nice)

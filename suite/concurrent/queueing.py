@@ -1,10 +1,14 @@
-"""The queueing model: what the mean latency of an image should be, from the arrivals, the batch size and the service times.
+"""The queueing model: what the mean latency of an image should be, from the arrivals, the batch
+size and the service times.
 
-A batch of b images is complete when its last one arrives: image i waits (b - 1 - i) / rate for it. Complete batches are the customers of a queue with
-one server, GI/G/1. Their waiting time is Kingman's bound with the correction of Krämer and Langenbach-Belz (1976), which is exact for single Poisson
-arrivals (Pollaczek and Khinchine) and for uniform arrivals with constant service (no waiting). Then comes the service itself.
+A batch of b images is complete when its last one arrives: image i waits (b - 1 - i) / rate for it.
+Complete batches are the customers of a queue with one server, GI/G/1. Their waiting time is
+Kingman's bound with the correction of Krämer and Langenbach-Belz (1976), which is exact for single
+Poisson arrivals (Pollaczek and Khinchine) and for uniform arrivals with constant service (no
+waiting). Then comes the service itself.
 
-The service time of a batch is from the moment it is complete and inference idle to its end: waiting for a training step to end is part of it.
+The service time of a batch is from the moment it is complete and inference idle to its end: waiting
+for a training step to end is part of it.
 """
 
 import math
@@ -17,8 +21,8 @@ from suite.concurrent.arrivals import ArrivalKind, Times
 
 @dataclass(frozen=True)
 class Load:
-    """What the model is given. ``gap_variation`` is the squared coefficient of variation of the times between complete batches,
-    ``service_variation`` that of the service times."""
+    """What the model is given. ``gap_variation`` is the squared coefficient of variation of the
+    times between complete batches, ``service_variation`` that of the service times."""
 
     rate_per_s: float
     batch: int
@@ -34,7 +38,8 @@ class Load:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The parts of an image's mean latency, s, and their sum; ``utilisation`` is the share of the time that inference is busy."""
+    """The parts of an image's mean latency, s, and their sum; ``utilisation`` is the share of the
+    time that inference is busy."""
 
     forming_s: float
     waiting_s: float
@@ -61,8 +66,9 @@ def forming_s(rate_per_s: float, batch: int) -> list[float]:
 
 
 def gap_variation(kind: ArrivalKind, intended_ns: Times, batch: int) -> float:
-    """The squared coefficient of variation of the times between complete batches: 0 for uniform arrivals, 1 / b for a Poisson process (Erlang's
-    distribution); of a trace as its times give it."""
+    """The squared coefficient of variation of the times between complete batches: 0 for uniform
+    arrivals, 1 / b for a Poisson process (Erlang's distribution); of a trace as its times give
+    it."""
     if kind is ArrivalKind.UNIFORM:
         return 0.0
     if kind is ArrivalKind.POISSON:

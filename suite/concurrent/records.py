@@ -1,11 +1,13 @@
-"""The raw records of one measurement, in a folder of its own: every figure is computed from these files.
+"""The raw records of one measurement, in a folder of its own: every figure is computed from these
+files.
 
 ``measurement.json``
     what was measured: arrivals, batches, schedule, and when it began and ended (:class:`Setting`)
 ``batches.csv``
     one row per batch, ns from the start (:class:`BatchRow`)
 ``noticed.csv``
-    when each image was really there, ns from the start; its intended arrival follows from the setting
+    when each image was really there, ns from the start; its intended arrival follows from the
+    setting
 ``trace.csv``
     the trace's arrivals, where there is one
 ``training/step_times.csv``
@@ -23,7 +25,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference_impls.beside.turns import COLUMNS, STEP_TIMES
-from suite.concurrent.arrivals import MAX_IMAGES, NS_PER_S, ArrivalKind, Arrivals, Times, intended_ns, of_trace
+from suite.concurrent.arrivals import (
+    MAX_IMAGES,
+    NS_PER_S,
+    ArrivalKind,
+    Arrivals,
+    Times,
+    intended_ns,
+    of_trace,
+)
 from suite.concurrent.batching import BatchRule
 from suite.concurrent.layout import MEASUREMENT
 from suite.errors import FileError
@@ -31,7 +41,13 @@ from suite.files.json_file import read_record, write_json
 from suite.files.toml_file import from_plain
 
 SCHEMA = 1
-BATCHES, NOTICED, TRACE, TRAINING, INFERENCE = "batches.csv", "noticed.csv", "trace.csv", "training", "inference"
+BATCHES, NOTICED, TRACE, TRAINING, INFERENCE = (
+    "batches.csv",
+    "noticed.csv",
+    "trace.csv",
+    "training",
+    "inference",
+)
 MAX_DIGITS = 18
 """Of a time in ns: thirty years."""
 MAX_BYTES = 100 * MAX_IMAGES
@@ -56,9 +72,11 @@ class BatchRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """What one measurement is. ``start_ns`` is the monotonic clock at its start; ``window_ns`` its length, and ``end_ns`` when the queue was left.
+    """What one measurement is. ``start_ns`` is the monotonic clock at its start; ``window_ns`` its
+    length, and ``end_ns`` when the queue was left.
 
-    ``infers`` and ``trains`` say who took part: a baseline has one of them. ``generator_nice`` is the priority that the generator really had.
+    ``infers`` and ``trains`` say who took part: a baseline has one of them. ``generator_nice`` is
+    the priority that the generator really had.
     """
 
     infers: str | None
@@ -81,13 +99,16 @@ class Setting:
     @property
     def rule(self) -> BatchRule:
         """How images make up batches."""
-        return BatchRule(self.batch, None if self.deadline_s is None else round(self.deadline_s * 1e9))
+        return BatchRule(
+            self.batch, None if self.deadline_s is None else round(self.deadline_s * 1e9)
+        )
 
 
 @dataclass(frozen=True)
 class Recording:
-    """One measurement, read back. ``intended_ns`` and ``noticed_ns`` are per image, ``batches`` (rows, columns of BatchRow), ``steps`` (rows, start,
-    end and samples), all int64; times from the start of the measurement. Without inference or training, their arrays are empty."""
+    """One measurement, read back. ``intended_ns`` and ``noticed_ns`` are per image, ``batches``
+    (rows, columns of BatchRow), ``steps`` (rows, start, end and samples), all int64; times from the
+    start of the measurement. Without inference or training, their arrays are empty."""
 
     setting: Setting
     intended_ns: Times
@@ -100,7 +121,13 @@ class Recording:
         return self.batches[:, BatchRow._fields.index(name)]
 
 
-def write_recording(folder: Path, setting: Setting, rows: Sequence[BatchRow], noticed_ns: Iterable[int], trace_s: Iterable[float] = ()) -> None:
+def write_recording(
+    folder: Path,
+    setting: Setting,
+    rows: Sequence[BatchRow],
+    noticed_ns: Iterable[int],
+    trace_s: Iterable[float] = (),
+) -> None:
     """Write a measurement's files; the training process has written its own."""
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / MEASUREMENT, setting)
@@ -111,7 +138,8 @@ def write_recording(folder: Path, setting: Setting, rows: Sequence[BatchRow], no
 
 
 def read_recording(folder: Path) -> Recording:
-    """Read a measurement. Raises FileError, with the file and the line, for records that contradict their form or each other."""
+    """Read a measurement. Raises FileError, with the file and the line, for records that contradict
+    their form or each other."""
     path = folder / MEASUREMENT
     setting = from_plain(read_record(path, SCHEMA), Setting, f"{path}: ")
     _refuse_setting(path, setting)
@@ -119,19 +147,37 @@ def read_recording(folder: Path) -> Recording:
     steps_found = _read(steps, COLUMNS) if setting.trains is not None else _nothing(len(COLUMNS))
     steps_found[:, :2] -= setting.start_ns
     if setting.infers is None:
-        return Recording(setting, _nothing(1)[:, 0], _nothing(1)[:, 0], _nothing(len(BatchRow._fields)), steps_found)
+        return Recording(
+            setting,
+            _nothing(1)[:, 0],
+            _nothing(1)[:, 0],
+            _nothing(len(BatchRow._fields)),
+            steps_found,
+        )
     intended = intended_ns(_arrivals(folder, setting))
     noticed = _read(folder / NOTICED, ("noticed_ns",))[:, 0]
-    found = Recording(setting, intended, noticed, _read(folder / BATCHES, BatchRow._fields), steps_found)
+    found = Recording(
+        setting, intended, noticed, _read(folder / BATCHES, BatchRow._fields), steps_found
+    )
     _refuse_contradictions(folder, found)
     return found
 
 
 def _refuse_setting(path: Path, setting: Setting) -> None:
     if setting.batch < 1 or not 0 <= setting.start_ns < 10**MAX_DIGITS:
-        raise FileError(path, f"has a batch of {setting.batch} and a start at {setting.start_ns} ns; both must be possible")
-    if not 0 < setting.duration_s < MAX_DURATION_S or setting.window_ns != round(setting.duration_s * NS_PER_S):
-        raise FileError(path, f"has a duration of {setting.duration_s:g} s and a window of {setting.window_ns} ns; both must be the same time")
+        raise FileError(
+            path,
+            f"has a batch of {setting.batch} and a start at {setting.start_ns} ns; both must be"
+            " possible",
+        )
+    if not 0 < setting.duration_s < MAX_DURATION_S or setting.window_ns != round(
+        setting.duration_s * NS_PER_S
+    ):
+        raise FileError(
+            path,
+            f"has a duration of {setting.duration_s:g} s and a window of {setting.window_ns} ns;"
+            " both must be the same time",
+        )
 
 
 def _arrivals(folder: Path, setting: Setting) -> Arrivals:
@@ -141,33 +187,60 @@ def _arrivals(folder: Path, setting: Setting) -> Arrivals:
     try:
         kind = ArrivalKind(setting.kind)
     except ValueError:
-        raise FileError(folder / MEASUREMENT, f"has arrivals of the kind {setting.kind[:40]!r}, which is unknown") from None
+        raise FileError(
+            folder / MEASUREMENT,
+            f"has arrivals of the kind {setting.kind[:40]!r}, which is unknown",
+        ) from None
     return Arrivals(kind, setting.rate_per_s, setting.duration_s, setting.seed)
 
 
 def _refuse_contradictions(folder: Path, found: Recording) -> None:
     intended, noticed, batches = found.intended_ns, found.noticed_ns, found.batches
     if len(noticed) > len(intended):
-        raise FileError(folder / NOTICED, f"has {len(noticed)} images; the setting gives {len(intended)}")
+        raise FileError(
+            folder / NOTICED, f"has {len(noticed)} images; the setting gives {len(intended)}"
+        )
     early = np.flatnonzero(noticed < intended[: len(noticed)])
     if len(early):
-        raise FileError(folder / NOTICED, f"line {early[0] + 2}: the image was noticed before its intended arrival, {intended[early[0]]} ns")
+        raise FileError(
+            folder / NOTICED,
+            f"line {early[0] + 2}: the image was noticed before its intended arrival,"
+            f" {intended[early[0]]} ns",
+        )
     counts, ends = found.column("images"), np.cumsum(found.column("images"))
     names = [
         ("does not continue where its predecessor ended", found.column("first") != ends - counts),
-        ("has another number of images than the batch size allows", (counts < 1) | (counts > found.setting.batch)),
-        ("was sent before its last image was there", _before_noticed(found.column("sent_ns"), ends, noticed)),
-        ("has times that do not increase", (np.diff(batches[:, BatchRow._fields.index("asked_ns") :], axis=1) < 0).any(axis=1)),
-        ("starts before its predecessor ended", np.concatenate(([False], found.column("start_ns")[1:] < found.column("end_ns")[:-1]))),
+        (
+            "has another number of images than the batch size allows",
+            (counts < 1) | (counts > found.setting.batch),
+        ),
+        (
+            "was sent before its last image was there",
+            _before_noticed(found.column("sent_ns"), ends, noticed),
+        ),
+        (
+            "has times that do not increase",
+            (np.diff(batches[:, BatchRow._fields.index("asked_ns") :], axis=1) < 0).any(axis=1),
+        ),
+        (
+            "starts before its predecessor ended",
+            np.concatenate(([False], found.column("start_ns")[1:] < found.column("end_ns")[:-1])),
+        ),
     ]
     for what, wrong in names:
         if wrong.any():
-            raise FileError(folder / BATCHES, f"line {np.flatnonzero(wrong)[0] + 2}: the batch {what}")
+            raise FileError(
+                folder / BATCHES, f"line {np.flatnonzero(wrong)[0] + 2}: the batch {what}"
+            )
 
 
 def _before_noticed(sent_ns: Times, ends: Times, noticed_ns: Times) -> Any:
     unknown = ends > len(noticed_ns)
-    last = noticed_ns[np.minimum(ends, len(noticed_ns)) - 1] if len(noticed_ns) else np.zeros(len(ends), np.int64)
+    last = (
+        noticed_ns[np.minimum(ends, len(noticed_ns)) - 1]
+        if len(noticed_ns)
+        else np.zeros(len(ends), np.int64)
+    )
     return unknown | (sent_ns < last)
 
 
@@ -178,7 +251,8 @@ def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 
 def _read(path: Path, names: Sequence[str]) -> Any:
-    """The rows of a CSV file of whole numbers, (rows, columns) int64. A last row that a killed process cut off is left out."""
+    """The rows of a CSV file of whole numbers, (rows, columns) int64. A last row that a killed
+    process cut off is left out."""
     _refuse_foreign(path)
     try:
         with path.open(encoding="ascii", newline="") as stream:
@@ -201,12 +275,18 @@ def _rows(path: Path, stream: Iterable[str], names: Sequence[str]) -> Iterator[l
         values = line.rstrip("\r\n").split(",")
         if number == 1:
             if values != list(names):
-                raise FileError(path, f"begins with {line[:80]!r}; expected the columns {','.join(names)}")
+                raise FileError(
+                    path, f"begins with {line[:80]!r}; expected the columns {','.join(names)}"
+                )
             continue
         if not line.endswith("\n"):
             return
-        if len(values) != len(names) or not all(value.isdecimal() and len(value) <= MAX_DIGITS for value in values):
-            raise FileError(path, f"line {number}: expected {len(names)} whole numbers, found {line[:80]!r}")
+        if len(values) != len(names) or not all(
+            value.isdecimal() and len(value) <= MAX_DIGITS for value in values
+        ):
+            raise FileError(
+                path, f"line {number}: expected {len(names)} whole numbers, found {line[:80]!r}"
+            )
         if number > MAX_IMAGES:
             raise FileError(path, f"has more than {MAX_IMAGES:,} rows")
         yield list(map(int, values))

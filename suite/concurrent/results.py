@@ -1,11 +1,19 @@
-"""The results of an experiment, computed from the records of its measurements: figures by batch size, and the interference of both sides."""
+"""The results of an experiment, computed from the records of its measurements: figures by batch
+size, and the interference of both sides."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from suite.bundle.manifest import seal
-from suite.concurrent.figures import InferenceFigures, Interference, TrainingFigures, inference_figures, interference, training_figures
+from suite.concurrent.figures import (
+    InferenceFigures,
+    Interference,
+    TrainingFigures,
+    inference_figures,
+    interference,
+    training_figures,
+)
 from suite.concurrent.layout import FIGURES, batch_sizes, beside, inference_alone, training_alone
 from suite.concurrent.records import Setting, read_recording
 from suite.errors import SuiteError
@@ -16,7 +24,8 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class BatchResult:
-    """One batch size: inference alone and beside the training, the training beside it, and what both lose."""
+    """One batch size: inference alone and beside the training, the training beside it, and what
+    both lose."""
 
     batch: int
     alone: InferenceFigures
@@ -27,7 +36,8 @@ class BatchResult:
 
 @dataclass(frozen=True)
 class Results:
-    """An experiment: the setting of its first measurement of both sides, the training alone, and a result by batch size."""
+    """An experiment: the setting of its first measurement of both sides, the training alone, and a
+    result by batch size."""
 
     setting: Setting
     training_alone: TrainingFigures
@@ -35,19 +45,32 @@ class Results:
 
 
 def read_results(output: Path) -> Results:
-    """The results of the experiment in a folder, from its raw records. Raises SuiteError for a folder without one."""
+    """The results of the experiment in a folder, from its raw records. Raises SuiteError for a
+    folder without one."""
     sizes = batch_sizes(output)
     if not sizes:
         raise SuiteError(
-            f"{output} holds no measurement of training beside inference; make one with `suite concurrent --train WORKLOAD --infer WORKLOAD`."
+            f"{output} holds no measurement of training beside inference; make one with `suite"
+            " concurrent --train WORKLOAD --infer WORKLOAD`."
         )
     trained = read_recording(training_alone(output))
     found, setting = [], None
     for size in sizes:
-        alone, both = read_recording(inference_alone(output, size)), read_recording(beside(output, size))
+        alone, both = (
+            read_recording(inference_alone(output, size)),
+            read_recording(beside(output, size)),
+        )
         setting = setting or both.setting
         of_both = interference(both, trained, alone)
-        found.append(BatchResult(size, inference_figures(alone), inference_figures(both), training_figures(both), of_both))
+        found.append(
+            BatchResult(
+                size,
+                inference_figures(alone),
+                inference_figures(both),
+                training_figures(both),
+                of_both,
+            )
+        )
     assert setting is not None
     return Results(setting, training_figures(trained), tuple(found))
 
@@ -61,7 +84,8 @@ def close(output: Path) -> Results:
 
 
 def as_dict(found: Results) -> dict[str, Any]:
-    """The results as JSON values: an interval is value, low and high; what cannot be said is null."""
+    """The results as JSON values: an interval is value, low and high; what cannot be said is
+    null."""
     values = asdict(found)
     for of_batch, result in zip(values["batches"], found.batches, strict=True):
         for name, figures in (("alone", result.alone), ("beside", result.beside)):

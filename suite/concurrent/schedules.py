@@ -1,11 +1,14 @@
-"""Schedules: who may run when. One small interface, so that the loop of a measurement knows none of them.
+"""Schedules: who may run when. One small interface, so that the loop of a measurement knows none of
+them.
 
-========== ====================================================================================================
-concurrent both processes run; the kernel decides, by their priorities and CPU sets
-sequential first the training alone, for half of the time, while images wait; then the inference alone
-sliced     they take turns by the clock: one is stopped (SIGSTOP) while the other runs
-managed    inference runs between two mini-batches of training, which then waits (Fulcrum's managed interleaving)
-========== ====================================================================================================
+==========
+====================================================================================================
+concurrent both processes run; the kernel decides, by their priorities and CPU sets sequential first
+the training alone, for half of the time, while images wait; then the inference alone sliced
+they take turns by the clock: one is stopped (SIGSTOP) while the other runs managed    inference
+runs between two mini-batches of training, which then waits (Fulcrum's managed interleaving)
+==========
+====================================================================================================
 """
 
 import enum
@@ -34,7 +37,8 @@ class Schedule:
         """The measurement begins."""
 
     def may_send(self, now_ns: int) -> bool:
-        """A batch is complete and inference idle: whether it may run now. Asked again whenever something has happened, until it may."""
+        """A batch is complete and inference idle: whether it may run now. Asked again whenever
+        something has happened, until it may."""
         return True
 
     def batch_ended(self, is_next_ready: bool) -> None:
@@ -50,9 +54,14 @@ class Sliced(Schedule):
 
     def __init__(self, period_ns: int, training_share: float) -> None:
         if not 0 < training_share < 1:
-            raise SuiteError(f"--share {training_share:g} leaves one side no time; it is the training's share of a period, such as 0.5.")
+            raise SuiteError(
+                f"--share {training_share:g} leaves one side no time; it is the training's share of"
+                " a period, such as 0.5."
+            )
         if period_ns < MS:
-            raise SuiteError("--slice is shorter than the kernel's own time slices; the shortest is 1ms.")
+            raise SuiteError(
+                "--slice is shorter than the kernel's own time slices; the shortest is 1ms."
+            )
         self._period_ns, self._training_ns = period_ns, round(period_ns * training_share)
         self._is_training: bool | None = None
 
@@ -66,7 +75,11 @@ class Sliced(Schedule):
         periods, within = divmod(now_ns, self._period_ns)
         is_training = within < self._training_ns
         if is_training is not self._is_training:
-            stopped, running = (self._inference, self._training) if is_training else (self._training, self._inference)
+            stopped, running = (
+                (self._inference, self._training)
+                if is_training
+                else (self._training, self._inference)
+            )
             stopped.send_signal(signal.SIGSTOP)
             running.send_signal(signal.SIGCONT)
             self._is_training = is_training
@@ -74,7 +87,8 @@ class Sliced(Schedule):
 
 
 class Managed(Schedule):
-    """The training is asked to pause when a batch is complete, and continues when no further one is."""
+    """The training is asked to pause when a batch is complete, and continues when no further one
+    is."""
 
     def __init__(self) -> None:
         self._is_asked = self._is_paused = False
@@ -104,5 +118,6 @@ def make(kind: ScheduleKind, window_ns: int, slice_ns: int, training_share: floa
     if kind is ScheduleKind.SLICED:
         return Sliced(slice_ns, training_share)
     if kind is ScheduleKind.SEQUENTIAL:
-        return Sliced(2 * window_ns, 0.25)  # the second half of the period is never reached but for what is left in the queue
+        # the second half of the period is never reached but for what is left in the queue
+        return Sliced(2 * window_ns, 0.25)
     return Managed() if kind is ScheduleKind.MANAGED else Schedule()

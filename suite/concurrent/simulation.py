@@ -1,4 +1,5 @@
-"""A simulated server: the suite's own queue and batches on a clock of its own. It shows what a queue does, and tests the queueing model."""
+"""A simulated server: the suite's own queue and batches on a clock of its own. It shows what a
+queue does, and tests the queueing model."""
 
 from collections.abc import Callable
 
@@ -9,10 +10,14 @@ from suite.concurrent.records import BatchRow
 Service = Callable[[int], int]
 
 
-def simulate(intended_ns: Times, rule: BatchRule, service_ns: Service, late_ns: int = 0) -> tuple[tuple[BatchRow, ...], tuple[int, ...]]:
-    """The batches of one server that takes ``service_ns(count)`` for each, and when each image was noticed.
+def simulate(
+    intended_ns: Times, rule: BatchRule, service_ns: Service, late_ns: int = 0
+) -> tuple[tuple[BatchRow, ...], tuple[int, ...]]:
+    """The batches of one server that takes ``service_ns(count)`` for each, and when each image was
+    noticed.
 
-    ``late_ns`` is how late the generator notices an arrival. Every image is served, however long that takes.
+    ``late_ns`` is how late the generator notices an arrival. Every image is served, however long
+    that takes.
     """
     queue, rows, now_ns = Queue(intended_ns, rule), list[BatchRow](), 0
     while not queue.is_exhausted:

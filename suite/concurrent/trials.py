@@ -1,4 +1,5 @@
-"""Real trials for tuning: bounds from inference alone, and measurements of both sides, each in a folder ``trial-<n>`` of the experiment."""
+"""Real trials for tuning: bounds from inference alone, and measurements of both sides, each in a
+folder ``trial-<n>`` of the experiment."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -14,7 +15,16 @@ from suite.concurrent.experiment import Plan, Side, measure_both, warm_up_ns
 from suite.concurrent.figures import latencies_s, share_of_windows, training_figures
 from suite.concurrent.records import read_recording
 from suite.concurrent.schedules import ScheduleKind
-from suite.concurrent.tuning import FIRST_SHARE, Aim, Candidate, Report, Trial, Tuned, least_p99_s, tune
+from suite.concurrent.tuning import (
+    FIRST_SHARE,
+    Aim,
+    Candidate,
+    Report,
+    Trial,
+    Tuned,
+    least_p99_s,
+    tune,
+)
 from suite.errors import SuiteError
 
 SCHEDULES = (ScheduleKind.CONCURRENT, ScheduleKind.SLICED, ScheduleKind.MANAGED)
@@ -33,7 +43,8 @@ class Power(Protocol):
 
 @dataclass(frozen=True)
 class Mode:
-    """A power mode to choose from, and how many cores it has on line (None: unknown). ``name`` None: the machine's is left as it is."""
+    """A power mode to choose from, and how many cores it has on line (None: unknown). ``name``
+    None: the machine's is left as it is."""
 
     name: str | None = None
     cores: int | None = None
@@ -41,27 +52,34 @@ class Mode:
 
 @dataclass(frozen=True)
 class Choices:
-    """What to choose from beside the plan's batch sizes and the schedules; ``threads`` are those of either side."""
+    """What to choose from beside the plan's batch sizes and the schedules; ``threads`` are those of
+    either side."""
 
     threads: tuple[int, ...]
     modes: tuple[Mode, ...] = (Mode(),)
 
 
 def candidates(plan: Plan, choices: Choices) -> list[Candidate]:
-    """Every combination, mode by mode. A mode has no more threads than cores; raises SuiteError where that leaves nothing."""
+    """Every combination, mode by mode. A mode has no more threads than cores; raises SuiteError
+    where that leaves nothing."""
     found = [
         Candidate(batch, schedule, train, infer, mode.name)
-        for mode, batch, schedule, train, infer in product(choices.modes, plan.batches, SCHEDULES, choices.threads, choices.threads)
+        for mode, batch, schedule, train, infer in product(
+            choices.modes, plan.batches, SCHEDULES, choices.threads, choices.threads
+        )
         if mode.cores is None or max(train, infer) <= mode.cores
     ]
     if not found:
-        raise SuiteError(f"No power mode has {min(choices.threads)} cores on line; use fewer --threads.")
+        raise SuiteError(
+            f"No power mode has {min(choices.threads)} cores on line; use fewer --threads."
+        )
     return found
 
 
 @dataclass(frozen=True)
 class Instruments:
-    """What tuning needs of the machine: ``open_power`` makes the recording of a trial's folder, ``set_mode`` sets a power mode by its name."""
+    """What tuning needs of the machine: ``open_power`` makes the recording of a trial's folder,
+    ``set_mode`` sets a power mode by its name."""
 
     open_power: Callable[[Path], Power] | None = None
     set_mode: Callable[[str], None] | None = None
@@ -76,26 +94,50 @@ class Instruments:
 NO_INSTRUMENTS = Instruments()
 
 
-def tune_here(plan: Plan, choices: Choices, aim: Aim, report: Report, instruments: Instruments = NO_INSTRUMENTS) -> Tuned:
-    """Tune on this machine; measurements are as long as the plan's arrivals. Raises SuiteError where nothing keeps the limits."""
+def tune_here(
+    plan: Plan,
+    choices: Choices,
+    aim: Aim,
+    report: Report,
+    instruments: Instruments = NO_INSTRUMENTS,
+) -> Tuned:
+    """Tune on this machine; measurements are as long as the plan's arrivals. Raises SuiteError
+    where nothing keeps the limits."""
     plan.arrivals.refuse_short(FIRST_SHARE)
     possible = candidates(plan, choices)
     executions_s: dict[tuple[str | None, int, int], float] = {}
-    for mode, batch, threads in dict.fromkeys((each.power_mode, each.batch, each.infer_threads) for each in possible):
+    for mode, batch, threads in dict.fromkeys(
+        (each.power_mode, each.batch, each.infer_threads) for each in possible
+    ):
         instruments.enter(mode)
-        executions_s[mode, batch, threads] = warm_up_ns(_with_threads(plan, threads, threads), batch) / NS_PER_S
+        executions_s[mode, batch, threads] = (
+            warm_up_ns(_with_threads(plan, threads, threads), batch) / NS_PER_S
+        )
     numbers = count(1)
 
     def bound_s(each: Candidate) -> float:
-        return least_p99_s(each.batch, plan.arrivals.rate_per_s, executions_s[each.power_mode, each.batch, each.infer_threads])
+        return least_p99_s(
+            each.batch,
+            plan.arrivals.rate_per_s,
+            executions_s[each.power_mode, each.batch, each.infer_threads],
+        )
 
     def measure(each: Candidate, duration_s: float) -> Trial:
-        return measure_trial(plan, each, duration_s, aim, plan.output / f"trial-{next(numbers)}", instruments)
+        return measure_trial(
+            plan, each, duration_s, aim, plan.output / f"trial-{next(numbers)}", instruments
+        )
 
     return tune(possible, bound_s, aim, plan.arrivals.duration_s, measure, report)
 
 
-def measure_trial(plan: Plan, each: Candidate, duration_s: float, aim: Aim, folder: Path, instruments: Instruments = NO_INSTRUMENTS) -> Trial:
+def measure_trial(
+    plan: Plan,
+    each: Candidate,
+    duration_s: float,
+    aim: Aim,
+    folder: Path,
+    instruments: Instruments = NO_INSTRUMENTS,
+) -> Trial:
     """One measurement of a candidate, recorded in ``folder``."""
     instruments.enter(each.power_mode)
     threads = _with_threads(plan, each.train_threads, each.infer_threads)
@@ -107,7 +149,14 @@ def measure_trial(plan: Plan, each: Candidate, duration_s: float, aim: Aim, fold
     p99_s = float(np.quantile(values_s, 0.99, method="inverted_cdf"))
     start_ns = found.setting.start_ns
     mean_w = None if power is None else power.mean_w((start_ns, start_ns + found.setting.window_ns))
-    return Trial(each, duration_s, rate.value if rate else 0.0, p99_s, share_of_windows(values_s, aim.p99_s), mean_w)
+    return Trial(
+        each,
+        duration_s,
+        rate.value if rate else 0.0,
+        p99_s,
+        share_of_windows(values_s, aim.p99_s),
+        mean_w,
+    )
 
 
 def _with_threads(plan: Plan, train: int, infer: int) -> Plan:

@@ -1,4 +1,5 @@
-"""Data sets that are published as one archive: verifies its checksum and unpacks the expected files only."""
+"""Data sets that are published as one archive: verifies its checksum and unpacks the expected files
+only."""
 
 import hashlib
 import tarfile
@@ -15,7 +16,11 @@ def problem_with(path: Path, archive: Archive) -> str | None:
     with path.open("rb") as stream:
         while chunk := stream.read(2**20):
             digest.update(chunk)
-    return None if digest.hexdigest() == archive.md5 else f"{path} has MD5 {digest.hexdigest()}, expected {archive.md5}"
+    return (
+        None
+        if digest.hexdigest() == archive.md5
+        else f"{path} has MD5 {digest.hexdigest()}, expected {archive.md5}"
+    )
 
 
 def unpack(path: Path, folder: Path, files: Sequence[DataFile]) -> None:
@@ -24,10 +29,15 @@ def unpack(path: Path, folder: Path, files: Sequence[DataFile]) -> None:
         with tarfile.open(path) as archive:
             for file in files:
                 member = archive.getmember(file.name)
-                stream = archive.extractfile(member) if member.isfile() and member.size == file.size_bytes else None
+                stream = (
+                    archive.extractfile(member)
+                    if member.isfile() and member.size == file.size_bytes
+                    else None
+                )
                 if stream is None:
                     raise SuiteError(
-                        f"{path} contains {file.name} with {member.size} bytes, expected a file of {file.size_bytes}; get the archive again."
+                        f"{path} contains {file.name} with {member.size} bytes, expected a file of"
+                        f" {file.size_bytes}; get the archive again."
                     )
                 target = folder / file.name
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -35,6 +45,8 @@ def unpack(path: Path, folder: Path, files: Sequence[DataFile]) -> None:
                     while chunk := stream.read(2**20):
                         out.write(chunk)
     except KeyError as error:
-        raise SuiteError(f"{path} does not contain {error.args[0]}; get the archive again.") from error
+        raise SuiteError(
+            f"{path} does not contain {error.args[0]}; get the archive again."
+        ) from error
     except (tarfile.TarError, EOFError) as error:
         raise SuiteError(f"{path} is not a complete archive ({error}); get it again.") from error

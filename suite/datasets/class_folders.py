@@ -1,6 +1,8 @@
-"""Arranges pictures that are published in one folder per class as GLD-23k has them: two tables and ``images/``.
+"""Arranges pictures that are published in one folder per class as GLD-23k has them: two tables and
+``images/``.
 
-Only for data sets whose pictures are pinned by a digest list: the list says which of the published pictures belong to the set.
+Only for data sets whose pictures are pinned by a digest list: the list says which of the published
+pictures belong to the set.
 """
 
 import csv
@@ -19,34 +21,59 @@ ONE_USER = "0"  # GLD-23k's pictures have photographers; those of other sets are
 
 
 def has_class_folders(definition: DataSetDefinition, source: Path) -> bool:
-    """Whether ``source`` holds ``train/<class>/`` and ``test/<class>/`` of a pinned set, in place of its tables."""
+    """Whether ``source`` holds ``train/<class>/`` and ``test/<class>/`` of a pinned set, in place
+    of its tables."""
     tabled = any((source / table.name).is_file() for table in definition.tables)
-    return definition.pictures is not None and not tabled and all((source / split).is_dir() for split in SPLITS)
+    return (
+        definition.pictures is not None
+        and not tabled
+        and all((source / split).is_dir() for split in SPLITS)
+    )
 
 
 def arrange(definition: DataSetDefinition, source: Path, target: Path) -> None:
-    """Write the tables and link or copy the listed pictures into ``target``; classes are numbered by their names' order.
+    """Write the tables and link or copy the listed pictures into ``target``; classes are numbered
+    by their names' order.
 
-    Raises SuiteError where a class is missing, or pictures of the list are: their number and the first.
+    Raises SuiteError where a class is missing, or pictures of the list are: their number and the
+    first.
     """
     assert definition.pictures is not None
-    wanted = {Path(line[66:]).stem for line in read_list(definitions_folder() / definition.pictures.digest_list)}
+    wanted = {
+        Path(line[66:]).stem
+        for line in read_list(definitions_folder() / definition.pictures.digest_list)
+    }
     (target / CANONICAL_FOLDER).mkdir()
     names = sorted(path.name for path in (source / SPLITS[0]).iterdir() if path.is_dir())
     if len(names) != definition.classes:
-        raise SuiteError(f"{source / SPLITS[0]} has {len(names)} folders; {definition.title} has {definition.classes} classes, one folder each.")
+        raise SuiteError(
+            f"{source / SPLITS[0]} has {len(names)} folders; {definition.title} has"
+            f" {definition.classes} classes, one folder each."
+        )
     for table, split, columns in zip(definition.tables, SPLITS, COLUMNS, strict=True):
-        rows = sorted((path.stem, label) for label, name in enumerate(names) for path in (source / split / name).glob("*.jpg") if path.stem in wanted)
+        rows = sorted(
+            (path.stem, label)
+            for label, name in enumerate(names)
+            for path in (source / split / name).glob("*.jpg")
+            if path.stem in wanted
+        )
         for image_id, label in rows:
-            link_or_copy(source / split / names[label] / f"{image_id}.jpg", target / CANONICAL_FOLDER / f"{image_id}.jpg")
+            link_or_copy(
+                source / split / names[label] / f"{image_id}.jpg",
+                target / CANONICAL_FOLDER / f"{image_id}.jpg",
+            )
         _write(target / table.name, columns, rows)
         wanted -= {image_id for image_id, _ in rows}
     if wanted:
-        raise SuiteError(f"{source} lacks {len(wanted)} of the pictures of {definition.title}, the first is {min(wanted)}.jpg; get the folder again.")
+        raise SuiteError(
+            f"{source} lacks {len(wanted)} of the pictures of {definition.title}, the first is"
+            f" {min(wanted)}.jpg; get the folder again."
+        )
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """A hard link where the file system has them, else a copy; symbolic links, which may lead outside of the tree, are refused."""
+    """A hard link where the file system has them, else a copy; symbolic links, which may lead
+    outside of the tree, are refused."""
     if source.is_symlink():
         raise SuiteError(f"{source} is a symbolic link; the data set must contain its files.")
     try:

@@ -8,7 +8,8 @@ from suite.errors import SuiteError
 
 
 def decode_all(directory: Path, progress: Callable[[int, int], None]) -> int:
-    """Decode every image below the folder and return their number; raises SuiteError naming the first that is damaged.
+    """Decode every image below the folder and return their number; raises SuiteError naming the
+    first that is damaged.
 
     ``progress`` is called with the number of decoded images and the total.
     """
@@ -26,4 +27,8 @@ def decode_all(directory: Path, progress: Callable[[int, int], None]) -> int:
 
 
 def _images(directory: Path) -> Iterator[Path]:
-    return (path for path in directory.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file())
+    return (
+        path
+        for path in directory.rglob("*")
+        if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file()
+    )

@@ -1,7 +1,9 @@
-"""Digest lists: SHA-256 and name of every picture of a data set, in the format of ``sha256sum``, sorted by name.
+"""Digest lists: SHA-256 and name of every picture of a data set, in the format of ``sha256sum``,
+sorted by name.
 
-A list pins pictures that have no published archive: ``rules/datasets/<name>.sha256``, made by ``python -m tools.pin_pictures``. The names are
-relative to the data set's folder; those below ``train/`` and ``test/`` are written as ``images/``, so that both arrangements have one list.
+A list pins pictures that have no published archive: ``rules/datasets/<name>.sha256``, made by
+``python -m tools.pin_pictures``. The names are relative to the data set's folder; those below
+``train/`` and ``test/`` are written as ``images/``, so that both arrangements have one list.
 """
 
 import hashlib
@@ -21,15 +23,22 @@ _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>images/[A-Za-z0-9_-]{1,1
 
 @dataclass(frozen=True)
 class ListDifference:
-    """How pictures differ from a digest list: names that are missing, and names whose content is another."""
+    """How pictures differ from a digest list: names that are missing, and names whose content is
+    another."""
 
     missing: tuple[str, ...]
     changed: tuple[str, ...]
 
 
 def lines_of_folder(directory: Path, folders: Sequence[str] = PICTURE_FOLDERS) -> tuple[str, ...]:
-    """One line for each picture below the folders, sorted by name; reads every picture. Raises OSError."""
-    found = {f"{CANONICAL_FOLDER}/{path.name}": path for folder in folders for path in (directory / folder).glob("*.jpg") if not path.is_symlink()}
+    """One line for each picture below the folders, sorted by name; reads every picture. Raises
+    OSError."""
+    found = {
+        f"{CANONICAL_FOLDER}/{path.name}": path
+        for folder in folders
+        for path in (directory / folder).glob("*.jpg")
+        if not path.is_symlink()
+    }
     return tuple(f"{sha256(found[name])}  {name}" for name in sorted(found))
 
 
@@ -42,7 +51,8 @@ def digest_of_list(lines: Iterable[str]) -> str:
 
 
 def read_list(path: Path) -> tuple[str, ...]:
-    """The lines of a list. Raises FileError for a file that is missing, too large, not sorted, or not such a list."""
+    """The lines of a list. Raises FileError for a file that is missing, too large, not sorted, or
+    not such a list."""
     if not path.is_file():
         raise FileError(path, "is missing")
     if path.stat().st_size > MAX_LIST_BYTES:
@@ -59,15 +69,21 @@ def read_list(path: Path) -> tuple[str, ...]:
     return lines
 
 
-def differences(listed: Sequence[str], found: Sequence[str], wanted: Iterable[str]) -> ListDifference:
-    """Compare the pictures ``wanted`` (names as in a list) with the list: those that are not found, and those with another digest.
+def differences(
+    listed: Sequence[str], found: Sequence[str], wanted: Iterable[str]
+) -> ListDifference:
+    """Compare the pictures ``wanted`` (names as in a list) with the list: those that are not found,
+    and those with another digest.
 
     A picture that the list itself lacks counts as changed: nothing proves it.
     """
     pinned, present = _by_name(listed), _by_name(found)
     names = sorted(set(wanted))
     missing = tuple(name for name in names if name not in present)
-    return ListDifference(missing, tuple(name for name in names if name in present and pinned.get(name) != present[name]))
+    return ListDifference(
+        missing,
+        tuple(name for name in names if name in present and pinned.get(name) != present[name]),
+    )
 
 
 def _by_name(lines: Sequence[str]) -> Mapping[str, str]:

@@ -10,8 +10,9 @@ EVALUATION_EVERY = 5  # each fifth sample is for evaluation
 def write(directory: Path) -> None:
     """Write the four IDX files of 28x28 images.
 
-    The 1,797 images of 8x8 pixels have values 0..16, which are scaled to 0..255; every pixel is repeated 3x3 and a black border of two
-    pixels is added. Samples 4, 9, 14, … (359) are for evaluation, the other 1,438 for training. The same bytes on every machine.
+    The 1,797 images of 8x8 pixels have values 0..16, which are scaled to 0..255; every pixel is
+    repeated 3x3 and a black border of two pixels is added. Samples 4, 9, 14, … (359) are for
+    evaluation, the other 1,438 for training. The same bytes on every machine.
     """
     from sklearn.datasets import load_digits  # start-up: loads scikit-learn and scipy
 
@@ -27,5 +28,7 @@ def write(directory: Path) -> None:
 
 def write_idx(path: Path, array: np.ndarray) -> None:
     """One array of bytes in the IDX format of MNIST."""
-    header = bytes([0, 0, 8, array.ndim]) + b"".join(length.to_bytes(4, "big") for length in array.shape)
+    header = bytes([0, 0, 8, array.ndim]) + b"".join(
+        length.to_bytes(4, "big") for length in array.shape
+    )
     path.write_bytes(header + array.tobytes())

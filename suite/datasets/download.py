@@ -15,8 +15,11 @@ TIMEOUT_S = 30.0
 PARTIAL = 206
 
 
-def download(target: Path, addresses: Sequence[str], acceptable: Acceptable, progress: Progress) -> None:
-    """Download ``target``; after an interruption, the part that has arrived stays in ``<target>.part``.
+def download(
+    target: Path, addresses: Sequence[str], acceptable: Acceptable, progress: Progress
+) -> None:
+    """Download ``target``; after an interruption, the part that has arrived stays in
+    ``<target>.part``.
 
     Raises SuiteError naming every mirror that was tried, with its error.
     """
@@ -36,8 +39,8 @@ def download(target: Path, addresses: Sequence[str], acceptable: Acceptable, pro
         target.unlink()
         answers.append(f"{address}: {problem}")
     raise SuiteError(
-        f"{target.name} could not be downloaded ({'; '.join(answers)}). Run the same command again to resume, "
-        "or get the files elsewhere and use --from DIR."
+        f"{target.name} could not be downloaded ({'; '.join(answers)}). Run the same command again"
+        " to resume, or get the files elsewhere and use --from DIR."
     )
 
 
@@ -47,13 +50,15 @@ def _as(part: Path, target: Path) -> Path:
 
 
 def _fetch(address: str, part: Path, progress: Progress) -> None:
-    """Append the missing bytes; a server that ignores the range sends the whole file, which replaces the part."""
+    """Append the missing bytes; a server that ignores the range sends the whole file, which
+    replaces the part."""
     have = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})
     try:
         answer = urllib.request.urlopen(request, timeout=TIMEOUT_S)
     except urllib.error.HTTPError as error:
-        if error.code == 416 and have:  # the part is already complete, or too long: acceptable() checks it
+        # the part is already complete, or too long: acceptable() checks it
+        if error.code == 416 and have:
             return
         raise
     with answer:
@@ -61,9 +66,13 @@ def _fetch(address: str, part: Path, progress: Progress) -> None:
         length = answer.headers.get("Content-Length")
         total = int(length) + (have if resumed else 0) if length else None
         with part.open("ab" if resumed else "wb") as stream:
-            _copy(answer, stream, have if resumed else 0, lambda done: progress(address, done, total))
+            _copy(
+                answer, stream, have if resumed else 0, lambda done: progress(address, done, total)
+            )
     if total is not None and part.stat().st_size < total:
-        raise ConnectionError(f"the connection was closed after {part.stat().st_size} of {total} bytes")
+        raise ConnectionError(
+            f"the connection was closed after {part.stat().st_size} of {total} bytes"
+        )
 
 
 def _copy(answer: IO[bytes], stream: IO[bytes], done: int, progress: Callable[[int], None]) -> None:

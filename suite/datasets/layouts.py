@@ -12,7 +12,13 @@ from pathlib import Path
 
 from suite.catalog.data_sets import DataFile, DataSetDefinition
 from suite.catalog.data_sets import folder as definitions_folder
-from suite.datasets.digest_lists import CANONICAL_FOLDER, differences, digest_of_list, lines_of_folder, read_list
+from suite.datasets.digest_lists import (
+    CANONICAL_FOLDER,
+    differences,
+    digest_of_list,
+    lines_of_folder,
+    read_list,
+)
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 
@@ -23,7 +29,8 @@ _IMAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 @dataclass(frozen=True)
 class DataSetContents:
-    """Classes and samples of a data set; ``verified`` when checksums prove that it is the published one."""
+    """Classes and samples of a data set; ``verified`` when checksums prove that it is the published
+    one."""
 
     classes: int
     train_samples: int
@@ -31,11 +38,13 @@ class DataSetContents:
     verified: bool
 
 
-def inspect(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
+def inspect(
+    definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool
+) -> DataSetContents:
     """Check every file of a data set; ``checksums`` also reads them completely.
 
-    ``digests`` are the SHA-256 of the files when they were unpacked from a verified archive. Raises SuiteError naming the first file that
-    is wrong, the expected value and the value found.
+    ``digests`` are the SHA-256 of the files when they were unpacked from a verified archive. Raises
+    SuiteError naming the first file that is wrong, the expected value and the value found.
     """
     return LAYOUTS[definition.layout](definition, directory, digests, checksums)
 
@@ -54,21 +63,33 @@ def problem_with(path: Path, file: DataFile, checksum: bool = True) -> str | Non
 
 
 def root_of(definition: DataSetDefinition, directory: Path) -> Path:
-    """The folder that the names of the definition's files are relative to: ``directory``, or the one above if it names their own folder."""
+    """The folder that the names of the definition's files are relative to: ``directory``, or the
+    one above if it names their own folder."""
     folders = {Path(file.name).parent.name for file in definition.files} - {""}
-    return directory.parent if directory.name in folders and not (directory / directory.name).is_dir() else directory
+    return (
+        directory.parent
+        if directory.name in folders and not (directory / directory.name).is_dir()
+        else directory
+    )
 
 
-def _idx(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
+def _idx(
+    definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool
+) -> DataSetContents:
     for file in definition.files:
         problem = problem_with(directory / file.name, file, checksums)
         if problem is not None:
             raise SuiteError(problem)
-    assert definition.classes and definition.train_samples and definition.eval_samples  # a definition with checksums of its files has these too
-    return DataSetContents(definition.classes, definition.train_samples, definition.eval_samples, True)
+    # a definition with checksums of its files has these too
+    assert definition.classes and definition.train_samples and definition.eval_samples
+    return DataSetContents(
+        definition.classes, definition.train_samples, definition.eval_samples, True
+    )
 
 
-def _cifar10(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
+def _cifar10(
+    definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool
+) -> DataSetContents:
     root = root_of(definition, directory)
     training = [file for file in definition.files if "data_batch" in file.name]
     evaluation = [file for file in definition.files if file not in training]
@@ -79,8 +100,14 @@ def _cifar10(definition: DataSetDefinition, directory: Path, digests: dict[str, 
     if checksums:
         for files in (training, evaluation):
             _check_labels([root / file.name for file in files], definition.classes or 0)
-    verified = bool(digests) and (not checksums or all(digests.get(file.name) == sha256(root / file.name) for file in definition.files))
-    counts = [sum(file.size_bytes for file in files) // CIFAR10_RECORD_BYTES for files in (training, evaluation)]
+    verified = bool(digests) and (
+        not checksums
+        or all(digests.get(file.name) == sha256(root / file.name) for file in definition.files)
+    )
+    counts = [
+        sum(file.size_bytes for file in files) // CIFAR10_RECORD_BYTES
+        for files in (training, evaluation)
+    ]
     return DataSetContents(definition.classes or 0, counts[0], counts[1], verified)
 
 
@@ -92,19 +119,30 @@ def _check_labels(paths: Sequence[Path], classes: int) -> None:
     for path in paths:
         labels = set(np.fromfile(path, np.uint8)[::CIFAR10_RECORD_BYTES].tolist())
         if max(labels, default=0) >= classes:
-            raise SuiteError(f"{path} has labels {min(labels)} to {max(labels)}, expected 0 to {classes - 1}")
+            raise SuiteError(
+                f"{path} has labels {min(labels)} to {max(labels)}, expected 0 to {classes - 1}"
+            )
         found |= labels
     if len(found) != classes:
-        raise SuiteError(f"{paths[0]} and the other files of this folder have samples of {len(found)} classes, expected {classes}")
+        raise SuiteError(
+            f"{paths[0]} and the other files of this folder have samples of {len(found)} classes,"
+            f" expected {classes}"
+        )
 
 
-def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
-    """Tables and pictures; verified when the tables are the published ones and every picture is the one that the definition pins."""
+def _gld23k(
+    definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool
+) -> DataSetContents:
+    """Tables and pictures; verified when the tables are the published ones and every picture is the
+    one that the definition pins."""
     counts, verified = [], definition.pictures is not None
     for table, split in zip(definition.tables, ("train", "test"), strict=True):
         path = directory / table.name
         rows = _read_table(path, definition.classes or 0)
-        folder = next((directory / name for name in ("images", split) if (directory / name).is_dir()), directory / "images")
+        folder = next(
+            (directory / name for name in ("images", split) if (directory / name).is_dir()),
+            directory / "images",
+        )
         check_images([folder / f"{image_id}.jpg" for image_id in rows], f" ({path.name} names it)")
         counts.append(len(rows))
         verified &= hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() == table.md5
@@ -114,57 +152,94 @@ def _gld23k(definition: DataSetDefinition, directory: Path, digests: dict[str, s
 
 
 def named_pictures(definition: DataSetDefinition, directory: Path) -> set[str]:
-    """The pictures that the tables of a data set name, as they are named in a digest list. Raises SuiteError for a malformed table."""
-    ids = (image_id for table in definition.tables for image_id in _read_table(directory / table.name, definition.classes or 0))
+    """The pictures that the tables of a data set name, as they are named in a digest list. Raises
+    SuiteError for a malformed table."""
+    ids = (
+        image_id
+        for table in definition.tables
+        for image_id in _read_table(directory / table.name, definition.classes or 0)
+    )
     return {f"{CANONICAL_FOLDER}/{image_id}.jpg" for image_id in ids}
 
 
 def _check_pictures(definition: DataSetDefinition, directory: Path, names: set[str]) -> None:
-    """Every picture that the tables name has the digest that is pinned; raises SuiteError with the number of the others, and the first."""
+    """Every picture that the tables name has the digest that is pinned; raises SuiteError with the
+    number of the others, and the first."""
     assert definition.pictures is not None
     path = definitions_folder() / definition.pictures.digest_list
     listed = read_list(path)
     if digest_of_list(listed) != definition.pictures.sha256:
-        raise SuiteError(f"{path} is not the list that {definition.name}.toml pins; take both from one version of the suite")
+        raise SuiteError(
+            f"{path} is not the list that {definition.name}.toml pins; take both from one version"
+            " of the suite"
+        )
     different = differences(listed, lines_of_folder(directory), names)
     if different.missing or different.changed:
         first = (*different.missing, *different.changed)[0]
         raise SuiteError(
-            f"{directory}: of {len(names)} pictures {len(different.missing)} are missing and {len(different.changed)} differ from the published "
-            f"ones (thumbnails, or coded anew), the first is {first}"
+            f"{directory}: of {len(names)} pictures {len(different.missing)} are missing and"
+            f" {len(different.changed)} differ from the published ones (thumbnails, or coded anew),"
+            f" the first is {first}"
         )
 
 
 def _read_table(path: Path, classes: int) -> list[str]:
-    """The image ids of a table; they become file names, so only letters, digits, - and _ are allowed."""
+    """The image ids of a table; they become file names, so only letters, digits, - and _ are
+    allowed."""
     try:
         with path.open(encoding="utf-8", newline="") as stream:
-            rows = [(row.get("image_id") or "", row.get("class") or "") for row in csv.DictReader(stream)]
+            rows = [
+                (row.get("image_id") or "", row.get("class") or "")
+                for row in csv.DictReader(stream)
+            ]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SuiteError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise SuiteError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
     for line, (image_id, label) in enumerate(rows, start=2):
         if not _IMAGE_ID.fullmatch(image_id):
-            raise SuiteError(f"{path}:{line} names the image {image_id[:60]!r}; only letters, digits, - and _ are allowed")
+            raise SuiteError(
+                f"{path}:{line} names the image {image_id[:60]!r}; only letters, digits, - and _"
+                " are allowed"
+            )
         if not (label.isascii() and label.isdigit() and int(label) < classes):
-            raise SuiteError(f"{path}:{line} has the class {label[:60]!r}, expected a number from 0 to {classes - 1}")
+            raise SuiteError(
+                f"{path}:{line} has the class {label[:60]!r}, expected a number from 0 to"
+                f" {classes - 1}"
+            )
     if not rows:
         raise SuiteError(f"{path} names no image")
     return [image_id for image_id, _ in rows]
 
 
-def _imagefolder(definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool) -> DataSetContents:
+def _imagefolder(
+    definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool
+) -> DataSetContents:
     splits = []
     for names in (("train",), ("val", "test")):
         folder = next((directory / name for name in names if (directory / name).is_dir()), None)
         if folder is None:
             raise SuiteError(f"{directory} has no folder {' or '.join(names)}")
-        splits.append({path.name: sorted(file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES) for path in folder.iterdir()})
+        splits.append(
+            {
+                path.name: sorted(
+                    file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES
+                )
+                for path in folder.iterdir()
+            }
+        )
     training, evaluation = splits
     if training.keys() != evaluation.keys():
-        raise SuiteError(f"{directory}: the classes of training and evaluation differ: {sorted(training.keys() ^ evaluation.keys())[:5]}")
+        raise SuiteError(
+            f"{directory}: the classes of training and evaluation differ:"
+            f" {sorted(training.keys() ^ evaluation.keys())[:5]}"
+        )
     empty = [name for split in splits for name, files in split.items() if not files]
     if empty or len(training) < 2:
-        raise SuiteError(f"{directory} needs at least two classes, each with images ({', '.join(IMAGE_SUFFIXES)}); empty: {sorted(set(empty))[:5]}")
+        raise SuiteError(
+            f"{directory} needs at least two classes, each with images"
+            f" ({', '.join(IMAGE_SUFFIXES)}); empty: {sorted(set(empty))[:5]}"
+        )
     for split in splits:
         check_images([file for files in split.values() for file in files])
     train_samples, eval_samples = (sum(map(len, split.values())) for split in splits)
@@ -180,7 +255,8 @@ LAYOUTS: dict[str, Callable[[DataSetDefinition, Path, dict[str, str], bool], Dat
 
 
 def check_images(paths: Sequence[Path], named_by: str = "") -> None:
-    """Check that every image exists, starts like JPEG or PNG, and is not truncated; raises SuiteError naming the first that fails."""
+    """Check that every image exists, starts like JPEG or PNG, and is not truncated; raises
+    SuiteError naming the first that fails."""
     for path in paths:
         try:
             with path.open("rb") as stream:
@@ -189,5 +265,7 @@ def check_images(paths: Sequence[Path], named_by: str = "") -> None:
                 tail = stream.read()
         except OSError as error:
             raise SuiteError(f"{path} cannot be read{named_by}: {error.strerror}") from error
-        if not (head.startswith(b"\xff\xd8") and b"\xff\xd9" in tail) and not (head == b"\x89PNG\r\n\x1a\n" and b"IEND" in tail):
+        if not (head.startswith(b"\xff\xd8") and b"\xff\xd9" in tail) and not (
+            head == b"\x89PNG\r\n\x1a\n" and b"IEND" in tail
+        ):
             raise SuiteError(f"{path} is damaged{named_by}: it is not a complete JPEG or PNG image")

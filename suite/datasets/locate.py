@@ -32,11 +32,13 @@ def synthetic_place(name: str, home: Path | None = None) -> Path:
     return place(f"{name}-{SYNTHETIC}", home)
 
 
-def find(name: str, directory: Path | None = None, home: Path | None = None, verify: bool = True) -> PreparedDataSet:
+def find(
+    name: str, directory: Path | None = None, home: Path | None = None, verify: bool = True
+) -> PreparedDataSet:
     """The prepared data set, in ``directory`` or in the folder of `suite data prepare`.
 
-    ``verify`` also reads every file and verifies the known checksums. Raises SuiteError naming the file, the expected value and the value
-    found, and the command that prepares the data set.
+    ``verify`` also reads every file and verifies the known checksums. Raises SuiteError naming the
+    file, the expected value and the value found, and the command that prepares the data set.
     """
     definition = load_data_set(name)
     where = directory or place(name, home)
@@ -44,36 +46,67 @@ def find(name: str, directory: Path | None = None, home: Path | None = None, ver
     if not where.is_dir():
         generate = f"`suite data prepare {name} --{SYNTHETIC}`"
         missing = f"The data set {name!r} is not prepared ({where} does not exist)"
-        raise SuiteError(missing, f"prepare it with {generate if where == synthetic_place(name, home) else how}")
+        raise SuiteError(
+            missing, f"prepare it with {generate if where == synthetic_place(name, home) else how}"
+        )
     provenance = read_provenance(where)
     is_synthetic = provenance.synthetic_seed is not None
     try:
         expected = _as_generated(definition, where, provenance) if is_synthetic else definition
-        contents = inspect(expected, where, provenance.sha256 if _is_published(definition, provenance) else {}, verify)
+        contents = inspect(
+            expected,
+            where,
+            provenance.sha256 if _is_published(definition, provenance) else {},
+            verify,
+        )
     except SuiteError as error:
         raise SuiteError(str(error), f"prepare the data set {name!r} again with {how}") from error
-    return PreparedDataSet(definition, where, replace(contents, verified=contents.verified and not is_synthetic), is_synthetic)
+    return PreparedDataSet(
+        definition,
+        where,
+        replace(contents, verified=contents.verified and not is_synthetic),
+        is_synthetic,
+    )
 
 
 def published(name: str, home: Path | None = None) -> PreparedDataSet | None:
-    """What `suite data prepare` will make of a data set that is not prepared; None where it is, or where its definition leaves numbers open."""
+    """What `suite data prepare` will make of a data set that is not prepared; None where it is, or
+    where its definition leaves numbers open."""
     definition, where = load_data_set(name), place(name, home)
     numbers = (definition.classes, definition.train_samples, definition.eval_samples)
     if where.is_dir() or any(number is None for number in numbers):
         return None
     classes, train_samples, eval_samples = (int(number or 0) for number in numbers)
-    return PreparedDataSet(definition, where, DataSetContents(classes, train_samples, eval_samples, verified=True), False)
+    return PreparedDataSet(
+        definition,
+        where,
+        DataSetContents(classes, train_samples, eval_samples, verified=True),
+        False,
+    )
 
 
 def _is_published(definition: DataSetDefinition, provenance: Provenance) -> bool:
     return definition.archive is not None and provenance.archive_md5 == definition.archive.md5
 
 
-def _as_generated(definition: DataSetDefinition, where: Path, provenance: Provenance) -> DataSetDefinition:
+def _as_generated(
+    definition: DataSetDefinition, where: Path, provenance: Provenance
+) -> DataSetDefinition:
     """The definition of generated data: the same layout with other sizes and content."""
-    sizes = {file.name: (where / file.name).stat().st_size if (where / file.name).is_file() else -1 for file in definition.files}
-    files = tuple(DataFile(file.name, sizes[file.name], provenance.sha256.get(file.name)) for file in definition.files)
-    return replace(definition, files=files, train_samples=provenance.train_samples, eval_samples=provenance.eval_samples)
+    sizes = {
+        file.name: (where / file.name).stat().st_size if (where / file.name).is_file() else -1
+        for file in definition.files
+    }
+    files = tuple(
+        DataFile(file.name, sizes[file.name], provenance.sha256.get(file.name))
+        for file in definition.files
+    )
+    return replace(
+        definition,
+        files=files,
+        train_samples=provenance.train_samples,
+        eval_samples=provenance.eval_samples,
+    )
 
 
 def how_to_prepare(definition: DataSetDefinition) -> str:

@@ -1,4 +1,5 @@
-"""Prepares a data set: verifies it file by file in a temporary folder, then renames the folder, so that no data set is incomplete."""
+"""Prepares a data set: verifies it file by file in a temporary folder, then renames the folder, so
+that no data set is incomplete."""
 
 import errno
 import gzip
@@ -28,23 +29,34 @@ def make(name: str, home: Path | None = None) -> PreparedDataSet:
     """Prepare a data set that is made on this machine from installed packages."""
     definition = load_data_set(name)
     if name not in MAKERS:
-        raise SuiteError(f"The data set {name!r} cannot be made on this machine; use {how_to_prepare(definition)}.")
+        raise SuiteError(
+            f"The data set {name!r} cannot be made on this machine; use"
+            f" {how_to_prepare(definition)}."
+        )
     with _new_folder(name, home) as folder:
         MAKERS[name](folder)
         _verify(definition, folder)
     return find(name, home=home, verify=False)
 
 
-def from_directory(name: str, source: Path, home: Path | None = None, decoded: Callable[[int, int], None] = lambda done, of: None) -> PreparedDataSet:
+def from_directory(
+    name: str,
+    source: Path,
+    home: Path | None = None,
+    decoded: Callable[[int, int], None] = lambda done, of: None,
+) -> PreparedDataSet:
     """Prepare a data set from a folder that contains it.
 
-    Files of a known size are taken from the folder or one below it, plain or as ``<name>.gz``; an archive is unpacked once its
-    checksum is verified; images are taken with their tables and folders, and each is decoded once (``decoded`` is called with the number
-    decoded and the total). Files are hard-linked where possible, else copied.
+    Files of a known size are taken from the folder or one below it, plain or as ``<name>.gz``; an
+    archive is unpacked once its checksum is verified; images are taken with their tables and
+    folders, and each is decoded once (``decoded`` is called with the number decoded and the total).
+    Files are hard-linked where possible, else copied.
     """
     definition = load_data_set(name)
     if not source.is_dir():
-        raise SuiteError(f"{source} is not a folder; give the folder that contains {_wanted(definition)}.")
+        raise SuiteError(
+            f"{source} is not a folder; give the folder that contains {_wanted(definition)}."
+        )
     if definition.archive is not None and (source / definition.archive.name).is_file():
         return _from_archive(definition, source / definition.archive.name, home)
     if definition.layout != "idx":
@@ -60,14 +72,22 @@ def from_network(name: str, progress: Progress, home: Path | None = None) -> Pre
     """Download a data set from its mirrors and prepare it; an interrupted download is resumed."""
     definition = load_data_set(name)
     if not definition.mirrors and definition.archive is None:
-        raise SuiteError(f"The data set {name!r} cannot be downloaded; prepare it with {how_to_prepare(definition)}.")
+        raise SuiteError(
+            f"The data set {name!r} cannot be downloaded; prepare it with"
+            f" {how_to_prepare(definition)}."
+        )
     incoming = place(name, home).with_name(f"{name}.download")
     with _disk_errors(incoming):
         incoming.mkdir(parents=True, exist_ok=True)
     if definition.archive is not None:
         archive = definition.archive
         with _disk_errors(incoming):
-            download(incoming / archive.name, archive.addresses, lambda path: archives.problem_with(path, archive), progress)
+            download(
+                incoming / archive.name,
+                archive.addresses,
+                lambda path: archives.problem_with(path, archive),
+                progress,
+            )
     for file in definition.files if definition.mirrors else ():
         target = incoming / f"{file.name}.gz"
 
@@ -75,7 +95,12 @@ def from_network(name: str, progress: Progress, home: Path | None = None) -> Pre
             return _problem_of_gzip(definition, path, file_name)
 
         with _disk_errors(incoming):
-            download(target, [mirror + target.name for mirror in definition.mirrors], acceptable, progress)
+            download(
+                target,
+                [mirror + target.name for mirror in definition.mirrors],
+                acceptable,
+                progress,
+            )
     prepared = from_directory(name, incoming, home)
     shutil.rmtree(incoming)
     return prepared
@@ -93,7 +118,8 @@ def _problem_of_gzip(definition: DataSetDefinition, path: Path, name: str) -> st
 
 
 def generate(name: str, train_samples: int, seed: int, home: Path | None = None) -> PreparedDataSet:
-    """Write learnable synthetic data in the layout of ``name``, with a fifth as many samples for evaluation as for training.
+    """Write learnable synthetic data in the layout of ``name``, with a fifth as many samples for
+    evaluation as for training.
 
     Runs on synthetic data are marked and never comply with the closed division.
     """
@@ -106,7 +132,12 @@ def generate(name: str, train_samples: int, seed: int, home: Path | None = None)
     with _new_folder(target.name, home) as folder:
         synthetic.WRITERS[definition.layout](folder, definition, train_samples, eval_samples, seed)
         digests = {file.name: sha256(folder / file.name) for file in definition.files}
-        Provenance(synthetic_seed=seed, train_samples=train_samples, eval_samples=eval_samples, sha256=digests).write(folder)
+        Provenance(
+            synthetic_seed=seed,
+            train_samples=train_samples,
+            eval_samples=eval_samples,
+            sha256=digests,
+        ).write(folder)
     return find(name, target, verify=False)
 
 
@@ -115,7 +146,11 @@ def _wanted(definition: DataSetDefinition) -> str:
         return f"{definition.archive.name} or {Path(definition.files[0].name).parent}/"
     if definition.tables:
         return " and ".join(table.name for table in definition.tables) + " and images/"
-    return f"{definition.files[0].name} or {definition.files[0].name}.gz" if definition.files else "train/ and val/"
+    return (
+        f"{definition.files[0].name} or {definition.files[0].name}.gz"
+        if definition.files
+        else "train/ and val/"
+    )
 
 
 def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) -> PreparedDataSet:
@@ -126,25 +161,44 @@ def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) 
     with _new_folder(definition.name, home) as folder:
         archives.unpack(path, folder, definition.files)
         _verify(definition, folder)
-        Provenance(definition.archive.md5, sha256={file.name: sha256(folder / file.name) for file in definition.files}).write(folder)
+        Provenance(
+            definition.archive.md5,
+            sha256={file.name: sha256(folder / file.name) for file in definition.files},
+        ).write(folder)
     return find(definition.name, home=home)
 
 
-def _from_tree(definition: DataSetDefinition, source: Path, home: Path | None, decoded: Callable[[int, int], None]) -> PreparedDataSet:
+def _from_tree(
+    definition: DataSetDefinition,
+    source: Path,
+    home: Path | None,
+    decoded: Callable[[int, int], None],
+) -> PreparedDataSet:
     """Take over a checked tree; symbolic links, which may lead outside of it, are refused."""
     if has_class_folders(definition, source):
         with _arranged(definition, source, home) as arranged:
             return _from_tree(definition, arranged, home, decoded)
-    parts = [*(file.name for file in definition.files), *(table.name for table in definition.tables)] or ["train", "val"]
+    parts = [
+        *(file.name for file in definition.files),
+        *(table.name for table in definition.tables),
+    ] or ["train", "val"]
     if not any((root_of(definition, source) / name).exists() for name in parts):
-        raise SuiteError(f"{source} does not hold {definition.title}; give the folder that contains {_wanted(definition)}.")
+        raise SuiteError(
+            f"{source} does not hold {definition.title}; give the folder that contains"
+            f" {_wanted(definition)}."
+        )
     with _new_folder(definition.name, home) as folder:
         find(definition.name, source)
         for path in sorted(source.rglob("*")):
             target = folder / path.relative_to(source)
             if path.is_dir() and not path.is_symlink():
                 target.mkdir()
-            elif path.is_symlink() or path.suffix.lower() in (*IMAGE_SUFFIXES, ".csv", ".bin", ".txt"):
+            elif path.is_symlink() or path.suffix.lower() in (
+                *IMAGE_SUFFIXES,
+                ".csv",
+                ".bin",
+                ".txt",
+            ):
                 link_or_copy(path, target)
         decode_all(folder, decoded)
     return find(definition.name, home=home, verify=False)
@@ -156,7 +210,9 @@ def _arranged(definition: DataSetDefinition, source: Path, home: Path | None) ->
     target = place(definition.name, home)
     with _disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{definition.name}.") as folder:
+        with tempfile.TemporaryDirectory(
+            dir=target.parent, prefix=f".{definition.name}."
+        ) as folder:
             arrange(definition, source, Path(folder))
             yield Path(folder)
 
@@ -166,21 +222,33 @@ def _find_source(source: Path, name: str) -> Path:
         for candidate in (folder / name, folder / f"{name}.gz"):
             if candidate.is_file():
                 return candidate
-    raise SuiteError(f"Neither {source} nor a folder in it has {name} or {name}.gz; give the folder that contains the data set's files.")
+    raise SuiteError(
+        f"Neither {source} nor a folder in it has {name} or {name}.gz; give the folder that"
+        " contains the data set's files."
+    )
 
 
 def _unpack(source: Path, target: Path, size_bytes: int) -> None:
-    """Copy, decompressing gzip; reads at most one byte more than expected, so that a decompression bomb does not fill the disk."""
+    """Copy, decompressing gzip; reads at most one byte more than expected, so that a decompression
+    bomb does not fill the disk."""
     try:
-        with gzip.open(source) if source.suffix == ".gz" else source.open("rb") as incoming, target.open("wb") as outgoing:
+        with (
+            gzip.open(source) if source.suffix == ".gz" else source.open("rb") as incoming,
+            target.open("wb") as outgoing,
+        ):
             left = size_bytes + 1
             while left and (chunk := incoming.read(min(left, 2**20))):
                 outgoing.write(chunk)
                 left -= len(chunk)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise SuiteError(f"{source} is not a complete gzip file ({error}); expected {size_bytes} bytes of content. Get it again.") from error
+        raise SuiteError(
+            f"{source} is not a complete gzip file ({error}); expected {size_bytes} bytes of"
+            " content. Get it again."
+        ) from error
     except PermissionError as error:
-        raise SuiteError(f"{error.filename} cannot be read or written: {error.strerror}.") from error
+        raise SuiteError(
+            f"{error.filename} cannot be read or written: {error.strerror}."
+        ) from error
 
 
 def _verify(definition: DataSetDefinition, folder: Path, source: Path | None = None) -> None:
@@ -188,12 +256,16 @@ def _verify(definition: DataSetDefinition, folder: Path, source: Path | None = N
         problem = problem_with(folder / file.name, file)
         if problem is not None:
             named = problem.replace(str(folder / file.name), str((source or folder) / file.name))
-            raise SuiteError(f"{named} (decompressed content); this is not {definition.title}, or it is damaged: get the file again.")
+            raise SuiteError(
+                f"{named} (decompressed content); this is not {definition.title}, or it is damaged:"
+                " get the file again."
+            )
 
 
 @contextmanager
 def _new_folder(name: str, home: Path | None) -> Iterator[Path]:
-    """A temporary folder, renamed to the data set's folder when the block succeeds, and removed otherwise."""
+    """A temporary folder, renamed to the data set's folder when the block succeeds, and removed
+    otherwise."""
     target = place(name, home)
     with _disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -213,6 +285,11 @@ def _disk_errors(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise SuiteError(f"The data set cannot be written to {target}: {error.strerror}.") from error
+            raise SuiteError(
+                f"The data set cannot be written to {target}: {error.strerror}."
+            ) from error
         free = shutil.disk_usage(nearest_existing(target.parent)).free
-        raise SuiteError(f"The disk is full: {target} could not be written ({free // 2**20} MiB free). Free some space and try again.") from error
+        raise SuiteError(
+            f"The disk is full: {target} could not be written ({free // 2**20} MiB free). Free some"
+            " space and try again."
+        ) from error

@@ -9,7 +9,8 @@ NAME = "prepared.json"
 
 @dataclass(frozen=True)
 class Provenance:
-    """``archive_md5`` is the checksum of the archive that it was unpacked from; ``sha256`` that of each file then.
+    """``archive_md5`` is the checksum of the archive that it was unpacked from; ``sha256`` that of
+    each file then.
 
     ``synthetic_seed`` and the numbers of samples are set when it was generated.
     """

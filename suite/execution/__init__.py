@@ -1,1 +1,2 @@
-"""Executes one run: request, preflight, process groups, recorders, heartbeat, progress, and the bundle."""
+"""Executes one run: request, preflight, process groups, recorders, heartbeat, progress, and the
+bundle."""

@@ -1,4 +1,5 @@
-"""Attaches a logger's trace to a closed bundle, all or nothing: a copy is changed and takes the bundle's place."""
+"""Attaches a logger's trace to a closed bundle, all or nothing: a copy is changed and takes the
+bundle's place."""
 
 import shutil
 from collections.abc import Sequence
@@ -17,12 +18,23 @@ from suite.metrics.traces.sniffing import TraceOptions
 
 
 def attach_trace(
-    path: Path, trace: Path, covers: Coverage, tier: Tier, options: TraceOptions, *, offset_s: float | None, command: Sequence[str], dry_run: bool
+    path: Path,
+    trace: Path,
+    covers: Coverage,
+    tier: Tier,
+    options: TraceOptions,
+    *,
+    offset_s: float | None,
+    command: Sequence[str],
+    dry_run: bool,
 ) -> Attachment:
-    """Read and fit the trace, then write it into the bundle unless ``dry_run``; returns what was understood and fitted.
+    """Read and fit the trace, then write it into the bundle unless ``dry_run``; returns what was
+    understood and fitted.
 
-    The bundle is changed in a copy beside it, which then takes its name: whenever this is cut off, the bundle is complete as it was, or as it is
-    to be, under its own name or with ``.before-attach`` after it. Raises SuiteError, and nothing is changed, where the trace does not fit.
+    The bundle is changed in a copy beside it, which then takes its name: whenever this is cut off,
+    the bundle is complete as it was, or as it is to be, under its own name or with
+    ``.before-attach`` after it. Raises SuiteError, and nothing is changed, where the trace does not
+    fit.
     """
     bundle = Bundle(path)
     bundle.expect_run()
@@ -36,7 +48,10 @@ def attach_trace(
 
 
 def _exchange(path: Path, found: Attachment, command: Sequence[str]) -> None:
-    copy, before = path.with_name(f".{path.name}.attaching"), path.with_name(f".{path.name}.before-attach")
+    copy, before = (
+        path.with_name(f".{path.name}.attaching"),
+        path.with_name(f".{path.name}.before-attach"),
+    )
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(path, copy, symlinks=True)
     try:

@@ -13,18 +13,28 @@ from suite.meters.sources.cpu import CpuMeter
 
 
 def baseload_meters(meters: Sequence[Meter]) -> tuple[Meter, ...]:
-    """The available meters that a power rule names, and the CPU meter, which shows how idle the machine was.
+    """The available meters that a power rule names, and the CPU meter, which shows how idle the
+    machine was.
 
-    Empty where nothing measures power. The run records meters whose ``availability`` raises; here they are left out.
+    Empty where nothing measures power. The run records meters whose ``availability`` raises; here
+    they are left out.
     """
     sources = power_sources(load_power_rules())
     power = tuple(meter for meter in meters if meter.name in sources and _is_available(meter))
-    return (*power, *(meter for meter in meters if meter.name == CpuMeter.name and _is_available(meter))) if power else ()
+    return (
+        (
+            *power,
+            *(meter for meter in meters if meter.name == CpuMeter.name and _is_available(meter)),
+        )
+        if power
+        else ()
+    )
 
 
 @contextmanager
 def recorded_baseload(meters: Sequence[Meter], directory: Path) -> Iterator[None]:
-    """Read the meters into ``baseload.csv`` in ``directory`` while the block waits; they are closed after it.
+    """Read the meters into ``baseload.csv`` in ``directory`` while the block waits; they are closed
+    after it.
 
     A meter that fails raises nothing here; its readings are absent.
     """

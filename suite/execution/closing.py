@@ -1,7 +1,8 @@
 """Closes a bundle: from a run's raw records to tables, figures and the manifest.
 
-Every step can be repeated. A step writes whole files beside the raw records, which are removed after the manifest is on the storage medium:
-whenever the closing is killed, either the raw records or the closed bundle are complete, and closing again completes it.
+Every step can be repeated. A step writes whole files beside the raw records, which are removed
+after the manifest is on the storage medium: whenever the closing is killed, either the raw records
+or the closed bundle are complete, and closing again completes it.
 """
 
 import errno
@@ -27,25 +28,32 @@ RECORDER = "recorder"
 
 
 def close_bundle(path: Path) -> None:
-    """Close the bundle of a run whose run.json says how it ended; raises OSError when it cannot be written. Repeatable."""
+    """Close the bundle of a run whose run.json says how it ended; raises OSError when it cannot be
+    written. Repeatable."""
     for step in STEPS:
         step(path)
 
 
 def complete_system(path: Path) -> None:
-    """``system.json``, written before the run: add the framework's version, which the implementation logged."""
+    """``system.json``, written before the run: add the framework's version, which the
+    implementation logged."""
     if not (path / layout.SYSTEM).exists() or not has_records(path):
         return  # an earlier version of the suite described the machine after the run
     bundle = Bundle(path)
     described, version = bundle.json(layout.SYSTEM), bundle.log().value("framework_version")
     if isinstance(version, str):
-        notes = {name: note for name, note in described["notes"].items() if name != "framework_version"}
-        write_json(path / layout.SYSTEM, {**described, "framework_version": version, "notes": notes})
+        notes = {
+            name: note for name, note in described["notes"].items() if name != "framework_version"
+        }
+        write_json(
+            path / layout.SYSTEM, {**described, "framework_version": version, "notes": notes}
+        )
 
 
 def write_tables(path: Path) -> None:
     """The tables, from the CSV files."""
-    from suite.bundle.convert import convert_tables  # memory: pyarrow is loaded after the training only
+    # memory: pyarrow is loaded after the training only
+    from suite.bundle.convert import convert_tables
 
     if has_records(path):
         convert_tables(path)
@@ -53,15 +61,27 @@ def write_tables(path: Path) -> None:
 
 def write_power(path: Path) -> None:
     """``power.json``: the power rules of the meters that read anything, on any node."""
-    from suite.metrics.power import write_power_rules  # memory: NumPy is loaded after the training only
+    # memory: NumPy is loaded after the training only
+    from suite.metrics.power import write_power_rules
 
-    meters = [*Bundle(path).run().meters, *(meter for node in read_nodes(Bundle(path)) for meter in node.meters)]
-    write_power_rules(path, {str(meter["name"]) for meter in meters if meter.get("readings") and meter["name"] != RECORDER})
+    meters = [
+        *Bundle(path).run().meters,
+        *(meter for node in read_nodes(Bundle(path)) for meter in node.meters),
+    ]
+    write_power_rules(
+        path,
+        {
+            str(meter["name"])
+            for meter in meters
+            if meter.get("readings") and meter["name"] != RECORDER
+        },
+    )
 
 
 def write_figures(path: Path) -> None:
     """``counters.json`` and ``summary.json``."""
-    from suite.metrics.counters import derive_counters  # memory: NumPy is loaded after the training only
+    # memory: NumPy is loaded after the training only
+    from suite.metrics.counters import derive_counters
     from suite.metrics.summary import derive  # memory: NumPy is loaded after the training only
 
     if has_records(path):
@@ -71,15 +91,20 @@ def write_figures(path: Path) -> None:
 
 
 def write_lifetime(path: Path) -> None:
-    """``run.json``: when the tables and figures were written, if the process that ran the run closes it."""
+    """``run.json``: when the tables and figures were written, if the process that ran the run
+    closes it."""
     record = Bundle(path).run()
     lifetime = read_lifetime(record.lifetime)
     if lifetime is not None and record.closed_later is None:
-        write_json(path / layout.RUN, replace(record, lifetime=replace(lifetime, closed_ns=time.monotonic_ns()).to_dict()))
+        write_json(
+            path / layout.RUN,
+            replace(record, lifetime=replace(lifetime, closed_ns=time.monotonic_ns()).to_dict()),
+        )
 
 
 def ask_witness(path: Path) -> None:
-    """``witness.json`` of a finished run: the witness's stamp over the digests of all other files, or why there is none."""
+    """``witness.json`` of a finished run: the witness's stamp over the digests of all other files,
+    or why there is none."""
     record = ask_files_stamp(path, _leftovers(path))
     if record is not None:
         record.write(path)
@@ -114,8 +139,11 @@ def training_ended(path: Path) -> bool:
 
 
 def has_records(path: Path) -> bool:
-    """The implementation began to write its log and step records; without them there are no figures."""
-    return (path / contract.log_name(0)).exists() and any((path / name).exists() for name in (contract.steps_name(0), layout.STEPS))
+    """The implementation began to write its log and step records; without them there are no
+    figures."""
+    return (path / contract.log_name(0)).exists() and any(
+        (path / name).exists() for name in (contract.steps_name(0), layout.STEPS)
+    )
 
 
 def has_leftovers(path: Path) -> bool:
@@ -124,8 +152,14 @@ def has_leftovers(path: Path) -> bool:
 
 
 def _leftovers(path: Path) -> list[Path]:
-    """Files that do not belong to a closed bundle: raw records, unfinished files, those with names of hosts and people, and at the end the lock."""
-    raw = (layout.READINGS_RAW, layout.BASELOAD_RAW, layout.node_tables("[0-9]*")[1], layout.node_baseloads("[0-9]*")[1])
+    """Files that do not belong to a closed bundle: raw records, unfinished files, those with names
+    of hosts and people, and at the end the lock."""
+    raw = (
+        layout.READINGS_RAW,
+        layout.BASELOAD_RAW,
+        layout.node_tables("[0-9]*")[1],
+        layout.node_baseloads("[0-9]*")[1],
+    )
     unfinished = (
         f".{name}*"
         for name in (
@@ -141,7 +175,16 @@ def _leftovers(path: Path) -> list[Path]:
         )
     )
     named = (layout.HOSTS, layout.RAW_OUTPUT, layout.PRIVATE)
-    patterns = (contract.steps_name(0), "steps.rank[0-9]*.csv", *raw, *unfinished, ".*.parquet", *named, contract.REQUEST_NAME, layout.LOCK)
+    patterns = (
+        contract.steps_name(0),
+        "steps.rank[0-9]*.csv",
+        *raw,
+        *unfinished,
+        ".*.parquet",
+        *named,
+        contract.REQUEST_NAME,
+        layout.LOCK,
+    )
     return [file for pattern in patterns for file in sorted(path.glob(pattern)) if file.is_file()]
 
 
@@ -156,15 +199,18 @@ STEPS: tuple[Callable[[Path], None], ...] = (
     write_manifest,
     remove_leftovers,
 )
-"""In this order. What a bundle is to contain must be written before the witness is asked, which signs its digest, and the manifest."""
+"""In this order. What a bundle is to contain must be written before the witness is asked, which
+signs its digest, and the manifest."""
 
 
 def refuse_removed(path: Path) -> None:
-    """Raise SuiteError when the directory of a run that goes on is no longer there, or no longer has its record."""
+    """Raise SuiteError when the directory of a run that goes on is no longer there, or no longer
+    has its record."""
     if not (path / layout.RUN).is_file():
         raise SuiteError(
-            f"The run directory {path} was removed or emptied while the run went on, so the run was ended; nothing of it can be read. Run again "
-            "with an --output that nothing else removes (a cleaner of temporary files, another job)."
+            f"The run directory {path} was removed or emptied while the run went on, so the run was"
+            " ended; nothing of it can be read. Run again with an --output that nothing else"
+            " removes (a cleaner of temporary files, another job)."
         )
 
 
@@ -176,7 +222,10 @@ def disk_errors(path: Path, remedy: str = "Free some space and run again") -> It
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             free = shutil.disk_usage(path).free
-            what = f"The disk that holds {path} is full ({free} bytes free); everything written so far is kept. {remedy}."
+            what = (
+                f"The disk that holds {path} is full ({free} bytes free); everything written so far"
+                f" is kept. {remedy}."
+            )
         else:
             named = f" ({error.filename})" if error.filename else ""
             what = f"The run directory {path} cannot be written: {error.strerror or error}{named}."

@@ -11,13 +11,18 @@ from suite.files.digest import file_digest
 
 
 def digest_data(name: str, directory: Path) -> DataRecord:
-    """Read every file of the data set ``name`` in ``directory`` that its definition lists; its pictures only if they are pinned.
+    """Read every file of the data set ``name`` in ``directory`` that its definition lists; its
+    pictures only if they are pinned.
 
-    Files that are missing are left out: the checker reports them. Raises OSError for a file that cannot be read.
+    Files that are missing are left out: the checker reports them. Raises OSError for a file that
+    cannot be read.
     """
     definition, taken_ns = load_data_set(name), monotonic_ns()
     root = root_of(definition, directory)
-    names = [*(file.name for file in definition.files), *(table.name for table in definition.tables)]
+    names = [
+        *(file.name for file in definition.files),
+        *(table.name for table in definition.tables),
+    ]
     files = tuple(file_digest(root, each) for each in names if (root / each).is_file())
     if definition.pictures is None:
         return DataRecord(name, taken_ns, files)

@@ -1,7 +1,9 @@
-"""Notices within a millisecond that the implementation has written the beginning or end of a phase: inotify(7) on the run directory.
+"""Notices within a millisecond that the implementation has written the beginning or end of a phase:
+inotify(7) on the run directory.
 
-The implementation waits for nothing. A phase begins right after its line in the log; an epoch ends right before its first step record is
-written, which is long before the line ``epoch_stop``: workers have ended and all records are on the storage medium by then.
+The implementation waits for nothing. A phase begins right after its line in the log; an epoch ends
+right before its first step record is written, which is long before the line ``epoch_stop``: workers
+have ended and all records are on the storage medium by then.
 """
 
 import ctypes
@@ -16,7 +18,11 @@ from pathlib import Path
 
 from reference_impls.contract import log_name, steps_name
 
-EDGES = tuple(f'"{phase}_{end}"'.encode() for phase in ("init", "run", "epoch", "eval") for end in ("start", "stop"))
+EDGES = tuple(
+    f'"{phase}_{end}"'.encode()
+    for phase in ("init", "run", "epoch", "eval")
+    for end in ("start", "stop")
+)
 IN_MODIFY, IN_CLOEXEC, IN_NONBLOCK = 0x2, os.O_CLOEXEC, os.O_NONBLOCK
 EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name that follows
 BUFFER_BYTES = 65536
@@ -25,9 +31,11 @@ MIN_INTERVAL_S = 0.02
 
 
 class EdgeWatch:
-    """Calls ``at_edge``, from a thread of its own, at every edge that rank 0 writes into ``directory``, from :meth:`start` to :meth:`stop`.
+    """Calls ``at_edge``, from a thread of its own, at every edge that rank 0 writes into
+    ``directory``, from :meth:`start` to :meth:`stop`.
 
-    Where inotify is not available (the limit of watches is reached), nothing is called: readings are then as far from the edges as their period.
+    Where inotify is not available (the limit of watches is reached), nothing is called: readings
+    are then as far from the edges as their period.
     """
 
     def __init__(self, directory: Path, at_edge: Callable[[], None]) -> None:
@@ -41,7 +49,10 @@ class EdgeWatch:
         """Start watching."""
         libc = ctypes.CDLL(None, use_errno=True)
         self._events = libc.inotify_init1(IN_CLOEXEC | IN_NONBLOCK)
-        if self._events < 0 or libc.inotify_add_watch(self._events, os.fsencode(self._directory), IN_MODIFY) < 0:
+        if (
+            self._events < 0
+            or libc.inotify_add_watch(self._events, os.fsencode(self._directory), IN_MODIFY) < 0
+        ):
             return
         self._stop = os.pipe()
         self._thread = threading.Thread(target=self._run, name="edges", daemon=True)

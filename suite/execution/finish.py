@@ -1,4 +1,5 @@
-"""Closes runs that were left unclosed: killed, cut off by a power failure or a full disk, interrupted, or failed."""
+"""Closes runs that were left unclosed: killed, cut off by a power failure or a full disk,
+interrupted, or failed."""
 
 import time
 from collections.abc import Mapping
@@ -12,7 +13,15 @@ from suite.bundle.layout import MANIFEST, RUN, SCHEMA
 from suite.bundle.manifest import digests
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import FileError, SuiteError
-from suite.execution.closing import RECORDER, close_bundle, disk_errors, has_leftovers, remove_leftovers, training_ended, write_manifest
+from suite.execution.closing import (
+    RECORDER,
+    close_bundle,
+    disk_errors,
+    has_leftovers,
+    remove_leftovers,
+    training_ended,
+    write_manifest,
+)
 from suite.execution.meter_session import MeterRecord
 from suite.execution.redacting import forget_witness
 from suite.execution.run_lock import RunLock
@@ -22,14 +31,19 @@ from suite.witness.record import read_witness_record
 
 COMMAND = "suite finish"
 CUT_OFF = "the run was cut off in training: it was killed, or its machine was"
-NO_METER_RECORD = "the record of this meter was lost with the run's process; its readings are counted from the table"
+NO_METER_RECORD = (
+    "the record of this meter was lost with the run's process; its readings are counted from the"
+    " table"
+)
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A closed run: its ``status`` as in run.json, its finished ``epochs``, and whether it ``was_closed`` before.
+    """A closed run: its ``status`` as in run.json, its finished ``epochs``, and whether it
+    ``was_closed`` before.
 
-    ``reason`` says why it was not closed; of one that was, what its witness answered now, if it was asked.
+    ``reason`` says why it was not closed; of one that was, what its witness answered now, if it was
+    asked.
     """
 
     path: Path
@@ -42,9 +56,11 @@ class FinishedRun:
 def finish(path: Path) -> FinishedRun:
     """Close the run in this directory.
 
-    A run whose training ended on all ranks is closed as finished, one that was cut off in training as interrupted; failed and interrupted runs
-    keep their status. run.json says that it was closed later, and why. Raises SuiteError for a run that still runs, for a directory without a
-    run, and when the bundle cannot be written. Repeatable: a closed run stays as it is, but for a witness's stamp that its closing did not get.
+    A run whose training ended on all ranks is closed as finished, one that was cut off in training
+    as interrupted; failed and interrupted runs keep their status. run.json says that it was closed
+    later, and why. Raises SuiteError for a run that still runs, for a directory without a run, and
+    when the bundle cannot be written. Repeatable: a closed run stays as it is, but for a witness's
+    stamp that its closing did not get.
     """
     bundle = Bundle(path)
     bundle.expect_run()
@@ -62,11 +78,14 @@ def _close(bundle: Bundle, lock: RunLock) -> FinishedRun:
     lock.write(partial(write_json, bundle.path / RUN, record))
     close_bundle(bundle.path)
     assert record.closed_later is not None
-    return FinishedRun(bundle.path, record.status, _epochs(bundle), False, str(record.closed_later["reason"]))
+    return FinishedRun(
+        bundle.path, record.status, _epochs(bundle), False, str(record.closed_later["reason"])
+    )
 
 
 def _ask_witness_again(path: Path) -> str:
-    """Ask for a stamp over the files that the closing did not get, and seal the bundle with it; returns what came of it ("": nothing was asked)."""
+    """Ask for a stamp over the files that the closing did not get, and seal the bundle with it;
+    returns what came of it ("": nothing was asked)."""
     try:
         before = read_witness_record(path)
     except FileError:
@@ -74,7 +93,10 @@ def _ask_witness_again(path: Path) -> str:
     if before is None or before.files_stamp is None or has_files_stamp(before):
         return ""
     if [f"{digest}  {name}" for name, digest in digests(path).items()] != Bundle(path).manifest():
-        return "its witness is not asked for a stamp over its files, which are not those of its manifest"
+        return (
+            "its witness is not asked for a stamp over its files, which are not those of its"
+            " manifest"
+        )
     record = ask_files_stamp(path, ())
     if record is None or record.files_stamp is None:
         return ""
@@ -93,19 +115,35 @@ def _ended(bundle: Bundle) -> RunRecord:
     """The run's record with the status that it ends with."""
     record = bundle.run()
     if record.schema != SCHEMA:
-        raise SuiteError(f"{bundle.path} was recorded by version {record.suite_version} of the suite; close it with that version.")
+        raise SuiteError(
+            f"{bundle.path} was recorded by version {record.suite_version} of the suite; close it"
+            " with that version."
+        )
     if record.status == "running" and training_ended(bundle.path):
-        reason = "the run's process ended after the training and before it wrote its record; the implementation's exit code is unknown"
+        reason = (
+            "the run's process ended after the training and before it wrote its record; the"
+            " implementation's exit code is unknown"
+        )
         return _closed(replace(record, status="finished", meters=_counted_meters(bundle)), reason)
     if record.status == "running":
-        return _closed(replace(record, status="interrupted", message=CUT_OFF, meters=_counted_meters(bundle)), CUT_OFF)
+        return _closed(
+            replace(record, status="interrupted", message=CUT_OFF, meters=_counted_meters(bundle)),
+            CUT_OFF,
+        )
     if record.status == "finished":
         return _closed(record, "the closing of the bundle was cut off")
-    return _closed(record, f"the run {'failed' if record.status == 'failed' else 'was interrupted'}")
+    return _closed(
+        record, f"the run {'failed' if record.status == 'failed' else 'was interrupted'}"
+    )
 
 
 def _closed(record: RunRecord, reason: str) -> RunRecord:
-    later = {"by": COMMAND, "suite_version": __version__, "time_ms": int(time.time() * 1000), "reason": reason}
+    later = {
+        "by": COMMAND,
+        "suite_version": __version__,
+        "time_ms": int(time.time() * 1000),
+        "reason": reason,
+    }
     return replace(record, closed_later=record.closed_later or later)
 
 
@@ -115,10 +153,31 @@ def _counted_meters(bundle: Bundle) -> tuple[Mapping[str, Any], ...]:
     records = []
     for source in dict.fromkeys(channel.source for channel in channels):
         of_source = channels.of(source)
-        period_s = min((channel.period_s for channel in of_source if channel.period_s is not None), default=0.0)
+        period_s = min(
+            (channel.period_s for channel in of_source if channel.period_s is not None), default=0.0
+        )
         count = sum(map(len, of_source))
-        records.append(MeterRecord(source, period_s, True, NO_METER_RECORD, readings=count, achieved_period_s=period_s or None))
-    records.append(MeterRecord(RECORDER, 0.0, True, NO_METER_RECORD, readings=len(channels), failures=1, last_error="it was killed with the run"))
+        records.append(
+            MeterRecord(
+                source,
+                period_s,
+                True,
+                NO_METER_RECORD,
+                readings=count,
+                achieved_period_s=period_s or None,
+            )
+        )
+    records.append(
+        MeterRecord(
+            RECORDER,
+            0.0,
+            True,
+            NO_METER_RECORD,
+            readings=len(channels),
+            failures=1,
+            last_error="it was killed with the run",
+        )
+    )
     return tuple(asdict(each) for each in records)
 
 

@@ -1,4 +1,5 @@
-"""Heartbeat monitor: detects ranks that died, hung or were stopped. The heartbeats come from reference_impls.rank."""
+"""Heartbeat monitor: detects ranks that died, hung or were stopped. The heartbeats come from
+reference_impls.rank."""
 
 import json
 import secrets
@@ -11,12 +12,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from reference_impls.rank import ADDRESS_VARIABLE, HEARTBEAT_PERIOD_S, HEARTBEAT_TIMEOUT_S, SILENCE_VARIABLE, TOKEN_VARIABLE
+from reference_impls.rank import (
+    ADDRESS_VARIABLE,
+    HEARTBEAT_PERIOD_S,
+    HEARTBEAT_TIMEOUT_S,
+    SILENCE_VARIABLE,
+    TOKEN_VARIABLE,
+)
 from suite.launch.mpirun import FailedProcess
 
 START_TIMEOUT_S = 60.0
 RELEASE_TIMEOUT_S = 6.0
-"""Within the ten seconds for which a rank waits for a reply; enough for a recorder to attach its meters."""
+"""Within the ten seconds for which a rank waits for a reply; enough for a recorder to attach its
+meters."""
 MIN_PAUSE_S = 5.0
 """The harness polls five times a second: after a longer time it was stopped itself."""
 MAX_LINE_BYTES = 4096
@@ -27,8 +35,8 @@ STOPPED = ("T", "t")
 class Heartbeat:
     """A rank's last heartbeat: ``pid`` on its node, and times on the monotonic clock, s.
 
-    ``stopped_s`` is the time since which the process is stopped; None while it is not. ``is_orphaned``: it runs on, and the launcher that
-    started it on its node was ended.
+    ``stopped_s`` is the time since which the process is stopped; None while it is not.
+    ``is_orphaned``: it runs on, and the launcher that started it on its node was ended.
     """
 
     rank: int
@@ -40,18 +48,32 @@ class Heartbeat:
 
 
 class HeartbeatMonitor:
-    """A TCP server that receives the heartbeats of all ranks of a run; a connection without the run's token is closed.
+    """A TCP server that receives the heartbeats of all ranks of a run; a connection without the
+    run's token is closed.
 
-    A rank starts its program when its first heartbeat is replied to: after :meth:`release`, or after six seconds without it.
+    A rank starts its program when its first heartbeat is replied to: after :meth:`release`, or
+    after six seconds without it.
 
-    Failures are: no heartbeat from a rank in the first minute; none for ``silence_s`` after that; a rank that is stopped for as long; a rank that
-    exited, or lost its heartbeat process, while others kept running for ten seconds. A time in which the harness itself was stopped counts in
+    Failures are: no heartbeat from a rank in the first minute; none for ``silence_s`` after that; a
+    rank that is stopped for as long; a rank that exited, or lost its heartbeat process, while
+    others kept running for ten seconds. A time in which the harness itself was stopped counts in
     none of them; ``longest_pause_s`` is the longest.
     """
 
-    def __init__(self, ranks: int, hosts: Sequence[str], clock: Callable[[], float] = time.monotonic, silence_s: float = HEARTBEAT_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        ranks: int,
+        hosts: Sequence[str],
+        clock: Callable[[], float] = time.monotonic,
+        silence_s: float = HEARTBEAT_TIMEOUT_S,
+    ) -> None:
         self.silence_s = silence_s
-        self._ranks, self._hosts, self._token, self._clock = ranks, tuple(hosts), secrets.token_hex(16), clock
+        self._ranks, self._hosts, self._token, self._clock = (
+            ranks,
+            tuple(hosts),
+            secrets.token_hex(16),
+            clock,
+        )
         self._last: dict[int, Heartbeat] = {}
         self._exited: list[Heartbeat] = []
         self._lock = threading.Lock()
@@ -66,16 +88,24 @@ class HeartbeatMonitor:
     @property
     def variables(self) -> Mapping[str, str]:
         """Environment variables that the ranks need."""
-        return {ADDRESS_VARIABLE: self._address, TOKEN_VARIABLE: self._token, SILENCE_VARIABLE: f"{self.silence_s:g}"}
+        return {
+            ADDRESS_VARIABLE: self._address,
+            TOKEN_VARIABLE: self._token,
+            SILENCE_VARIABLE: f"{self.silence_s:g}",
+        }
 
     def start(self) -> None:
         """Start the server's thread; the ranks may have been started before."""
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
-        """Close every connection: ranks that are still alive are then killed by their heartbeat processes."""
-        if self._thread is not None:  # shutdown() would wait for ever for a server that does not run
+        """Close every connection: ranks that are still alive are then killed by their heartbeat
+        processes."""
+        # shutdown() would wait for ever for a server that does not run
+        if self._thread is not None:
             self._server.shutdown()
         self._server.disconnect()
         self.release(range(self._ranks))
@@ -91,49 +121,80 @@ class HeartbeatMonitor:
         with self._release:
             self._release.wait_for(lambda: rank in self._released, RELEASE_TIMEOUT_S)
 
-    def failure(self, is_running: Callable[[Heartbeat], bool | None] = lambda _: None) -> str | None:
-        """The first failed rank, its node and what failed, as a sentence; None while every rank is alive.
+    def failure(
+        self, is_running: Callable[[Heartbeat], bool | None] = lambda _: None
+    ) -> str | None:
+        """The first failed rank, its node and what failed, as a sentence; None while every rank is
+        alive.
 
         ``is_running`` says whether a rank's process still exists; None where that is unknown.
         """
         now_s = self._clock()
         with self._lock:
-            last, exited, first = dict(self._last), {beat.rank for beat in self._exited}, next(iter(self._exited), None)
+            last, exited, first = (
+                dict(self._last),
+                {beat.rank for beat in self._exited},
+                next(iter(self._exited), None),
+            )
         for beat in last.values():
             if beat.rank not in exited and now_s - beat.received_s > self.silence_s:
-                return f"no heartbeat from rank {beat.rank} on node {beat.node} for {self.silence_s:g} s: it hangs, or the network is cut"
+                return (
+                    f"no heartbeat from rank {beat.rank} on node {beat.node} for {self.silence_s:g}"
+                    " s: it hangs, or the network is cut"
+                )
             if beat.stopped_s is not None and now_s - beat.stopped_s > self.silence_s:
-                return f"rank {beat.rank} on node {beat.node} was stopped and did not continue within {self.silence_s:g} s"
+                return (
+                    f"rank {beat.rank} on node {beat.node} was stopped and did not continue within"
+                    f" {self.silence_s:g} s"
+                )
             if beat.rank not in exited and beat.is_orphaned:
                 return (
-                    f"the launcher of rank {beat.rank} on node {beat.node} (hydra_pmi_proxy, prted or slurmstepd) was ended, while the rank kept "
-                    "running: its end could not be reported, so the run was ended"
+                    f"the launcher of rank {beat.rank} on node {beat.node} (hydra_pmi_proxy, prted"
+                    " or slurmstepd) was ended, while the rank kept running: its end could not be"
+                    " reported, so the run was ended"
                 )
-        runs = first is not None and is_running(first)  # asked before it is needed: another node answers at a later poll
-        is_late = first is not None and now_s - first.received_s > HEARTBEAT_TIMEOUT_S + HEARTBEAT_PERIOD_S
+        # asked before it is needed: another node answers at a later poll
+        runs = first is not None and is_running(first)
+        is_late = (
+            first is not None
+            and now_s - first.received_s > HEARTBEAT_TIMEOUT_S + HEARTBEAT_PERIOD_S
+        )
         if first is not None and is_late and runs:
             return (
-                f"the heartbeat process of rank {first.rank} on node {first.node} was ended, while the rank (process {first.pid}) kept running: "
-                "its end would not be noticed, so the run was ended"
+                f"the heartbeat process of rank {first.rank} on node {first.node} was ended, while"
+                f" the rank (process {first.pid}) kept running: its end would not be noticed, so"
+                " the run was ended"
             )
         if first is not None and is_late and len(exited) < self._ranks:
-            return f"rank {first.rank} on node {first.node} exited while other ranks kept running for {HEARTBEAT_TIMEOUT_S:g} s"
+            return (
+                f"rank {first.rank} on node {first.node} exited while other ranks kept running for"
+                f" {HEARTBEAT_TIMEOUT_S:g} s"
+            )
         missing = self.first_missing_rank()
         if missing is not None and now_s - self._began_s > START_TIMEOUT_S:
-            return f"no heartbeat from {missing} in the first {START_TIMEOUT_S:g} s: its node cannot be reached, or cannot connect to {self._address}"
+            return (
+                f"no heartbeat from {missing} in the first {START_TIMEOUT_S:g} s: its node cannot"
+                f" be reached, or cannot connect to {self._address}"
+            )
         return None
 
     def polled(self) -> None:
-        """Call this at every poll. After a long time without a poll, the harness was stopped itself: no rank is blamed for that time."""
+        """Call this at every poll. After a long time without a poll, the harness was stopped
+        itself: no rank is blamed for that time."""
         now_s = self._clock()
         paused_s, self._polled_s = now_s - self._polled_s, now_s
         if paused_s < MIN_PAUSE_S:
             return
-        self.longest_pause_s, self._began_s = max(self.longest_pause_s, paused_s), self._began_s + paused_s
+        self.longest_pause_s, self._began_s = (
+            max(self.longest_pause_s, paused_s),
+            self._began_s + paused_s,
+        )
         with self._lock:
             for rank, beat in self._last.items():
                 later_s = None if beat.stopped_s is None else beat.stopped_s + paused_s
-                self._last[rank] = replace(beat, received_s=min(now_s, beat.received_s + paused_s), stopped_s=later_s)
+                self._last[rank] = replace(
+                    beat, received_s=min(now_s, beat.received_s + paused_s), stopped_s=later_s
+                )
 
     def pids(self) -> dict[int, int]:
         """Process id by rank, on the rank's node, of every rank that has sent a heartbeat."""
@@ -146,7 +207,8 @@ class HeartbeatMonitor:
             return {rank: beat.node for rank, beat in self._last.items()}
 
     def first_missing_rank(self) -> str | None:
-        """The lowest rank that has sent no heartbeat, with its host ("rank 2 on pi3"); None when every rank has."""
+        """The lowest rank that has sent no heartbeat, with its host ("rank 2 on pi3"); None when
+        every rank has."""
         with self._lock:
             missing = sorted(set(range(self._ranks)) - set(self._last))
         if not missing:
@@ -156,25 +218,40 @@ class HeartbeatMonitor:
     def first_exited(self, failed: FailedProcess | None = None) -> Heartbeat | None:
         """The last heartbeat of the rank that exited first; None when no rank has.
 
-        That is the process that mpirun reports as ``failed``, unless mpirun may have killed it itself (by SIGKILL, within milliseconds); else the
-        first closed connection from the host that it reports, else the first from any.
+        That is the process that mpirun reports as ``failed``, unless mpirun may have killed it
+        itself (by SIGKILL, within milliseconds); else the first closed connection from the host
+        that it reports, else the first from any.
         """
         with self._lock:
             if failed is not None and failed.rank in self._last:
                 return self._last[failed.rank]
-            named = [beat for beat in self._last.values() if failed is not None and beat.pid == failed.pid and self._is_on(beat, failed.host)]
+            named = [
+                beat
+                for beat in self._last.values()
+                if failed is not None and beat.pid == failed.pid and self._is_on(beat, failed.host)
+            ]
             if failed is not None and failed.signal != signal.SIGKILL and len(named) == 1:
                 return named[0]
-            there = [beat for beat in self._exited if failed is not None and self._is_on(beat, failed.host)]
+            there = [
+                beat
+                for beat in self._exited
+                if failed is not None and self._is_on(beat, failed.host)
+            ]
             return next(iter(there + self._exited + named), None)
 
     def host_of(self, rank: int) -> str | None:
-        """A rank's host, as the hostfile names it; None for a run without hosts. Ranks are placed on the hosts in blocks."""
+        """A rank's host, as the hostfile names it; None for a run without hosts. Ranks are placed
+        on the hosts in blocks."""
         return self._hosts[rank * len(self._hosts) // self._ranks] if self._hosts else None
 
     def signal_of(self, exited: Heartbeat, failed: FailedProcess | None) -> int | None:
-        """The signal that ended a rank; None where it exited by itself, or where mpirun reports another process, which it may have killed."""
-        return failed.signal if failed is not None and (failed.rank == exited.rank or failed.pid == exited.pid) else None
+        """The signal that ended a rank; None where it exited by itself, or where mpirun reports
+        another process, which it may have killed."""
+        return (
+            failed.signal
+            if failed is not None and (failed.rank == exited.rank or failed.pid == exited.pid)
+            else None
+        )
 
     def _is_on(self, beat: Heartbeat, host: str | None) -> bool:
         """Whether a rank runs on the host of this name; a run without hosts has one machine."""
@@ -184,16 +261,28 @@ class HeartbeatMonitor:
         """Store the heartbeat in a line; None for a line that is not a heartbeat of this run."""
         try:
             values = json.loads(line)
-            if not secrets.compare_digest(str(values["token"]), self._token) or not 0 <= int(values["rank"]) < self._ranks:
+            if (
+                not secrets.compare_digest(str(values["token"]), self._token)
+                or not 0 <= int(values["rank"]) < self._ranks
+            ):
                 return None
-            rank, node, pid, now_s = int(values["rank"]), str(values["node"])[:100], int(values["pid"]), self._clock()
+            rank, node, pid, now_s = (
+                int(values["rank"]),
+                str(values["node"])[:100],
+                int(values["pid"]),
+                self._clock(),
+            )
         except (ValueError, KeyError, TypeError):
             return None
         with self._lock:
             before = self._last.get(rank)
-            since_s = before.stopped_s if before is not None and before.stopped_s is not None else now_s
+            since_s = (
+                before.stopped_s if before is not None and before.stopped_s is not None else now_s
+            )
             stopped_s = since_s if values.get("state") in STOPPED else None
-            self._last[rank] = Heartbeat(rank, node, pid, now_s, stopped_s, values.get("orphaned") is True)
+            self._last[rank] = Heartbeat(
+                rank, node, pid, now_s, stopped_s, values.get("orphaned") is True
+            )
             return self._last[rank]
 
     def disconnected(self, beat: Heartbeat) -> None:
@@ -240,7 +329,8 @@ class _Connection(socketserver.StreamRequestHandler):
 
 
 def _address_for(hosts: Sequence[str]) -> str:
-    """This machine's address on the hosts' network: the source address that the kernel would use; nothing is sent."""
+    """This machine's address on the hosts' network: the source address that the kernel would use;
+    nothing is sent."""
     if not hosts:
         return "127.0.0.1"
     for host in reversed(hosts):

@@ -1,5 +1,5 @@
-"""Signals that interrupt a command, and those at the two ends of a run: none is lost while its process starts, and the first is held back while it
-is closed.
+"""Signals that interrupt a command, and those at the two ends of a run: none is lost while its
+process starts, and the first is held back while it is closed.
 """
 
 import atexit
@@ -14,13 +14,15 @@ from types import FrameType
 from typing import Any
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Ctrl-C; what `kill`, systemd and job schedulers send; a terminal that was closed, or a lost SSH connection."""
+"""Ctrl-C; what `kill`, systemd and job schedulers send; a terminal that was closed, or a lost SSH
+connection."""
 ENDING_S = 20.0
 """Longer than a run takes to end its processes, stop its meters and write its record."""
 
 
 class Interrupting:
-    """A handler that raises KeyboardInterrupt, but not again within ``ENDING_S``: the command is ending, and would leave its records unwritten."""
+    """A handler that raises KeyboardInterrupt, but not again within ``ENDING_S``: the command is
+    ending, and would leave its records unwritten."""
 
     def __init__(self) -> None:
         self._raised_s = -ENDING_S
@@ -34,7 +36,8 @@ class Interrupting:
 
 
 def interrupt_at_signals() -> None:
-    """Let every one of INTERRUPTS raise KeyboardInterrupt; one that the process was started to ignore stays ignored (`nohup`)."""
+    """Let every one of INTERRUPTS raise KeyboardInterrupt; one that the process was started to
+    ignore stays ignored (`nohup`)."""
     handler = Interrupting()
     for number, before in _handlers().items():
         if before != signal.SIG_IGN and not isinstance(before, Interrupting):
@@ -42,10 +45,12 @@ def interrupt_at_signals() -> None:
 
 
 def exit_at_signals(code: int) -> None:
-    """Let each of INTERRUPTS end the process with ``code`` at once: the command has said how it ended, and Python waits for threads as it exits."""
+    """Let each of INTERRUPTS end the process with ``code`` at once: the command has said how it
+    ended, and Python waits for threads as it exits."""
     for number in INTERRUPTS:
         signal.signal(number, lambda number, frame: os._exit(code))
-    atexit.register(_ignore_interrupts)  # after the threads; soon Python itself lets signals end the process, with their own exit codes
+    # after the threads; soon Python itself lets signals end the process, with their own exit codes
+    atexit.register(_ignore_interrupts)
 
 
 def _ignore_interrupts() -> None:
@@ -63,13 +68,17 @@ class HeldBack:
 
 @contextmanager
 def hold_back(is_wanted: Callable[[], bool], notice: Callable[[], None]) -> Iterator[HeldBack]:
-    """Inside, the first of INTERRUPTS that comes while ``is_wanted`` calls ``notice`` instead of raising KeyboardInterrupt.
+    """Inside, the first of INTERRUPTS that comes while ``is_wanted`` calls ``notice`` instead of
+    raising KeyboardInterrupt.
 
-    Every other one is handled as before. Signals that the process handles otherwise, and those of another thread than the main one, are left alone.
+    Every other one is handled as before. Signals that the process handles otherwise, and those of
+    another thread than the main one, are left alone.
     """
     held = HeldBack()
     changed = {
-        number: handler for number, handler in _handlers().items() if handler is signal.default_int_handler or isinstance(handler, Interrupting)
+        number: handler
+        for number, handler in _handlers().items()
+        if handler is signal.default_int_handler or isinstance(handler, Interrupting)
     }
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -94,7 +103,8 @@ def hold_back(is_wanted: Callable[[], bool], notice: Callable[[], None]) -> Iter
 def deferred() -> Iterator[Callable[[], None]]:
     """Inside, INTERRUPTS wait until the function that is given is called, or until the end.
 
-    For the start of processes and threads: Python prints and forgets what a signal handler raises during a fork (os.register_at_fork).
+    For the start of processes and threads: Python prints and forgets what a signal handler raises
+    during a fork (os.register_at_fork).
     """
     waiting: list[int] = []
     changed = {number: handler for number, handler in _handlers().items() if callable(handler)}

@@ -1,4 +1,5 @@
-"""The training states that a run keeps beside its bundle (`suite run --keep-states`): their folder, and the disk space that they need."""
+"""The training states that a run keeps beside its bundle (`suite run --keep-states`): their folder,
+and the disk space that they need."""
 
 import shutil
 from pathlib import Path
@@ -11,14 +12,18 @@ STATISTICS_SHARE, HEADERS_BYTES = 0.02, 2**16  # of every rank: 1 % at most in t
 
 
 def states_folder(run: Path) -> Path:
-    """The folder of a run's states, beside its run directory: what a bundle contains is sealed, and states are large."""
+    """The folder of a run's states, beside its run directory: what a bundle contains is sealed, and
+    states are large."""
     return run.with_name(f"{run.name}.states")
 
 
 def state_size_bytes(request: RunRequest) -> int:
-    """An upper bound for the size of one epoch's state; the reference implementations' models have the workload's number of parameters."""
+    """An upper bound for the size of one epoch's state; the reference implementations' models have
+    the workload's number of parameters."""
     parameters, ranks = request.workload.parameters * FLOAT_BYTES, request.training.parallel.ranks
-    return int(parameters * (ARRAYS_PER_PARAMETER + STATISTICS_SHARE * ranks)) + HEADERS_BYTES * ranks
+    return (
+        int(parameters * (ARRAYS_PER_PARAMETER + STATISTICS_SHARE * ranks)) + HEADERS_BYTES * ranks
+    )
 
 
 def states_size_bytes(request: RunRequest) -> int:
@@ -27,12 +32,14 @@ def states_size_bytes(request: RunRequest) -> int:
 
 
 def refuse_full_disk(request: RunRequest, place: Path, reserved_bytes: int) -> None:
-    """Raise SuiteError if the states of all epochs, and what the bundle may need, do not fit on the disk that holds ``place``."""
+    """Raise SuiteError if the states of all epochs, and what the bundle may need, do not fit on the
+    disk that holds ``place``."""
     free, needed = shutil.disk_usage(place).free, states_size_bytes(request)
     if free < needed + reserved_bytes:
         raise SuiteError(
-            f"The training states of {request.training.epochs} epochs need {mebibytes(needed)}, the run directory up to {mebibytes(reserved_bytes)}, "
-            f"and the disk that holds {place} has {mebibytes(free)} free; choose another --output, or run without --keep-states."
+            f"The training states of {request.training.epochs} epochs need {mebibytes(needed)}, the"
+            f" run directory up to {mebibytes(reserved_bytes)}, and the disk that holds {place} has"
+            f" {mebibytes(free)} free; choose another --output, or run without --keep-states."
         )
 
 
@@ -42,14 +49,22 @@ def mebibytes(size_bytes: int) -> str:
 
 
 def make_states_folder(run: Path, force: bool) -> None:
-    """Create the folder; raises SuiteError for one that is not empty, unless ``force`` is set, which removes the states in it."""
+    """Create the folder; raises SuiteError for one that is not empty, unless ``force`` is set,
+    which removes the states in it."""
     folder = states_folder(run)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         old = sorted(folder.iterdir())
-        if old and not (force and all(path.match("epoch_*.npz") or path.match(".epoch_*.npz") for path in old)):
-            raise SuiteError(f"{folder} exists and is not empty; choose another --output, or remove the folder.")
+        if old and not (
+            force and all(path.match("epoch_*.npz") or path.match(".epoch_*.npz") for path in old)
+        ):
+            raise SuiteError(
+                f"{folder} exists and is not empty; choose another --output, or remove the folder."
+            )
         for path in old:
             path.unlink()
     except OSError as error:
-        raise SuiteError(f"The folder {folder} for training states cannot be created: {error.strerror}; choose another --output.") from error
+        raise SuiteError(
+            f"The folder {folder} for training states cannot be created: {error.strerror}; choose"
+            " another --output."
+        ) from error

@@ -14,11 +14,13 @@ from suite.meters.meter import Meter, MeterAvailability, Moments, Reading, momen
 class MeterRecord:
     """A meter's record in run.json; the one named "recorder" describes the recorder itself.
 
-    ``readings`` is the number of readings taken (the recorder's: written); ``cost_s`` their CPU time, threads and programs
-    included. ``achieved_period_s`` is the median time between readings of the meter's first channel, None for fewer than
-    two; ``longest_gap_s`` the longest time without one between opening and stop, None for a meter that was not opened. ``moments`` says when it
-    is read within its periods, ``jitter_s`` is the standard deviation of the times between its readings (0.41 periods for random moments), None
-    for fewer than three. ``settings`` is the sensor's configuration, where it has one.
+    ``readings`` is the number of readings taken (the recorder's: written); ``cost_s`` their CPU
+    time, threads and programs included. ``achieved_period_s`` is the median time between readings
+    of the meter's first channel, None for fewer than two; ``longest_gap_s`` the longest time
+    without one between opening and stop, None for a meter that was not opened. ``moments`` says
+    when it is read within its periods, ``jitter_s`` is the standard deviation of the times between
+    its readings (0.41 periods for random moments), None for fewer than three. ``settings`` is the
+    sensor's configuration, where it has one.
     """
 
     name: str
@@ -41,7 +43,9 @@ class MeterSession:
     """A meter's state and counts while it is recorded."""
 
     meter: Meter
-    availability: MeterAvailability = field(default_factory=lambda: MeterAvailability(False, "the recorder never opened it"))
+    availability: MeterAvailability = field(
+        default_factory=lambda: MeterAvailability(False, "the recorder never opened it")
+    )
     is_open: bool = False
     opened_ns: int | None = None
     readings: int = 0
@@ -60,7 +64,9 @@ class MeterSession:
         self.failures_in_a_row = 0
         if self.leading_channel is None and readings:
             self.leading_channel = readings[0].channel
-        self.times_ns.extend(reading.t_ns for reading in readings if reading.channel == self.leading_channel)
+        self.times_ns.extend(
+            reading.t_ns for reading in readings if reading.channel == self.leading_channel
+        )
 
     def count_failure(self, error: str) -> None:
         """Count a failed call."""

@@ -1,4 +1,5 @@
-"""Further trainings beside a run: the same request, from before its first step until after its last one (several tenants of one board)."""
+"""Further trainings beside a run: the same request, from before its first step until after its last
+one (several tenants of one board)."""
 
 import json
 import subprocess
@@ -25,24 +26,38 @@ STEPS = contract.steps_name(0)
 
 @contextmanager
 def neighbours(request: RunRequest, environment: Environment) -> Iterator[None]:
-    """Train the request ``request.neighbours`` times more within the block, which begins when all of them make steps.
+    """Train the request ``request.neighbours`` times more within the block, which begins when all
+    of them make steps.
 
-    Their records are in folders of their own, and are removed. Raises SuiteError for one that ends or makes no step.
+    Their records are in folders of their own, and are removed. Raises SuiteError for one that ends
+    or makes no step.
     """
     with ExitStack() as stack:
-        folders = [stack.enter_context(_training(request, environment)) for _ in range(request.neighbours)]
+        folders = [
+            stack.enter_context(_training(request, environment)) for _ in range(request.neighbours)
+        ]
         for process, folder in folders:
             _wait_for_steps(process, folder)
         yield
 
 
 @contextmanager
-def _training(request: RunRequest, environment: Environment) -> "Iterator[tuple[subprocess.Popen[bytes], Path]]":
+def _training(
+    request: RunRequest, environment: Environment
+) -> "Iterator[tuple[subprocess.Popen[bytes], Path]]":
     with tempfile.TemporaryDirectory(prefix="neighbour-") as name:
         folder = Path(name)
-        training = request.training._replace(epochs=ENDLESS_EPOCHS, steps=None, target_accuracy=None, output_directory=name)
-        (folder / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(training)), encoding="utf-8")
-        process = start_implementation(replace(request, training=training, keep_states=False, resume=None), environment, folder / layout.OUTPUT)
+        training = request.training._replace(
+            epochs=ENDLESS_EPOCHS, steps=None, target_accuracy=None, output_directory=name
+        )
+        (folder / contract.REQUEST_NAME).write_text(
+            json.dumps(contract.request_to_dict(training)), encoding="utf-8"
+        )
+        process = start_implementation(
+            replace(request, training=training, keep_states=False, resume=None),
+            environment,
+            folder / layout.OUTPUT,
+        )
         try:
             release(process)
             yield process, folder
@@ -55,6 +70,12 @@ def _wait_for_steps(process: "subprocess.Popen[bytes]", folder: Path) -> None:
     until_s = time.monotonic() + START_TIMEOUT_S
     while not (folder / STEPS).is_file() or (folder / STEPS).read_bytes().count(b"\n") < 2:
         if process.poll() is not None or time.monotonic() > until_s:
-            lines = (folder / layout.OUTPUT).read_text(encoding="utf-8", errors="replace").splitlines()
-            raise SuiteError(f"A neighbour of the run makes no steps: {lines[-1][:300] if lines else 'no output'}", "train fewer at once")
+            lines = (
+                (folder / layout.OUTPUT).read_text(encoding="utf-8", errors="replace").splitlines()
+            )
+            raise SuiteError(
+                "A neighbour of the run makes no steps:"
+                f" {lines[-1][:300] if lines else 'no output'}",
+                "train fewer at once",
+            )
         time.sleep(POLL_S)

@@ -1,22 +1,26 @@
-"""Records the meters of a remote node: ``python -m suite.execution.node_recorder SETTINGS``, started there over SSH.
+"""Records the meters of a remote node: ``python -m suite.execution.node_recorder SETTINGS``,
+started there over SSH.
 
-``SETTINGS`` is JSON: ``data`` (a folder), ``page_cache`` (cold or warm), ``device`` (a profile's name), ``with_identity`` (whether to describe the
-board with its digest), ``left_out`` (names of the meters that are not read), ``peer`` (another host), ``baseload_s`` (how long the idle node
-is measured; 0: not at all), ``silence_s`` (for how long the harness may be silent) and ``goes_on`` (a recorder that replaces a lost one: it
-prepares nothing, and reads no counter that begins at nought).
-It needs no package that a framework's environment lacks. It writes to standard output, line by line:
+``SETTINGS`` is JSON: ``data`` (a folder), ``page_cache`` (cold or warm), ``device`` (a profile's
+name), ``with_identity`` (whether to describe the board with its digest), ``left_out`` (names of the
+meters that are not read), ``peer`` (another host), ``baseload_s`` (how long the idle node is
+measured; 0: not at all), ``silence_s`` (for how long the harness may be silent) and ``goes_on`` (a
+recorder that replaces a lost one: it prepares nothing, and reads no counter that begins at nought).
+It needs no package that a framework's environment lacks. It writes to standard output, line by
+line:
 
 1. the node's description: ``{"node", "link", "system"}``,
 2. where power can be read, the readings of ``baseload_s``, as in baseload.csv,
 3. ``{"page_cache"}``, once it is emptied or filled,
-4. after it received ``record PID``, ``{"attached": true}``, once the meters are attached to the ranks, which wait for it; then readings as in
-   readings.csv, once a second,
-5. after it received ``running PID``, ``{"running": {PID: …}}``: whether that process exists; after ``clock``, ``{"clock"}``: its monotonic clock, ns,
-6. after it received ``stop``, the last readings and ``{"meters", "memory_kills"}``; the latter counts the processes that the kernel killed for
-   lack of memory meanwhile (null: unknown).
+4. after it received ``record PID``, ``{"attached": true}``, once the meters are attached to the
+   ranks, which wait for it; then readings as in readings.csv, once a second,
+5. after it received ``running PID``, ``{"running": {PID: …}}``: whether that process exists; after
+   ``clock``, ``{"clock"}``: its monotonic clock, ns,
+6. after it received ``stop``, the last readings and ``{"meters", "memory_kills"}``; the latter
+   counts the processes that the kernel killed for lack of memory meanwhile (null: unknown).
 
-It exits, with everything that it started, when standard input closes or brings nothing for ``silence_s``: the harness is gone, or the
-network is cut.
+It exits, with everything that it started, when standard input closes or brings nothing for
+``silence_s``: the harness is gone, or the network is cut.
 """
 
 import json
@@ -60,28 +64,51 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             if settings["goes_on"]:
                 meters = chosen_meters(settings["left_out"])
-                return _record(Path(folder), tuple(meter for meter in meters if not opens_first(meter)), data, silence_s)
+                return _record(
+                    Path(folder),
+                    tuple(meter for meter in meters if not opens_first(meter)),
+                    data,
+                    silence_s,
+                )
             if settings["baseload_s"]:
-                _measure_baseload(Path(folder), chosen_meters(settings["left_out"]), settings["baseload_s"], silence_s)
+                _measure_baseload(
+                    Path(folder),
+                    chosen_meters(settings["left_out"]),
+                    settings["baseload_s"],
+                    silence_s,
+                )
             _send({"page_cache": asdict(prepare_page_cache(data, settings["page_cache"]))})
             return _record(
                 Path(folder), chosen_meters(settings["left_out"]), data, silence_s
             )  # new ones: a meter that was closed is not opened again
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would report the closed pipe once more as it exits
+        # Python would report the closed pipe once more as it exits
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
 def _machine(settings: dict[str, Any], data: Path) -> dict[str, Any]:
     """The system description without the framework's fields, which are the same on every node."""
-    described = asdict(system.describe(settings["device"], system.Software(), data, with_identity=settings["with_identity"]))
+    described = asdict(
+        system.describe(
+            settings["device"], system.Software(), data, with_identity=settings["with_identity"]
+        )
+    )
     of_framework = ("framework", "framework_version", "libraries")
-    notes = {name: note for name, note in described.pop("notes").items() if name not in of_framework}
-    whole = {**{name: value for name, value in described.items() if name not in of_framework}, "notes": notes}
-    return redacted_system(whole, of_this_machine([(data, f"{DATA}/{data.name}")]))  # this node's names: the harness knows its own
+    notes = {
+        name: note for name, note in described.pop("notes").items() if name not in of_framework
+    }
+    whole = {
+        **{name: value for name, value in described.items() if name not in of_framework},
+        "notes": notes,
+    }
+    # this node's names: the harness knows its own
+    return redacted_system(whole, of_this_machine([(data, f"{DATA}/{data.name}")]))
 
 
-def _measure_baseload(folder: Path, all_meters: Sequence[Meter], seconds: float, silence_s: float) -> None:
+def _measure_baseload(
+    folder: Path, all_meters: Sequence[Meter], seconds: float, silence_s: float
+) -> None:
     """Where power can be read, record the idle node; ends early when the harness is gone."""
     meters, stop_s = baseload_meters(all_meters), time.monotonic() + seconds
     if meters:
@@ -93,11 +120,14 @@ def _measure_baseload(folder: Path, all_meters: Sequence[Meter], seconds: float,
 
 
 def _record(folder: Path, meters: Sequence[Meter], data: Path, silence_s: float) -> int:
-    """Start, forward and stop as the harness's messages say; 0 after ``stop``, 1 when the harness is gone."""
+    """Start, forward and stop as the harness's messages say; 0 after ``stop``, 1 when the harness
+    is gone."""
     recorder, sent_bytes, kills = Recorder(meters, folder), 0, kills_for_memory()
     for message in _messages(silence_s):
         if message[:1] == [RECORD]:
-            recorder.start(MeteredProcess(parent_of(Path("/"), int(message[1])) or int(message[1]), data))
+            recorder.start(
+                MeteredProcess(parent_of(Path("/"), int(message[1])) or int(message[1]), data)
+            )
             recorder.wait_until_attached()
             _send({ATTACHED: True})
         sent_bytes += _forward(folder / READINGS_RAW, sent_bytes)
@@ -108,14 +138,22 @@ def _record(folder: Path, meters: Sequence[Meter], data: Path, silence_s: float)
         if message == [STOP]:
             records = recorder.stop()
             _forward(folder / READINGS_RAW, sent_bytes)
-            _send({"meters": redacted_meters([asdict(meter) for meter in records], of_this_machine()), "memory_kills": kills_since(kills)})
+            _send(
+                {
+                    "meters": redacted_meters(
+                        [asdict(meter) for meter in records], of_this_machine()
+                    ),
+                    "memory_kills": kills_since(kills),
+                }
+            )
             return 0
     recorder.stop()
     return 1
 
 
 def _messages(silence_s: float) -> Iterator[list[str]]:
-    """The harness's lines, split into words, and an empty list after every second without one; ends when the harness is gone or silent."""
+    """The harness's lines, split into words, and an empty list after every second without one; ends
+    when the harness is gone or silent."""
     received_s, rest = time.monotonic(), b""
     while time.monotonic() - received_s < silence_s:
         if not select.select([0], [], [], FLUSH_S)[0]:
@@ -131,7 +169,8 @@ def _messages(silence_s: float) -> Iterator[list[str]]:
 
 
 def _forward(path: Path, sent_bytes: int) -> int:
-    """Send the complete lines after the first ``sent_bytes`` of a file; returns their number of bytes."""
+    """Send the complete lines after the first ``sent_bytes`` of a file; returns their number of
+    bytes."""
     try:
         with path.open("rb") as stream:
             stream.seek(sent_bytes)

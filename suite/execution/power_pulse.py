@@ -1,4 +1,5 @@
-"""A pattern of loads before and after a run, by which the clock of a logger is fitted to it (`suite run --power-pulse`, `suite power attach`)."""
+"""A pattern of loads before and after a run, by which the clock of a logger is fitted to it (`suite
+run --power-pulse`, `suite power attach`)."""
 
 import os
 import subprocess
@@ -10,7 +11,8 @@ from dataclasses import dataclass
 from reference_impls.contract import NS_PER_S
 
 PATTERN_S = ((3.0, 3.0), (2.0, 1.5))
-"""Idle, then load, twice; ``LAST_IDLE_S`` follows. The two loads differ in length, so that the pattern fits at one place only."""
+"""Idle, then load, twice; ``LAST_IDLE_S`` follows. The two loads differ in length, so that the
+pattern fits at one place only."""
 LAST_IDLE_S = 3.0
 SPIN = """
 import sys, time
@@ -25,17 +27,21 @@ TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class Pulse:
-    """A pattern of loads that was made: its first and last moment, and start and stop of each load, ns on the monotonic clock."""
+    """A pattern of loads that was made: its first and last moment, and start and stop of each load,
+    ns on the monotonic clock."""
 
     begin_ns: int
     end_ns: int
     loads_ns: list[list[int]]
 
 
-def pulse(pattern_s: Sequence[tuple[float, float]] = PATTERN_S, last_idle_s: float = LAST_IDLE_S) -> Pulse:
+def pulse(
+    pattern_s: Sequence[tuple[float, float]] = PATTERN_S, last_idle_s: float = LAST_IDLE_S
+) -> Pulse:
     """Load every core in the pattern of (idle, load) seconds, then wait.
 
-    One process per core spins; it is started in the first idle time and knows the moments, so that its start-up delays nothing.
+    One process per core spins; it is started in the first idle time and knows the moments, so that
+    its start-up delays nothing.
     """
     begin_ns, loads_ns = time.monotonic_ns(), []
     now_ns = begin_ns
@@ -44,7 +50,10 @@ def pulse(pattern_s: Sequence[tuple[float, float]] = PATTERN_S, last_idle_s: flo
         now_ns = start_ns + round(load_s * NS_PER_S)
         loads_ns.append([start_ns, now_ns])
     words = [f"{start_ns}:{stop_ns}" for start_ns, stop_ns in loads_ns]
-    processes = [subprocess.Popen([sys.executable, "-S", "-E", "-c", SPIN, *words]) for _ in range(len(os.sched_getaffinity(0)))]
+    processes = [
+        subprocess.Popen([sys.executable, "-S", "-E", "-c", SPIN, *words])
+        for _ in range(len(os.sched_getaffinity(0)))
+    ]
     try:
         for process in processes:
             process.wait(sum(map(sum, pattern_s)) + TIMEOUT_S)

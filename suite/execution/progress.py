@@ -1,4 +1,5 @@
-"""A run's progress, read from the log while the implementation writes it, without any work in the measured process."""
+"""A run's progress, read from the log while the implementation writes it, without any work in the
+measured process."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,8 @@ from suite.bundle.log import LogEvent, parse_line
 
 
 class LogFollower:
-    """Reads the events that are appended to a log; an incomplete line is read with the next call."""
+    """Reads the events that are appended to a log; an incomplete line is read with the next
+    call."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._position, self._line = path, 0, 0

@@ -14,7 +14,8 @@ COLUMNS = ("t_ns", "source", "channel", "value", "unit")
 class ReadingsFile:
     """Appends readings, which :meth:`flush` writes; the file never ends in an incomplete line.
 
-    The first write that fails (a full disk) is the last one; ``failure`` is then the error message. Nothing is raised.
+    The first write that fails (a full disk) is the last one; ``failure`` is then the error message.
+    Nothing is raised.
     """
 
     def __init__(self, path: Path) -> None:
@@ -27,16 +28,22 @@ class ReadingsFile:
         self._rows = csv.writer(self._buffer, lineterminator="\n")
         self._buffered = 0
         try:
-            self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._handle = os.open(
+                path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o644
+            )
         except OSError as error:
             self._fail(error)
         self._rows.writerow(COLUMNS)
         self.flush()
 
     def add(self, readings: Sequence[Reading]) -> None:
-        """Add readings, which the next flush writes; floats are written so that they read back exactly."""
+        """Add readings, which the next flush writes; floats are written so that they read back
+        exactly."""
         if self._handle is not None:
-            self._rows.writerows((each.t_ns, each.source, each.channel, float(each.value), each.unit) for each in readings)
+            self._rows.writerows(
+                (each.t_ns, each.source, each.channel, float(each.value), each.unit)
+                for each in readings
+            )
             self._buffered += len(readings)
 
     def flush(self) -> None:
@@ -70,7 +77,10 @@ class ReadingsFile:
 
     def _fail(self, error: OSError) -> None:
         """Truncate the file to the last complete write and stop writing."""
-        self.failure = f"{self._path} cannot be written ({error.strerror}): the readings after this moment are lost"
+        self.failure = (
+            f"{self._path} cannot be written ({error.strerror}): the readings after this moment are"
+            " lost"
+        )
         handle, self._handle = self._handle, None
         if handle is None:
             return

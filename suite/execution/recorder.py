@@ -1,6 +1,7 @@
 """Reads the meters of a run on their periods, in one thread of the harness process.
 
-Nothing that a meter does can stop a run: failures, blocking calls and failed writes are recorded, and the training continues.
+Nothing that a meter does can stop a run: failures, blocking calls and failed writes are recorded,
+and the training continues.
 """
 
 import threading
@@ -14,7 +15,18 @@ from suite.execution.clock import Clock, SystemClock
 from suite.execution.edge_watch import EdgeWatch
 from suite.execution.meter_session import MeterRecord, MeterSession
 from suite.execution.readings_file import ReadingsFile
-from suite.meters.meter import Meter, MeteredProcess, Moments, Reading, WithHelper, WithSettings, is_number, is_read_at_edges, moments_of, opens_first
+from suite.meters.meter import (
+    Meter,
+    MeteredProcess,
+    Moments,
+    Reading,
+    WithHelper,
+    WithSettings,
+    is_number,
+    is_read_at_edges,
+    moments_of,
+    opens_first,
+)
 from suite.meters.schedule import Schedule
 
 __all__ = ["MeterRecord", "Recorder"]
@@ -29,13 +41,16 @@ ATTACH_TIMEOUT_S = 4.0
 
 
 class Recorder:
-    """Reads meters from :meth:`start` to :meth:`stop` and appends what they read to ``file_name`` in ``directory``.
+    """Reads meters from :meth:`start` to :meth:`stop` and appends what they read to ``file_name``
+    in ``directory``.
 
-    Only the recorder's thread opens, reads and closes a meter. A meter that raises three times in a row is read again after ten seconds:
-    a sensor may come back, and a dead one costs next to nothing. One that blocks delays the others; the gaps show
-    in every record. ``stop_timeout_s`` is how long :meth:`stop` waits for it.
+    Only the recorder's thread opens, reads and closes a meter. A meter that raises three times in a
+    row is read again after ten seconds: a sensor may come back, and a dead one costs next to
+    nothing. One that blocks delays the others; the gaps show in every record. ``stop_timeout_s`` is
+    how long :meth:`stop` waits for it.
 
-    Meters with ``at_edges`` are also read as soon as rank 0 writes the beginning or end of a phase into ``directory`` (EdgeWatch).
+    Meters with ``at_edges`` are also read as soon as rank 0 writes the beginning or end of a phase
+    into ``directory`` (EdgeWatch).
     """
 
     def __init__(
@@ -63,34 +78,47 @@ class Recorder:
         self._edges = EdgeWatch(directory, self._at_edge)
 
     def start(self, process: MeteredProcess) -> None:
-        """Start reading; returns at once. The process may wait at its gate until :meth:`wait_until_attached` has returned."""
+        """Start reading; returns at once. The process may wait at its gate until
+        :meth:`wait_until_attached` has returned."""
         self._file = ReadingsFile(self._path)
-        self._thread = threading.Thread(target=self._run, args=(process,), name=RECORDER, daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, args=(process,), name=RECORDER, daemon=True
+        )
         if any(is_read_at_edges(session.meter) for session in self._sessions.values()):
             self._edges.start()
         self._thread.start()
 
     def wait_until_attached(self, timeout_s: float = ATTACH_TIMEOUT_S) -> None:
-        """Return when every meter with ``opens_first`` is attached to the process, or has failed to; one that takes longer is recorded as late."""
+        """Return when every meter with ``opens_first`` is attached to the process, or has failed
+        to; one that takes longer is recorded as late."""
         if not self._attached.wait(timeout_s):
             late = self._sessions.get(self._active or "")
             if late is not None:
-                late.count_failure(f"was not attached within {timeout_s:g} s; the implementation was started without it")
+                late.count_failure(
+                    f"was not attached within {timeout_s:g} s; the implementation was started"
+                    " without it"
+                )
 
     def read_soon(self, name: str) -> None:
-        """Read a meter once between its scheduled readings, within the shortest period of all meters; returns at once."""
+        """Read a meter once between its scheduled readings, within the shortest period of all
+        meters; returns at once."""
         with self._extra_lock:
             self._extra_reads.append(name)
 
     def _at_edge(self) -> None:
         """Read the meters that are read at edges, now."""
         with self._extra_lock:
-            names = [name for name, session in self._sessions.items() if is_read_at_edges(session.meter) and name not in self._extra_reads]
+            names = [
+                name
+                for name, session in self._sessions.items()
+                if is_read_at_edges(session.meter) and name not in self._extra_reads
+            ]
             self._extra_reads[:0] = names
             self._wake.set()
 
     def _take_extra(self) -> list[str]:
-        """The names of the meters to read between their turns; the recorder sleeps again unless it is stopping."""
+        """The names of the meters to read between their turns; the recorder sleeps again unless it
+        is stopping."""
         with self._extra_lock:
             names, self._extra_reads = self._extra_reads, []
             if not self._is_stopping:
@@ -98,7 +126,8 @@ class Recorder:
             return names
 
     def stop(self) -> tuple[MeterRecord, ...]:
-        """Read once more and close every meter; returns each meter's record, then the recorder's own.
+        """Read once more and close every meter; returns each meter's record, then the recorder's
+        own.
 
         Nothing is written afterwards, not even by a meter that still blocks.
         """
@@ -110,20 +139,31 @@ class Recorder:
             self._thread.join(self._stop_timeout_s)
             if self._thread.is_alive() and self._active in self._sessions:
                 self._sessions[self._active].count_failure(
-                    f"did not return within {self._stop_timeout_s:g} s after the end of the run; its thread was abandoned"
+                    f"did not return within {self._stop_timeout_s:g} s after the end of the run;"
+                    " its thread was abandoned"
                 )
         with self._file_lock:
             file, self._file = self._file, None
         if file is not None:
             file.close()
         stopped_ns = self._clock.now_ns()
-        return (*(session.record(stopped_ns) for session in self._sessions.values()), self._recorder_record(file))
+        return (
+            *(session.record(stopped_ns) for session in self._sessions.values()),
+            self._recorder_record(file),
+        )
 
     def _recorder_record(self, file: ReadingsFile | None) -> MeterRecord:
         error = self._error or (file.failure if file is not None else None)
         written = file.written if file is not None else 0
         return MeterRecord(
-            RECORDER, FLUSH_S, True, "", readings=written, failures=int(error is not None), last_error=error, cost_s=self._cost_s + self._edges_cost_s
+            RECORDER,
+            FLUSH_S,
+            True,
+            "",
+            readings=written,
+            failures=int(error is not None),
+            last_error=error,
+            cost_s=self._cost_s + self._edges_cost_s,
         )
 
     def _run(self, process: MeteredProcess) -> None:
@@ -140,8 +180,11 @@ class Recorder:
         self._cost_s = self._clock.thread_cpu_s()
 
     def _open_all(self, process: MeteredProcess) -> None:
-        """Open every meter; those that the process waits for are opened first by suite.meters.registry."""
-        waited_for = {name for name, session in self._sessions.items() if opens_first(session.meter)}
+        """Open every meter; those that the process waits for are opened first by
+        suite.meters.registry."""
+        waited_for = {
+            name for name, session in self._sessions.items() if opens_first(session.meter)
+        }
         for name, session in self._sessions.items():
             if not waited_for:
                 self._attached.set()
@@ -229,5 +272,6 @@ class Recorder:
 
 
 def _is_drawn_here(meter: Meter) -> bool:
-    """Whether the recorder draws the moments of the meter's readings; one with a background thread draws them there."""
+    """Whether the recorder draws the moments of the meter's readings; one with a background thread
+    draws them there."""
     return moments_of(meter) is Moments.RANDOM and not isinstance(meter, WithHelper)

@@ -1,4 +1,5 @@
-"""What a run's files may not say: its redactor, kept in the open run directory, and the records as they are written (suite.files.redaction)."""
+"""What a run's files may not say: its redactor, kept in the open run directory, and the records as
+they are written (suite.files.redaction)."""
 
 import os
 import shutil
@@ -20,10 +21,15 @@ from suite.witness.record import Answer, WitnessRecord
 
 
 def redactor_of(request: RunRequest) -> Redactor:
-    """The redactor of a run: its folders, hosts (node0, node1, … in the hostfile's order), witness and external meters, and this machine's names."""
+    """The redactor of a run: its folders, hosts (node0, node1, … in the hostfile's order), witness
+    and external meters, and this machine's names."""
     training, outside, hosts = request.training, request.framework.outside, request.placement.hosts
     data, output = Path(training.data.directory), Path(training.output_directory)
-    folders = [(output, OUTPUT), (data, f"{DATA}/{data.name}"), *([(Path(outside), IMPLEMENTATION)] if outside else [])]
+    folders = [
+        (output, OUTPUT),
+        (data, f"{DATA}/{data.name}"),
+        *([(Path(outside), IMPLEMENTATION)] if outside else []),
+    ]
     names = [(host, f"node{place}") for place, host in enumerate(hosts) if host != "localhost"]
     here = os.uname().nodename
     names += [] if here in hosts or here == "localhost" else [(here, "node0")]
@@ -32,7 +38,8 @@ def redactor_of(request: RunRequest) -> Redactor:
 
 
 def recorded_request(request: contract.Request, redactor: Redactor | None = None) -> dict[str, Any]:
-    """The request as run.json records it: its two folders relative to their roots. A witness's receipt is over these values."""
+    """The request as run.json records it: its two folders relative to their roots. A witness's
+    receipt is over these values."""
     name = Path(request.data.directory).name
     known = redactor or of_this_machine()
     data = request.data._replace(directory=f"{DATA}/{known.text(name)}")
@@ -46,10 +53,13 @@ def redacted_record(record: RunRecord, redactor: Redactor) -> RunRecord:
 
 
 def redacted_witness(record: WitnessRecord, redactor: Redactor) -> WitnessRecord:
-    """A witness's record with a label for its address, and without names in its answers' reasons."""
+    """A witness's record with a label for its address, and without names in its answers'
+    reasons."""
 
     def redacted(answer: Answer) -> Answer:
-        return replace(answer, reason=None if answer.reason is None else redactor.text(answer.reason))
+        return replace(
+            answer, reason=None if answer.reason is None else redactor.text(answer.reason)
+        )
 
     return replace(
         record,
@@ -67,7 +77,8 @@ def kept_redactor(directory: Path) -> Redactor:
 
 
 def redact_output(directory: Path) -> None:
-    """Replace ``output.txt`` by its redacted text. The output as it was is kept until the closing ends, so that this can be repeated."""
+    """Replace ``output.txt`` by its redacted text. The output as it was is kept until the closing
+    ends, so that this can be repeated."""
     raw, shown = directory / layout.RAW_OUTPUT, directory / layout.OUTPUT
     if not raw.exists():
         if not shown.exists():
@@ -75,13 +86,15 @@ def redact_output(directory: Path) -> None:
         with publish(raw) as temporary:
             shutil.copyfile(shown, temporary)
     redactor = kept_redactor(directory)
-    opened = partial(open, encoding="utf-8", errors="surrogateescape", newline="")  # every byte reads back
+    # every byte reads back
+    opened = partial(open, encoding="utf-8", errors="surrogateescape", newline="")
     with publish(shown) as temporary, opened(raw) as lines, opened(temporary, "w") as stream:
         stream.writelines(map(redactor.text, lines))
 
 
 def witness_file(directory: Path) -> Path:
-    """The file beside a run directory with its witness's address, until the witness has stamped the closed bundle."""
+    """The file beside a run directory with its witness's address, until the witness has stamped the
+    closed bundle."""
     return directory.with_name(f"{directory.name}.{layout.WITNESS}")
 
 

@@ -22,10 +22,11 @@ NO_PROCESS = 1
 
 
 class RemotePower:
-    """Reads the power meters of every host but the first into ``readings.node<k>.csv`` in ``directory``, on that node's clock.
+    """Reads the power meters of every host but the first into ``readings.node<k>.csv`` in
+    ``directory``, on that node's clock.
 
-    A node that cannot be measured has no readings and a sentence in ``problems``, by its place in the hostfile. ``offsets_ns`` is how far a
-    node's clock is ahead of this one's.
+    A node that cannot be measured has no readings and a sentence in ``problems``, by its place in
+    the hostfile. ``offsets_ns`` is how far a node's clock is ahead of this one's.
     """
 
     def __init__(self, placement: Placement, directory: Path) -> None:
@@ -65,7 +66,11 @@ class RemotePower:
 
     def _await(self, key: str, timeout_s: float) -> None:
         deadline_s = time.monotonic() + timeout_s
-        while pending := [each for each in self._recorders.values() if each.problem is None and key not in each.facts]:
+        while pending := [
+            each
+            for each in self._recorders.values()
+            if each.problem is None and key not in each.facts
+        ]:
             if time.monotonic() > deadline_s:
                 for recorder in pending:
                     recorder.fail(f"its recorder did not answer within {timeout_s:g} s")
@@ -76,8 +81,17 @@ class RemotePower:
     def _command(self, host: str) -> list[str]:
         power = power_sources(load_power_rules())
         settings = {
-            "data": str(self._directory), "page_cache": "warm", "device": "generic", "with_identity": False, "peer": None, "baseload_s": 0,
-            "goes_on": True, "silence_s": self._placement.silence_s, "left_out": [meter.name for meter in meter_classes() if meter.name not in power],
-        }  # fmt: skip
-        script = module_script((Path(sys.executable),), "suite.execution.node_recorder", json.dumps(settings))
+            "data": str(self._directory),
+            "page_cache": "warm",
+            "device": "generic",
+            "with_identity": False,
+            "peer": None,
+            "baseload_s": 0,
+            "goes_on": True,
+            "silence_s": self._placement.silence_s,
+            "left_out": [meter.name for meter in meter_classes() if meter.name not in power],
+        }
+        script = module_script(
+            (Path(sys.executable),), "suite.execution.node_recorder", json.dumps(settings)
+        )
         return remote_command(host, self._placement.agent, script)

@@ -1,4 +1,5 @@
-"""A run's request: the user's options, resolved once against workload, device and framework, then immutable."""
+"""A run's request: the user's options, resolved once against workload, device and framework, then
+immutable."""
 
 import enum
 from dataclasses import dataclass, replace
@@ -9,7 +10,12 @@ from suite.bundle.resumption import Resumption
 from suite.bundle.study_mark import StudyMark
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
-from suite.catalog.frameworks import Framework, load_framework, load_implementation, refuse_precision
+from suite.catalog.frameworks import (
+    Framework,
+    load_framework,
+    load_implementation,
+    refuse_precision,
+)
 from suite.catalog.precisions import Precision
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.rounds import current_round
@@ -33,21 +39,24 @@ MAX_WORKERS, MAX_PREFETCH = 64, 64
 
 
 class Collective(str, enum.Enum):
-    """All-reduce backend: reference_impls.communication over MPI, or the framework's collectives (``native``)."""
+    """All-reduce backend: reference_impls.communication over MPI, or the framework's collectives
+    (``native``)."""
 
     MPI = "mpi"
     NATIVE = "native"
 
 
 class Normalisation(str, enum.Enum):
-    """What batch normalisation takes a rank's statistics over: its own samples, or the whole mini-batch."""
+    """What batch normalisation takes a rank's statistics over: its own samples, or the whole
+    mini-batch."""
 
     LOCAL = contract.LOCAL
     SYNCHRONISED = contract.SYNCHRONISED
 
 
 class Wire(str, enum.Enum):
-    """Numbers in which gradients are sent: as they are computed, or rounded to 16 bits (open division)."""
+    """Numbers in which gradients are sent: as they are computed, or rounded to 16 bits (open
+    division)."""
 
     EXACT = contract.EXACT
     FLOAT16 = contract.FLOAT16
@@ -66,9 +75,11 @@ class Accelerator(str, enum.Enum):
 class RunOptions:
     """The user's options; None: the workload's value.
 
-    ``implementation`` is the folder of an implementation outside the checkout, whose name then replaces ``framework``.
+    ``implementation`` is the folder of an implementation outside the checkout, whose name then
+    replaces ``framework``.
 
-    With ``nonce``, the seed is computed from it, the current round and ``run_number`` (suite.catalog.seeds), and ``seed`` is not used.
+    With ``nonce``, the seed is computed from it, the current round and ``run_number``
+    (suite.catalog.seeds), and ``seed`` is not used.
     """
 
     division: Division
@@ -95,10 +106,14 @@ class RunOptions:
     nonce: str | None = None
     run_number: int = 0
     implementation: str | None = None
-    precision: Precision | None = None  # of products and convolutions; None: the framework's first, float32 of all but variants
-    timing: Timing | None = Timing.SYNCHRONISED  # None: the first of suite.catalog.timings.possible_timings
-    memory_budget: str | None = None  # "2GB": what the training process may take; a schedule of recomputation is planned for it
-    spill: str | None = None  # a folder for activations that do not fit the memory budget, instead of recomputation
+    # of products and convolutions; None: the framework's first, float32 of all but variants
+    precision: Precision | None = None
+    # None: the first of suite.catalog.timings.possible_timings
+    timing: Timing | None = Timing.SYNCHRONISED
+    # "2GB": what the training process may take; a schedule of recomputation is planned for it
+    memory_budget: str | None = None
+    # a folder for activations that do not fit the memory budget, instead of recomputation
+    spill: str | None = None
 
 
 class PageCache(str, enum.Enum):
@@ -110,7 +125,8 @@ class PageCache(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Resume:
-    """The run directory of an interrupted run, the ``state`` that training continues from, and what the new run records of it."""
+    """The run directory of an interrupted run, the ``state`` that training continues from, and what
+    the new run records of it."""
 
     state: Path
     run: Path
@@ -121,13 +137,16 @@ class Resume:
 class RunRequest:
     """A resolved run: its definitions, and ``training``, the request that the implementation reads.
 
-    ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all. ``power_pulse``: make a pattern of loads before and after
-    the run. ``nonce`` says where the seed came from; None:
-    the user chose it. ``witness`` is the address of the witness (suite.witness.client); None: there is none. ``with_identity``: as in RunOptions.
-    ``keep_states``: every epoch's training state is kept (suite.execution.kept_states). ``left_out``: names of the meters that are not read.
-    ``resume``: the run continues another one (suite.execution.resume); None: it begins with the initial weights.
-    ``study``: the run is made for a study; None: it is not. ``limits`` are on what the implementation may use of this machine (suite.machine.limits).
-    ``isolation``: what the implementation is started in; None: nobody asked for any. ``neighbours``: further trainings of the request beside it.
+    ``baseload_s`` is how long the idle nodes are measured before the run, s; 0: not at all.
+    ``power_pulse``: make a pattern of loads before and after the run. ``nonce`` says where the seed
+    came from; None: the user chose it. ``witness`` is the address of the witness
+    (suite.witness.client); None: there is none. ``with_identity``: as in RunOptions.
+    ``keep_states``: every epoch's training state is kept (suite.execution.kept_states).
+    ``left_out``: names of the meters that are not read. ``resume``: the run continues another one
+    (suite.execution.resume); None: it begins with the initial weights. ``study``: the run is made
+    for a study; None: it is not. ``limits`` are on what the implementation may use of this machine
+    (suite.machine.limits). ``isolation``: what the implementation is started in; None: nobody asked
+    for any. ``neighbours``: further trainings of the request beside it.
     """
 
     run_id: str
@@ -154,7 +173,8 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class DataChoice:
-    """The data set of a run: its name, its folder if one was named, and the model, target and epochs that apply to it."""
+    """The data set of a run: its name, its folder if one was named, and the model, target and
+    epochs that apply to it."""
 
     name: str
     directory: Path | None
@@ -164,7 +184,8 @@ class DataChoice:
 
 
 def choose_data(workload: Workload, data: str | None) -> DataChoice:
-    """The data set for ``--data``: None or the workload's data set, one of its other data sets, a folder, ``name=folder`` or "synthetic".
+    """The data set for ``--data``: None or the workload's data set, one of its other data sets, a
+    folder, ``name=folder`` or "synthetic".
 
     Raises SuiteError when ``data`` is neither a data set of the workload nor a folder.
     """
@@ -176,34 +197,54 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
         return replace(own, directory=synthetic_place(workload.data))
     if data in others:
         other = others[data]
-        return DataChoice(data, None, other.model or workload.model, other.target_accuracy, other.epochs)
+        return DataChoice(
+            data, None, other.model or workload.model, other.target_accuracy, other.epochs
+        )
     name, _, folder = data.rpartition("=")
     if name in others and Path(folder).is_dir():
         other = others[name]
-        return DataChoice(name, Path(folder).resolve(), other.model or workload.model, other.target_accuracy, other.epochs)
+        return DataChoice(
+            name,
+            Path(folder).resolve(),
+            other.model or workload.model,
+            other.target_accuracy,
+            other.epochs,
+        )
     if Path(data).is_dir():
         return replace(own, directory=Path(data).resolve())
     known = ", ".join([workload.data, SYNTHETIC, *others])
-    raise SuiteError(f"--data {data!r} is neither a data set of the workload {workload.name!r} ({known}) nor a folder that exists.")
+    raise SuiteError(
+        f"--data {data!r} is neither a data set of the workload {workload.name!r} ({known}) nor a"
+        " folder that exists."
+    )
 
 
 def chosen_framework(options: RunOptions) -> Framework:
     """The framework of that name, or the implementation in the folder."""
-    return load_framework(options.framework) if options.implementation is None else load_implementation(Path(options.implementation))
+    return (
+        load_framework(options.framework)
+        if options.implementation is None
+        else load_implementation(Path(options.implementation))
+    )
 
 
-def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: Path, run_id: str) -> RunRequest:
+def resolve(
+    options: RunOptions, data_set: contract.DataSet, output_directory: Path, run_id: str
+) -> RunRequest:
     """Resolve the options into a request.
 
-    ``data_set`` is the prepared data set for ``choose_data(...)``. Raises SuiteError for an unknown workload, framework or
-    device.
+    ``data_set`` is the prepared data set for ``choose_data(...)``. Raises SuiteError for an unknown
+    workload, framework or device.
     """
     workload, framework = load_workload(options.workload), chosen_framework(options)
     device = resolve_device(options.device)
     choice = choose_data(workload, options.data)
     batch_size = workload.batch_size if options.batch_size is None else options.batch_size
     if options.batch_size is not None and batch_size > data_set.train_samples:
-        raise SuiteError(f"--batch-size {batch_size} is larger than the data set; name at most {data_set.train_samples}, its training samples.")
+        raise SuiteError(
+            f"--batch-size {batch_size} is larger than the data set; name at most"
+            f" {data_set.train_samples}, its training samples."
+        )
     optimizer, accelerator = workload.optimizer, _accelerator(options.accelerator, device.device)
     training = contract.Request(
         contract_version=contract.CONTRACT_VERSION,
@@ -221,7 +262,11 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         global_batch_size=batch_size,
         optimizer=contract.Optimizer(
             optimizer.name,
-            optimizer.base_learning_rate if options.learning_rate is None else options.learning_rate,
+            (
+                optimizer.base_learning_rate
+                if options.learning_rate is None
+                else options.learning_rate
+            ),
             optimizer.momentum,
             optimizer.weight_decay,
             optimizer.schedule,
@@ -229,14 +274,21 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
         initial_weights=workload.initial_weights,
         data=data_set,
         preprocessing=contract.Preprocessing(
-            list(workload.preprocessing.mean), list(workload.preprocessing.std), workload.preprocessing.augmentation
+            list(workload.preprocessing.mean),
+            list(workload.preprocessing.std),
+            workload.preprocessing.augmentation,
         ),
-        loading=contract.Loading(_workers(options, accelerator), PREFETCH if options.prefetch is None else options.prefetch),
+        loading=contract.Loading(
+            _workers(options, accelerator),
+            PREFETCH if options.prefetch is None else options.prefetch,
+        ),
         parallel=_parallel(options, workload, data_set, batch_size),
         batches="read",
         drop_cache_every_epoch=False,
         accelerator=accelerator,
-        threads=options.threads or workload.threads or max(1, usable_cores() // options.placement.ranks_per_node),
+        threads=options.threads
+        or workload.threads
+        or max(1, usable_cores() // options.placement.ranks_per_node),
         cache_cleared=None,  # set by the run, once the page cache was emptied
         output_directory=str(output_directory),
         precision=_precision(options, framework, accelerator),
@@ -245,29 +297,45 @@ def resolve(options: RunOptions, data_set: contract.DataSet, output_directory: P
     )
     used = None
     if options.nonce is not None:
-        used = use_nonce(options.nonce, current_round().name, options.run_number, framework, contract.request_to_dict(training))
+        used = use_nonce(
+            options.nonce,
+            current_round().name,
+            options.run_number,
+            framework,
+            contract.request_to_dict(training),
+        )
         training = training._replace(seed=used.seed)
     named = (run_id, workload, device.device, device.evidence, framework, training)
-    return RunRequest(*named, placement=options.placement, nonce=used, with_identity=options.with_identity)
+    return RunRequest(
+        *named, placement=options.placement, nonce=used, with_identity=options.with_identity
+    )
 
 
 def bucket_bytes(gradient_bytes: int) -> int:
-    """Size of a bucket of gradients; a small model has several, so that exchanges begin during its backward pass (docs/multi-node.md)."""
+    """Size of a bucket of gradients; a small model has several, so that exchanges begin during its
+    backward pass (docs/multi-node.md)."""
     return min(BUCKET_BYTES, int(SMALL_MODELS_SHARE * gradient_bytes))
 
 
-def _parallel(options: RunOptions, workload: Workload, data_set: contract.DataSet, batch_size: int) -> contract.Parallel:
+def _parallel(
+    options: RunOptions, workload: Workload, data_set: contract.DataSet, batch_size: int
+) -> contract.Parallel:
     placement = options.placement
     if placement.ranks == 1:
         return contract.Parallel(1, 1, "none", 0, False)
     smallest = data_set.train_samples % batch_size or batch_size
     if smallest < placement.ranks:
         raise SuiteError(
-            f"An epoch's smallest mini-batch has {smallest} sample{'s' * (smallest > 1)}, fewer than the {placement.ranks} ranks; "
-            f"choose another --batch-size, or fewer ranks."
+            f"An epoch's smallest mini-batch has {smallest} sample{'s' * (smallest > 1)}, fewer"
+            f" than the {placement.ranks} ranks; choose another --batch-size, or fewer ranks."
         )
-    buckets, chosen = bucket_bytes(workload.parameters * FLOAT_BYTES), (options.normalisation.value, options.wire.value)
-    return contract.Parallel(placement.ranks, placement.nodes, options.collective.value, buckets, True, *chosen)
+    buckets, chosen = (
+        bucket_bytes(workload.parameters * FLOAT_BYTES),
+        (options.normalisation.value, options.wire.value),
+    )
+    return contract.Parallel(
+        placement.ranks, placement.nodes, options.collective.value, buckets, True, *chosen
+    )
 
 
 def _accelerator(option: Accelerator, device: Device) -> str:
@@ -292,37 +360,52 @@ def _timing(options: RunOptions, framework: Framework, accelerator: str) -> str:
     if waits_in_steps:
         why = "Ranks that exchange gradients, and schedules of recomputation, wait in every step"
     elif accelerator == CPU and framework.asynchronous_on:
-        why = f"{framework.title} on a CPU has nothing to wait for: both timings are the same there, and it is called synchronised"
+        why = (
+            f"{framework.title} on a CPU has nothing to wait for: both timings are the same there,"
+            " and it is called synchronised"
+        )
     else:
         why = f"{framework.title} waits for the device in every step"
     raise SuiteError(f"{why}; leave --timing asynchronous out.")
 
 
 def _workers(options: RunOptions, accelerator: str) -> int:
-    """``--workers``; by default four with a GPU (Prashanthi et al., section 5.1), and none on a CPU, where they would take the model's cores."""
+    """``--workers``; by default four with a GPU (Prashanthi et al., section 5.1), and none on a
+    CPU, where they would take the model's cores."""
     if options.workers is not None:
         return options.workers
-    return min(GPU_WORKERS, usable_cores()) if accelerator == Accelerator.CUDA.value else CPU_WORKERS
+    return (
+        min(GPU_WORKERS, usable_cores()) if accelerator == Accelerator.CUDA.value else CPU_WORKERS
+    )
 
 
 def validate(options: RunOptions) -> None:
-    """Raise SuiteError for unknown names and values out of range; needs neither data set nor device."""
+    """Raise SuiteError for unknown names and values out of range; needs neither data set nor
+    device."""
     load_workload(options.workload)
     framework = chosen_framework(options)
     if framework.outside is not None and options.placement.ranks > 1:
-        raise SuiteError(f"{framework.title} is not in the checkout and trains on one rank only; leave --hostfile and --ranks-per-node out.")
+        raise SuiteError(
+            f"{framework.title} is not in the checkout and trains on one rank only; leave"
+            " --hostfile and --ranks-per-node out."
+        )
     plain_name(options.organization, "--org")
     at_least_one = {
-        "--epochs": options.epochs, "--steps": options.steps, "--batch-size": options.batch_size, "--threads": options.threads,
+        "--epochs": options.epochs,
+        "--steps": options.steps,
+        "--batch-size": options.batch_size,
+        "--threads": options.threads,
         "--accumulate": options.accumulate,
-    }  # fmt: skip
+    }
     for flag, value in at_least_one.items():
         if value is not None and value < 1:
             raise SuiteError(f"{flag} must be at least 1, not {value}.")
     if options.workers is not None and not 0 <= options.workers <= MAX_WORKERS:
         raise SuiteError(f"--workers must be between 0 and {MAX_WORKERS}, not {options.workers}.")
     if options.prefetch is not None and not 1 <= options.prefetch <= MAX_PREFETCH:
-        raise SuiteError(f"--prefetch must be between 1 and {MAX_PREFETCH}, not {options.prefetch}.")
+        raise SuiteError(
+            f"--prefetch must be between 1 and {MAX_PREFETCH}, not {options.prefetch}."
+        )
     if not 0 <= options.seed < 2**32:
         raise SuiteError(f"--seed must be between 0 and {2**32 - 1}, not {options.seed}.")
     if options.learning_rate is not None and not 0 < options.learning_rate < float("inf"):
@@ -332,18 +415,36 @@ def validate(options: RunOptions) -> None:
     if options.normalisation is Normalisation.SYNCHRONISED:
         _refuse_synchronised(options)
     if options.wire is not Wire.EXACT and options.collective is Collective.NATIVE:
-        raise SuiteError(f"--wire {options.wire.value} is of the suite's all-reduce; leave --collective native out.")
+        raise SuiteError(
+            f"--wire {options.wire.value} is of the suite's all-reduce; leave --collective native"
+            " out."
+        )
     if options.accumulate > 1 and options.normalisation is Normalisation.SYNCHRONISED:
-        raise SuiteError("--normalisation synchronised is of one mini-batch an update; leave --accumulate out.")
+        raise SuiteError(
+            "--normalisation synchronised is of one mini-batch an update; leave --accumulate out."
+        )
     if options.spill is not None and options.memory_budget is None:
-        raise SuiteError("--spill is for activations that do not fit a budget; add --memory-budget, or leave --spill out.")
+        raise SuiteError(
+            "--spill is for activations that do not fit a budget; add --memory-budget, or leave"
+            " --spill out."
+        )
     if options.accumulate > 1 and options.memory_budget is not None:
-        raise SuiteError("A schedule of recomputation updates each weight at once; leave --memory-budget or --accumulate out.")
+        raise SuiteError(
+            "A schedule of recomputation updates each weight at once; leave --memory-budget or"
+            " --accumulate out."
+        )
 
 
 def _refuse_synchronised(options: RunOptions) -> None:
-    """Raise SuiteError where there are no statistics to synchronise, or where a framework's own all-reduce weights the ranks' gradients."""
+    """Raise SuiteError where there are no statistics to synchronise, or where a framework's own
+    all-reduce weights the ranks' gradients."""
     if not load_workload(options.workload).normalisation_statistics:
-        raise SuiteError(f"The model of {options.workload!r} has no batch normalisation; leave --normalisation {options.normalisation.value} out.")
+        raise SuiteError(
+            f"The model of {options.workload!r} has no batch normalisation; leave --normalisation"
+            f" {options.normalisation.value} out."
+        )
     if options.collective is Collective.NATIVE:
-        raise SuiteError(f"--normalisation {options.normalisation.value} needs the suite's all-reduce; leave --collective native out.")
+        raise SuiteError(
+            f"--normalisation {options.normalisation.value} needs the suite's all-reduce; leave"
+            " --collective native out."
+        )

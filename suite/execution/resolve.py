@@ -6,21 +6,33 @@ from pathlib import Path
 from reference_impls.contract import DataSet
 from suite.catalog.workloads import load_workload
 from suite.datasets.locate import find, published
-from suite.execution.request import RunOptions, RunRequest, choose_data, chosen_framework, resolve, validate
+from suite.execution.request import (
+    RunOptions,
+    RunRequest,
+    choose_data,
+    chosen_framework,
+    resolve,
+    validate,
+)
 from suite.execution.run import new_run_id
 
 RUNS = Path("runs")
 
 
-def resolve_options(options: RunOptions, output: Path | None = None, *, as_published: bool = False) -> RunRequest:
+def resolve_options(
+    options: RunOptions, output: Path | None = None, *, as_published: bool = False
+) -> RunRequest:
     """Resolve options into a request; ``output`` is the run directory (default: runs/<run id>).
 
-    With ``as_published`` a data set that is not prepared has the contents that its definition states: to show a request, not to run it.
-    Raises SuiteError for unknown names, impossible values, and a data set that is not prepared or damaged.
+    With ``as_published`` a data set that is not prepared has the contents that its definition
+    states: to show a request, not to run it. Raises SuiteError for unknown names, impossible
+    values, and a data set that is not prepared or damaged.
     """
     validate(options)
     choice = choose_data(load_workload(options.workload), options.data)
-    prepared = (published(choice.name) if as_published and choice.directory is None else None) or find(choice.name, choice.directory)
+    prepared = (
+        published(choice.name) if as_published and choice.directory is None else None
+    ) or find(choice.name, choice.directory)
     contents = prepared.contents
     data_set = DataSet(
         name=choice.name,

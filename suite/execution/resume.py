@@ -1,4 +1,5 @@
-"""`suite run --resume RUN`: finds the last training state that an interrupted run kept, and what the new run records of it."""
+"""`suite run --resume RUN`: finds the last training state that an interrupted run kept, and what
+the new run records of it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,29 +23,50 @@ from suite.metrics.uncounted import uncounted_intervals
 
 FINISHED = "finished"
 MAY_DIFFER = (
-    "division", "threads", "cache_cleared", "output_directory", "data.directory", "parallel.ranks", "parallel.nodes", "parallel.collective",
-    "parallel.bucket_bytes", "parallel.overlap",
-)  # fmt: skip
-"""Values of the request that follow from the nodes that are left, or that change nothing that is computed but rounding."""
+    "division",
+    "threads",
+    "cache_cleared",
+    "output_directory",
+    "data.directory",
+    "parallel.ranks",
+    "parallel.nodes",
+    "parallel.collective",
+    "parallel.bucket_bytes",
+    "parallel.overlap",
+)
+"""Values of the request that follow from the nodes that are left, or that change nothing that is
+computed but rounding."""
 OF_SEVERAL_RANKS = ("parallel.normalisation", "parallel.wire")
 """Values that one rank does not have."""
 GO_BACK = "remove the file to go on from the epoch before"
 BEGIN_ANEW = "no state of an epoch before was kept: run it anew, without --resume"
-DEFAULTS = {**Request._field_defaults, **{f"parallel.{name}": value for name, value in Parallel._field_defaults.items()}}
+DEFAULTS = {
+    **Request._field_defaults,
+    **{f"parallel.{name}": value for name, value in Parallel._field_defaults.items()},
+}
 """What a request without the key means."""
 
 
 def resume(request: RunRequest, run: Path) -> RunRequest:
     """The request as one that continues an interrupted run from the last state that it kept.
 
-    Raises SuiteError for a run that still runs, that finished, that kept no state, or that trained something else than is requested.
+    Raises SuiteError for a run that still runs, that finished, that kept no state, or that trained
+    something else than is requested.
     """
     if request.training.division == Division.CLOSED.value:
-        raise SuiteError("A run of the closed division trains from its initial weights to its end; resume with --division open.")
+        raise SuiteError(
+            "A run of the closed division trains from its initial weights to its end; resume with"
+            " --division open."
+        )
     if request.framework.outside is not None:
-        raise SuiteError(f"{request.framework.title} is not in the checkout; only its implementations continue from training states: run it anew.")
+        raise SuiteError(
+            f"{request.framework.title} is not in the checkout; only its implementations continue"
+            " from training states: run it anew."
+        )
     if Path(request.training.output_directory) == run.absolute():
-        raise SuiteError(f"{run} is the run to resume, whose records are kept; choose another --output.")
+        raise SuiteError(
+            f"{run} is the run to resume, whose records are kept; choose another --output."
+        )
     if is_held(run):
         raise SuiteError(f"{run} still runs; wait for its end.")
     bundle = Bundle(run)
@@ -58,23 +80,36 @@ def resume(request: RunRequest, run: Path) -> RunRequest:
 
 
 def refuse_other_data(path: Path, run: Path) -> None:
-    """Raise SuiteError unless the data sets of two run directories have the same files, by their digests."""
+    """Raise SuiteError unless the data sets of two run directories have the same files, by their
+    digests."""
     own, before = (replace(read_data_record(Bundle(each)), taken_ns=0) for each in (path, run))
     if own != before:
-        raise SuiteError(f"The data set is another one than that of {run} ({DATA} has the digests of both); prepare the same data, or run anew.")
+        raise SuiteError(
+            f"The data set is another one than that of {run} ({DATA} has the digests of both);"
+            " prepare the same data, or run anew."
+        )
 
 
 def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) -> None:
-    wanted, found = ({**DEFAULTS, **dict(flat(one))} for one in (record.request, recorded_request(request.training, redactor_of(request))))
+    wanted, found = (
+        {**DEFAULTS, **dict(flat(one))}
+        for one in (record.request, recorded_request(request.training, redactor_of(request)))
+    )
     alone = request.training.parallel.ranks == 1 or wanted.get("parallel.ranks") == 1
     skipped = (*MAY_DIFFER, *(OF_SEVERAL_RANKS if alone else ()))
-    differing = [name for name in wanted.keys() | found.keys() if name not in skipped and wanted.get(name) != found.get(name)]
-    differing.sort(key=lambda name: (isinstance(wanted.get(name, found.get(name)), list), name))  # lists are long
+    differing = [
+        name
+        for name in wanted.keys() | found.keys()
+        if name not in skipped and wanted.get(name) != found.get(name)
+    ]
+    # lists are long
+    differing.sort(key=lambda name: (isinstance(wanted.get(name, found.get(name)), list), name))
     if differing:
         first = differing[0]
         raise SuiteError(
-            f"{run} trained with {first} = {_typed(wanted.get(first))}, and {_typed(found.get(first))} is requested; type the command of that run "
-            f"with --resume, another --output, and the hosts that are left."
+            f"{run} trained with {first} = {_typed(wanted.get(first))}, and"
+            f" {_typed(found.get(first))} is requested; type the command of that run with --resume,"
+            " another --output, and the hosts that are left."
         )
 
 
@@ -86,21 +121,33 @@ def _typed(value: object) -> str:
 def _last_state(run: Path, log: Log) -> tuple[Path, int, Mapping[str, str]]:
     """The file of the last kept state, its epoch, and its digests, which the run logged."""
     folder = states_folder(run)
-    epochs = sorted((event.epoch for event in log.all("state_digests") if event.epoch is not None), reverse=True)
+    epochs = sorted(
+        (event.epoch for event in log.all("state_digests") if event.epoch is not None), reverse=True
+    )
     for epoch in epochs:
-        file, logged = folder / state_name(epoch), next(event.value for event in log.all("state_digests") if event.epoch == epoch)
+        file, logged = (
+            folder / state_name(epoch),
+            next(event.value for event in log.all("state_digests") if event.epoch == epoch),
+        )
         if not file.is_file():
             continue
-        has_earlier = any((folder / state_name(other)).is_file() for other in epochs if other < epoch)
+        has_earlier = any(
+            (folder / state_name(other)).is_file() for other in epochs if other < epoch
+        )
         remedy = GO_BACK if has_earlier else BEGIN_ANEW
         try:
             state = digests(StateFile(str(file)).of_rank(0))
         except ContractError as error:
             raise SuiteError(str(error).rstrip("."), remedy) from error
         if state != logged:
-            raise SuiteError(f"{file} is not the state that {run} logged after epoch {epoch}", remedy)
+            raise SuiteError(
+                f"{file} is not the state that {run} logged after epoch {epoch}", remedy
+            )
         return file.absolute(), epoch, state
-    raise SuiteError(f"{run} kept no training state of a finished epoch in {folder}; only runs with --keep-states can be resumed: run it anew.")
+    raise SuiteError(
+        f"{run} kept no training state of a finished epoch in {folder}; only runs with"
+        " --keep-states can be resumed: run it anew."
+    )
 
 
 def _resumption(record: RunRecord, log: Log, epoch: int, state: Mapping[str, str]) -> Resumption:
@@ -117,7 +164,17 @@ def _resumption(record: RunRecord, log: Log, epoch: int, state: Mapping[str, str
     began = (int(start.time_ms), start.mono_ns, boot if isinstance(boot, str) else None)
     if before is not None:
         began = (before.began_time_ms, before.began_mono_ns, before.boot)
-    uncounted_s = sum(interval.length_s for interval in uncounted_intervals(log)) + (before.uncounted_s if before is not None else 0.0)
+    uncounted_s = sum(interval.length_s for interval in uncounted_intervals(log)) + (
+        before.uncounted_s if before is not None else 0.0
+    )
     return Resumption(
-        record.run_id, epoch, state, parallel["ranks"], parallel["nodes"], reason[:900], int(log.events[-1].time_ms), *began, uncounted_s
+        record.run_id,
+        epoch,
+        state,
+        parallel["ranks"],
+        parallel["nodes"],
+        reason[:900],
+        int(log.events[-1].time_ms),
+        *began,
+        uncounted_s,
     )

@@ -69,12 +69,16 @@ POLL_S = 0.2
 RECORDED_LIBRARIES = 200
 NOT_CLOSED = "the run was finished, its bundle is not closed; `{command}` closes it"
 EPOCH_ENDS = ("epoch_start", "epoch_stop")
-BEFORE_RECORD = frozenset((layout.BASELOAD_RAW, DATA, layout.LOCK, layout.PRIVATE, layout.WITNESS, layout.RUN))
-"""Files that a run writes before its record is there; a leading dot is that of a file that is being written."""
+BEFORE_RECORD = frozenset(
+    (layout.BASELOAD_RAW, DATA, layout.LOCK, layout.PRIVATE, layout.WITNESS, layout.RUN)
+)
+"""Files that a run writes before its record is there; a leading dot is that of a file that is being
+written."""
 
 
 class RunObserver(Protocol):
-    """Receives a run's progress; called by the harness between polls, never by the implementation."""
+    """Receives a run's progress; called by the harness between polls, never by the
+    implementation."""
 
     def event(self, event: LogEvent) -> None:
         """A new event of the implementation's log."""
@@ -86,12 +90,14 @@ class RunObserver(Protocol):
         """Something that the person at the terminal should know; the run goes on."""
 
     def closing_goes_on(self) -> None:
-        """The user interrupted a run whose training had ended; its bundle is closed first. Called by a signal handler."""
+        """The user interrupted a run whose training had ended; its bundle is closed first. Called
+        by a signal handler."""
 
 
 @dataclass(frozen=True)
 class Recorders:
-    """The recorders of a run's nodes, this node's page cache and power settings before the run, and what its files may not say."""
+    """The recorders of a run's nodes, this node's page cache and power settings before the run, and
+    what its files may not say."""
 
     local: Recorder
     remote: RemoteRecorders
@@ -112,8 +118,8 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Invocation:
-    """How a run was begun: the command line, the ids of rules that its request breaks and the user accepted (`--allow-invalid`), and since when the
-    harness works for it.
+    """How a run was begun: the command line, the ids of rules that its request breaks and the user
+    accepted (`--allow-invalid`), and since when the harness works for it.
     """
 
     command: tuple[str, ...]
@@ -136,18 +142,25 @@ def run(
 ) -> RunResult:
     """Run the implementation into ``request.training.output_directory`` and close the bundle there.
 
-    The directory must exist and be empty. A failed or interrupted run leaves an unsealed bundle from which every finished epoch can be
-    read. Raises SuiteError when the bundle cannot be written, and KeyboardInterrupt after the final record is written.
+    The directory must exist and be empty. A failed or interrupted run leaves an unsealed bundle
+    from which every finished epoch can be read. Raises SuiteError when the bundle cannot be
+    written, and KeyboardInterrupt after the final record is written.
 
-    An interrupt after the training's end is held back until the bundle is closed; the second one is not, and `suite finish` closes the bundle.
+    An interrupt after the training's end is held back until the bundle is closed; the second one is
+    not, and `suite finish` closes the bundle.
     """
     path = Path(request.training.output_directory)
     with disk_errors(path), RemoteRecorders(request, environment.interpreter, path) as remote:
-        write_data_record(path, digest_data(request.training.data.name, Path(request.training.data.directory)))
+        write_data_record(
+            path, digest_data(request.training.data.name, Path(request.training.data.directory))
+        )
         if request.resume is not None:
             refuse_other_data(path, request.resume.run)
         request, cache = _with_page_cache(request, remote)
-        with RunLock(path) as lock, hold_back(partial(training_ended, path), observer.closing_goes_on) as interrupt:
+        with (
+            RunLock(path) as lock,
+            hold_back(partial(training_ended, path), observer.closing_goes_on) as interrupt,
+        ):
             redactor = redactor_of(request)
             redactor.write(path / layout.PRIVATE)
             pulses = [pulse()] if request.power_pulse else []
@@ -157,12 +170,21 @@ def run(
             try:
                 record = _train(request, environment, record, recorders, observer, lock.handle)
             except OSError as error:
-                record = replace(record, status="failed", message=f"the harness could not write: {error.strerror or error}")
-                lock.write(partial(write_json, path / layout.RUN, redacted_record(record, redactor)))
+                record = replace(
+                    record,
+                    status="failed",
+                    message=f"the harness could not write: {error.strerror or error}",
+                )
+                lock.write(
+                    partial(write_json, path / layout.RUN, redacted_record(record, redactor))
+                )
                 raise
             if request.power_pulse and record.status == "finished":
                 pulses.append(pulse())
-                record = replace(record, power_pulse={"loads_ns": [load for each in pulses for load in each.loads_ns]})
+                record = replace(
+                    record,
+                    power_pulse={"loads_ns": [load for each in pulses for load in each.loads_ns]},
+                )
             record = replace(record, lifetime=_with_idle(invocation.lifetime, pulses).to_dict())
             lock.write(partial(write_json, path / layout.RUN, redacted_record(record, redactor)))
             if record.status != "finished":
@@ -174,16 +196,21 @@ def run(
             if record.status == "finished":
                 _close(path)
             if interrupt.happened:
-                raise InterruptedAfterEnd(f"the run was finished before, and its bundle is closed in {path}")
+                raise InterruptedAfterEnd(
+                    f"the run was finished before, and its bundle is closed in {path}"
+                )
             return RunResult(path, record.status, record.message)
 
 
 def _with_idle(lifetime: Lifetime, pulses: Sequence[Pulse]) -> Lifetime:
-    return replace(lifetime, idle_ns=(*lifetime.idle_ns, *((each.begin_ns, each.end_ns) for each in pulses)))
+    return replace(
+        lifetime, idle_ns=(*lifetime.idle_ns, *((each.begin_ns, each.end_ns) for each in pulses))
+    )
 
 
 def _ask_receipt(request: RunRequest, redactor: Redactor, path: Path) -> WitnessRecord | None:
-    """Ask the witness, if there is one, and write its record; the record that is returned has its address."""
+    """Ask the witness, if there is one, and write its record; the record that is returned has its
+    address."""
     forget_witness(path)
     witness = ask_receipt(request, recorded_request(request.training, redactor))
     if witness is not None:
@@ -194,33 +221,64 @@ def _ask_receipt(request: RunRequest, redactor: Redactor, path: Path) -> Witness
 
 def _close(path: Path) -> None:
     try:
-        with disk_errors(path, f"Free some space, then close the run: {typed('suite finish', path)}"):
+        with disk_errors(
+            path, f"Free some space, then close the run: {typed('suite finish', path)}"
+        ):
             close_bundle(path)
     except KeyboardInterrupt:
         raise InterruptedAfterEnd(NOT_CLOSED.format(command=typed("suite finish", path))) from None
 
 
-def _train(request: RunRequest, environment: Environment, record: RunRecord, recorders: "Recorders", observer: RunObserver, lock: int) -> RunRecord:
-    """Train from start to end, and stop the recorders; returns the record of how it ended (finished, failed or interrupted)."""
+def _train(
+    request: RunRequest,
+    environment: Environment,
+    record: RunRecord,
+    recorders: "Recorders",
+    observer: RunObserver,
+    lock: int,
+) -> RunRecord:
+    """Train from start to end, and stop the recorders; returns the record of how it ended
+    (finished, failed or interrupted)."""
     path, problem, is_interrupted = Path(request.training.output_directory), None, False
     _begin_log(request, path)
     kills = kills_for_memory()
-    with limited(request.limits) as limit, _heartbeats(request) as monitor, ExitStack() as beside, deferred() as deliver_interrupts:
-        process = start_implementation(request, environment, path / layout.OUTPUT, monitor.variables if monitor else {}, (lock,))
+    with (
+        limited(request.limits) as limit,
+        _heartbeats(request) as monitor,
+        ExitStack() as beside,
+        deferred() as deliver_interrupts,
+    ):
+        process = start_implementation(
+            request,
+            environment,
+            path / layout.OUTPUT,
+            monitor.variables if monitor else {},
+            (lock,),
+        )
         try:
             limit(process.pid)
             if monitor:
                 monitor.start()
-            recorders.local.start(MeteredProcess(process.pid, Path(request.training.data.directory)))
+            recorders.local.start(
+                MeteredProcess(process.pid, Path(request.training.data.directory))
+            )
             deliver_interrupts()  # not before, since what has half started cannot be stopped
             recorders.local.wait_until_attached()
             if monitor:
                 monitor.polled()
             beside.enter_context(neighbours(request, environment))
             if record.isolation is not None:
-                record = replace(record, isolation={**record.isolation, "released_ns": time.monotonic_ns()})
+                record = replace(
+                    record, isolation={**record.isolation, "released_ns": time.monotonic_ns()}
+                )
             release(process)
-            problem = _follow_log(process, path, observer, recorders.local, partial(_check_nodes, monitor, recorders.remote, observer))
+            problem = _follow_log(
+                process,
+                path,
+                observer,
+                recorders.local,
+                partial(_check_nodes, monitor, recorders.remote, observer),
+            )
             if monitor:
                 monitor.polled()  # the job may have ended while the harness was stopped
         except KeyboardInterrupt:
@@ -231,22 +289,32 @@ def _train(request: RunRequest, environment: Environment, record: RunRecord, rec
         report = wait(process, path / layout.OUTPUT, request.training.parallel.ranks)
         _write_power_changes(path, recorders.power)
         if recorders.witness is not None and problem is None and report.exit_code == 0:
-            redacted_witness(ask_stamp(request, recorders.witness, path), recorders.redactor).write(path)
+            redacted_witness(ask_stamp(request, recorders.witness, path), recorders.redactor).write(
+                path
+            )
         record = replace(record, meters=tuple(map(_plain, _stop_meters(recorders, path, monitor))))
-        if is_interrupted and training_ended(path):  # the implementation may have been terminated as it exited
-            return replace(record, status="finished", exit_code=0 if report.exit_code == 0 else None)
+        # the implementation may have been terminated as it exited
+        if is_interrupted and training_ended(path):
+            return replace(
+                record, status="finished", exit_code=0 if report.exit_code == 0 else None
+            )
         if is_interrupted:
             return replace(record, status="interrupted", message="interrupted by the user")
         if problem is not None or report.exit_code != 0:
             message = f"the implementation {report.reason}"
             if monitor:
-                message = _failure(problem or describe_failure(report, monitor, recorders.remote, kills_since(kills)), path)
+                message = _failure(
+                    problem
+                    or describe_failure(report, monitor, recorders.remote, kills_since(kills)),
+                    path,
+                )
             return replace(record, status="failed", exit_code=report.exit_code, message=message)
         return replace(record, status="finished", exit_code=0)
 
 
 def _begin_log(request: RunRequest, path: Path) -> None:
-    """Write the facts of the request into rank 0's log, unless that rank may run on another machine, whose clock is another."""
+    """Write the facts of the request into rank 0's log, unless that rank may run on another
+    machine, whose clock is another."""
     if request.placement.hosts:
         return
     log = contract.LogWriter(contract.RecordFile(str(path / contract.log_name(0))))
@@ -257,16 +325,23 @@ def _begin_log(request: RunRequest, path: Path) -> None:
 def _write_power_changes(path: Path, before: PowerSettings) -> None:
     """Add to system.json what is set differently now than before the run."""
     described = Bundle(path).json(layout.SYSTEM)
-    notes = {name: note for name, note in described["notes"].items() if name != system.POWER_CHANGES}
+    notes = {
+        name: note for name, note in described["notes"].items() if name != system.POWER_CHANGES
+    }
     changes = changed_settings(before, read_power_settings())
     write_json(path / layout.SYSTEM, {**described, system.POWER_CHANGES: changes, "notes": notes})
 
 
-def _stop_meters(recorders: "Recorders", path: Path, monitor: HeartbeatMonitor | None) -> tuple[MeterRecord, ...]:
-    """Stop the recorders of every node; returns this node's meters and writes the remote nodes' into nodes.json."""
+def _stop_meters(
+    recorders: "Recorders", path: Path, monitor: HeartbeatMonitor | None
+) -> tuple[MeterRecord, ...]:
+    """Stop the recorders of every node; returns this node's meters and writes the remote nodes'
+    into nodes.json."""
     meters = recorders.local.stop()
     recorders.remote.stop()
-    records = recorders.remote.records(recorders.cache, recorders.redactor, monitor.nodes() if monitor else {})
+    records = recorders.remote.records(
+        recorders.cache, recorders.redactor, monitor.nodes() if monitor else {}
+    )
     if records:
         write_nodes(path, records)
     return meters
@@ -278,7 +353,11 @@ def _heartbeats(request: RunRequest) -> Iterator[HeartbeatMonitor | None]:
     if request.training.parallel.ranks == 1:
         yield None
         return
-    monitor = HeartbeatMonitor(request.training.parallel.ranks, request.placement.hosts, silence_s=request.placement.silence_s)
+    monitor = HeartbeatMonitor(
+        request.training.parallel.ranks,
+        request.placement.hosts,
+        silence_s=request.placement.silence_s,
+    )
     try:
         yield monitor
     finally:
@@ -287,12 +366,17 @@ def _heartbeats(request: RunRequest) -> Iterator[HeartbeatMonitor | None]:
 
 def _failure(cause: str, path: Path) -> str:
     """The cause, and the last finished epoch."""
-    finished = Bundle(path).log().finished_epochs() if (path / contract.log_name(0)).exists() else ()
-    return f"{cause.rstrip('.')}; " + (f"the last finished epoch is epoch {max(finished)}" if finished else "no epoch was finished")
+    finished = (
+        Bundle(path).log().finished_epochs() if (path / contract.log_name(0)).exists() else ()
+    )
+    return f"{cause.rstrip('.')}; " + (
+        f"the last finished epoch is epoch {max(finished)}" if finished else "no epoch was finished"
+    )
 
 
 def _with_page_cache(request: RunRequest, remote: RemoteRecorders) -> tuple[RunRequest, CacheState]:
-    """Empty or fill the page cache of every node; returns the request with ``cache_cleared`` set, and this node's cache state."""
+    """Empty or fill the page cache of every node; returns the request with ``cache_cleared`` set,
+    and this node's cache state."""
     are_cold = remote.prepare()
     local = prepare_page_cache(Path(request.training.data.directory), request.page_cache.value)
     are_cold.append(local.is_cold)
@@ -301,38 +385,60 @@ def _with_page_cache(request: RunRequest, remote: RemoteRecorders) -> tuple[RunR
 
 
 def make_output(path: Path, force: bool) -> None:
-    """Create the run directory; one that is not empty is an error, unless ``force`` is set and it is a run's, which is then deleted."""
+    """Create the run directory; one that is not empty is an error, unless ``force`` is set and it
+    is a run's, which is then deleted."""
     has_something = is_taken(path)
     refuse_inside_run(path)
     if has_something:
         if not force:
-            raise SuiteError(f"{path} exists and is not empty; choose another --output, or type --force to replace it.")
+            raise SuiteError(
+                f"{path} exists and is not empty; choose another --output, or type --force to"
+                " replace it."
+            )
         if not _is_run(path):
-            raise SuiteError(f"{path} is no run directory (it has no {layout.RUN}), so --force will not empty it; choose another --output.")
+            raise SuiteError(
+                f"{path} is no run directory (it has no {layout.RUN}), so --force will not empty"
+                " it; choose another --output."
+            )
         shutil.rmtree(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SuiteError(f"The run directory {path} cannot be created: {error.strerror}; choose another --output.") from error
+        raise SuiteError(
+            f"The run directory {path} cannot be created: {error.strerror}; choose another"
+            " --output."
+        ) from error
 
 
 def is_taken(path: Path) -> bool:
-    """Whether something is where a run directory is to be made; raises SuiteError where it is a run that still runs."""
+    """Whether something is where a run directory is to be made; raises SuiteError where it is a run
+    that still runs."""
     if is_held(path):
         raise SuiteError(f"{path} holds a run that still runs; choose another --output.")
     return path.exists() and (not path.is_dir() or any(path.iterdir()))
 
 
 def _is_run(path: Path) -> bool:
-    """Whether this is a run directory, or all that is in it is what a run writes before its record: it was killed as it began."""
+    """Whether this is a run directory, or all that is in it is what a run writes before its record:
+    it was killed as it began."""
     if not path.is_dir():
         return False
-    return (path / layout.RUN).is_file() or all(each.is_file() and each.name.removeprefix(".") in BEFORE_RECORD for each in path.iterdir())
+    return (path / layout.RUN).is_file() or all(
+        each.is_file() and each.name.removeprefix(".") in BEFORE_RECORD for each in path.iterdir()
+    )
 
 
-def _open_bundle(request: RunRequest, environment: Environment, invocation: Invocation, path: Path, redactor: Redactor) -> RunRecord:
+def _open_bundle(
+    request: RunRequest,
+    environment: Environment,
+    invocation: Invocation,
+    path: Path,
+    redactor: Redactor,
+) -> RunRecord:
     now_s = time.time()
-    software = system.Software(request.framework.name, None, dict(list(environment.packages.items())[:RECORDED_LIBRARIES]))
+    software = system.Software(
+        request.framework.name, None, dict(list(environment.packages.items())[:RECORDED_LIBRARIES])
+    )
     data = Path(request.training.data.directory)
     record = RunRecord(
         schema=layout.SCHEMA,
@@ -352,17 +458,23 @@ def _open_bundle(request: RunRequest, environment: Environment, invocation: Invo
         study=None if request.study is None else redactor.value(request.study.to_dict()),
         isolation=describe_isolation(request.isolation),
         lifetime=invocation.lifetime.to_dict(),
-        resumed=None if request.resume is None else asdict(request.resume.record),  # its reason was redacted when it was recorded
+        # its reason was redacted when it was recorded
+        resumed=None if request.resume is None else asdict(request.resume.record),
     )
     write_json(path / layout.RUN, record)
     write_json(path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
-    described = system.describe(request.device.name, software, data, with_identity=request.with_identity)
+    described = system.describe(
+        request.device.name, software, data, with_identity=request.with_identity
+    )
     write_json(path / layout.SYSTEM, redacted_system(asdict(described), redactor))
     return record
 
 
-def _check_nodes(monitor: HeartbeatMonitor | None, remote: RemoteRecorders, observer: RunObserver) -> str | None:
-    """Exchange messages with the remote recorders, let ranks start whose node's meters are attached; returns which rank failed, or None."""
+def _check_nodes(
+    monitor: HeartbeatMonitor | None, remote: RemoteRecorders, observer: RunObserver
+) -> str | None:
+    """Exchange messages with the remote recorders, let ranks start whose node's meters are
+    attached; returns which rank failed, or None."""
     remote.tick(monitor.pids() if monitor else {})
     for sentence in remote.take_notices():
         observer.notice(sentence)
@@ -375,15 +487,25 @@ def _check_nodes(monitor: HeartbeatMonitor | None, remote: RemoteRecorders, obse
 
 def _is_running(remote: RemoteRecorders, beat: Heartbeat) -> bool | None:
     """Whether a rank's process still exists on its node; None while that is unknown."""
-    return remote.is_running(beat.rank, beat.pid) if remote.is_remote(beat.rank) else is_running(Path("/"), beat.pid)
+    return (
+        remote.is_running(beat.rank, beat.pid)
+        if remote.is_remote(beat.rank)
+        else is_running(Path("/"), beat.pid)
+    )
 
 
 def _follow_log(
-    process: "subprocess.Popen[bytes]", path: Path, observer: RunObserver, recorder: Recorder, check_nodes: Callable[[], str | None]
+    process: "subprocess.Popen[bytes]",
+    path: Path,
+    observer: RunObserver,
+    recorder: Recorder,
+    check_nodes: Callable[[], str | None],
 ) -> str | None:
-    """Pass the log's events to the observer until the implementation exits; at both ends of an epoch, the page cache is read too.
+    """Pass the log's events to the observer until the implementation exits; at both ends of an
+    epoch, the page cache is read too.
 
-    Returns early with the failure that ``check_nodes``, called at every poll, reports; raises SuiteError when the run directory is removed.
+    Returns early with the failure that ``check_nodes``, called at every poll, reports; raises
+    SuiteError when the run directory is removed.
     """
     follower = LogFollower(path / contract.log_name(0))
     ended = False

@@ -1,4 +1,5 @@
-"""The lock of a run directory: held by the processes that run or close the run, and a reserve of disk space for its last status."""
+"""The lock of a run directory: held by the processes that run or close the run, and a reserve of
+disk space for its last status."""
 
 import errno
 import fcntl
@@ -17,8 +18,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 class RunLock:
     """Held inside the context. The kernel releases it when its last holder ends, however that ends.
 
-    An implementation inherits it (``handle``): while it trains, nobody else closes the run. The file has RESERVE_BYTES of content, which
-    :meth:`write` gives back to a full disk.
+    An implementation inherits it (``handle``): while it trains, nobody else closes the run. The
+    file has RESERVE_BYTES of content, which :meth:`write` gives back to a full disk.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -26,11 +27,15 @@ class RunLock:
         self.handle = -1
 
     def __enter__(self) -> "RunLock":
-        """Take the lock; raises SuiteError when another process holds it, OSError when there is no space for the reserve."""
+        """Take the lock; raises SuiteError when another process holds it, OSError when there is no
+        space for the reserve."""
         self.handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             if not _lock(self.handle):
-                raise SuiteError(f"{self._path.parent} still runs ({self._holder()}); wait for its end, or end it with Ctrl-C.")
+                raise SuiteError(
+                    f"{self._path.parent} still runs ({self._holder()}); wait for its end, or end"
+                    " it with Ctrl-C."
+                )
             self._fill()
         except BaseException:
             os.close(self.handle)
@@ -63,7 +68,10 @@ class RunLock:
         os.fsync(self.handle)
 
     def _holder(self) -> str:
-        return os.pread(self.handle, _WHO_BYTES, 0).split(b"\n")[0].decode(errors="replace") or "its process is unknown"
+        return (
+            os.pread(self.handle, _WHO_BYTES, 0).split(b"\n")[0].decode(errors="replace")
+            or "its process is unknown"
+        )
 
 
 def is_held(directory: Path) -> bool:
@@ -79,7 +87,8 @@ def is_held(directory: Path) -> bool:
 
 
 def _lock(handle: int) -> bool:
-    """Take the lock if nobody holds it. A file system without locks cannot say who holds one: there, it is taken as free."""
+    """Take the lock if nobody holds it. A file system without locks cannot say who holds one:
+    there, it is taken as free."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

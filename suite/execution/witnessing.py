@@ -1,4 +1,5 @@
-"""Asks a run's witness at its start, at its end and as its bundle is closed, outside what is timed."""
+"""Asks a run's witness at its start, at its end and as its bundle is closed, outside what is
+timed."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
@@ -13,11 +14,19 @@ from suite.errors import SuiteError
 from suite.execution.redacting import kept_redactor, redacted_witness, witness_address
 from suite.execution.request import RunRequest
 from suite.witness.client import ask, check_address
-from suite.witness.record import SCHEMA, WitnessRecord, files_digest, read_witness_record, receipt_digest, stamp_digest
+from suite.witness.record import (
+    SCHEMA,
+    WitnessRecord,
+    files_digest,
+    read_witness_record,
+    receipt_digest,
+    stamp_digest,
+)
 
 
 def ask_receipt(request: RunRequest, recorded: Mapping[str, Any]) -> WitnessRecord | None:
-    """Show the witness the request as run.json records it, before the implementation starts; None if no witness was named."""
+    """Show the witness the request as run.json records it, before the implementation starts; None
+    if no witness was named."""
     if request.witness is None:
         return None
     nonce = None if request.nonce is None else asdict(request.nonce)
@@ -29,13 +38,19 @@ def ask_stamp(request: RunRequest, record: WitnessRecord, directory: Path) -> Wi
     """Show the witness the heads of all ranks' logs, after the implementation has ended."""
     logs = [directory / contract.log_name(rank) for rank in range(request.training.parallel.ranks)]
     heads = tuple(chain_head(path) or "" for path in logs)
-    return replace(record, heads=heads, stamp=ask(record.address, stamp_digest(request.run_id, heads, record.receipt.token)))
+    return replace(
+        record,
+        heads=heads,
+        stamp=ask(record.address, stamp_digest(request.run_id, heads, record.receipt.token)),
+    )
 
 
 def ask_files_stamp(directory: Path, leftovers: Collection[Path]) -> WitnessRecord | None:
-    """Show the witness the digests of the files of a finished run's bundle, and return the record with its answer.
+    """Show the witness the digests of the files of a finished run's bundle, and return the record
+    with its answer.
 
-    None where there is nothing to ask: no witness, a run that did not finish, a record that cannot be read, or one with a stamp over these files.
+    None where there is nothing to ask: no witness, a run that did not finish, a record that cannot
+    be read, or one with a stamp over these files.
     """
     try:
         record, run = read_witness_record(directory), Bundle(directory).run()
@@ -48,9 +63,18 @@ def ask_files_stamp(directory: Path, leftovers: Collection[Path]) -> WitnessReco
     files = evidence_digests(directory, leftovers)
     if has_files_stamp(record) and record.files == files:
         return None
-    digest = files_digest(run.run_id, files, record.receipt.token, None if record.stamp is None else record.stamp.token)
+    digest = files_digest(
+        run.run_id,
+        files,
+        record.receipt.token,
+        None if record.stamp is None else record.stamp.token,
+    )
     stamped = replace(record, files=files, files_stamp=ask(address, digest))
-    return redacted_witness(stamped, kept_redactor(directory)) if address != record.address else stamped
+    return (
+        redacted_witness(stamped, kept_redactor(directory))
+        if address != record.address
+        else stamped
+    )
 
 
 def has_files_stamp(record: WitnessRecord) -> bool:

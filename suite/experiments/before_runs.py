@@ -1,4 +1,5 @@
-"""Before the first run of a sweep: every check is made, and all that they refuse is said at once; the folder is one sweep's, and one command's."""
+"""Before the first run of a sweep: every check is made, and all that they refuse is said at once;
+the folder is one sweep's, and one command's."""
 
 import fcntl
 import os
@@ -24,7 +25,8 @@ Check = Callable[[], object]
 
 
 def refuse_at_once(checks: Iterable[Check]) -> None:
-    """Make every check; raise SuiteError with each different sentence of those that raise it, one to a line; of many, the first ones."""
+    """Make every check; raise SuiteError with each different sentence of those that raise it, one
+    to a line; of many, the first ones."""
     problems = dict[str, None]()
     for check in checks:
         try:
@@ -33,23 +35,30 @@ def refuse_at_once(checks: Iterable[Check]) -> None:
             problems.setdefault(str(error))
     said = list(problems)
     if said:
-        more = [f"… and {len(said) - MAX_PROBLEMS} more problems."] if len(said) > MAX_PROBLEMS else []
+        more = (
+            [f"… and {len(said) - MAX_PROBLEMS} more problems."] if len(said) > MAX_PROBLEMS else []
+        )
         raise SuiteError("\n".join([*said[:MAX_PROBLEMS], *more]))
 
 
 def checks_of_runs(requests: Sequence[RunRequest], directory: Path) -> list[Check]:
-    """Checks that every sweep makes: environments, what each different run needs of this machine, and the disk for all of them."""
+    """Checks that every sweep makes: environments, what each different run needs of this machine,
+    and the disk for all of them."""
     frameworks = {request.framework.argument: request.framework for request in requests}
-    different = {(request.training.output_directory.rpartition("-r")[0]): request for request in requests}
+    different = {
+        (request.training.output_directory.rpartition("-r")[0]): request for request in requests
+    }
     checks: list[Check] = [lambda each=each: find(each) for each in frameworks.values()]  # type: ignore[misc]
     checks += [lambda each=each: preflight(each) for each in different.values()]  # type: ignore[misc]
     return [*checks, lambda: _refuse_full_disk(requests, directory)]
 
 
 def refuse_folder(directory: Path, kind: str, varied: Sequence[str]) -> None:
-    """Raise SuiteError for a folder that cannot hold a sweep of this ``kind`` (MATRIX or STUDY) over these settings.
+    """Raise SuiteError for a folder that cannot hold a sweep of this ``kind`` (MATRIX or STUDY)
+    over these settings.
 
-    That is a file, a folder that may not be written, one with other things than a sweep in it, or another sweep's.
+    That is a file, a folder that may not be written, one with other things than a sweep in it, or
+    another sweep's.
     """
     place = nearest_existing(directory)
     if not place.is_dir():
@@ -60,19 +69,25 @@ def refuse_folder(directory: Path, kind: str, varied: Sequence[str]) -> None:
         return
     found = list(_sweeps_in(directory))
     if not found and any(directory.glob("[!.]*")) and not any(directory.glob(_RUNS)):
-        raise SuiteError(f"{directory} holds other files, and nothing of a sweep; choose another --output.")
+        raise SuiteError(
+            f"{directory} holds other files, and nothing of a sweep; choose another --output."
+        )
     for other, of in found:
         if (other, of) != (kind, tuple(varied)):
-            raise SuiteError(f"{directory} holds another sweep, over {', '.join(of)}; choose another --output.")
+            raise SuiteError(
+                f"{directory} holds another sweep, over {', '.join(of)}; choose another --output."
+            )
 
 
 def left_over(directory: Path, folders: Collection[str]) -> list[str]:
-    """Folders of runs in ``directory`` that are not among ``folders``: of values or repetitions that an earlier call had, and this one has not."""
+    """Folders of runs in ``directory`` that are not among ``folders``: of values or repetitions
+    that an earlier call had, and this one has not."""
     return sorted(path.name for path in directory.glob(_RUNS) if path.name not in folders)
 
 
 def _sweeps_in(directory: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Kind and varied settings of the sweeps whose records lie in the folder; a damaged record says nothing."""
+    """Kind and varied settings of the sweeps whose records lie in the folder; a damaged record says
+    nothing."""
     with suppress(SuiteError):
         yield MATRIX, read_matrix(directory).plan.variables
     with suppress(SuiteError):
@@ -81,14 +96,18 @@ def _sweeps_in(directory: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 @contextmanager
 def held(directory: Path) -> Iterator[None]:
-    """Create the folder, and hold it: raises SuiteError where another command writes into it. The kernel lets go when this one ends."""
+    """Create the folder, and hold it: raises SuiteError where another command writes into it. The
+    kernel lets go when this one ends."""
     directory.mkdir(parents=True, exist_ok=True)
     handle = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise SuiteError(f"Another command writes into {directory}; wait for its end, or choose another --output.") from None
+            raise SuiteError(
+                f"Another command writes into {directory}; wait for its end, or choose another"
+                " --output."
+            ) from None
         yield
     finally:
         os.close(handle)
@@ -100,6 +119,6 @@ def _refuse_full_disk(requests: Sequence[RunRequest], directory: Path) -> None:
     free, needed = shutil.disk_usage(place).free, missing * RUN_BYTES
     if free < needed > BUNDLE_SIZE_BYTES:  # of less, the preflight of one run has said it
         raise SuiteError(
-            f"The disk that holds {place} has {free // 2**20} MiB free and {missing} runs need about {needed // 2**20} MiB; free some space, "
-            "or choose another --output."
+            f"The disk that holds {place} has {free // 2**20} MiB free and {missing} runs need"
+            f" about {needed // 2**20} MiB; free some space, or choose another --output."
         )

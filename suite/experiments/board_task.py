@@ -1,10 +1,13 @@
-"""The board's part of a matrix over boards: ``python -m suite.experiments.board_task serve``, started there over SSH or the launch agent.
+"""The board's part of a matrix over boards: ``python -m suite.experiments.board_task serve``,
+started there over SSH or the launch agent.
 
-Standard input brings the task, one line of JSON (:class:`BoardTask`). While it works, the board sends an empty line on standard error every
-HEARTBEAT_S. A run's bundle goes to standard output: a line of JSON with ``size`` and ``sha256``, then that many bytes, a tar. After the line
-``taken`` it is removed here. When standard input closes, the run is interrupted: nobody waits for it.
+Standard input brings the task, one line of JSON (:class:`BoardTask`). While it works, the board
+sends an empty line on standard error every HEARTBEAT_S. A run's bundle goes to standard output: a
+line of JSON with ``size`` and ``sha256``, then that many bytes, a tar. After the line ``taken`` it
+is removed here. When standard input closes, the run is interrupted: nobody waits for it.
 
-A board makes one run at a time: other tasks wait. A bundle that was not taken stays, and is sent when its run is asked for again.
+A board makes one run at a time: other tasks wait. A bundle that was not taken stays, and is sent
+when its run is asked for again.
 """
 
 import fcntl
@@ -35,14 +38,16 @@ from suite.launch.process import signal_name
 SERVE, MAKE, TAKEN = "serve", "make", b"taken\n"
 HEARTBEAT_S, POLL_S = 2.0, 0.2
 REFUSED = 2
-"""Exit code of a task that this board refuses, or that failed; the last line of standard error says why."""
+"""Exit code of a task that this board refuses, or that failed; the last line of standard error says
+why."""
 MAX_TASK_BYTES = 2**26
 _CHUNK_BYTES = 2**20
 
 
 @dataclass(frozen=True)
 class BoardTask:
-    """One run of a matrix, by its folder; None: validate all runs, make none. ``command`` is what the person typed."""
+    """One run of a matrix, by its folder; None: validate all runs, make none. ``command`` is what
+    the person typed."""
 
     definition: MatrixDefinition
     options: RunOptions
@@ -55,8 +60,11 @@ class BoardTask:
 
     @property
     def place(self) -> Path:
-        """The folder of its runs on this board; that of another matrix, or of a board that shares this home, is another one."""
-        matrix = sha256(json.dumps([asdict(self.definition), asdict(self.options)]).encode()).hexdigest()[:16]
+        """The folder of its runs on this board; that of another matrix, or of a board that shares
+        this home, is another one."""
+        matrix = sha256(
+            json.dumps([asdict(self.definition), asdict(self.options)]).encode()
+        ).hexdigest()[:16]
         return _boards_home() / matrix
 
 
@@ -65,18 +73,27 @@ def read_task(line: bytes) -> BoardTask:
     try:
         return from_plain(json.loads(line), BoardTask, "")
     except (ValueError, TypeError, KeyError, SuiteError) as error:
-        raise SuiteError(f"The board has another version of the suite ({str(error)[:200]}); install the same one on all boards.") from error
+        raise SuiteError(
+            f"The board has another version of the suite ({str(error)[:200]}); install the same one"
+            " on all boards."
+        ) from error
 
 
 def make(task: BoardTask) -> Path | None:
-    """Make the task's run, unless its whole bundle is here from an earlier call; returns its folder. Raises SuiteError as ``run_matrix``."""
+    """Make the task's run, unless its whole bundle is here from an earlier call; returns its
+    folder. Raises SuiteError as ``run_matrix``."""
     planned = plan_matrix(task.definition, task.options)
     if task.folder is None:
         validate(planned, resolve_matrix(planned, task.place), task.place)
         return None
-    chosen: PlannedMatrix = replace(planned, runs=tuple(run for run in planned.runs if run.folder == task.folder))
+    chosen: PlannedMatrix = replace(
+        planned, runs=tuple(run for run in planned.runs if run.folder == task.folder)
+    )
     if not chosen.runs:
-        raise SuiteError(f"The board plans no run {task.folder!r}: it has another version of the suite; install the same one on all boards.")
+        raise SuiteError(
+            f"The board plans no run {task.folder!r}: it has another version of the suite; install"
+            " the same one on all boards."
+        )
     with _alone():
         make_runs(chosen, task.place, command=task.command, progress=silent)
     return task.place / task.folder
@@ -101,7 +118,12 @@ def _serve() -> int:
         task += (more := os.read(0, 2**16))
         if not more or len(task) > MAX_TASK_BYTES:
             return REFUSED
-    worker = subprocess.Popen([sys.executable, "-m", __spec__.name, MAKE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    worker = subprocess.Popen(
+        [sys.executable, "-m", __spec__.name, MAKE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
     assert worker.stdin is not None and worker.stdout is not None
     worker.stdin.write(task)
     worker.stdin.close()
@@ -117,7 +139,8 @@ def _serve() -> int:
 
 
 def _supervise(worker: "subprocess.Popen[bytes]") -> bool:
-    """Wait for the worker's end; False, and the worker interrupted, where the connection closes before."""
+    """Wait for the worker's end; False, and the worker interrupted, where the connection closes
+    before."""
     silent_s = 0.0
     while worker.poll() is None:
         asked, _, _ = select.select([0], [], [], POLL_S)
@@ -141,7 +164,10 @@ def _send(run: Path) -> None:
     archive = run.with_name(f"{run.name}.tar")
     archive.unlink(missing_ok=True)
     pack(run, archive, base=run.parent)
-    sys.stdout.buffer.write(json.dumps({"size": archive.stat().st_size, "sha256": file_sha256(archive)}).encode() + b"\n")
+    sys.stdout.buffer.write(
+        json.dumps({"size": archive.stat().st_size, "sha256": file_sha256(archive)}).encode()
+        + b"\n"
+    )
     with archive.open("rb") as stream:
         while chunk := stream.read(_CHUNK_BYTES):
             sys.stdout.buffer.write(chunk)

@@ -1,4 +1,5 @@
-"""A matrix over boards: each board takes the next run from a queue, makes it by itself, and its bundle comes home verified."""
+"""A matrix over boards: each board takes the next run from a queue, makes it by itself, and its
+bundle comes home verified."""
 
 import asyncio
 import json
@@ -31,7 +32,8 @@ from suite.metrics.matrix import MATRIX, Matrix, analyse_matrix, write_matrix
 MAX_TRIES = 3
 """Runs that fail on boards that are there: then the reason is the run's."""
 MAX_LOSSES, RETRY_S = 3, 5.0
-"""How often in a row a board may be lost before nothing more is asked of it, and the time between."""
+"""How often in a row a board may be lost before nothing more is asked of it, and the time
+between."""
 HEARTBEAT_TIMEOUT_S, GRACE_S = 60.0, 10.0
 SCRATCH = ".from-board-"
 _CHUNK_BYTES, _MAX_SAID = 2**20, 300
@@ -39,7 +41,8 @@ _CHUNK_BYTES, _MAX_SAID = 2**20, 300
 
 @dataclass(frozen=True)
 class Boards:
-    """Independent boards that make the runs of a matrix; ``agent`` starts commands there (None: ssh).
+    """Independent boards that make the runs of a matrix; ``agent`` starts commands there (None:
+    ssh).
 
     A board of which nothing is heard for ``silence_s`` is lost.
     """
@@ -51,7 +54,10 @@ class Boards:
     def refuse_agent(self) -> None:
         """Raise SuiteError where the program that starts commands on boards is not installed."""
         if shutil.which(program := remote_command("", self.agent, "")[0]) is None:
-            raise SuiteError(f"There is no program {program!r} here to start commands on the boards; install it, or name another --launch-agent.")
+            raise SuiteError(
+                f"There is no program {program!r} here to start commands on the boards; install it,"
+                " or name another --launch-agent."
+            )
 
 
 class _BoardLost(Exception):
@@ -64,7 +70,8 @@ class _RunFailed(Exception):
 
 @dataclass
 class _Job:
-    """A run that is missing: its number among all runs, its name, what it must be, and how often it failed."""
+    """A run that is missing: its number among all runs, its name, what it must be, and how often it
+    failed."""
 
     number: int
     label: str
@@ -74,9 +81,16 @@ class _Job:
 
 
 def plan_for_boards(definition: MatrixDefinition, options: RunOptions) -> PlannedMatrix:
-    """The matrix, each of whose runs is on one board. Raises SuiteError for one that varies the number of nodes."""
-    if definition.vary.nodes or definition.fixed.nodes or any(point.nodes for point in definition.points):
-        raise SuiteError("--boards makes each run on one board; leave nodes out, or use --hostfile.")
+    """The matrix, each of whose runs is on one board. Raises SuiteError for one that varies the
+    number of nodes."""
+    if (
+        definition.vary.nodes
+        or definition.fixed.nodes
+        or any(point.nodes for point in definition.points)
+    ):
+        raise SuiteError(
+            "--boards makes each run on one board; leave nodes out, or use --hostfile."
+        )
     return plan_matrix(definition, options)
 
 
@@ -89,18 +103,25 @@ def run_on_boards(
     command: tuple[str, ...] | None = None,
     progress: Progress = silent,
 ) -> Matrix:
-    """Make every run of the matrix on the boards, and write ``matrix.json`` into ``directory``. Resumable: call it again to continue.
+    """Make every run of the matrix on the boards, and write ``matrix.json`` into ``directory``.
+    Resumable: call it again to continue.
 
-    The suite must have the same path on every board. Raises SuiteError for what any board refuses, before the first run; and for runs that failed, or
-    remain because all boards were lost.
+    The suite must have the same path on every board. Raises SuiteError for what any board refuses,
+    before the first run; and for runs that failed, or remain because all boards were lost.
     """
     matrix = plan_for_boards(definition, options)
     requests = resolve_matrix(matrix, directory, to_show=True)
-    refuse_at_once([lambda: refuse_folder(directory, MATRIX, matrix.plan.variables), boards.refuse_agent])
+    refuse_at_once(
+        [lambda: refuse_folder(directory, MATRIX, matrix.plan.variables), boards.refuse_agent]
+    )
     machine = keys_of_the_machine(options)
-    are_kept = [is_done(Path(request.training.output_directory), request, machine) for request in requests]
+    are_kept = [
+        is_done(Path(request.training.output_directory), request, machine) for request in requests
+    ]
     jobs = []
-    for number, (run, label, request, kept) in enumerate(zip(matrix.runs, matrix.labels, requests, are_kept, strict=True), start=1):
+    for number, (run, label, request, kept) in enumerate(
+        zip(matrix.runs, matrix.labels, requests, are_kept, strict=True), start=1
+    ):
         if kept:
             progress(SweepRunKept(number, len(requests), label))
         else:
@@ -126,7 +147,9 @@ def keys_of_the_machine(options: RunOptions) -> frozenset[str]:
         "loading": options.workers is None,
         "data": True,  # its folder
     }
-    return frozenset((*NOT_COMPARED, *(name for name, is_the_boards in chosen.items() if is_the_boards)))
+    return frozenset(
+        (*NOT_COMPARED, *(name for name, is_the_boards in chosen.items() if is_the_boards))
+    )
 
 
 @dataclass
@@ -152,7 +175,11 @@ class _Spread:
         workers = [asyncio.ensure_future(self._work(host)) for host in self.boards.hosts]
         try:
             while self.left and not all(worker.done() for worker in workers):
-                await asyncio.wait([worker for worker in workers if not worker.done()], timeout=1.0, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    [worker for worker in workers if not worker.done()],
+                    timeout=1.0,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
         finally:
             for worker in workers:
                 worker.cancel()
@@ -163,12 +190,24 @@ class _Spread:
         if self.failed:
             raise SuiteError("\n".join(self.failed))
         if self.left:
-            raise SuiteError(f"All boards were lost, and {self.left} runs remain; rerun the same command to continue.")
+            raise SuiteError(
+                f"All boards were lost, and {self.left} runs remain; rerun the same command to"
+                " continue."
+            )
 
     async def _validate(self) -> None:
         said = await asyncio.gather(*(self._refusal(host) for host in self.boards.hosts))
-        if problems := [f"{host}: {why}" for host, why in zip(self.boards.hosts, said, strict=True) if why]:
-            raise SuiteError("\n".join([*problems, "Bring these boards in order, or take them out of the file of --boards."]))
+        if problems := [
+            f"{host}: {why}" for host, why in zip(self.boards.hosts, said, strict=True) if why
+        ]:
+            raise SuiteError(
+                "\n".join(
+                    [
+                        *problems,
+                        "Bring these boards in order, or take them out of the file of --boards.",
+                    ]
+                )
+            )
 
     async def _refusal(self, host: str) -> str | None:
         """Why a board cannot make the runs; None where it can."""
@@ -184,15 +223,32 @@ class _Spread:
         while losses < MAX_LOSSES:
             job = await self.queue.get()
             began_s = time.monotonic()
-            left_s = self.left * sum(self.took_s) / len(self.took_s) / len(self.boards.hosts) if self.took_s else None
-            self.progress(SweepRunStarted(job.number, len(self.matrix.runs), f"{job.label}, on {host}", left_s))
+            left_s = (
+                self.left * sum(self.took_s) / len(self.took_s) / len(self.boards.hosts)
+                if self.took_s
+                else None
+            )
+            self.progress(
+                SweepRunStarted(
+                    job.number, len(self.matrix.runs), f"{job.label}, on {host}", left_s
+                )
+            )
             try:
                 await self._fetch(host, job)
             except _BoardLost as lost:
                 losses += 1
                 self.queue.put_nowait(job)
-                next_s = f"asked again in {RETRY_S:g} s" if losses < MAX_LOSSES else "nothing more is asked of it"
-                self.progress(Notice(f"{host} was lost ({lost}); {next_s}, and [{job.number}] is back in the queue"))
+                next_s = (
+                    f"asked again in {RETRY_S:g} s"
+                    if losses < MAX_LOSSES
+                    else "nothing more is asked of it"
+                )
+                self.progress(
+                    Notice(
+                        f"{host} was lost ({lost}); {next_s}, and [{job.number}] is back in the"
+                        " queue"
+                    )
+                )
                 await asyncio.sleep(RETRY_S)
             except _RunFailed as failed:
                 losses, job.tries = 0, job.tries + 1
@@ -213,14 +269,22 @@ class _Spread:
     async def _fetch(self, host: str, job: _Job) -> None:
         """Make the run on the board; its verified bundle then stands in the matrix's folder."""
         with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=self.directory) as name:
-            await self._ask(host, replace(self.task, folder=job.folder), lambda archive: self._take(Path(name), archive, job), Path(name, "run.tar"))
+            await self._ask(
+                host,
+                replace(self.task, folder=job.folder),
+                lambda archive: self._take(Path(name), archive, job),
+                Path(name, "run.tar"),
+            )
 
     def _take(self, scratch: Path, archive: Path, job: _Job) -> None:
-        """Unpack and verify the bundle, and put it in its place; raises _RunFailed for one that is damaged, or of another run."""
+        """Unpack and verify the bundle, and put it in its place; raises _RunFailed for one that is
+        damaged, or of another run."""
         try:
             unpack(archive, scratch / "unpacked")
             found = scratch / "unpacked" / job.folder
-            if not found.is_dir() or not is_done(found, job.request, keys_of_the_machine(self.task.options)):
+            if not found.is_dir() or not is_done(
+                found, job.request, keys_of_the_machine(self.task.options)
+            ):
                 raise _RunFailed("its bundle arrived damaged")
         except SuiteError as error:
             raise _RunFailed(str(error)) from error
@@ -229,15 +293,28 @@ class _Spread:
             shutil.rmtree(place)
         found.rename(place)
 
-    async def _ask(self, host: str, task: BoardTask, take: Callable[[Path], None] | None, archive: Path) -> None:
-        """Send the task to the board, and give the archive that it sends to ``take`` (None: none is sent); raises _BoardLost and _RunFailed."""
-        words = remote_command(host, self.boards.agent, module_script((Path(sys.executable),), "suite.experiments.board_task", SERVE))
+    async def _ask(
+        self, host: str, task: BoardTask, take: Callable[[Path], None] | None, archive: Path
+    ) -> None:
+        """Send the task to the board, and give the archive that it sends to ``take`` (None: none is
+        sent); raises _BoardLost and _RunFailed."""
+        words = remote_command(
+            host,
+            self.boards.agent,
+            module_script((Path(sys.executable),), "suite.experiments.board_task", SERVE),
+        )
         pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, stderr=pipe, limit=2**20, start_new_session=True)
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        process = await asyncio.create_subprocess_exec(
+            *words, stdin=pipe, stdout=pipe, stderr=pipe, limit=2**20, start_new_session=True
+        )
+        assert (
+            process.stdin is not None and process.stdout is not None and process.stderr is not None
+        )
         said = _Said()
         listening = asyncio.ensure_future(said.listen(process.stderr, self.boards.silence_s))
-        receiving = asyncio.ensure_future(_receive(process.stdout, archive, said, self.boards.silence_s))
+        receiving = asyncio.ensure_future(
+            _receive(process.stdout, archive, said, self.boards.silence_s)
+        )
         try:
             await _write(process.stdin, task.to_line())
             await asyncio.wait([listening, receiving], return_when=asyncio.FIRST_COMPLETED)
@@ -262,7 +339,8 @@ class _Spread:
 
 @dataclass
 class _Said:
-    """What a board writes on standard error: its last line, and whether nothing came for too long. One that sends a bundle writes nothing else."""
+    """What a board writes on standard error: its last line, and whether nothing came for too long.
+    One that sends a bundle writes nothing else."""
 
     last: str = ""
     is_silent: bool = False
@@ -292,7 +370,9 @@ async def _write(stream: asyncio.StreamWriter, line: bytes) -> None:
         await stream.drain()
 
 
-async def _receive(stream: asyncio.StreamReader, archive: Path, said: _Said, silence_s: float) -> bool:
+async def _receive(
+    stream: asyncio.StreamReader, archive: Path, said: _Said, silence_s: float
+) -> bool:
     """Write the archive that a board sends, its bytes verified; False if it sends none.
 
     Raises _BoardLost for one that was cut off, _RunFailed for other bytes.
@@ -305,14 +385,19 @@ async def _receive(stream: asyncio.StreamReader, archive: Path, said: _Said, sil
         header = json.loads(line)
         size, expected = int(header["size"]), str(header["sha256"])
     except (ValueError, TypeError, KeyError):
-        raise _RunFailed(f"it sends something else than a bundle: {line[:_MAX_SAID].decode(errors='replace').strip()!r}") from None
+        raise _RunFailed(
+            "it sends something else than a bundle:"
+            f" {line[:_MAX_SAID].decode(errors='replace').strip()!r}"
+        ) from None
     if not 0 < size <= MAX_BYTES:
         raise _RunFailed(f"its bundle has {size} bytes")
     digest = sha256()
     with archive.open("wb") as out:
         while out.tell() < size:
             try:
-                chunk = await asyncio.wait_for(stream.read(min(_CHUNK_BYTES, size - out.tell())), silence_s)
+                chunk = await asyncio.wait_for(
+                    stream.read(min(_CHUNK_BYTES, size - out.tell())), silence_s
+                )
             except asyncio.TimeoutError:
                 chunk = b""
             if not chunk:
@@ -325,19 +410,25 @@ async def _receive(stream: asyncio.StreamReader, archive: Path, said: _Said, sil
 
 
 def _judge(code: int, said: str, *, is_expected: bool) -> None:
-    """Raise _RunFailed or _BoardLost for a task that ended without a bundle, unless that is expected."""
+    """Raise _RunFailed or _BoardLost for a task that ended without a bundle, unless that is
+    expected."""
     if code == REFUSED:
         raise _RunFailed(said or "it gives no reason")
     if code == NO_SUITE:
-        raise _BoardLost(f"{repository_root()} is missing there; the suite needs the same path on every board")
+        raise _BoardLost(
+            f"{repository_root()} is missing there; the suite needs the same path on every board"
+        )
     if code == NO_INTERPRETER:
-        raise _BoardLost(f"{sys.executable} is missing there; the suite needs the same path on every board")
+        raise _BoardLost(
+            f"{sys.executable} is missing there; the suite needs the same path on every board"
+        )
     if code != 0 or not is_expected:
         raise _BoardLost(f"exit code {code}: {said or 'no output'}")
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Wait for the end of the connection, whose standard input is closed; end it where it does not end by itself."""
+    """Wait for the end of the connection, whose standard input is closed; end it where it does not
+    end by itself."""
     for ending in (None, signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError, asyncio.TimeoutError):
             if ending is not None:

@@ -22,20 +22,31 @@ def refuse_without_sensor(root: Path = Path("/")) -> None:
     """Raise SuiteError where no temperature can be read."""
     availability = TemperatureMeter(root).availability()
     if not availability.available or hottest_c(root) is None:
-        raise SuiteError(f"--cool-to needs a temperature sensor: {availability.reason}; {availability.remedy}.")
+        raise SuiteError(
+            f"--cool-to needs a temperature sensor: {availability.reason}; {availability.remedy}."
+        )
 
 
 def cool_down(
-    to_c: float, timeout_s: float, report: Callable[[float], None], root: Path = Path("/"), wait: Callable[[float], None] = time.sleep
+    to_c: float,
+    timeout_s: float,
+    report: Callable[[float], None],
+    root: Path = Path("/"),
+    wait: Callable[[float], None] = time.sleep,
 ) -> float:
-    """Wait until the hottest sensor is at ``to_c`` or below; returns its temperature. ``report`` gets the temperature that is waited from.
+    """Wait until the hottest sensor is at ``to_c`` or below; returns its temperature. ``report``
+    gets the temperature that is waited from.
 
-    Raises SuiteError after ``timeout_s``: a warmer room than the temperature that is asked for never ends the wait.
+    Raises SuiteError after ``timeout_s``: a warmer room than the temperature that is asked for
+    never ends the wait.
     """
     now_c, limit_s, is_reported = hottest_c(root), time.monotonic() + timeout_s, False
     while now_c is not None and now_c > to_c:
         if time.monotonic() > limit_s:
-            raise SuiteError(f"The hottest sensor is still at {now_c:.1f} degC after {timeout_s:g} s; choose --cool-to above the idle temperature.")
+            raise SuiteError(
+                f"The hottest sensor is still at {now_c:.1f} degC after {timeout_s:g} s; choose"
+                " --cool-to above the idle temperature."
+            )
         if not is_reported:
             report(now_c)
             is_reported = True

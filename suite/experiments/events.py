@@ -1,4 +1,5 @@
-"""Events that a progress callback receives while runs are made. They are data; who receives them decides what to show."""
+"""Events that a progress callback receives while runs are made. They are data; who receives them
+decides what to show."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +23,8 @@ class BaseloadStarted:
 
 @dataclass(frozen=True)
 class NodeDoubted:
-    """A host of the run has a problem that does not keep it from training: a slow link, a wrong clock, other packages."""
+    """A host of the run has a problem that does not keep it from training: a slow link, a wrong
+    clock, other packages."""
 
     sentence: str
     remedy: str
@@ -30,7 +32,8 @@ class NodeDoubted:
 
 @dataclass(frozen=True)
 class StatesKept:
-    """The run keeps the training state of each of at most ``epochs`` epochs in ``folder``, which may take up to ``size_bytes``."""
+    """The run keeps the training state of each of at most ``epochs`` epochs in ``folder``, which
+    may take up to ``size_bytes``."""
 
     folder: Path
     size_bytes: int
@@ -58,7 +61,8 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Notice:
-    """Something that the person at the terminal should know while the run goes on: a recorder that was lost, clocks that disagree."""
+    """Something that the person at the terminal should know while the run goes on: a recorder that
+    was lost, clocks that disagree."""
 
     sentence: str
 
@@ -70,7 +74,8 @@ class RunEnded:
 
 @dataclass(frozen=True)
 class ClosingGoesOn:
-    """A run was interrupted after its training; its bundle is closed before the interrupt takes effect. A second interrupt takes effect at once."""
+    """A run was interrupted after its training; its bundle is closed before the interrupt takes
+    effect. A second interrupt takes effect at once."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,8 @@ class StallRunStarted:
 
 @dataclass(frozen=True)
 class SweepRunStarted:
-    """Run ``number`` of ``total`` begins; ``left_s`` is the expected time for all remaining runs, None before the first one is done."""
+    """Run ``number`` of ``total`` begins; ``left_s`` is the expected time for all remaining runs,
+    None before the first one is done."""
 
     number: int
     total: int
@@ -113,7 +119,8 @@ class SweepRunKept:
 
 @dataclass(frozen=True)
 class CoolingDown:
-    """The next run of a matrix waits until the hottest sensor, now at ``from_c``, is at ``to_c``."""
+    """The next run of a matrix waits until the hottest sensor, now at ``from_c``, is at
+    ``to_c``."""
 
     from_c: float
     to_c: float
@@ -121,7 +128,8 @@ class CoolingDown:
 
 @dataclass(frozen=True)
 class CostEstimated:
-    """What the ``runs`` that a matrix has left will take; None where the finished runs do not tell. ``source`` says which ones were taken."""
+    """What the ``runs`` that a matrix has left will take; None where the finished runs do not tell.
+    ``source`` says which ones were taken."""
 
     runs: int
     time_s: float | None

@@ -19,14 +19,19 @@ RESIDUAL = re.compile(r"^\|\|Ax-b\|\|_oo/.*=\s*(\S+) \.+ \S+\s*$", re.MULTILINE)
 
 
 def plan(ranks: int, available_bytes: int, size: int | None = None) -> Problem:
-    """N = 0.9 sqrt(0.75 memory / 8), or ``size`` if given, rounded down to a multiple of the block. Raises SuiteError if memory is too small."""
+    """N = 0.9 sqrt(0.75 memory / 8), or ``size`` if given, rounded down to a multiple of the block.
+    Raises SuiteError if memory is too small."""
     max_order = int(0.9 * math.sqrt(0.75 * available_bytes / 8)) // BLOCK * BLOCK
     order = max_order if size is None else size // BLOCK * BLOCK
     if order < MIN_ORDER:
-        raise SuiteError(f"LINPACK needs a matrix of order {MIN_ORDER} or more, here it would be {order}: free memory, or choose a larger --size.")
+        raise SuiteError(
+            f"LINPACK needs a matrix of order {MIN_ORDER} or more, here it would be {order}: free"
+            " memory, or choose a larger --size."
+        )
     if order > max_order:
         raise SuiteError(
-            f"Too little memory for LINPACK of order {order}: {available_bytes / 2**20:.0f} MiB are free, enough for --size {max_order}."
+            f"Too little memory for LINPACK of order {order}: {available_bytes / 2**20:.0f} MiB are"
+            f" free, enough for --size {max_order}."
         )
     rows = max(divisor for divisor in range(1, math.isqrt(ranks) + 1) if ranks % divisor == 0)
     return Problem(order, BLOCK, rows, ranks // rows)
@@ -34,55 +39,107 @@ def plan(ranks: int, available_bytes: int, size: int | None = None) -> Problem:
 
 def grids(ranks: int) -> tuple[tuple[int, int], ...]:
     """Every process grid P x Q with P <= Q, the most square first."""
-    return tuple((rows, ranks // rows) for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
+    return tuple(
+        (rows, ranks // rows) for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0
+    )
 
 
 def variants(problem: Problem, blocks: Sequence[int], ranks: int) -> tuple[Problem, ...]:
     """The problem with every block size and process grid; the order is a multiple of each block."""
     size = max(problem.size // math.lcm(*blocks), 1) * math.lcm(*blocks)
-    return tuple(Problem(size, block, rows, columns) for block in blocks for rows, columns in grids(ranks))
+    return tuple(
+        Problem(size, block, rows, columns) for block in blocks for rows, columns in grids(ranks)
+    )
 
 
 def hpl_input(problems: Sequence[Problem], to_file: bool) -> str:
-    """HPL's 31 input lines with problems of one size; the results go to HPL.out (``to_file``) or to standard output.
+    """HPL's 31 input lines with problems of one size; the results go to HPL.out (``to_file``) or to
+    standard output.
 
     HPL solves every block size with every grid.
     """
     device = 8 if to_file else 6
-    blocks, shapes = tuple(dict.fromkeys(each.block for each in problems)), tuple(dict.fromkeys((each.rows, each.columns) for each in problems))
-    listed = (" ".join(map(str, numbers)) for numbers in (blocks, (rows for rows, _ in shapes), (columns for _, columns in shapes)))
+    blocks, shapes = (
+        tuple(dict.fromkeys(each.block for each in problems)),
+        tuple(dict.fromkeys((each.rows, each.columns) for each in problems)),
+    )
+    listed = (
+        " ".join(map(str, numbers))
+        for numbers in (blocks, (rows for rows, _ in shapes), (columns for _, columns in shapes))
+    )
     block, rows, columns = listed
     values = [
-        "edge-training-suite", "", "HPL.out", device, 1, problems[0].size, len(blocks), block, 0, len(shapes), rows, columns, THRESHOLD,
-        1, 2, 1, 4, 1, 2, 1, 1, 1, 1, 1, 1, 2, 64, 0, 0, 1, 8,
-    ]  # fmt: skip
+        "edge-training-suite",
+        "",
+        "HPL.out",
+        device,
+        1,
+        problems[0].size,
+        len(blocks),
+        block,
+        0,
+        len(shapes),
+        rows,
+        columns,
+        THRESHOLD,
+        1,
+        2,
+        1,
+        4,
+        1,
+        2,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        2,
+        64,
+        0,
+        0,
+        1,
+        8,
+    ]
     return "".join(f"{value}\n" for value in values)
 
 
 def hpcc_input(problems: Sequence[Problem]) -> str:
-    """As HPL's input, with no further sizes for PTRANS. hpcc has no option that skips its other tests; tools/build_hpl.py builds one without them."""
+    """As HPL's input, with no further sizes for PTRANS. hpcc has no option that skips its other
+    tests; tools/build_hpl.py builds one without them."""
     return hpl_input(problems, to_file=True) + "".join(f"{value}\n" for value in ("-", 0, 0, 0, 0))
 
 
 def read_solutions(text: str, name: str) -> tuple[Solution, ...]:
-    """HPL's results from its output file ``name``, in their order. Raises SuiteError without a result, or where one fails HPL's residual test."""
+    """HPL's results from its output file ``name``, in their order. Raises SuiteError without a
+    result, or where one fails HPL's residual test."""
     results, residuals = RESULT.findall(text), RESIDUAL.findall(text)
     if not results or len(results) != len(residuals):
         raise SuiteError(f"HPL ended without a result; see its output file {name}.")
     return tuple(
-        refuse_wrong(Solution(Problem(*map(int, result[:4])), float(result[4]), float(result[5]), float(residual)))
+        refuse_wrong(
+            Solution(
+                Problem(*map(int, result[:4])), float(result[4]), float(result[5]), float(residual)
+            )
+        )
         for result, residual in zip(results, residuals, strict=True)
     )
 
 
 def read_triad(text: str) -> Triad | None:
-    """STREAM's triad of one process and of all processes at once, as hpcc measured them; None where it did not.
+    """STREAM's triad of one process and of all processes at once, as hpcc measured them; None where
+    it did not.
 
-    hpcc's arrays are as long as HPL's matrix allows: with a small matrix they fit the caches, and their bandwidth is not the memory's.
+    hpcc's arrays are as long as HPL's matrix allows: with a small matrix they fit the caches, and
+    their bandwidth is not the memory's.
     """
     arrays = VECTOR.search(text)
     if arrays is None or int(arrays[1]) * 8 < MIN_ARRAY_BYTES:
         return None
     found = dict(TRIAD.findall(text))
     alone, together = (float(found.get(kind, 0)) for kind in ("Single", "Star"))
-    return Triad(alone, together) if math.isfinite(alone) and math.isfinite(together) and alone > 0 and together > 0 else None
+    return (
+        Triad(alone, together)
+        if math.isfinite(alone) and math.isfinite(together) and alone > 0 and together > 0
+        else None
+    )

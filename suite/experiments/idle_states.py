@@ -1,7 +1,10 @@
-"""The power of an idle machine in four states: with and without logging, with the clocks free, and suspended.
+"""The power of an idle machine in four states: with and without logging, with the clocks free, and
+suspended.
 
-Source: Prashanthi et al. (POMACS 2022), section 5.6: (i) a clean start with logging and fixed clocks, (ii) without logging, (iii) with DVFS, (iv)
-suspended, woken by the network. On boards without an external meter only (i) to (iii) can be measured, and reading the power is itself some logging.
+Source: Prashanthi et al. (POMACS 2022), section 5.6: (i) a clean start with logging and fixed
+clocks, (ii) without logging, (iii) with DVFS, (iv) suspended, woken by the network. On boards
+without an external meter only (i) to (iii) can be measured, and reading the power is itself some
+logging.
 """
 
 import tempfile
@@ -36,10 +39,11 @@ SETTLE_S = 5.0
 """A meter's averages and the clocks' governor still show what was before."""
 PERFORMANCE = "performance"
 GOVERNORS = ("schedutil", "ondemand", "powersave")
-"""Governors that let the clock follow the load, the first that is offered; powersave does so with intel_pstate."""
+"""Governors that let the clock follow the load, the first that is offered; powersave does so with
+intel_pstate."""
 HOW_TO_SUSPEND = (
-    "nothing on this machine can read it while it sleeps: let an external logger record `sudo rtcwake -m mem -s 300`, and name its file "
-    "(--suspended LOG.csv)"
+    "nothing on this machine can read it while it sleeps: let an external logger record `sudo"
+    " rtcwake -m mem -s 300`, and name its file (--suspended LOG.csv)"
 )
 NO_CLOCKS = "the clocks of this machine cannot be set (`suite power list`)"
 
@@ -65,25 +69,41 @@ TITLES = {
 
 
 def measure_idle_states(
-    time_s: float, suspended: Path | None = None, report: Callable[[str], None] = lambda line: None, root: Path = SYSTEM
+    time_s: float,
+    suspended: Path | None = None,
+    report: Callable[[str], None] = lambda line: None,
+    root: Path = SYSTEM,
 ) -> tuple[IdleState, ...]:
-    """Measure each state for ``time_s``; ``suspended`` is the file of an external logger that recorded the sleeping machine.
+    """Measure each state for ``time_s``; ``suspended`` is the file of an external logger that
+    recorded the sleeping machine.
 
-    Clocks are put back at the end. Raises SuiteError where nothing reads power, where clocks need root, and for a file that is no trace.
+    Clocks are put back at the end. Raises SuiteError where nothing reads power, where clocks need
+    root, and for a file that is no trace.
     """
     asleep = _suspended(suspended)
     if not baseload_meters(chosen_meters((), root)):
-        raise SuiteError("No power meter is available, so no idle state can be measured; `suite doctor` says what each meter lacks.")
+        raise SuiteError(
+            "No power meter is available, so no idle state can be measured; `suite doctor` says"
+            " what each meter lacks."
+        )
     fixed, free = clock_modes(read_offer(root))
     for mode in (fixed, free):
         if mode is not None and not mode.is_empty:
             refuse_mode(mode, root)
     found = []
     with _settable(fixed is not None, root) as set_mode:
-        for state, mode, is_logged in ((LOGGED, fixed, True), (QUIET, fixed, False), (FREE, free, False)):
+        for state, mode, is_logged in (
+            (LOGGED, fixed, True),
+            (QUIET, fixed, False),
+            (FREE, free, False),
+        ):
             report(f"{TITLES[state]}: {time_s:g} s")
             if mode is None and state == FREE:
-                found.append(IdleState(state, TITLES[state], unknown("W", BASELOAD_RAW, NO_CLOCKS), (), None, 0.0))
+                found.append(
+                    IdleState(
+                        state, TITLES[state], unknown("W", BASELOAD_RAW, NO_CLOCKS), (), None, 0.0
+                    )
+                )
                 continue
             if mode is not None:
                 set_mode(mode)
@@ -92,7 +112,8 @@ def measure_idle_states(
 
 
 def clock_modes(offer: Offer) -> tuple[WantedMode | None, WantedMode | None]:
-    """The modes with fixed clocks and with free ones; None where the machine's clocks cannot be set."""
+    """The modes with fixed clocks and with free ones; None where the machine's clocks cannot be
+    set."""
     governors = {name for domain in offer.domains for name in domain.governors}
     if offer.jetson_clocks is not None:
         return WantedMode(jetson_clocks=True), WantedMode()
@@ -112,8 +133,11 @@ def _settable(is_settable: bool, root: Path) -> Iterator[Callable[[WantedMode], 
 
 
 def _measure(state: str, is_logged: bool, time_s: float, root: Path) -> IdleState:
-    """Read all meters, as in a run, or those of power alone, which keeps the CPU meter: it says how idle the machine was."""
-    meters: Sequence[Meter] = chosen_meters((), root) if is_logged else baseload_meters(chosen_meters((), root))
+    """Read all meters, as in a run, or those of power alone, which keeps the CPU meter: it says how
+    idle the machine was."""
+    meters: Sequence[Meter] = (
+        chosen_meters((), root) if is_logged else baseload_meters(chosen_meters((), root))
+    )
     with tempfile.TemporaryDirectory() as folder:
         with recorded_baseload(meters, Path(folder)):
             time.sleep(SETTLE_S + time_s)
@@ -126,8 +150,24 @@ def _measure(state: str, is_logged: bool, time_s: float, root: Path) -> IdleStat
 def _suspended(trace: Path | None) -> IdleState:
     """The median power of an external logger's file: falling asleep and waking up are its ends."""
     if trace is None:
-        return IdleState(SUSPENDED, TITLES[SUSPENDED], unknown("W", "a logger's file", HOW_TO_SUSPEND), (), None, 0.0)
+        return IdleState(
+            SUSPENDED,
+            TITLES[SUSPENDED],
+            unknown("W", "a logger's file", HOW_TO_SUSPEND),
+            (),
+            None,
+            0.0,
+        )
     read = read_trace(trace, understand(trace, TraceOptions())).trace
     method = "median of an external logger's readings"
-    figure = Figure(float(np.median(read.power_w)), "W", trace.name, len(read.power_w), method=method)
-    return IdleState(SUSPENDED, TITLES[SUSPENDED], figure, ("external logger",), None, float(read.t_s[-1] - read.t_s[0]))
+    figure = Figure(
+        float(np.median(read.power_w)), "W", trace.name, len(read.power_w), method=method
+    )
+    return IdleState(
+        SUSPENDED,
+        TITLES[SUSPENDED],
+        figure,
+        ("external logger",),
+        None,
+        float(read.t_s[-1] - read.t_s[0]),
+    )

@@ -1,4 +1,5 @@
-"""Runs LINPACK and seals the record: HPL (hpcc or xhpl) on one or several nodes, or SciPy's LU on this one."""
+"""Runs LINPACK and seals the record: HPL (hpcc or xhpl) on one or several nodes, or SciPy's LU on
+this one."""
 
 import json
 import os
@@ -27,7 +28,17 @@ from suite.launch.process import terminate
 from suite.launch.remote_shell import remote_command
 from suite.machine.identify import identify
 from suite.machine.system import cpu_model
-from suite.metrics.linpack import FAST, RECORD, SCHEMA, Linpack, Load, Power, Problem, Solution, refuse_wrong
+from suite.metrics.linpack import (
+    FAST,
+    RECORD,
+    SCHEMA,
+    Linpack,
+    Load,
+    Power,
+    Problem,
+    Solution,
+    refuse_wrong,
+)
 
 HPCC_INPUT, HPCC_OUTPUT, XHPL_INPUT = "hpccinf.txt", "hpccoutf.txt", "HPL.dat"
 INSTALL = "sudo apt-get install hpcc libopenblas0-pthread"
@@ -41,10 +52,12 @@ SEVERAL = "several block sizes and process grids were tried one after the other"
 
 @dataclass(frozen=True)
 class LinpackRequest:
-    """Where and with which program LINPACK runs. ``xhpl`` is a program that the user built; ``size`` is the matrix order (None: by memory).
+    """Where and with which program LINPACK runs. ``xhpl`` is a program that the user built;
+    ``size`` is the matrix order (None: by memory).
 
-    ``blocks`` are HPL's block sizes; several, or ``every_grid``, are all tried in one run of the program, and the fastest counts. ``grid`` is
-    the process grid P, Q (None: the most square). ``allow_busy``: other programs may use the machine meanwhile.
+    ``blocks`` are HPL's block sizes; several, or ``every_grid``, are all tried in one run of the
+    program, and the fastest counts. ``grid`` is the process grid P, Q (None: the most square).
+    ``allow_busy``: other programs may use the machine meanwhile.
     """
 
     placement: Placement
@@ -59,7 +72,8 @@ class LinpackRequest:
 
 @dataclass(frozen=True)
 class _Ran:
-    """A finished program: the BLAS that its process had mapped, when it solved the system (CLOCK_MONOTONIC, ns), and the machine's load."""
+    """A finished program: the BLAS that its process had mapped, when it solved the system
+    (CLOCK_MONOTONIC, ns), and the machine's load."""
 
     blas: str | None
     window_ns: tuple[int, int]
@@ -69,58 +83,103 @@ class _Ran:
 def measure(directory: Path, request: LinpackRequest) -> Linpack:
     """Run LINPACK and seal record and raw output in ``directory``, which must not exist.
 
-    Raises SuiteError; so it does when other programs used more than a twentieth of this machine's cores before or meanwhile.
+    Raises SuiteError; so it does when other programs used more than a twentieth of this machine's
+    cores before or meanwhile.
     """
-    with_scipy = request.with_scipy or (request.xhpl is None and request.placement.nodes == 1 and _hpcc() is None)
+    with_scipy = request.with_scipy or (
+        request.xhpl is None and request.placement.nodes == 1 and _hpcc() is None
+    )
     before = _measured_load(request.allow_busy)
     if with_scipy:
-        problem = hpl.plan(1, int(psutil.virtual_memory().available) // 2, request.size)  # the factors are a copy of the matrix
+        # the factors are a copy of the matrix
+        problem = hpl.plan(1, int(psutil.virtual_memory().available) // 2, request.size)
         return _seal(directory, _with_scipy(_made(directory), problem, before, request.allow_busy))
-    programs = (_found("mpirun"), str(_own(request.xhpl)) if request.xhpl else _hpcc() or _found("hpcc"))
-    problems = planned(request, smallest_available_bytes(request.placement) * request.placement.nodes)
+    programs = (
+        _found("mpirun"),
+        str(_own(request.xhpl)) if request.xhpl else _hpcc() or _found("hpcc"),
+    )
+    problems = planned(
+        request, smallest_available_bytes(request.placement) * request.placement.nodes
+    )
     return _seal(directory, _with_hpl(_made(directory), request, programs, problems, before))
 
 
 def planned(request: LinpackRequest, available_bytes: int) -> tuple[Problem, ...]:
-    """The problems that HPL solves; all have one size. Raises SuiteError where memory is too small, or the grid is not of as many ranks."""
+    """The problems that HPL solves; all have one size. Raises SuiteError where memory is too small,
+    or the grid is not of as many ranks."""
     ranks = request.placement.ranks
     problem = hpl.plan(ranks, available_bytes, request.size)
-    if request.grid is not None and (request.grid[0] * request.grid[1] != ranks or min(request.grid) < 1):
+    if request.grid is not None and (
+        request.grid[0] * request.grid[1] != ranks or min(request.grid) < 1
+    ):
         raise SuiteError(
-            f"A process grid of {request.grid[0]} x {request.grid[1]} does not have {ranks} ranks; choose another one, or other --ranks."
+            f"A process grid of {request.grid[0]} x {request.grid[1]} does not have {ranks} ranks;"
+            " choose another one, or other --ranks."
         )
     every = hpl.variants(problem, request.blocks, ranks)
     wanted = request.grid or (problem.rows, problem.columns)
-    return every if request.every_grid else tuple(each for each in every if (each.rows, each.columns) == wanted)
+    return (
+        every
+        if request.every_grid
+        else tuple(each for each in every if (each.rows, each.columns) == wanted)
+    )
 
 
 def smallest_available_bytes(placement: Placement) -> int:
-    """Free memory of the node that has the least; raises SuiteError for a host that does not answer."""
-    return min(int(psutil.virtual_memory().available), *(_available_there(host, placement.agent) for host in placement.hosts[1:]), 2**62)
+    """Free memory of the node that has the least; raises SuiteError for a host that does not
+    answer."""
+    return min(
+        int(psutil.virtual_memory().available),
+        *(_available_there(host, placement.agent) for host in placement.hosts[1:]),
+        2**62,
+    )
 
 
 def _available_there(host: str, agent: str | None) -> int:
     command = remote_command(host, agent, "cat /proc/meminfo")
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_TIMEOUT_S, stdin=subprocess.DEVNULL)
+        answer = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SuiteError(f"The memory of {host} could not be read ({error}); `suite cluster doctor` says what it lacks.") from error
-    lines = (line.split() for line in answer.stdout.splitlines() if line.startswith("MemAvailable:"))
-    found = next((int(words[1]) * 1024 for words in lines if len(words) > 1 and words[1].isdigit()), None)
+        raise SuiteError(
+            f"The memory of {host} could not be read ({error}); `suite cluster doctor` says what it"
+            " lacks."
+        ) from error
+    lines = (
+        line.split() for line in answer.stdout.splitlines() if line.startswith("MemAvailable:")
+    )
+    found = next(
+        (int(words[1]) * 1024 for words in lines if len(words) > 1 and words[1].isdigit()), None
+    )
     if found is None:
         said = (answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"])[-1][:200]
-        raise SuiteError(f"The memory of {host} could not be read ({said}); `suite cluster doctor` says what it lacks.")
+        raise SuiteError(
+            f"The memory of {host} could not be read ({said}); `suite cluster doctor` says what it"
+            " lacks."
+        )
     return found
 
 
 def _measured_load(allow_busy: bool) -> MachineLoad:
-    """What other programs take of this machine now; raises SuiteError where that would lower the rate."""
+    """What other programs take of this machine now; raises SuiteError where that would lower the
+    rate."""
     load = measure_load(LOAD_S)
     if not allow_busy and load.foreign + load.stolen > MAX_FOREIGN_SHARE * load.cores:
-        busiest = ", ".join(f"{name} (process {pid}, {cores:.2f} cores)" for name, pid, cores in load.programs) or "no single program"
+        busiest = (
+            ", ".join(
+                f"{name} (process {pid}, {cores:.2f} cores)" for name, pid, cores in load.programs
+            )
+            or "no single program"
+        )
         raise SuiteError(
-            f"This machine is busy: other programs use {load.foreign:.2f} and the hypervisor {load.stolen:.2f} of {load.cores} cores ({busiest}), "
-            "so LINPACK's rate would not be the machine's. End them, or record it with --allow-busy."
+            f"This machine is busy: other programs use {load.foreign:.2f} and the hypervisor"
+            f" {load.stolen:.2f} of {load.cores} cores ({busiest}), so LINPACK's rate would not be"
+            " the machine's. End them, or record it with --allow-busy."
         )
     return load
 
@@ -128,8 +187,9 @@ def _measured_load(allow_busy: bool) -> MachineLoad:
 def _refuse_busy(load: Load, allow_busy: bool, directory: Path) -> None:
     if not allow_busy and load.during > MAX_FOREIGN_SHARE * load.cores:
         raise SuiteError(
-            f"Other programs used {load.during:.2f} of {load.cores} cores while LINPACK ran, so nothing was sealed in {directory}: end them and run "
-            "it again, or record it with --allow-busy."
+            f"Other programs used {load.during:.2f} of {load.cores} cores while LINPACK ran, so"
+            f" nothing was sealed in {directory}: end them and run it again, or record it with"
+            " --allow-busy."
         )
 
 
@@ -143,7 +203,10 @@ def _made(directory: Path) -> Path:
     try:
         directory.mkdir(parents=True)
     except OSError as error:
-        raise SuiteError(f"The LINPACK record cannot be made in {directory} ({error.strerror}): choose another --output.") from error
+        raise SuiteError(
+            f"The LINPACK record cannot be made in {directory} ({error.strerror}): choose another"
+            " --output."
+        ) from error
     return directory
 
 
@@ -156,35 +219,76 @@ def _found(name: str) -> str:
 
 def _own(xhpl: Path) -> Path:
     if not xhpl.is_file() or not os.access(xhpl, os.X_OK):
-        raise SuiteError(f"--xhpl {xhpl} is not an executable file; give the path of the xhpl that you built.")
+        raise SuiteError(
+            f"--xhpl {xhpl} is not an executable file; give the path of the xhpl that you built."
+        )
     return xhpl.absolute()
 
 
-def _with_hpl(directory: Path, request: LinpackRequest, programs: tuple[str, str], problems: Sequence[Problem], before: MachineLoad) -> Linpack:
+def _with_hpl(
+    directory: Path,
+    request: LinpackRequest,
+    programs: tuple[str, str],
+    problems: Sequence[Problem],
+    before: MachineLoad,
+) -> Linpack:
     mpirun, program = programs
     own, placement = request.xhpl is not None, request.placement
-    name, text = (XHPL_INPUT, hpl.hpl_input(problems, to_file=False)) if own else (HPCC_INPUT, hpl.hpcc_input(problems))
+    name, text = (
+        (XHPL_INPUT, hpl.hpl_input(problems, to_file=False))
+        if own
+        else (HPCC_INPUT, hpl.hpcc_input(problems))
+    )
     (directory / name).write_text(text, encoding="ascii")
     output = directory / (layout.OUTPUT if own else HPCC_OUTPUT)
     variables = allow_root({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
     command = mpirun_command(find_mpirun(Path(mpirun)), placement, [program], variables, directory)
     power = PowerRecording(directory, placement)
-    ran = _run(command, variables, directory, power, None if own else output, needs_blas=not own, before=before)
+    ran = _run(
+        command,
+        variables,
+        directory,
+        power,
+        None if own else output,
+        needs_blas=not own,
+        before=before,
+    )
     _refuse_busy(ran.load, request.allow_busy, directory)
     if not output.is_file():
-        raise SuiteError(f"hpcc wrote no result; its output is in {directory / layout.OUTPUT}. The folder must exist on the first host, too.")
+        raise SuiteError(
+            f"hpcc wrote no result; its output is in {directory / layout.OUTPUT}. The folder must"
+            " exist on the first host, too."
+        )
     printed = output.read_text(encoding="utf-8", errors="replace")
     solutions = hpl.read_solutions(printed, output.name)
     best = max(solutions, key=lambda solution: solution.gflops)
     several = solutions if len(solutions) > 1 else ()
-    watts = power.figures(best.gflops, ran.window_ns) if not several else Power(None, None, None, None, SEVERAL)
+    watts = (
+        power.figures(best.gflops, ran.window_ns)
+        if not several
+        else Power(None, None, None, None, SEVERAL)
+    )
     return Linpack(
-        SCHEMA, "HPL", program, *_machine(), placement.nodes, placement.ranks, 1, ran.blas, *_rates(best, placement.nodes), watts, output.name,
-        several, hpl.read_triad(printed), ran.load,
-    )  # fmt: skip
+        SCHEMA,
+        "HPL",
+        program,
+        *_machine(),
+        placement.nodes,
+        placement.ranks,
+        1,
+        ran.blas,
+        *_rates(best, placement.nodes),
+        watts,
+        output.name,
+        several,
+        hpl.read_triad(printed),
+        ran.load,
+    )
 
 
-def _with_scipy(directory: Path, problem: Problem, before: MachineLoad, allow_busy: bool) -> Linpack:
+def _with_scipy(
+    directory: Path, problem: Problem, before: MachineLoad, allow_busy: bool
+) -> Linpack:
     threads = psutil.cpu_count(logical=False) or 1
     variables = {"OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     power = PowerRecording(directory, Placement())
@@ -194,11 +298,25 @@ def _with_scipy(directory: Path, problem: Problem, before: MachineLoad, allow_bu
     solved = read_lu((directory / layout.OUTPUT).read_text(encoding="utf-8", errors="replace"))
     watts = power.figures(solved.solution.gflops, (solved.start_ns, solved.stop_ns))
     rates = _rates(solved.solution, 1)
-    return Linpack(SCHEMA, "LU", "SciPy", *_machine(), 1, 1, threads, ran.blas, *rates, watts, layout.OUTPUT, load=ran.load)
+    return Linpack(
+        SCHEMA,
+        "LU",
+        "SciPy",
+        *_machine(),
+        1,
+        1,
+        threads,
+        ran.blas,
+        *rates,
+        watts,
+        layout.OUTPUT,
+        load=ran.load,
+    )
 
 
 def read_lu(text: str) -> Solved:
-    """The result that SciPy's LU printed; raises SuiteError without one, or where the residual test fails."""
+    """The result that SciPy's LU printed; raises SuiteError without one, or where the residual test
+    fails."""
     try:
         found = from_plain(json.loads(text.strip().splitlines()[-1]), Solved, "output.txt: ")
     except (ValueError, IndexError) as error:
@@ -231,13 +349,22 @@ def _run(
     needs_blas: bool,
     before: MachineLoad,
 ) -> _Ran:
-    """Run the program to its end. HPL's solving time is read from the output file ``sections``, if given. Raises SuiteError for a slow BLAS."""
+    """Run the program to its end. HPL's solving time is read from the output file ``sections``, if
+    given. Raises SuiteError for a slow BLAS."""
     environment = {**os.environ, "OMPI_MCA_rmaps_base_oversubscribe": "1", **variables}
     if sys.executable == command[0] and (root := checkout()):
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+        environment["PYTHONPATH"] = os.pathsep.join(
+            filter(None, (str(root), os.environ.get("PYTHONPATH")))
+        )
     with (directory / layout.OUTPUT).open("wb") as output:
         process = subprocess.Popen(
-            list(command), cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            list(command),
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
         try:
             with power.recording(process.pid):
@@ -250,16 +377,26 @@ def _run(
         finally:
             terminate(process)
     if process.returncode != 0:
-        raise SuiteError(f"{Path(command[0]).name} ended with exit code {process.returncode}; its output is in {directory / layout.OUTPUT}.")
+        raise SuiteError(
+            f"{Path(command[0]).name} ended with exit code {process.returncode}; its output is in"
+            f" {directory / layout.OUTPUT}."
+        )
     return _Ran(blas, window_ns, Load(before.cores, before.foreign + before.stolen, during))
 
 
-def _follow(process: "subprocess.Popen[bytes]", sections: Path | None, began_ns: int, power: PowerRecording) -> tuple[int, int]:
-    """Wait for the end; returns when HPL's section of the output began and ended, or else the program."""
+def _follow(
+    process: "subprocess.Popen[bytes]", sections: Path | None, began_ns: int, power: PowerRecording
+) -> tuple[int, int]:
+    """Wait for the end; returns when HPL's section of the output began and ended, or else the
+    program."""
     start_ns = stop_ns = None
     while True:
         ended = process.poll() is not None
-        text = sections.read_text(encoding="utf-8", errors="replace") if sections is not None and sections.is_file() else ""
+        text = (
+            sections.read_text(encoding="utf-8", errors="replace")
+            if sections is not None and sections.is_file()
+            else ""
+        )
         if start_ns is None and hpl.BEGIN in text:
             start_ns = time.monotonic_ns()
         if stop_ns is None and hpl.END in text:
@@ -271,7 +408,8 @@ def _follow(process: "subprocess.Popen[bytes]", sections: Path | None, began_ns:
 
 
 def choose_blas(mapped: Iterable[str]) -> str | None:
-    """The BLAS among a process's mapped files: a fast one by name, SciPy's before NumPy's, else libblas.so."""
+    """The BLAS among a process's mapped files: a fast one by name, SciPy's before NumPy's, else
+    libblas.so."""
     paths = sorted(set(mapped), key=lambda path: ("numpy.libs" in path, path))
     fast = [path for path in paths if any(name in Path(path).name for name in FAST)]
     plain = [path for path in paths if Path(path).name.startswith("libblas.so")]
@@ -279,26 +417,38 @@ def choose_blas(mapped: Iterable[str]) -> str | None:
 
 
 def is_fast(blas: str) -> bool:
-    """By its name or that of its folder: OpenBLAS's own libblas.so.3 of Debian is in ``openblas-pthread``."""
+    """By its name or that of its folder: OpenBLAS's own libblas.so.3 of Debian is in
+    ``openblas-pthread``."""
     return any(name in part for part in Path(blas).parts[-2:] for name in FAST)
 
 
 def refuse_slow(blas: str | None) -> str:
     """The BLAS itself. Raises SuiteError for the reference BLAS, and where the BLAS is unknown."""
     if blas is None:
-        raise SuiteError(f"LINPACK's BLAS could not be identified, so its rate means little; install OpenBLAS: {INSTALL}.")
+        raise SuiteError(
+            "LINPACK's BLAS could not be identified, so its rate means little; install OpenBLAS:"
+            f" {INSTALL}."
+        )
     if not is_fast(blas):
-        raise SuiteError(f"LINPACK uses the reference BLAS ({blas}), many times slower than this machine; install OpenBLAS: {INSTALL}.")
+        raise SuiteError(
+            f"LINPACK uses the reference BLAS ({blas}), many times slower than this machine;"
+            f" install OpenBLAS: {INSTALL}."
+        )
     return blas
 
 
 def _loaded_blas(process: "subprocess.Popen[bytes]") -> str | None:
-    """The BLAS that a process has mapped, found twice in a row: a process that is still loading has not mapped all its libraries."""
+    """The BLAS that a process has mapped, found twice in a row: a process that is still loading has
+    not mapped all its libraries."""
     seen = None
     while process.poll() is None:
         try:
             root = psutil.Process(process.pid)
-            blas = choose_blas(mapping.path for one in (root, *root.children(recursive=True)) for mapping in one.memory_maps())
+            blas = choose_blas(
+                mapping.path
+                for one in (root, *root.children(recursive=True))
+                for mapping in one.memory_maps()
+            )
         except psutil.Error:
             blas = None
         if blas is not None and blas == seen:

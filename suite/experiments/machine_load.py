@@ -1,4 +1,5 @@
-"""The load of this machine before a run: what other programs take of its cores now, and which programs."""
+"""The load of this machine before a run: what other programs take of its cores now, and which
+programs."""
 
 import os
 import time
@@ -18,10 +19,12 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class MachineLoad:
-    """Means over ``seconds``: ``cores`` of the machine, and of these ``foreign`` and ``stolen`` ones.
+    """Means over ``seconds``: ``cores`` of the machine, and of these ``foreign`` and ``stolen``
+    ones.
 
-    ``waiting`` is the share of the time in which some task waited for a CPU; None where the kernel has no pressure stall information.
-    ``programs`` are the busiest other programs that ran all the time: name, process id and cores.
+    ``waiting`` is the share of the time in which some task waited for a CPU; None where the kernel
+    has no pressure stall information. ``programs`` are the busiest other programs that ran all the
+    time: name, process id and cores.
     """
 
     seconds: float
@@ -33,7 +36,8 @@ class MachineLoad:
 
 
 class LoadWatch:
-    """The load by other programs from its making on; the caller's own processes, and those that it has started and that ended, are its own."""
+    """The load by other programs from its making on; the caller's own processes, and those that it
+    has started and that ended, are its own."""
 
     def __init__(self) -> None:
         self._meter = LoadMeter()
@@ -47,9 +51,14 @@ class LoadWatch:
         return max(0.0, used_s["busy"] - used_s["own"] + used_s["steal"]) / took_s
 
     def waiting(self) -> float | None:
-        """Share of the time in which some task waited for a CPU so far; None where the kernel has no pressure stall information."""
+        """Share of the time in which some task waited for a CPU so far; None where the kernel has
+        no pressure stall information."""
         now = _values(self._meter).get("cpu.some")
-        return None if now is None else (now - self._before["cpu.some"]) / (time.monotonic() - self._began_s)
+        return (
+            None
+            if now is None
+            else (now - self._before["cpu.some"]) / (time.monotonic() - self._began_s)
+        )
 
 
 def measure_load(seconds: float) -> MachineLoad:
@@ -61,10 +70,22 @@ def measure_load(seconds: float) -> MachineLoad:
     after, later = _values(meter), _programs()
     took_s = time.monotonic() - began_s
     rate = {name: (after[name] - before[name]) / took_s for name in before if name in after}
-    used = {key: (cpu_s - programs[key]) / took_s for key, cpu_s in later.items() if key in programs}
-    busiest = sorted(((name, pid, cores) for (name, pid), cores in used.items() if cores > MIN_CORES), key=lambda each: -each[2])
+    used = {
+        key: (cpu_s - programs[key]) / took_s for key, cpu_s in later.items() if key in programs
+    }
+    busiest = sorted(
+        ((name, pid, cores) for (name, pid), cores in used.items() if cores > MIN_CORES),
+        key=lambda each: -each[2],
+    )
     foreign = max(0.0, rate["busy"] - rate["own"])
-    return MachineLoad(took_s, os.cpu_count() or 1, foreign, rate["steal"], rate.get("cpu.some"), tuple(busiest[:SHOWN]))
+    return MachineLoad(
+        took_s,
+        os.cpu_count() or 1,
+        foreign,
+        rate["steal"],
+        rate.get("cpu.some"),
+        tuple(busiest[:SHOWN]),
+    )
 
 
 def _values(meter: LoadMeter) -> dict[str, float]:

@@ -1,4 +1,5 @@
-"""A matrix of runs: several settings varied at once, from the command line or a TOML file, planned and validated whole before the first run."""
+"""A matrix of runs: several settings varied at once, from the command line or a TOML file, planned
+and validated whole before the first run."""
 
 import dataclasses
 import enum
@@ -37,9 +38,21 @@ LIMITS = ("cpu_quota", "memory_mb", READ_MB_S)
 """Values that limit what the implementation may use of this machine (suite.machine.limits)."""
 
 _OF_OPTIONS = (
-    "workload", "framework", "data", "batch_size", "epochs", "steps", "learning_rate", "threads", "workers", "prefetch", "accelerator", "collective",
-    "precision", "timing",
-)  # fmt: skip
+    "workload",
+    "framework",
+    "data",
+    "batch_size",
+    "epochs",
+    "steps",
+    "learning_rate",
+    "threads",
+    "workers",
+    "prefetch",
+    "accelerator",
+    "collective",
+    "precision",
+    "timing",
+)
 _OF_MODES = ("cores", "cpu_mhz", "gpu_mhz", "emc_mhz", "governor", "turbo", "fan", "jetson_clocks")
 _UNSAFE = re.compile(r"[^A-Za-z0-9]+")
 _MAX_NAME = 40
@@ -47,7 +60,8 @@ _DIGEST = 8
 
 
 class Order(str, enum.Enum):
-    """Order of the runs: every point once, then every point again; within each round as listed, or shuffled."""
+    """Order of the runs: every point once, then every point again; within each round as listed, or
+    shuffled."""
 
     INTERLEAVED = "interleaved"
     SHUFFLED = "shuffled"
@@ -57,11 +71,13 @@ class Order(str, enum.Enum):
 class Values:
     """One value of each setting; None: the workload's or machine's own.
 
-    ``data`` may be NAME=FOLDER, for a copy on another storage medium. ``nodes`` is a number of the hostfile's first hosts. ``page_cache`` is cold or
-    warm. ``meters`` is as `suite run --meters` takes it. ``cpu_quota`` limits the implementation to the CPU time of N cores, as 0.5,
-    ``memory_mb`` to 10^6 bytes of memory, ``read_mb_s`` its reads from the data's disk to 10^6 bytes a second: a slower storage medium, emulated.
-    ``neighbours`` is how many further trainings of the same request run beside it.
-    ``power_mode`` and what follows it are as `suite power set` takes them.
+    ``data`` may be NAME=FOLDER, for a copy on another storage medium. ``nodes`` is a number of the
+    hostfile's first hosts. ``page_cache`` is cold or warm. ``meters`` is as `suite run --meters`
+    takes it. ``cpu_quota`` limits the implementation to the CPU time of N cores, as 0.5,
+    ``memory_mb`` to 10^6 bytes of memory, ``read_mb_s`` its reads from the data's disk to 10^6
+    bytes a second: a slower storage medium, emulated. ``neighbours`` is how many further trainings
+    of the same request run beside it. ``power_mode`` and what follows it are as `suite power set`
+    takes them.
     """
 
     workload: str | None = None
@@ -99,7 +115,11 @@ class Values:
     @property
     def given(self) -> dict[str, Any]:
         """The settings that have a value."""
-        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if getattr(self, each.name) is not None}
+        return {
+            each.name: getattr(self, each.name)
+            for each in dataclasses.fields(self)
+            if getattr(self, each.name) is not None
+        }
 
     @property
     def mode(self) -> WantedMode:
@@ -112,7 +132,13 @@ class Values:
         value = getattr(self, name)
         if isinstance(value, enum.Enum):
             return str(value.value)
-        return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+        return (
+            str(value).lower()
+            if isinstance(value, bool)
+            else f"{value:g}"
+            if isinstance(value, float)
+            else str(value)
+        )
 
 
 @dataclass(frozen=True)
@@ -156,9 +182,10 @@ class Vary:
 class MatrixDefinition:
     """A matrix as its file has it.
 
-    The points are the grid of ``vary``, ``random`` of that grid's points drawn with ``draw_seed``, or the list ``points``. ``fixed`` holds for every
-    point. Each point is run ``seeds`` times, with consecutive seeds from ``first_seed``. Before each run the hottest sensor cools to ``cool_to_c``.
-    ``needs_power``: without a power meter nothing is run.
+    The points are the grid of ``vary``, ``random`` of that grid's points drawn with ``draw_seed``,
+    or the list ``points``. ``fixed`` holds for every point. Each point is run ``seeds`` times, with
+    consecutive seeds from ``first_seed``. Before each run the hottest sensor cools to
+    ``cool_to_c``. ``needs_power``: without a power meter nothing is run.
     """
 
     workload: str | None = None
@@ -182,7 +209,8 @@ class MatrixDefinition:
 
 @dataclass(frozen=True)
 class MatrixRun:
-    """One run of a matrix: its point, its repetition (from 1), the options of `suite run`, and the values, some of which options do not have."""
+    """One run of a matrix: its point, its repetition (from 1), the options of `suite run`, and the
+    values, some of which options do not have."""
 
     point: MatrixPointPlan
     repetition: int
@@ -210,7 +238,9 @@ class PlannedMatrix:
     @property
     def labels(self) -> tuple[str, ...]:
         """A name for each run, for progress messages."""
-        return tuple(f"{run.point.label}, run {run.repetition} of {self.plan.seeds}" for run in self.runs)
+        return tuple(
+            f"{run.point.label}, run {run.repetition} of {self.plan.seeds}" for run in self.runs
+        )
 
     @property
     def sets_modes(self) -> bool:
@@ -219,17 +249,23 @@ class PlannedMatrix:
 
 
 def read_matrix_file(path: Path) -> MatrixDefinition:
-    """The matrix of a TOML file; raises SuiteError as :func:`read_toml`, and for a setting that is varied over nothing."""
+    """The matrix of a TOML file; raises SuiteError as :func:`read_toml`, and for a setting that is
+    varied over nothing."""
     table = read_table(path)
     varied = table.get("vary")
-    empty = next((name for name, values in varied.items() if values == []), None) if isinstance(varied, dict) else None
+    empty = (
+        next((name for name, values in varied.items() if values == []), None)
+        if isinstance(varied, dict)
+        else None
+    )
     if empty is not None:
         raise SuiteError(f"{path}: vary.{empty} has no values; name some, or leave it out.")
     return from_plain(table, MatrixDefinition, f"{path}: ")
 
 
 def parse_vary(options: Sequence[str]) -> Vary:
-    """The varied settings of ``--vary NAME=VALUE,VALUE``, one text for each; raises SuiteError for an unknown name and a value of another kind."""
+    """The varied settings of ``--vary NAME=VALUE,VALUE``, one text for each; raises SuiteError for
+    an unknown name and a value of another kind."""
     values: dict[str, list[Any]] = {}
     kinds = {name: typing.get_args(hint)[0] for name, hint in typing.get_type_hints(Vary).items()}
     for option in options:
@@ -237,7 +273,10 @@ def parse_vary(options: Sequence[str]) -> Vary:
         name = name.strip().replace("-", "_")
         words = [word.strip() for word in listed.split(",") if word.strip()]
         if not equals or not words:
-            raise SuiteError(f"--vary {option!r} has no values; write --vary NAME=VALUE,VALUE, as in --vary batch_size=16,32.")
+            raise SuiteError(
+                f"--vary {option!r} has no values; write --vary NAME=VALUE,VALUE, as in --vary"
+                " batch_size=16,32."
+            )
         if name in values:
             raise SuiteError(f"--vary {name} is given twice; write its values once, as {name}=A,B.")
         values[name] = [_typed(word, kinds.get(name, str), name) for word in words]
@@ -245,7 +284,8 @@ def parse_vary(options: Sequence[str]) -> Vary:
 
 
 def _typed(word: str, kind: Any, name: str) -> Any:
-    """A word of the command line as the setting's kind: a number where it is one; the rest is judged as in a file."""
+    """A word of the command line as the setting's kind: a number where it is one; the rest is
+    judged as in a file."""
     if kind is bool and word in ("true", "false"):
         return word == "true"
     if kind not in (int, float):
@@ -253,43 +293,90 @@ def _typed(word: str, kind: Any, name: str) -> Any:
     try:
         return kind(word)
     except ValueError:
-        raise SuiteError(f"--vary {name}: {word!r} is not a {'whole ' if kind is int else ''}number; write digits only, without a unit.") from None
+        raise SuiteError(
+            f"--vary {name}: {word!r} is not a {'whole ' if kind is int else ''}number; write"
+            " digits only, without a unit."
+        ) from None
 
 
 def matrix_of_study(study: StudyDefinition) -> MatrixDefinition:
-    """The study as a matrix of its one setting, to vary further ones. Raises SuiteError for a study of nodes, which has a model of its own."""
+    """The study as a matrix of its one setting, to vary further ones. Raises SuiteError for a study
+    of nodes, which has a model of its own."""
     if study.variable is Variable.NODES:
-        raise SuiteError(f"The study {study.name!r} has a scaling model of one variable; leave --vary out, or vary nodes in a matrix of your own.")
+        raise SuiteError(
+            f"The study {study.name!r} has a scaling model of one variable; leave --vary out, or"
+            " vary nodes in a matrix of your own."
+        )
     vary = parse_vary([f"{study.variable.value}={','.join(study.values)}"])
-    fixed = Values(**{name: value for name, value in dataclasses.asdict(study.fixed).items() if value is not None})
-    return MatrixDefinition(title=study.title, seeds=study.repetitions, warm_up_steps=study.warm_up_steps, vary=vary, fixed=fixed)
+    fixed = Values(
+        **{
+            name: value
+            for name, value in dataclasses.asdict(study.fixed).items()
+            if value is not None
+        }
+    )
+    return MatrixDefinition(
+        title=study.title,
+        seeds=study.repetitions,
+        warm_up_steps=study.warm_up_steps,
+        vary=vary,
+        fixed=fixed,
+    )
 
 
 def with_varied(definition: MatrixDefinition, vary: Vary) -> MatrixDefinition:
-    """The matrix with more varied settings, which replace its fixed ones; raises SuiteError for one that it varies already."""
+    """The matrix with more varied settings, which replace its fixed ones; raises SuiteError for one
+    that it varies already."""
     more = {name: getattr(vary, name) for name in _names() if getattr(vary, name)}
     twice = next((name for name in more if getattr(definition.vary, name)), None)
     if twice is not None:
         raise SuiteError(f"{twice} is varied by the study already; give its values by --values.")
-    return replace(definition, vary=replace(definition.vary, **more), fixed=replace(definition.fixed, **dict.fromkeys(more)), title=None)
+    return replace(
+        definition,
+        vary=replace(definition.vary, **more),
+        fixed=replace(definition.fixed, **dict.fromkeys(more)),
+        title=None,
+    )
 
 
-def plan_matrix(definition: MatrixDefinition, options: RunOptions, hosts: tuple[str, ...] = ()) -> PlannedMatrix:
-    """Plan every run. ``options`` hold where the matrix says nothing; nodes are taken from ``hosts``.
+def plan_matrix(
+    definition: MatrixDefinition, options: RunOptions, hosts: tuple[str, ...] = ()
+) -> PlannedMatrix:
+    """Plan every run. ``options`` hold where the matrix says nothing; nodes are taken from
+    ``hosts``.
 
-    Raises SuiteError for settings that contradict each other. What needs the machine, as its power modes, is judged before the first run.
+    Raises SuiteError for settings that contradict each other. What needs the machine, as its power
+    modes, is judged before the first run.
     """
     _validate(definition)
     chosen = list(_chosen(definition))
     variables = tuple(name for name in _names() if any(name in values.given for values in chosen))
     redactor = of_this_machine()  # a folder of ``data`` may name a person
-    points = [_Point(_point_plan(values, variables, definition.fixed, redactor), _merged(definition.fixed, values)) for values in chosen]
+    points = [
+        _Point(
+            _point_plan(values, variables, definition.fixed, redactor),
+            _merged(definition.fixed, values),
+        )
+        for values in chosen
+    ]
     if definition.points and len(set(chosen)) < len(chosen):
-        twice = next(point.plan.label for point, values in zip(points, chosen, strict=True) if chosen.count(values) > 1)
+        twice = next(
+            point.plan.label
+            for point, values in zip(points, chosen, strict=True)
+            if chosen.count(values) > 1
+        )
         raise SuiteError(f"The point ({twice}) is listed twice; leave one out.")
-    base = replace(options, division=definition.division, workload=definition.workload or options.workload, device=definition.device)
+    base = replace(
+        options,
+        division=definition.division,
+        workload=definition.workload or options.workload,
+        device=definition.device,
+    )
     if len(points) * definition.seeds > MAX_RUNS:
-        raise SuiteError(f"The matrix has {len(points) * definition.seeds} runs, more than {MAX_RUNS}; draw points with --random N.")
+        raise SuiteError(
+            f"The matrix has {len(points) * definition.seeds} runs, more than {MAX_RUNS}; draw"
+            " points with --random N."
+        )
     runs = tuple(
         _run(point, repetition, base, definition, hosts)
         for repetition in range(1, definition.seeds + 1)
@@ -307,7 +394,9 @@ def plan_matrix(definition: MatrixDefinition, options: RunOptions, hosts: tuple[
         warm_up_steps=definition.warm_up_steps,
         order=definition.order.value,
     )
-    return PlannedMatrix(plan, runs, definition.cool_to_c, definition.cool_timeout_s, definition.needs_power)
+    return PlannedMatrix(
+        plan, runs, definition.cool_to_c, definition.cool_timeout_s, definition.needs_power
+    )
 
 
 @dataclass(frozen=True)
@@ -319,24 +408,46 @@ class _Point:
 def _validate(definition: MatrixDefinition) -> None:
     varied = [name for name in _names() if getattr(definition.vary, name)]
     if bool(varied) == bool(definition.points):
-        raise SuiteError("A matrix varies settings (--vary NAME=A,B, or [vary] in its file) or lists its [[points]]: one of the two.")
+        raise SuiteError(
+            "A matrix varies settings (--vary NAME=A,B, or [vary] in its file) or lists its"
+            " [[points]]: one of the two."
+        )
     if definition.random is not None and (definition.points or definition.random < 1):
-        raise SuiteError("--random N draws N points, 1 or more, from the grid of the varied settings; a list of points is run as it is.")
+        raise SuiteError(
+            "--random N draws N points, 1 or more, from the grid of the varied settings; a list of"
+            " points is run as it is."
+        )
     for name in varied:
         values = getattr(definition.vary, name)
         twice = next((value for value in values if values.count(value) > 1), None)
         if twice is not None:  # more likely a slip than a wish for more runs, which --seeds makes
-            raise SuiteError(f"{name} has the value {twice} twice; leave one out (--seeds N repeats every point).")
+            raise SuiteError(
+                f"{name} has the value {twice} twice; leave one out (--seeds N repeats every"
+                " point)."
+            )
     both = [name for name in varied if name in definition.fixed.given]
     if both:
         raise SuiteError(f"{both[0]} is both varied and fixed; leave one out.")
     if definition.title is not None and not 0 < len(definition.title) <= MAX_LENGTH:
         raise SuiteError(f"The title of a matrix has 1 to {MAX_LENGTH} characters.")
     if definition.seeds < 1 or definition.warm_up_steps < 0 or definition.cool_timeout_s <= 0:
-        raise SuiteError("A matrix needs 1 seed or more, 0 warm-up steps or more, and a positive time for cooling.")
+        raise SuiteError(
+            "A matrix needs 1 seed or more, 0 warm-up steps or more, and a positive time for"
+            " cooling."
+        )
     if definition.cool_to_c is not None and not 0 < definition.cool_to_c <= MAX_COOL_TO_C:
-        raise SuiteError(f"A machine cannot be cooled to {definition.cool_to_c:g} degC; name a temperature above 0 and up to {MAX_COOL_TO_C:g}.")
-    uneven = next((values for values in definition.points if set(values.given) != set(definition.points[0].given)), None)
+        raise SuiteError(
+            f"A machine cannot be cooled to {definition.cool_to_c:g} degC; name a temperature above"
+            f" 0 and up to {MAX_COOL_TO_C:g}."
+        )
+    uneven = next(
+        (
+            values
+            for values in definition.points
+            if set(values.given) != set(definition.points[0].given)
+        ),
+        None,
+    )
     if uneven is not None or (definition.points and not definition.points[0].given):
         raise SuiteError("Every one of the [[points]] needs a value for the same settings.")
 
@@ -346,7 +457,9 @@ def _chosen(definition: MatrixDefinition) -> Iterator[Values]:
     if definition.points:
         yield from definition.points
         return
-    varied = {name: getattr(definition.vary, name) for name in _names() if getattr(definition.vary, name)}
+    varied = {
+        name: getattr(definition.vary, name) for name in _names() if getattr(definition.vary, name)
+    }
     count = math.prod(map(len, varied.values()))
     drawn: Sequence[int] = range(count)
     if definition.random is not None:
@@ -354,7 +467,9 @@ def _chosen(definition: MatrixDefinition) -> Iterator[Values]:
             raise SuiteError(f"--random {definition.random}: the grid has {count} points.")
         drawn = sorted(random.Random(definition.draw_seed).sample(range(count), definition.random))
     elif count > MAX_RUNS:
-        raise SuiteError(f"The grid has {count} points, more than {MAX_RUNS}; draw points with --random N.")
+        raise SuiteError(
+            f"The grid has {count} points, more than {MAX_RUNS}; draw points with --random N."
+        )
     for number in drawn:
         yield Values(**_nth(varied, number))
 
@@ -368,48 +483,84 @@ def _nth(varied: Mapping[str, Sequence[Any]], number: int) -> dict[str, Any]:
     return dict(reversed(list(found.items())))
 
 
-def _point_plan(values: Values, variables: Sequence[str], fixed: Values, redactor: Redactor) -> MatrixPointPlan:
-    """The point with a folder name that does not depend on the other points: its values, and a digest of all its settings."""
+def _point_plan(
+    values: Values, variables: Sequence[str], fixed: Values, redactor: Redactor
+) -> MatrixPointPlan:
+    """The point with a folder name that does not depend on the other points: its values, and a
+    digest of all its settings."""
     whole = _merged(fixed, values)
-    words = "_".join(_UNSAFE.sub("-", values.text(name)).strip("-") for name in variables)[:_MAX_NAME].strip("-_") or "point"
-    digest = sha256(json.dumps({name: whole.text(name) for name in sorted(whole.given)}).encode()).hexdigest()[:_DIGEST]
+    words = (
+        "_".join(_UNSAFE.sub("-", values.text(name)).strip("-") for name in variables)[
+            :_MAX_NAME
+        ].strip("-_")
+        or "point"
+    )
+    digest = sha256(
+        json.dumps({name: whole.text(name) for name in sorted(whole.given)}).encode()
+    ).hexdigest()[:_DIGEST]
     settings = tuple(Setting(name, redactor.text(values.text(name))) for name in variables)
     too_long = next((setting for setting in settings if len(setting.value) > MAX_LENGTH), None)
     if too_long is not None:
-        raise SuiteError(f"{too_long.name}: a value has {len(too_long.value)} characters, more than {MAX_LENGTH}; choose a shorter path.")
+        raise SuiteError(
+            f"{too_long.name}: a value has {len(too_long.value)} characters, more than"
+            f" {MAX_LENGTH}; choose a shorter path."
+        )
     return MatrixPointPlan(f"{words}-{digest}", settings)
 
 
-def _ordered(points: Sequence[_Point], definition: MatrixDefinition, repetition: int) -> list[_Point]:
-    """Each round's order; a shuffled one is the same whenever the matrix is planned, so that it can be resumed."""
+def _ordered(
+    points: Sequence[_Point], definition: MatrixDefinition, repetition: int
+) -> list[_Point]:
+    """Each round's order; a shuffled one is the same whenever the matrix is planned, so that it can
+    be resumed."""
     ordered = list(points)
     if definition.order is Order.SHUFFLED:
         random.Random(f"{definition.order_seed} {repetition}").shuffle(ordered)
     return ordered
 
 
-def _run(point: _Point, repetition: int, base: RunOptions, definition: MatrixDefinition, hosts: tuple[str, ...]) -> MatrixRun:
+def _run(
+    point: _Point,
+    repetition: int,
+    base: RunOptions,
+    definition: MatrixDefinition,
+    hosts: tuple[str, ...],
+) -> MatrixRun:
     values = point.values
-    changes: dict[str, Any] = {name: getattr(values, name) for name in _OF_OPTIONS if getattr(values, name) is not None}
+    changes: dict[str, Any] = {
+        name: getattr(values, name) for name in _OF_OPTIONS if getattr(values, name) is not None
+    }
     options = replace(base, **changes, seed=definition.first_seed + repetition - 1)
     if options.implementation is not None and "framework" in changes:
         raise SuiteError("A matrix varies frameworks by name; leave --implementation out.")
     if values.nodes is not None:
         if not 1 <= values.nodes <= len(hosts):
-            raise SuiteError(f"nodes {values.nodes}: the hostfile names {len(hosts)} hosts (--hostfile).")
-        options = replace(options, placement=replace(options.placement, hosts=hosts[: values.nodes]))
-    alone = next((name for name in ("isolation", "neighbours") if getattr(values, name) is not None), None)
+            raise SuiteError(
+                f"nodes {values.nodes}: the hostfile names {len(hosts)} hosts (--hostfile)."
+            )
+        options = replace(
+            options, placement=replace(options.placement, hosts=hosts[: values.nodes])
+        )
+    alone = next(
+        (name for name in ("isolation", "neighbours") if getattr(values, name) is not None), None
+    )
     if alone is not None and options.placement.hosts:
         raise SuiteError(f"{alone} is for one rank on this machine; leave --hostfile out.")
     if values.neighbours is not None and not 0 <= values.neighbours <= MAX_NEIGHBOURS:
         raise SuiteError(f"neighbours {values.neighbours}: name 0 to {MAX_NEIGHBOURS}.")
     limited = next((name for name in LIMITS if getattr(values, name) is not None), None)
     if limited is not None and values.isolation is Isolation.PODMAN:
-        raise SuiteError(f"{limited} limits processes of this cgroup, and podman's containers have cgroups of their own; use isolation namespace.")
+        raise SuiteError(
+            f"{limited} limits processes of this cgroup, and podman's containers have cgroups of"
+            " their own; use isolation namespace."
+        )
     if limited is not None and options.placement.hosts:
         raise SuiteError(f"{limited} limits processes of this machine only; leave --hostfile out.")
     if options.steps is not None and options.steps <= definition.warm_up_steps:
-        raise SuiteError(f"The first {definition.warm_up_steps} steps are warm-up and count in no figure; ask for more --steps than that.")
+        raise SuiteError(
+            f"The first {definition.warm_up_steps} steps are warm-up and count in no figure; ask"
+            " for more --steps than that."
+        )
     page_cache = values.page_cache or PageCache.COLD
     return MatrixRun(point.plan, repetition, options, values.mode, page_cache, values)
 

@@ -1,4 +1,5 @@
-"""What the runs of a matrix will take, from finished runs of the same workload and framework on this machine."""
+"""What the runs of a matrix will take, from finished runs of the same workload and framework on
+this machine."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ _DEPTH = 3
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a finished run was: seconds around its steps (start, loading, closing) and per sample, and its mean power (None: not measured)."""
+    """How fast a finished run was: seconds around its steps (start, loading, closing) and per
+    sample, and its mean power (None: not measured)."""
 
     workload: str
     framework: str
@@ -30,23 +32,39 @@ class Pace:
 
 
 def estimate(requests: Sequence[RunRequest], folder: Path) -> CostEstimated:
-    """Time and energy of the requests, from finished runs in ``folder`` and beside it. Unknown where none of the finished runs is like one of them.
+    """Time and energy of the requests, from finished runs in ``folder`` and beside it. Unknown
+    where none of the finished runs is like one of them.
 
-    A run is taken to need as long per sample as the median of the finished ones; other settings make it differ, so it is an estimate.
+    A run is taken to need as long per sample as the median of the finished ones; other settings
+    make it differ, so it is an estimate.
     """
     paces = list(_paces(folder))
     costs = [_cost(request, paces) for request in requests]
     if not costs or None in costs:
-        return CostEstimated(len(requests), None, None, "no run of this workload and framework was finished in or beside the folder")
+        return CostEstimated(
+            len(requests),
+            None,
+            None,
+            "no run of this workload and framework was finished in or beside the folder",
+        )
     known = [cost for cost in costs if cost is not None]
     powers = [power for _, power in known]
     energy_j = None if None in powers else sum(time_s * (power or 0.0) for time_s, power in known)
-    return CostEstimated(len(requests), sum(time_s for time_s, _ in known), energy_j, f"from {len(paces)} finished runs, by samples; without cooling")
+    return CostEstimated(
+        len(requests),
+        sum(time_s for time_s, _ in known),
+        energy_j,
+        f"from {len(paces)} finished runs, by samples; without cooling",
+    )
 
 
 def _cost(request: RunRequest, paces: Sequence[Pace]) -> tuple[float, float | None] | None:
     """Seconds, and watts where known, of one request."""
-    like = [pace for pace in paces if (pace.workload, pace.framework) == (request.workload.name, request.framework.name)]
+    like = [
+        pace
+        for pace in paces
+        if (pace.workload, pace.framework) == (request.workload.name, request.framework.name)
+    ]
     if not like:
         return None
     training = request.training
@@ -54,16 +72,28 @@ def _cost(request: RunRequest, paces: Sequence[Pace]) -> tuple[float, float | No
     if training.steps is not None:
         samples = min(samples, training.steps * training.global_batch_size)
     powers_w = [pace.power_w for pace in like if pace.power_w is not None]
-    time_s = request.baseload_s + median(pace.start_s for pace in like) + samples * median(pace.sample_s for pace in like)
+    time_s = (
+        request.baseload_s
+        + median(pace.start_s for pace in like)
+        + samples * median(pace.sample_s for pace in like)
+    )
     return time_s, median(powers_w) if powers_w else None
 
 
 def _paces(folder: Path) -> Iterator[Pace]:
     """The paces of the last finished runs in the folder, and of those in the folders beside it."""
     place = folder if folder.is_dir() else folder.parent
-    found = {path for root in (place, folder.parent) if root.is_dir() for depth in range(1, _DEPTH) for path in root.glob("*/" * depth + STEPS)}
+    found = {
+        path
+        for root in (place, folder.parent)
+        if root.is_dir()
+        for depth in range(1, _DEPTH)
+        for path in root.glob("*/" * depth + STEPS)
+    }
     finished = [path.parent for path in found if (path.parent / MANIFEST).is_file()]
-    for path in sorted(finished, key=lambda each: (each / MANIFEST).stat().st_mtime, reverse=True)[:MAX_READ]:
+    for path in sorted(finished, key=lambda each: (each / MANIFEST).stat().st_mtime, reverse=True)[
+        :MAX_READ
+    ]:
         try:
             yield _pace(Bundle(path))
         except (SuiteError, KeyError, TypeError, ValueError, ZeroDivisionError):
@@ -84,7 +114,8 @@ def _pace(bundle: Bundle) -> Pace:
 
 
 def _around_s(record: RunRecord, run_s: float) -> float:
-    """Seconds of the run's lifetime before and after its ``run_s``, without the baseload; 0 where they are unknown, or it was closed later."""
+    """Seconds of the run's lifetime before and after its ``run_s``, without the baseload; 0 where
+    they are unknown, or it was closed later."""
     lifetime = read_lifetime(record.lifetime)
     if lifetime is None or lifetime.closed_ns is None or record.closed_later is not None:
         return 0.0

@@ -1,4 +1,5 @@
-"""Makes the runs of a matrix that are missing or broken, in their power modes, and computes it. All is validated before the first run."""
+"""Makes the runs of a matrix that are missing or broken, in their power modes, and computes it. All
+is validated before the first run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,14 @@ from suite.errors import SuiteError
 from suite.execution.baseload import baseload_meters
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
-from suite.experiments.before_runs import Check, checks_of_runs, held, left_over, refuse_at_once, refuse_folder
+from suite.experiments.before_runs import (
+    Check,
+    checks_of_runs,
+    held,
+    left_over,
+    refuse_at_once,
+    refuse_folder,
+)
 from suite.experiments.cooling import cool_down, refuse_without_sensor
 from suite.experiments.events import CoolingDown, Notice, Progress, silent
 from suite.experiments.little_memory import checks_of_memory
@@ -20,7 +28,14 @@ from suite.experiments.matrix import LIMITS, MatrixRun, PlannedMatrix
 from suite.experiments.matrix_cost import estimate
 from suite.experiments.sweep_runs import are_done, run_all
 from suite.launch.isolation import refuse_isolation
-from suite.machine.limits import Limit, cpu_quota, memory_limit, read_limit, refuse_limit, refuse_quota
+from suite.machine.limits import (
+    Limit,
+    cpu_quota,
+    memory_limit,
+    read_limit,
+    refuse_limit,
+    refuse_quota,
+)
 from suite.machine.modes.keeper import held_modes, refuse_mode
 from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM
@@ -28,14 +43,23 @@ from suite.machine.modes.wanted import WantedMode, cores_on_line
 from suite.meters.choice import chosen_meters, left_out_meters, refuse_absent_meters
 from suite.metrics.matrix import MATRIX, Matrix, analyse_matrix, write_matrix
 
-LIMIT_OF: Mapping[str, Callable[[float], Limit]] = {"cpu_quota": cpu_quota, "memory_mb": memory_limit}
+LIMIT_OF: Mapping[str, Callable[[float], Limit]] = {
+    "cpu_quota": cpu_quota,
+    "memory_mb": memory_limit,
+}
 """Limits that need nothing but their value."""
 
 
 def run_matrix(
-    matrix: PlannedMatrix, directory: Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent, system_root: Path = SYSTEM
+    matrix: PlannedMatrix,
+    directory: Path,
+    *,
+    command: tuple[str, ...] | None = None,
+    progress: Progress = silent,
+    system_root: Path = SYSTEM,
 ) -> Matrix:
-    """Make every run of the matrix below ``directory`` and write ``matrix.json`` there. Resumable: call it again to continue.
+    """Make every run of the matrix below ``directory`` and write ``matrix.json`` there. Resumable:
+    call it again to continue.
 
     Raises as :func:`make_runs`, and SuiteError while another command makes runs of this folder.
     """
@@ -49,21 +73,43 @@ def run_matrix(
 
 
 def make_runs(
-    matrix: PlannedMatrix, directory: Path, *, command: tuple[str, ...] | None = None, progress: Progress = silent, system_root: Path = SYSTEM
+    matrix: PlannedMatrix,
+    directory: Path,
+    *,
+    command: tuple[str, ...] | None = None,
+    progress: Progress = silent,
+    system_root: Path = SYSTEM,
 ) -> None:
     """Make those runs of the matrix that are missing below ``directory``.
 
-    Power modes are set before each run that wants one, and put back at the end, however it ends. Raises SuiteError with everything that is wrong,
-    before the first run starts; then as ``run_one``.
+    Power modes are set before each run that wants one, and put back at the end, however it ends.
+    Raises SuiteError with everything that is wrong, before the first run starts; then as
+    ``run_one``.
     """
-    _make(matrix, _validated(matrix, directory, system_root), directory, command, progress, system_root)
+    _make(
+        matrix,
+        _validated(matrix, directory, system_root),
+        directory,
+        command,
+        progress,
+        system_root,
+    )
 
 
 def say_left_over(matrix: PlannedMatrix, directory: Path, progress: Progress) -> None:
     """Say which runs in the folder the matrix does not have, or has no more."""
     if others := left_over(directory, {run.folder for run in matrix.runs}):
-        of_none = f"{len(others)} runs in {directory} are" if len(others) > 1 else f"The run {others[0]} in {directory} is"
-        progress(Notice(f"{of_none} of no point of this matrix; {MATRIX} leaves such runs out, and they stay where they are"))
+        of_none = (
+            f"{len(others)} runs in {directory} are"
+            if len(others) > 1
+            else f"The run {others[0]} in {directory} is"
+        )
+        progress(
+            Notice(
+                f"{of_none} of no point of this matrix; {MATRIX} leaves such runs out, and they"
+                " stay where they are"
+            )
+        )
 
 
 def _validated(matrix: PlannedMatrix, directory: Path, system_root: Path) -> tuple[RunRequest, ...]:
@@ -89,36 +135,66 @@ def _make(
             set_mode(matrix.runs[index].mode)
             if matrix.cool_to_c is not None:
                 to_c = matrix.cool_to_c
-                cool_down(to_c, matrix.cool_timeout_s, lambda from_c: progress(CoolingDown(from_c, to_c)), system_root)
+                cool_down(
+                    to_c,
+                    matrix.cool_timeout_s,
+                    lambda from_c: progress(CoolingDown(from_c, to_c)),
+                    system_root,
+                )
 
         run_all(requests, matrix.labels, are_kept, command, progress, prepare)
 
 
-def resolve_matrix(matrix: PlannedMatrix, directory: Path, *, to_show: bool = False, system_root: Path = SYSTEM) -> tuple[RunRequest, ...]:
-    """The request of every run, in the order in which they are made. Raises SuiteError with every distinct problem; ``to_show`` needs no data.
+def resolve_matrix(
+    matrix: PlannedMatrix, directory: Path, *, to_show: bool = False, system_root: Path = SYSTEM
+) -> tuple[RunRequest, ...]:
+    """The request of every run, in the order in which they are made. Raises SuiteError with every
+    distinct problem; ``to_show`` needs no data.
 
     Without a number of threads, a run in a power mode has as many as that mode has cores on line.
     """
     offer = read_offer(system_root)
     found: list[RunRequest] = []
-    refuse_at_once(lambda run=run: found.append(_request(matrix, run, directory, to_show, offer)) for run in matrix.runs)  # type: ignore[misc]
+    refuse_at_once(
+        lambda run=run: found.append(_request(matrix, run, directory, to_show, offer))  # type: ignore[misc]
+        for run in matrix.runs
+    )
     return tuple(found)
 
 
-def validate(matrix: PlannedMatrix, requests: Sequence[RunRequest], directory: Path, system_root: Path = SYSTEM) -> None:
-    """Raise SuiteError with everything that would end the matrix later: environments, memory, disk, power modes, rights, sensors."""
-    checks: list[Check] = [lambda: refuse_folder(directory, MATRIX, matrix.plan.variables), *checks_of_runs(requests, directory)]
+def validate(
+    matrix: PlannedMatrix,
+    requests: Sequence[RunRequest],
+    directory: Path,
+    system_root: Path = SYSTEM,
+) -> None:
+    """Raise SuiteError with everything that would end the matrix later: environments, memory, disk,
+    power modes, rights, sensors."""
+    checks: list[Check] = [
+        lambda: refuse_folder(directory, MATRIX, matrix.plan.variables),
+        *checks_of_runs(requests, directory),
+    ]
     checks += [lambda mode=mode: refuse_mode(mode, system_root) for mode in _distinct_modes(matrix)]  # type: ignore[misc]
     limits = dict.fromkeys(limit for request in requests for limit in request.limits)
     checks += [lambda limit=limit: refuse_limit(limit, system_root) for limit in limits]  # type: ignore[misc]
-    quotas = dict.fromkeys(run.values.cpu_quota for run in matrix.runs if run.values.cpu_quota is not None)
+    quotas = dict.fromkeys(
+        run.values.cpu_quota for run in matrix.runs if run.values.cpu_quota is not None
+    )
     checks += [lambda cores=cores: refuse_quota(cores, system_root) for cores in quotas]  # type: ignore[misc]
-    sizes = ((request.framework, run.values.memory_mb) for request, run in zip(requests, matrix.runs, strict=True))
+    sizes = (
+        (request.framework, run.values.memory_mb)
+        for request, run in zip(requests, matrix.runs, strict=True)
+    )
     checks += checks_of_memory(sizes, system_root)
-    meters = dict.fromkeys(run.values.meters for run in matrix.runs if run.values.meters is not None)
+    meters = dict.fromkeys(
+        run.values.meters for run in matrix.runs if run.values.meters is not None
+    )
     checks += [lambda choice=choice: refuse_absent_meters(choice, system_root) for choice in meters]  # type: ignore[misc]
     isolations = {(request.isolation, request.training.parallel.ranks) for request in requests}
-    checks += [lambda kind=kind, ranks=ranks: refuse_isolation(kind, ranks) for kind, ranks in isolations]  # type: ignore[misc]
+    checks += [
+        lambda kind=kind, ranks=ranks: refuse_isolation(kind, ranks)  # type: ignore[misc]
+        for kind, ranks in isolations
+    ]
     if matrix.cool_to_c is not None:
         checks.append(lambda: refuse_without_sensor(system_root))
     if matrix.needs_power:
@@ -126,19 +202,32 @@ def validate(matrix: PlannedMatrix, requests: Sequence[RunRequest], directory: P
     refuse_at_once(checks)
 
 
-def _request(matrix: PlannedMatrix, run: MatrixRun, directory: Path, to_show: bool, offer: Offer) -> RunRequest:
+def _request(
+    matrix: PlannedMatrix, run: MatrixRun, directory: Path, to_show: bool, offer: Offer
+) -> RunRequest:
     settings = {setting.name: setting.value for setting in run.point.settings}
     for name, value in _limited(run).items():  # no other record of the run has them
         settings.setdefault(name, f"{value:g}")
     mark = StudyMark(matrix.plan.title, tuple(settings.items()), matrix.plan.warm_up_steps)
     options = run.options
-    if options.threads is None and load_workload(options.workload).threads is None and not run.mode.is_empty:
+    if (
+        options.threads is None
+        and load_workload(options.workload).threads is None
+        and not run.mode.is_empty
+    ):
         options = replace(options, threads=cores_on_line(run.mode, offer))
     request = resolve_options(options, directory / run.folder, as_published=to_show)
     limits = tuple(_limits(run, Path(request.training.data.directory)))
     left_out = left_out_meters(run.values.meters)
-    return replace(request, page_cache=run.page_cache, left_out=left_out, study=mark, limits=limits, isolation=run.values.isolation,
-                   neighbours=run.values.neighbours or 0)  # fmt: skip
+    return replace(
+        request,
+        page_cache=run.page_cache,
+        left_out=left_out,
+        study=mark,
+        limits=limits,
+        isolation=run.values.isolation,
+        neighbours=run.values.neighbours or 0,
+    )
 
 
 def _limits(run: MatrixRun, data: Path) -> Iterator[Limit]:
@@ -153,8 +242,11 @@ def _limited(run: MatrixRun) -> dict[str, float]:
 
 
 @contextmanager
-def _modes(matrix: PlannedMatrix, is_needed: bool, system_root: Path) -> Iterator[Callable[[WantedMode], None]]:
-    """A function that sets a run's power mode; of a matrix that varies none, one that does nothing."""
+def _modes(
+    matrix: PlannedMatrix, is_needed: bool, system_root: Path
+) -> Iterator[Callable[[WantedMode], None]]:
+    """A function that sets a run's power mode; of a matrix that varies none, one that does
+    nothing."""
     if not (matrix.sets_modes and is_needed):
         yield lambda wanted: None
         return
@@ -170,4 +262,7 @@ def _refuse_without_power(requests: Sequence[RunRequest]) -> None:
     for left_out in dict.fromkeys(request.left_out for request in requests):
         if not baseload_meters(chosen_meters(left_out)):
             known = ", ".join(sorted(power_sources(load_power_rules())))
-            raise SuiteError(f"No power meter is available ({known}), and the matrix needs one; `suite doctor` says what each lacks.")
+            raise SuiteError(
+                f"No power meter is available ({known}), and the matrix needs one; `suite doctor`"
+                " says what each lacks."
+            )

@@ -25,7 +25,8 @@ RESOLUTION = 8
 
 
 def ran_out_of_memory(path: Path, kills_before: int | None, root: Path = Path("/")) -> bool:
-    """True if the failed run in ``path`` ran out of memory, by its output or by the kernel's count of killed processes."""
+    """True if the failed run in ``path`` ran out of memory, by its output or by the kernel's count
+    of killed processes."""
     exit_code = Bundle(path).run().exit_code
     if exit_code == KILLED:
         kills = kills_for_memory(root)
@@ -38,10 +39,14 @@ def ran_out_of_memory(path: Path, kills_before: int | None, root: Path = Path("/
         return says_out_of_memory(stream.read().decode("utf-8", errors="replace"))
 
 
-def largest_batch(request: RunRequest, environment: Environment, before_try: Callable[[int], None]) -> int | None:
-    """The largest mini-batch, to 1/8, whose training step succeeds here; None if not even one sample does.
+def largest_batch(
+    request: RunRequest, environment: Environment, before_try: Callable[[int], None]
+) -> int | None:
+    """The largest mini-batch, to 1/8, whose training step succeeds here; None if not even one
+    sample does.
 
-    Each size is tried with the implementation itself, after a call of ``before_try``. The request's size is known not to fit.
+    Each size is tried with the implementation itself, after a call of ``before_try``. The request's
+    size is known not to fit.
     """
     fits, fails = 0, request.training.global_batch_size
     size = fails // 2
@@ -57,10 +62,16 @@ def largest_batch(request: RunRequest, environment: Environment, before_try: Cal
 
 def _one_step(request: RunRequest, environment: Environment, batch_size: int) -> bool:
     with tempfile.TemporaryDirectory(prefix="memory-") as folder:
-        training = request.training._replace(global_batch_size=batch_size, steps=1, output_directory=folder)
-        (Path(folder) / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(training)), encoding="utf-8")
+        training = request.training._replace(
+            global_batch_size=batch_size, steps=1, output_directory=folder
+        )
+        (Path(folder) / contract.REQUEST_NAME).write_text(
+            json.dumps(contract.request_to_dict(training)), encoding="utf-8"
+        )
         output = Path(folder) / layout.OUTPUT
-        process = start_implementation(replace(request, training=training, keep_states=False, resume=None), environment, output)
+        process = start_implementation(
+            replace(request, training=training, keep_states=False, resume=None), environment, output
+        )
         try:
             release(process)
             return wait(process, output).exit_code == 0

@@ -1,4 +1,5 @@
-"""One run with everything around it: rules, preflight, baseload, meters, and the search for a mini-batch that fits after a lack of memory."""
+"""One run with everything around it: rules, preflight, baseload, meters, and the search for a
+mini-batch that fits after a lack of memory."""
 
 import sys
 import time
@@ -48,14 +49,24 @@ class CannotComply(SuiteError):
     """A request breaks rules of its division before it runs; ``findings`` name them."""
 
     def __init__(self, request: RunRequest, findings: tuple[Finding, ...]) -> None:
-        rules = ", ".join(dict.fromkeys(finding.rule for finding in findings if finding.severity is Severity.INVALID))
-        super().__init__(f"This run could never comply with the {request.training.division} division ({rules}).")
+        rules = ", ".join(
+            dict.fromkeys(
+                finding.rule for finding in findings if finding.severity is Severity.INVALID
+            )
+        )
+        super().__init__(
+            f"This run could never comply with the {request.training.division} division ({rules})."
+        )
         self.findings = findings
 
 
 def broken_rules(request: RunRequest, allow_invalid: bool = True) -> tuple[str, ...]:
-    """Ids of the rules that the request breaks; raises CannotComply for the first invalid request unless ``allow_invalid``."""
-    findings = (*check_request(request.training, request.workload), *findings_of_choice(request.training.division, request.left_out))
+    """Ids of the rules that the request breaks; raises CannotComply for the first invalid request
+    unless ``allow_invalid``."""
+    findings = (
+        *check_request(request.training, request.workload),
+        *findings_of_choice(request.training.division, request.left_out),
+    )
     broken = tuple(finding.rule for finding in findings if finding.severity is Severity.INVALID)
     if broken and not allow_invalid:
         raise CannotComply(request, findings)
@@ -73,16 +84,20 @@ def run_one(
 ) -> RunResult:
     """Run a request to its closed bundle.
 
-    The bundle records ``command`` (default: this process's command line) and the rules that the request breaks. ``force`` replaces an
-    existing run directory. ``since_process_start``: this process was started for the run. Raises CannotComply, Interrupted, and SuiteError for a run
-    that did not finish.
+    The bundle records ``command`` (default: this process's command line) and the rules that the
+    request breaks. ``force`` replaces an existing run directory. ``since_process_start``: this
+    process was started for the run. Raises CannotComply, Interrupted, and SuiteError for a run that
+    did not finish.
     """
     lifetime = begin_lifetime(since_process_start)
     allowed = broken_rules(request, allow_invalid)
     path = Path(request.training.output_directory)
     environment = find(request.framework)
     if request.keep_states and request.framework.outside is not None:
-        raise SuiteError(f"{request.framework.title} is not in the checkout; only its implementations keep training states: leave --keep-states out.")
+        raise SuiteError(
+            f"{request.framework.title} is not in the checkout; only its implementations keep"
+            " training states: leave --keep-states out."
+        )
     build(request.framework, environment)
     preflight(request)
     for problem in admit(request.placement, environment):
@@ -90,36 +105,53 @@ def run_one(
     make_output(path, force)
     if request.keep_states:
         make_states_folder(path, force)
-        progress(StatesKept(states_folder(path), states_size_bytes(request), request.training.epochs))
+        progress(
+            StatesKept(states_folder(path), states_size_bytes(request), request.training.epochs)
+        )
     kills = kills_for_memory()
     try:
         lifetime = replace(lifetime, idle_ns=_measure_baseload(path, request, progress))
         progress(RunStarted(request))
         invocation = Invocation(command or tuple(sys.argv), allowed, lifetime)
         try:
-            result = run(request, environment, invocation, Recorder(chosen_meters(request.left_out), path), _Watcher(progress))
+            result = run(
+                request,
+                environment,
+                invocation,
+                Recorder(chosen_meters(request.left_out), path),
+                _Watcher(progress),
+            )
         finally:
             progress(RunEnded())
     except InterruptedAfterEnd:
         raise
     except KeyboardInterrupt as interrupt:
-        raise Interrupted(str(interrupt) or f"every finished epoch is kept in {path}; `{typed('suite finish', path)}` closes it") from None
+        raise Interrupted(
+            str(interrupt)
+            or f"every finished epoch is kept in {path}; `{typed('suite finish', path)}` closes it"
+        ) from None
     if result.status != FINISHED:
         if ran_out_of_memory(path, kills):
             raise SuiteError(_out_of_memory(request, environment, progress))
         raise SuiteError(
-            f"The run did not finish: {str(result.message).rstrip('.')}. What it wrote is in {path} (see output.txt); every finished epoch is kept."
-            f"{_how_to_resume(request, path)}"
+            f"The run did not finish: {str(result.message).rstrip('.')}. What it wrote is in {path}"
+            f" (see output.txt); every finished epoch is kept.{_how_to_resume(request, path)}"
         )
     return result
 
 
 def _how_to_resume(request: RunRequest, path: Path) -> str:
-    """How to continue a run on several nodes that has kept a state; nothing for one that cannot be continued."""
+    """How to continue a run on several nodes that has kept a state; nothing for one that cannot be
+    continued."""
     is_open, several = request.training.division == Division.OPEN.value, request.placement.nodes > 1
-    if not (is_open and several and request.keep_states and any(states_folder(path).glob("epoch_*.npz"))):
+    if not (
+        is_open and several and request.keep_states and any(states_folder(path).glob("epoch_*.npz"))
+    ):
         return ""
-    return f" To go on from its last state, type the command with another --output, --resume {path} and a --hostfile of the hosts that are left."
+    return (
+        f" To go on from its last state, type the command with another --output, --resume {path}"
+        " and a --hostfile of the hosts that are left."
+    )
 
 
 class _Watcher:
@@ -145,8 +177,11 @@ class _Watcher:
         self._progress(ClosingGoesOn())
 
 
-def _measure_baseload(path: Path, request: RunRequest, progress: Progress) -> tuple[tuple[int, int], ...]:
-    """Record the idle power of this machine where a meter reads it; without one, return at once. Other nodes: suite.execution.remote_recorders.
+def _measure_baseload(
+    path: Path, request: RunRequest, progress: Progress
+) -> tuple[tuple[int, int], ...]:
+    """Record the idle power of this machine where a meter reads it; without one, return at once.
+    Other nodes: suite.execution.remote_recorders.
 
     Returns the windows, ns on the monotonic clock, in which the machine was left idle: one or none.
     """
@@ -163,12 +198,20 @@ def _measure_baseload(path: Path, request: RunRequest, progress: Progress) -> tu
 
 
 def _out_of_memory(request: RunRequest, environment: Environment, progress: Progress) -> str:
-    """The error sentence, with the largest mini-batch that fits; each size is tried, which takes some seconds."""
+    """The error sentence, with the largest mini-batch that fits; each size is tried, which takes
+    some seconds."""
     size, path = request.training.global_batch_size, request.training.output_directory
     progress(MemoryExhausted())
     try:
         fitting = largest_batch(request, environment, lambda tried: progress(BatchSizeTried(tried)))
-        advice = f"one step with --batch-size {fitting} fits" if fitting else "not even a mini-batch of one sample fits: choose a smaller workload"
+        advice = (
+            f"one step with --batch-size {fitting} fits"
+            if fitting
+            else "not even a mini-batch of one sample fits: choose a smaller workload"
+        )
     except KeyboardInterrupt:
         advice = "the search for one that fits was interrupted; try half of it"
-    return f"Out of memory with mini-batches of {size} samples; {advice}. Every finished epoch is kept in {path} (see output.txt)."
+    return (
+        f"Out of memory with mini-batches of {size} samples; {advice}. Every finished epoch is kept"
+        f" in {path} (see output.txt)."
+    )

@@ -1,6 +1,8 @@
-"""A quick look: a few epochs of a workload under its own schedule, and the projected time to its target (suite.metrics.projection).
+"""A quick look: a few epochs of a workload under its own schedule, and the projected time to its
+target (suite.metrics.projection).
 
-In a given time it may be a part of an epoch only: a few steps then say what an epoch would take (suite.metrics.epoch_from_steps).
+In a given time it may be a part of an epoch only: a few steps then say what an epoch would take
+(suite.metrics.epoch_from_steps).
 """
 
 import shutil
@@ -29,10 +31,11 @@ Run = Callable[[RunRequest], Path]
 
 @dataclass(frozen=True)
 class QuickLook:
-    """What a short run says. ``reached_s`` is the time to the target of a run that reached it; the reference's epochs project that of any other.
+    """What a short run says. ``reached_s`` is the time to the target of a run that reached it; the
+    reference's epochs project that of any other.
 
-    ``reason`` says why there is no projection. ``estimate`` is of a run that had no time for MIN_EPOCHS; ``most_epochs`` is the number that
-    the workload trains at most.
+    ``reason`` says why there is no projection. ``estimate`` is of a run that had no time for
+    MIN_EPOCHS; ``most_epochs`` is the number that the workload trains at most.
     """
 
     workload: str
@@ -47,7 +50,8 @@ class QuickLook:
 
 
 def trial_of(run: Path) -> Path:
-    """The directory of a run's first steps, which :func:`look_within` removes; a killed one leaves it."""
+    """The directory of a run's first steps, which :func:`look_within` removes; a killed one leaves
+    it."""
     return run.with_name(f"{run.name}.trial")
 
 
@@ -73,15 +77,34 @@ def look(request: RunRequest, epochs: int, run: Run) -> QuickLook:
         projection = project(bundle, load_scoring())
     except SuiteError as error:
         reason = str(error)
-    epoch_s, reached_s = (figures[name]["value"] for name in ("time_to_epoch_s", "time_to_target_s"))
-    return QuickLook(request.workload.name, path, len(summary["epochs"]), epoch_s, reached_s, projection, reason, request.workload.epochs)
+    epoch_s, reached_s = (
+        figures[name]["value"] for name in ("time_to_epoch_s", "time_to_target_s")
+    )
+    return QuickLook(
+        request.workload.name,
+        path,
+        len(summary["epochs"]),
+        epoch_s,
+        reached_s,
+        projection,
+        reason,
+        request.workload.epochs,
+    )
 
 
-def look_within(request: RunRequest, epochs: int, within_s: float, run: Run, clock: Callable[[], float] = time.monotonic) -> QuickLook:
-    """As ``look``, in about ``within_s``: up to ``epochs`` epochs if three are possible, else as many steps as are, MIN_STEPS at least.
+def look_within(
+    request: RunRequest,
+    epochs: int,
+    within_s: float,
+    run: Run,
+    clock: Callable[[], float] = time.monotonic,
+) -> QuickLook:
+    """As ``look``, in about ``within_s``: up to ``epochs`` epochs if three are possible, else as
+    many steps as are, MIN_STEPS at least.
 
-    A first run of MIN_STEPS steps, which is not kept, says how long a run takes to start and a step to train; where that is a small part of the
-    time, so does a second one of more steps, because the first steps are slower.
+    A first run of MIN_STEPS steps, which is not kept, says how long a run takes to start and a step
+    to train; where that is a small part of the time, so does a second one of more steps, because
+    the first steps are slower.
     """
     ends_s = clock() + within_s
     step_s, around_s = _trial(request, MIN_STEPS, run, clock)
@@ -92,20 +115,32 @@ def look_within(request: RunRequest, epochs: int, within_s: float, run: Run, clo
     fitting, more = _epochs_in(ends_s - clock() - around_s, request, step_s)
     if fitting >= MIN_EPOCHS:
         return look(request, min(epochs, fitting), run)
-    return _part(request, run(_waiting(_ended(request, max(MIN_STEPS, fitting * steps_of_epoch(request) + more)))))
+    return _part(
+        request,
+        run(_waiting(_ended(request, max(MIN_STEPS, fitting * steps_of_epoch(request) + more)))),
+    )
 
 
 def _epochs_in(time_s: float, request: RunRequest, step_s: float) -> tuple[int, int]:
-    """How many whole epochs can be trained and evaluated in a time, and how many steps of a further one."""
+    """How many whole epochs can be trained and evaluated in a time, and how many steps of a further
+    one."""
     whole, training = steps_of_epoch(request), request.training
-    epoch_s = step_s * (whole + EVALUATION_OF_STEP * -(-training.data.eval_samples // training.global_batch_size))
+    epoch_s = step_s * (
+        whole + EVALUATION_OF_STEP * -(-training.data.eval_samples // training.global_batch_size)
+    )
     epochs, left_s = divmod(max(0.0, time_s), epoch_s)
     return int(epochs), min(whole, int(left_s / step_s))
 
 
-def _trial(request: RunRequest, steps: int, run: Run, clock: Callable[[], float]) -> tuple[float, float]:
-    """The mean time of a step and the time that a run takes to start and to end, both in s, from a run that is removed again."""
-    trial, place = _waiting(_ended(request, steps)), trial_of(Path(request.training.output_directory))
+def _trial(
+    request: RunRequest, steps: int, run: Run, clock: Callable[[], float]
+) -> tuple[float, float]:
+    """The mean time of a step and the time that a run takes to start and to end, both in s, from a
+    run that is removed again."""
+    trial, place = (
+        _waiting(_ended(request, steps)),
+        trial_of(Path(request.training.output_directory)),
+    )
     began_s = clock()
     path = run(replace(trial, training=trial.training._replace(output_directory=str(place))))
     try:
@@ -120,8 +155,21 @@ def _part(request: RunRequest, path: Path) -> QuickLook:
     bundle, whole = Bundle(path), steps_of_epoch(request)
     estimate = epoch_from_steps(bundle.steps(), whole, load_scoring())
     epochs = sum(bool(epoch.get("is_whole", True)) for epoch in bundle.json(SUMMARY)["epochs"])
-    reason = f"it had time for {estimate.steps} steps, {epochs} whole epochs; a projection needs {MIN_EPOCHS}, whose losses are compared"
-    return QuickLook(request.workload.name, path, epochs, None, None, None, reason, request.workload.epochs, estimate)
+    reason = (
+        f"it had time for {estimate.steps} steps, {epochs} whole epochs; a projection needs"
+        f" {MIN_EPOCHS}, whose losses are compared"
+    )
+    return QuickLook(
+        request.workload.name,
+        path,
+        epochs,
+        None,
+        None,
+        None,
+        reason,
+        request.workload.epochs,
+        estimate,
+    )
 
 
 def _ended(request: RunRequest, steps: int) -> RunRequest:
@@ -129,5 +177,8 @@ def _ended(request: RunRequest, steps: int) -> RunRequest:
 
 
 def _waiting(request: RunRequest) -> RunRequest:
-    """In synchronised timing: asynchronous steps begin when they are submitted, and a few of them are all submitted before the first one is done."""
-    return replace(request, training=request.training._replace(timing=str(Timing.SYNCHRONISED.value)))
+    """In synchronised timing: asynchronous steps begin when they are submitted, and a few of them
+    are all submitted before the first one is done."""
+    return replace(
+        request, training=request.training._replace(timing=str(Timing.SYNCHRONISED.value))
+    )

@@ -15,11 +15,18 @@ MIN_EPOCHS = 2
 
 
 def run_stall_analysis(
-    request: RunRequest, *, epochs: int | None = None, force: bool = False, command: tuple[str, ...] | None = None, progress: Progress = silent
+    request: RunRequest,
+    *,
+    epochs: int | None = None,
+    force: bool = False,
+    command: tuple[str, ...] | None = None,
+    progress: Progress = silent,
 ) -> StallAnalysis:
-    """Make the cold, warm and synthetic runs below the request's output directory, compare them and write the record there.
+    """Make the cold, warm and synthetic runs below the request's output directory, compare them and
+    write the record there.
 
-    Each run records the rules that it breaks as part of an analysis; none is a leaderboard entry. Raises as :func:`variants` and ``run_one``.
+    Each run records the rules that it breaks as part of an analysis; none is a leaderboard entry.
+    Raises as :func:`variants` and ``run_one``.
     """
     directory = Path(request.training.output_directory)
     for source, variant in variants(request, directory, epochs or DEFAULT_EPOCHS).items():
@@ -31,16 +38,27 @@ def run_stall_analysis(
 
 
 def variants(request: RunRequest, directory: Path, epochs: int) -> dict[Source, RunRequest]:
-    """The three requests, each with a folder of its own below ``directory``; no target ends a run before its last epoch.
+    """The three requests, each with a folder of its own below ``directory``; no target ends a run
+    before its last epoch.
 
-    Raises SuiteError for settings that give no mean: whole epochs are compared, and the first one is kept apart.
+    Raises SuiteError for settings that give no mean: whole epochs are compared, and the first one
+    is kept apart.
     """
     if request.training.steps is not None:
-        raise SuiteError("--stall-analysis compares whole epochs; leave --steps out (--epochs 3 is the shortest with a spread).")
+        raise SuiteError(
+            "--stall-analysis compares whole epochs; leave --steps out (--epochs 3 is the shortest"
+            " with a spread)."
+        )
     if request.nonce is not None:
-        raise SuiteError("--stall-analysis has its own requests, which a nonce gives no seeds for; leave --nonce out.")
+        raise SuiteError(
+            "--stall-analysis has its own requests, which a nonce gives no seeds for; leave --nonce"
+            " out."
+        )
     if epochs < MIN_EPOCHS:
-        raise SuiteError(f"--stall-analysis keeps the first epoch apart; it needs --epochs {MIN_EPOCHS} at least (3 to have a spread).")
+        raise SuiteError(
+            f"--stall-analysis keeps the first epoch apart; it needs --epochs {MIN_EPOCHS} at least"
+            " (3 to have a spread)."
+        )
     return {source: _variant(request, directory, epochs, source) for source in Source}
 
 
@@ -53,4 +71,10 @@ def _variant(request: RunRequest, directory: Path, epochs: int, source: Source) 
         drop_cache_every_epoch=source is Source.COLD,
     )
     page_cache = PageCache.COLD if source is Source.COLD else PageCache.WARM
-    return replace(request, run_id=f"{request.run_id}-{source.value}", page_cache=page_cache, training=training, baseload_s=0.0)
+    return replace(
+        request,
+        run_id=f"{request.run_id}-{source.value}",
+        page_cache=page_cache,
+        training=training,
+        baseload_s=0.0,
+    )

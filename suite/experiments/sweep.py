@@ -30,7 +30,8 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A planned study; its runs are ordered so that repetitions of a value lie far apart in time."""
+    """A planned study; its runs are ordered so that repetitions of a value lie far apart in
+    time."""
 
     plan: StudyPlan
     runs: tuple[PlannedRun, ...]
@@ -38,17 +39,30 @@ class Sweep:
     @property
     def labels(self) -> tuple[str, ...]:
         """A name for each run, for progress messages."""
-        return tuple(f"{self.plan.varied} {run.value}, run {run.repetition} of {self.plan.repetitions}" for run in self.runs)
+        return tuple(
+            f"{self.plan.varied} {run.value}, run {run.repetition} of {self.plan.repetitions}"
+            for run in self.runs
+        )
 
 
-def choose(name: str, values: Sequence[str] | None = None, nodes: Sequence[str] | None = None, repetitions: int | None = None) -> StudyDefinition:
-    """The study of this name with other values or repetitions; ``nodes`` are values, for a study of nodes only.
+def choose(
+    name: str,
+    values: Sequence[str] | None = None,
+    nodes: Sequence[str] | None = None,
+    repetitions: int | None = None,
+) -> StudyDefinition:
+    """The study of this name with other values or repetitions; ``nodes`` are values, for a study of
+    nodes only.
 
-    Raises SuiteError for an unknown name, for ``nodes`` where another setting is varied, and for no value at all.
+    Raises SuiteError for an unknown name, for ``nodes`` where another setting is varied, and for no
+    value at all.
     """
     definition = load_study(name)
     if nodes is not None and (values is not None or definition.variable is not Variable.NODES):
-        raise SuiteError(f"--nodes is for studies of nodes, in place of --values; {name!r} varies {definition.variable.value}: type --values.")
+        raise SuiteError(
+            f"--nodes is for studies of nodes, in place of --values; {name!r} varies"
+            f" {definition.variable.value}: type --values."
+        )
     chosen = values if nodes is None else nodes
     if chosen is not None:
         if not chosen:
@@ -58,32 +72,57 @@ def choose(name: str, values: Sequence[str] | None = None, nodes: Sequence[str] 
 
 
 def scaling_of(definition: StudyDefinition, weak: bool) -> Scaling | None:
-    """Weak or strong scaling for a study of nodes; None for other studies, unless ``weak``, which :func:`plan` then refuses."""
+    """Weak or strong scaling for a study of nodes; None for other studies, unless ``weak``, which
+    :func:`plan` then refuses."""
     if definition.variable is not Variable.NODES and not weak:
         return None
     return Scaling.WEAK if weak else Scaling.STRONG
 
 
-def plan(definition: StudyDefinition, options: RunOptions, hosts: tuple[str, ...], scaling: Scaling | None) -> Sweep:
-    """Plan every run of the study. ``options`` take precedence over the study's fixed settings, and these over the workload's.
+def plan(
+    definition: StudyDefinition,
+    options: RunOptions,
+    hosts: tuple[str, ...],
+    scaling: Scaling | None,
+) -> Sweep:
+    """Plan every run of the study. ``options`` take precedence over the study's fixed settings, and
+    these over the workload's.
 
-    Nodes are taken from ``hosts``; without any, ranks run on this machine. Raises SuiteError for values that no run can have.
+    Nodes are taken from ``hosts``; without any, ranks run on this machine. Raises SuiteError for
+    values that no run can have.
     """
     if (definition.variable is Variable.NODES) != (scaling is not None):
-        raise SuiteError(f"--weak and --strong belong to studies of nodes; {definition.name!r} varies {definition.variable.value}.")
+        raise SuiteError(
+            f"--weak and --strong belong to studies of nodes; {definition.name!r} varies"
+            f" {definition.variable.value}."
+        )
     steps = definition.fixed.steps if options.steps is None else options.steps
     if steps is not None and steps <= definition.warm_up_steps:
-        raise SuiteError(f"The first {definition.warm_up_steps} steps are warm-up and count in no figure; ask for more --steps than that.")
+        raise SuiteError(
+            f"The first {definition.warm_up_steps} steps are warm-up and count in no figure; ask"
+            " for more --steps than that."
+        )
     base = _with_fixed(definition, options)
     if scaling is not None:
         base = replace(base, threads=base.threads or _threads(base, definition, hosts))
     planned = tuple(
-        PlannedRun(value, repetition, replace(_with_value(base, definition.variable, value, hosts, scaling), seed=base.seed + repetition - 1))
+        PlannedRun(
+            value,
+            repetition,
+            replace(
+                _with_value(base, definition.variable, value, hosts, scaling),
+                seed=base.seed + repetition - 1,
+            ),
+        )
         for repetition in range(1, definition.repetitions + 1)
         for value in definition.values
     )
     data = choose_data(load_workload(base.workload), base.data).name
-    framework = ", ".join(definition.values) if definition.variable is Variable.FRAMEWORK else chosen_framework(base).name
+    framework = (
+        ", ".join(definition.values)
+        if definition.variable is Variable.FRAMEWORK
+        else chosen_framework(base).name
+    )
     study_plan = StudyPlan(
         name=definition.name,
         title=definition.title,
@@ -102,11 +141,21 @@ def plan(definition: StudyDefinition, options: RunOptions, hosts: tuple[str, ...
 
 def _with_fixed(definition: StudyDefinition, options: RunOptions) -> RunOptions:
     """Options that were not given, from the study's fixed settings."""
-    fixed = {name: value for name, value in asdict(definition.fixed).items() if value is not None and getattr(options, name) is None}
+    fixed = {
+        name: value
+        for name, value in asdict(definition.fixed).items()
+        if value is not None and getattr(options, name) is None
+    }
     return replace(options, **fixed)
 
 
-def _with_value(options: RunOptions, variable: Variable, value: str, hosts: tuple[str, ...], scaling: Scaling | None) -> RunOptions:
+def _with_value(
+    options: RunOptions,
+    variable: Variable,
+    value: str,
+    hosts: tuple[str, ...],
+    scaling: Scaling | None,
+) -> RunOptions:
     if variable is Variable.FRAMEWORK:
         if options.implementation is not None:
             raise SuiteError("This study compares frameworks by name; leave --implementation out.")
@@ -117,7 +166,9 @@ def _with_value(options: RunOptions, variable: Variable, value: str, hosts: tupl
         return replace(options, **changes)
     batch_size = options.batch_size or load_workload(options.workload).batch_size
     placed = replace(options, placement=_placement(options.placement, number, hosts))
-    return replace(placed, batch_size=batch_size * number if scaling is Scaling.WEAK else batch_size)
+    return replace(
+        placed, batch_size=batch_size * number if scaling is Scaling.WEAK else batch_size
+    )
 
 
 def _placement(base: Placement, number: int, hosts: tuple[str, ...]) -> Placement:
@@ -125,12 +176,17 @@ def _placement(base: Placement, number: int, hosts: tuple[str, ...]) -> Placemen
     if not hosts:
         return replace(base, ranks_per_node=number)
     if number > len(hosts):
-        raise SuiteError(f"The hostfile names {len(hosts)} hosts, fewer than the {number} nodes needed.")
+        raise SuiteError(
+            f"The hostfile names {len(hosts)} hosts, fewer than the {number} nodes needed."
+        )
     return replace(base, hosts=hosts[:number])
 
 
-def _threads(options: RunOptions, definition: StudyDefinition, hosts: tuple[str, ...]) -> int | None:
-    """Threads for every point alike: on one machine, its cores divided by the largest number of ranks; on hosts, as for any run."""
+def _threads(
+    options: RunOptions, definition: StudyDefinition, hosts: tuple[str, ...]
+) -> int | None:
+    """Threads for every point alike: on one machine, its cores divided by the largest number of
+    ranks; on hosts, as for any run."""
     if hosts:
         return None
     max_ranks = max(_whole(value, 1) for value in definition.values)

@@ -1,6 +1,8 @@
-"""CPU time of training steps, and the cores' clock meanwhile: the training that cachegrind counts, without valgrind.
+"""CPU time of training steps, and the cores' clock meanwhile: the training that cachegrind counts,
+without valgrind.
 
-It is the training of `suite concurrent` alone, which pauses between two steps when the harness says so: a window is whole steps.
+It is the training of `suite concurrent` alone, which pauses between two steps when the harness says
+so: a window is whole steps.
 """
 
 import statistics
@@ -43,7 +45,8 @@ def _window(training: Child, rows: Path, framework: str) -> TimedSteps:
 
 
 def _clocks_hz(duration_s: float) -> Iterator[float]:
-    """Clocks of the cores, in turns, until the time has passed; none where they cannot be measured."""
+    """Clocks of the cores, in turns, until the time has passed; none where they cannot be
+    measured."""
     until_s, clock = time.monotonic() + duration_s, CoreClock() if can_measure() else None
     while time.monotonic() < until_s:
         if clock is not None:

@@ -15,7 +15,10 @@ from suite.meters.registry import open_meters
 def refuse_without_meter(option: str) -> None:
     """Raise SuiteError where nothing measures power, which ``option`` needs."""
     if not baseload_meters(open_meters()):
-        raise SuiteError(f"{option} needs a power meter and there is none here; `suite doctor` says how to connect one, or leave {option} out.")
+        raise SuiteError(
+            f"{option} needs a power meter and there is none here; `suite doctor` says how to"
+            f" connect one, or leave {option} out."
+        )
 
 
 class TrialPower:

@@ -1,6 +1,7 @@
 """A folder as one file, a submission or a run: written reproducibly, read as hostile input.
 
-The archive is a plain tar: bundles hold compressed tables, and a compressor's version would change the bytes.
+The archive is a plain tar: bundles hold compressed tables, and a compressor's version would change
+the bytes.
 """
 
 import tarfile
@@ -12,16 +13,27 @@ from suite.files.tree import MAX_BYTES, MAX_FILES, below
 
 MAX_DEPTH = 12
 CHUNK_BYTES = 2**20
-COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+}
 """How compressed files begin; they may be bombs."""
 
 
 def pack(directory: Path, target: Path, *, base: Path) -> Path:
-    """Write every plain file below ``directory`` into the new tar ``target``, named relative to ``base``; the same input gives the same bytes.
+    """Write every plain file below ``directory`` into the new tar ``target``, named relative to
+    ``base``; the same input gives the same bytes.
 
-    Members are sorted and carry no times and owners. Raises SuiteError for a link or anything else that is no file or folder.
+    Members are sorted and carry no times and owners. Raises SuiteError for a link or anything else
+    that is no file or folder.
     """
-    with target.open("xb") as stream, tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
+    with (
+        target.open("xb") as stream,
+        tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
         for path in below(directory):
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
                 raise SuiteError(f"{path} is neither a file nor a folder; remove it.")
@@ -36,25 +48,32 @@ def pack(directory: Path, target: Path, *, base: Path) -> Path:
 def unpack(path: Path, directory: Path) -> None:
     """Write an archive's plain files below ``directory``, which must be empty.
 
-    Raises SuiteError, before anything more is written, for a member that is not a plain file or folder, for a name that leads out of
-    ``directory`` or occurs twice, and for more than MAX_FILES files, MAX_BYTES bytes or MAX_DEPTH nested folders.
+    Raises SuiteError, before anything more is written, for a member that is not a plain file or
+    folder, for a name that leads out of ``directory`` or occurs twice, and for more than MAX_FILES
+    files, MAX_BYTES bytes or MAX_DEPTH nested folders.
     """
     _refuse_compressed(path)
     try:
-        with tarfile.open(path, "r:") as archive:  # plain tar only: a compressed archive may be a bomb
+        # plain tar only: a compressed archive may be a bomb
+        with tarfile.open(path, "r:") as archive:
             written, seen = 0, set()
             for count, member in enumerate(_members(archive, path)):
                 name = _safe_name(member, path)
                 written += member.size
                 if count >= MAX_FILES or written > MAX_BYTES:
-                    raise SuiteError(f"{path} holds more than {MAX_FILES} files or {MAX_BYTES // 2**20} MiB; unpacking stopped.")
+                    raise SuiteError(
+                        f"{path} holds more than {MAX_FILES} files or {MAX_BYTES // 2**20} MiB;"
+                        " unpacking stopped."
+                    )
                 if name in seen:
                     raise SuiteError(f"{path} holds {name} twice; unpacking stopped.")
                 seen.add(name)
                 _write(archive, member, directory / name)
             _require_end(archive, path)
     except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
-        raise SuiteError(f"{path} is not a whole tar archive ({str(error)[:200]}); pack it again.") from error
+        raise SuiteError(
+            f"{path} is not a whole tar archive ({str(error)[:200]}); pack it again."
+        ) from error
 
 
 def _refuse_compressed(path: Path) -> None:
@@ -62,7 +81,10 @@ def _refuse_compressed(path: Path) -> None:
         head = stream.read(max(map(len, COMPRESSED)))
     for start, name in COMPRESSED.items():
         if head.startswith(start):
-            raise SuiteError(f"{path} is compressed by {name}; a plain tar archive is read. Decompress it, or unpack it, and try again.")
+            raise SuiteError(
+                f"{path} is compressed by {name}; a plain tar archive is read. Decompress it, or"
+                " unpack it, and try again."
+            )
 
 
 def _members(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
@@ -71,12 +93,15 @@ def _members(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
         if member.isdir():
             continue
         if not member.isreg() or member.issparse():
-            raise SuiteError(f"{path} holds {member.name[:100]!r}, which is not a plain file; unpacking stopped.")
+            raise SuiteError(
+                f"{path} holds {member.name[:100]!r}, which is not a plain file; unpacking stopped."
+            )
         yield member
 
 
 def _require_end(archive: tarfile.TarFile, path: Path) -> None:
-    """Raise ReadError unless two empty blocks end the archive: tarfile accepts an archive cut off between two members."""
+    """Raise ReadError unless two empty blocks end the archive: tarfile accepts an archive cut off
+    between two members."""
     with path.open("rb") as stream:
         stream.seek(archive.offset)
         if stream.read(2 * tarfile.BLOCKSIZE) != bytes(2 * tarfile.BLOCKSIZE):
@@ -86,10 +111,18 @@ def _require_end(archive: tarfile.TarFile, path: Path) -> None:
 def _safe_name(member: tarfile.TarInfo, path: Path) -> PurePosixPath:
     name = PurePosixPath(member.name)
     is_unsafe = (
-        name.is_absolute() or ".." in name.parts or "\0" in member.name or "\\" in member.name or len(name.parts) > MAX_DEPTH or not name.parts
+        name.is_absolute()
+        or ".." in name.parts
+        or "\0" in member.name
+        or "\\" in member.name
+        or len(name.parts) > MAX_DEPTH
+        or not name.parts
     )
     if is_unsafe:
-        raise SuiteError(f"{path} holds a file named {member.name[:100]!r}, which leads out of the folder; unpacking stopped.")
+        raise SuiteError(
+            f"{path} holds a file named {member.name[:100]!r}, which leads out of the folder;"
+            " unpacking stopped."
+        )
     return name
 
 

@@ -1,4 +1,5 @@
-"""Canonical JSON: one text for equal values, so that a digest of it can be recomputed by anybody."""
+"""Canonical JSON: one text for equal values, so that a digest of it can be recomputed by
+anybody."""
 
 import hashlib
 import json
@@ -6,8 +7,11 @@ from typing import Any
 
 
 def canonical_json(value: Any) -> str:
-    """Keys sorted, no spaces, no escapes of letters; numbers as Python's json module writes them. Raises ValueError for NaN and infinity."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    """Keys sorted, no spaces, no escapes of letters; numbers as Python's json module writes them.
+    Raises ValueError for NaN and infinity."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
 
 
 def sha256_of_text(text: str) -> str:

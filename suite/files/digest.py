@@ -16,7 +16,8 @@ def sha256(path: Path) -> str:
 
 @dataclass(frozen=True)
 class FileDigest:
-    """A file's name below some folder, its size, and the digests of its content. MD5 is for comparison with published values only."""
+    """A file's name below some folder, its size, and the digests of its content. MD5 is for
+    comparison with published values only."""
 
     name: str
     size_bytes: int

@@ -1,4 +1,5 @@
-"""Files that survive a power cut: written beside their place, on the storage medium before they have their name."""
+"""Files that survive a power cut: written beside their place, on the storage medium before they
+have their name."""
 
 import errno
 import os
@@ -11,10 +12,12 @@ from suite.errors import SuiteError
 
 @contextmanager
 def publish(path: Path) -> Iterator[Path]:
-    """A temporary file to write in the block; after it, the file replaces ``path`` at once. When the block raises, ``path`` stays as it was.
+    """A temporary file to write in the block; after it, the file replaces ``path`` at once. When
+    the block raises, ``path`` stays as it was.
 
-    The temporary file has one name, so that a killed writer's is replaced by the next one's. Raises OSError where ``path`` is a device
-    or a pipe, before anything is written: root would replace /dev/null by a file.
+    The temporary file has one name, so that a killed writer's is replaced by the next one's. Raises
+    OSError where ``path`` is a device or a pipe, before anything is written: root would replace
+    /dev/null by a file.
     """
     refuse_special(path)
     temporary = path.with_name(f".{path.name}")
@@ -28,7 +31,8 @@ def publish(path: Path) -> Iterator[Path]:
 
 
 def refuse_no_place(path: Path) -> None:
-    """Raise OSError where a file ``path`` cannot be written: before the work whose result it would have."""
+    """Raise OSError where a file ``path`` cannot be written: before the work whose result it would
+    have."""
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if not os.access(path.parent, os.W_OK):
@@ -42,11 +46,14 @@ def output_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SuiteError(f"{path} could not be written: {error.strerror or error}. Choose another --output.") from error
+        raise SuiteError(
+            f"{path} could not be written: {error.strerror or error}. Choose another --output."
+        ) from error
 
 
 def refuse_no_folder(path: Path) -> None:
-    """Raise OSError where there can be no folder ``path`` to write into: before the work whose results it would have. Leaves none behind."""
+    """Raise OSError where there can be no folder ``path`` to write into: before the work whose
+    results it would have. Leaves none behind."""
     missing = [each for each in (path, *path.parents) if not each.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)

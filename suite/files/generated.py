@@ -1,7 +1,8 @@
-"""Generated places of Markdown pages: the text between ``<!-- generated: NAME -->`` and ``<!-- end -->``.
+"""Generated places of Markdown pages: the text between ``<!-- generated: NAME -->`` and ``<!-- end
+-->``.
 
-A page's places are filled by functions without arguments that return Markdown, by name. rules/RULES.md is filled by
-suite.compliance.rulebook, the pages of docs/ by tools/docs_tables.py.
+A page's places are filled by functions without arguments that return Markdown, by name.
+rules/RULES.md is filled by suite.compliance.rulebook, the pages of docs/ by tools/docs_tables.py.
 """
 
 import re
@@ -12,7 +13,8 @@ _PLACE = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)
 
 
 def fill(text: str, writers: Writers) -> str:
-    """The text with the content of every generated place replaced; raises KeyError for a place without a writer."""
+    """The text with the content of every generated place replaced; raises KeyError for a place
+    without a writer."""
     return _PLACE.sub(lambda found: f"{found[1]}{writers[found['name']]()}\n{found[3]}", text)
 
 

@@ -1,4 +1,5 @@
-"""JSON: written atomically; read as untrusted input (bounded size and nesting, no NaN, no name twice)."""
+"""JSON: written atomically; read as untrusted input (bounded size and nesting, no NaN, no name
+twice)."""
 
 import json
 import os
@@ -17,7 +18,8 @@ MAX_JSON_VALUES = 500_000
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in an untrusted file. Raises FileError if it is missing, too large, not an object, or not strict JSON (:func:`strict_json`)."""
+    """The JSON object in an untrusted file. Raises FileError if it is missing, too large, not an
+    object, or not strict JSON (:func:`strict_json`)."""
     try:
         if path.stat().st_size > MAX_JSON_BYTES:
             raise FileError(path, f"is larger than {MAX_JSON_BYTES} bytes")
@@ -38,19 +40,24 @@ def read_json(path: Path) -> dict[str, Any]:
 def read_record(path: Path, *schemas: int) -> dict[str, Any]:
     """The JSON object of a record of one of the schemas that this version of the suite reads.
 
-    Raises FileError as :func:`read_json`, and if the file is missing, a link, or has another schema.
+    Raises FileError as :func:`read_json`, and if the file is missing, a link, or has another
+    schema.
     """
     if path.is_symlink() or not path.is_file():
         raise FileError(path, "is missing")
     values = read_json(path)
     if values.get("schema") not in schemas:
-        raise FileError(path, f"has schema {values.get('schema')!r}; this version of the suite reads schema {' and '.join(map(str, schemas))}")
+        raise FileError(
+            path,
+            f"has schema {values.get('schema')!r}; this version of the suite reads schema"
+            f" {' and '.join(map(str, schemas))}",
+        )
     return values
 
 
 def strict_json(text: str) -> Any:
-    """Parse JSON that every reader understands alike. Raises ValueError for NaN, infinity, and an object with one name twice; RecursionError for
-    nesting that is too deep.
+    """Parse JSON that every reader understands alike. Raises ValueError for NaN, infinity, and an
+    object with one name twice; RecursionError for nesting that is too deep.
     """
     return _STRICT.decode(text)
 
@@ -82,7 +89,8 @@ def flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a dataclass or plain value as JSON, atomically (temporary file, fsync, rename). Raises OSError as `durable.publish`."""
+    """Write a dataclass or plain value as JSON, atomically (temporary file, fsync, rename). Raises
+    OSError as `durable.publish`."""
     refuse_special(path)
     plain = value if isinstance(value, Mapping) else asdict(value)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

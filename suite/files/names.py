@@ -5,16 +5,39 @@ import unicodedata
 
 from suite.errors import SuiteError
 
-_STROKED = str.maketrans({"Ł": "L", "ł": "l", "Ø": "O", "ø": "o", "Đ": "D", "đ": "d", "ß": "ss", "Æ": "AE", "æ": "ae", "Œ": "OE", "œ": "oe"})
+_STROKED = str.maketrans(
+    {
+        "Ł": "L",
+        "ł": "l",
+        "Ø": "O",
+        "ø": "o",
+        "Đ": "D",
+        "đ": "d",
+        "ß": "ss",
+        "Æ": "AE",
+        "æ": "ae",
+        "Œ": "OE",
+        "œ": "oe",
+    }
+)
 """Letters of Latin alphabets that are no letter with an accent to Unicode."""
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 
 
 def plain_name(value: str, what: str) -> str:
-    """The name; raises SuiteError, with a similar name that will do, unless it is lower-case letters, digits, dots, dashes and underscores."""
+    """The name; raises SuiteError, with a similar name that will do, unless it is lower-case
+    letters, digits, dots, dashes and underscores."""
     if _PLAIN.fullmatch(value):
         return value
-    ascii_only = unicodedata.normalize("NFKD", value.translate(_STROKED)).encode("ascii", "ignore").decode().lower()
+    ascii_only = (
+        unicodedata.normalize("NFKD", value.translate(_STROKED))
+        .encode("ascii", "ignore")
+        .decode()
+        .lower()
+    )
     similar = re.sub(r"[^a-z0-9]+", "-", ascii_only).strip("-")[:60]
     hint = f"; {similar!r} would do" if _PLAIN.fullmatch(similar) else ""
-    raise SuiteError(f"{what} {value[:80]!r} must be lower-case letters, digits, '.', '-' and '_', 60 at most: it names a folder{hint}.")
+    raise SuiteError(
+        f"{what} {value[:80]!r} must be lower-case letters, digits, '.', '-' and '_', 60 at most:"
+        f" it names a folder{hint}."
+    )

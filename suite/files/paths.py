@@ -1,4 +1,5 @@
-"""Paths: rules and implementations, in a checkout or in an installed suite, and the folder for environments and data."""
+"""Paths: rules and implementations, in a checkout or in an installed suite, and the folder for
+environments and data."""
 
 import os
 from collections.abc import Mapping
@@ -12,10 +13,12 @@ _INSTALLED = "installed"
 
 
 def repository_root() -> Path:
-    """The folder that implementations are started in; it contains ``rules/`` and ``reference_impls/``.
+    """The folder that implementations are started in; it contains ``rules/`` and
+    ``reference_impls/``.
 
-    It is the checkout, or ``suite/installed`` of an installed suite: a folder of its own, because ``python -m`` puts its working folder first on
-    the search path, and a framework must not find the harness's NumPy there.
+    It is the checkout, or ``suite/installed`` of an installed suite: a folder of its own, because
+    ``python -m`` puts its working folder first on the search path, and a framework must not find
+    the harness's NumPy there.
     """
     return checkout() or _PACKAGE / _INSTALLED
 
@@ -26,7 +29,8 @@ def checkout() -> Path | None:
 
 
 def rules_folder(root: Path | None = None) -> Path:
-    """The folder of the rulebook: workloads, devices, data sets, rounds. Raises SuiteError where the suite has lost it."""
+    """The folder of the rulebook: workloads, devices, data sets, rounds. Raises SuiteError where
+    the suite has lost it."""
     folder = (root or repository_root()) / "rules"
     if root is None and not folder.is_dir():
         raise SuiteError(f"The suite has no rules: {folder} is missing. Install the suite again.")
@@ -41,7 +45,8 @@ def nearest_existing(path: Path) -> Path:
 def home(environment: Mapping[str, str] = os.environ) -> Path:
     """The folder of framework environments and prepared data, shared by all checkouts of a user.
 
-    ``$SUITE_HOME``, else ``$XDG_CACHE_HOME/edge-training-suite``, else ``~/.cache/edge-training-suite``.
+    ``$SUITE_HOME``, else ``$XDG_CACHE_HOME/edge-training-suite``, else
+    ``~/.cache/edge-training-suite``.
     """
     if environment.get(HOME_VARIABLE):
         return Path(environment[HOME_VARIABLE]).expanduser()

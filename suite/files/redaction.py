@@ -1,7 +1,9 @@
-"""What could name a person or a network in a text: home folders, users, hosts, addresses, serial numbers. One definition, to replace and to find.
+"""What could name a person or a network in a text: home folders, users, hosts, addresses, serial
+numbers. One definition, to replace and to find.
 
-A :class:`Redactor` knows one machine's folders and names and replaces them before a file is written. :func:`find_names` needs to know nobody: it
-finds by form, and what a redactor has replaced it finds no more.
+A :class:`Redactor` knows one machine's folders and names and replaces them before a file is
+written. :func:`find_names` needs to know nobody: it finds by form, and what a redactor has replaced
+it finds no more.
 """
 
 import getpass
@@ -20,7 +22,13 @@ from suite.files.json_file import read_record, write_json
 from suite.files.paths import home, repository_root
 
 SCHEMA = 1
-OUTPUT, DATA, IMPLEMENTATION, SUITE_HOME, SUITE = "$OUTPUT", "$DATA", "$IMPLEMENTATION", "$SUITE_HOME", "$SUITE"
+OUTPUT, DATA, IMPLEMENTATION, SUITE_HOME, SUITE = (
+    "$OUTPUT",
+    "$DATA",
+    "$IMPLEMENTATION",
+    "$SUITE_HOME",
+    "$SUITE",
+)
 HOME, HOSTFILE, AGENT, WITNESS, ELSEWHERE = "$HOME", "$HOSTFILE", "$AGENT", "$WITNESS", "$ELSEWHERE"
 ROOTS: Mapping[str, str] = {
     OUTPUT: "the run directory",
@@ -38,24 +46,103 @@ ROOTS: Mapping[str, str] = {
 USER, HOST, ADDRESS, MAIL, SERIAL = "<user>", "<host>", "<address>", "<e-mail>", "<serial number>"
 
 COMMON_NAMES = frozenset(
-    ("root", "pi", "ubuntu", "debian", "jetson", "nvidia", "nano", "orin", "xavier", "tegra-ubuntu", "raspberrypi", "raspberry", "localhost", "user",
-     "rock", "orangepi", "radxa", "linux", "none", "(none)", "board", "nobody", "admin", "runner")
-)  # fmt: skip
-"""Names that images come with: they identify nobody, and occur in the names of boards and drivers."""
+    (
+        "root",
+        "pi",
+        "ubuntu",
+        "debian",
+        "jetson",
+        "nvidia",
+        "nano",
+        "orin",
+        "xavier",
+        "tegra-ubuntu",
+        "raspberrypi",
+        "raspberry",
+        "localhost",
+        "user",
+        "rock",
+        "orangepi",
+        "radxa",
+        "linux",
+        "none",
+        "(none)",
+        "board",
+        "nobody",
+        "admin",
+        "runner",
+    )
+)
+"""Names that images come with: they identify nobody, and occur in the names of boards and
+drivers."""
 _WORDS = COMMON_NAMES | frozenset(
-    ("accuracy", "agx", "bench", "benchmark", "build", "ci", "cpu", "cuda", "data", "demo", "dev", "docker", "edge", "epoch", "fake", "git", "gpu",
-     "guest", "home", "host", "lab", "lenet", "log", "loss", "max", "mean", "min", "model", "mpi", "net", "network", "node", "open", "pc", "python",
-     "pytorch", "rank", "reference", "run", "seed", "server", "step", "student", "suite", "system", "tensorflow", "test", "tester", "train",
-     "training", "work", "worker", "workstation", "main")
-)  # fmt: skip
-"""Names that are words of a bundle: as names of a user or a host they identify nobody, and replacing them would change what a text says."""
+    (
+        "accuracy",
+        "agx",
+        "bench",
+        "benchmark",
+        "build",
+        "ci",
+        "cpu",
+        "cuda",
+        "data",
+        "demo",
+        "dev",
+        "docker",
+        "edge",
+        "epoch",
+        "fake",
+        "git",
+        "gpu",
+        "guest",
+        "home",
+        "host",
+        "lab",
+        "lenet",
+        "log",
+        "loss",
+        "max",
+        "mean",
+        "min",
+        "model",
+        "mpi",
+        "net",
+        "network",
+        "node",
+        "open",
+        "pc",
+        "python",
+        "pytorch",
+        "rank",
+        "reference",
+        "run",
+        "seed",
+        "server",
+        "step",
+        "student",
+        "suite",
+        "system",
+        "tensorflow",
+        "test",
+        "tester",
+        "train",
+        "training",
+        "work",
+        "worker",
+        "workstation",
+        "main",
+    )
+)
+"""Names that are words of a bundle: as names of a user or a host they identify nobody, and
+replacing them would change what a text says."""
 _LABEL = re.compile(r"node\d{1,5}")
 _LOCAL = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 
 
 @dataclass(frozen=True)
 class Name:
-    """What was found at ``start`` of a text: its ``kind`` in words, the ``text`` itself, and what replaces it."""
+    """What was found at ``start`` of a text: its ``kind`` in words, the ``text`` itself, and what
+    replaces it."""
 
     kind: str
     text: str
@@ -69,7 +156,8 @@ class Name:
 
 
 def find_names(text: str, *, has_versions: bool = False) -> Iterator[Name]:
-    """What names a person or a network by its form alone. In a text that ``has_versions``, four numbers with dots are no address."""
+    """What names a person or a network by its form alone. In a text that ``has_versions``, four
+    numbers with dots are no address."""
     folded = text.casefold()
     for form in _FORMS:
         if (has_versions and form.kind == _IP) or not form.may_be_in(folded):
@@ -81,9 +169,12 @@ def find_names(text: str, *, has_versions: bool = False) -> Iterator[Name]:
 
 
 def is_telling(name: str) -> bool:
-    """Whether a user's or a host's name tells who or where; names that images come with, and words of a bundle, do not."""
+    """Whether a user's or a host's name tells who or where; names that images come with, and words
+    of a bundle, do not."""
     words = [word for word in re.split(r"[^a-z]+", name.lower()) if word]
-    return len(name) > 2 and name.lower() not in _WORDS and not all(word in _WORDS for word in words)
+    return (
+        len(name) > 2 and name.lower() not in _WORDS and not all(word in _WORDS for word in words)
+    )
 
 
 def names_of_machine() -> tuple[tuple[str, str], ...]:
@@ -96,7 +187,8 @@ def names_of_machine() -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True)
 class Redactor:
-    """Replaces what it knows, folders (longest first) and names, then what is found by form. ``folders`` and ``names`` are (text, replacement)."""
+    """Replaces what it knows, folders (longest first) and names, then what is found by form.
+    ``folders`` and ``names`` are (text, replacement)."""
 
     folders: tuple[tuple[str, str], ...]
     names: tuple[tuple[str, str], ...]
@@ -106,10 +198,25 @@ class Redactor:
     def __post_init__(self) -> None:
         """Compile one pattern of everything known, so that nothing is replaced twice."""
         texts = sorted({text for text, _ in self.folders}, key=len, reverse=True)
-        paths = [rf"(?:(?<![\w.~$}}-])|(?<=-[A-Z])){re.escape(text)}(?![\w-]|\.\w)" for text in texts]
-        words = [rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])" for name, _ in sorted(self.names, key=lambda each: -len(each[0]))]
-        replacements = {name.lower(): replacement for name, replacement in reversed(self.names)} | dict(reversed(self.folders))
-        object.__setattr__(self, "_known", re.compile("|".join([*paths, *(f"(?i:{word})" for word in words)])) if paths or words else None)
+        paths = [
+            rf"(?:(?<![\w.~$}}-])|(?<=-[A-Z])){re.escape(text)}(?![\w-]|\.\w)" for text in texts
+        ]
+        words = [
+            rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"
+            for name, _ in sorted(self.names, key=lambda each: -len(each[0]))
+        ]
+        replacements = {
+            name.lower(): replacement for name, replacement in reversed(self.names)
+        } | dict(reversed(self.folders))
+        object.__setattr__(
+            self,
+            "_known",
+            (
+                re.compile("|".join([*paths, *(f"(?i:{word})" for word in words)]))
+                if paths or words
+                else None
+            ),
+        )
         object.__setattr__(self, "_replacements", replacements)
 
     def text(self, content: str) -> str:
@@ -127,9 +234,17 @@ class Redactor:
         return [self.value(each) for each in plain] if isinstance(plain, list | tuple) else plain
 
     def path(self, typed: str) -> str:
-        """A path as somebody typed it, relative to a root; one that is below none keeps its last part."""
+        """A path as somebody typed it, relative to a root; one that is below none keeps its last
+        part."""
         place, known = Path(typed).expanduser().absolute(), dict(self.folders)
-        output = next((folder for folder, root in self.folders if root == OUTPUT and Path(folder).is_relative_to(place)), None)
+        output = next(
+            (
+                folder
+                for folder, root in self.folders
+                if root == OUTPUT and Path(folder).is_relative_to(place)
+            ),
+            None,
+        )
         if str(place) not in known and output is not None:
             return "/".join([OUTPUT, *[".."] * len(Path(output).relative_to(place).parts)])
         for candidate in (place, _resolved(place)):
@@ -139,12 +254,17 @@ class Redactor:
         return f"{ELSEWHERE}/{self.text(place.name)}"
 
     def command(self, words: Sequence[str]) -> list[str]:
-        """A command line: the program without its folder, paths relative to roots, labels in place of hosts' files, agents and witnesses."""
+        """A command line: the program without its folder, paths relative to roots, labels in place
+        of hosts' files, agents and witnesses."""
         redacted, option = [Path(words[0]).name] if words else [], ""
         for word in words[1:]:
-            name, has_value, value = word.partition("=") if word.startswith("--") else (option, "", word)
+            name, has_value, value = (
+                word.partition("=") if word.startswith("--") else (option, "", word)
+            )
             shown = self._option(name, value)
-            redacted.append(f"{name}={shown}" if has_value else shown if not word.startswith("--") else word)
+            redacted.append(
+                f"{name}={shown}" if has_value else shown if not word.startswith("--") else word
+            )
             option = word if word.startswith("--") else ""
         return redacted
 
@@ -154,15 +274,25 @@ class Redactor:
             return _LABELLED[option]
         name, separator, folder = value.rpartition("=")  # --data NAME=FOLDER
         if option in _PATHS or "/" in folder or folder.startswith("~"):
-            return f"{name}{separator}{self.path(folder)}" if "://" not in folder else self.text(value)
+            return (
+                f"{name}{separator}{self.path(folder)}" if "://" not in folder else self.text(value)
+            )
         return by_form(value)
 
     def _replaced(self, found: "re.Match[str]") -> str:
         return self._replacements.get(found[0]) or self._replacements[found[0].lower()]
 
     def write(self, path: Path) -> None:
-        """Keep what is known in a file; it names everybody, and must not outlive the run directory's closing."""
-        write_json(path, {"schema": SCHEMA, "folders": [list(each) for each in self.folders], "names": [list(each) for each in self.names]})
+        """Keep what is known in a file; it names everybody, and must not outlive the run
+        directory's closing."""
+        write_json(
+            path,
+            {
+                "schema": SCHEMA,
+                "folders": [list(each) for each in self.folders],
+                "names": [list(each) for each in self.names],
+            },
+        )
 
 
 _LABELLED = {"--hostfile": HOSTFILE, "--launch-agent": AGENT, "--witness": WITNESS}
@@ -173,25 +303,49 @@ def read_redactor(path: Path) -> Redactor | None:
     """The redactor kept in a file; None where there is none that can be read."""
     with suppress(FileError, KeyError, TypeError, ValueError):
         values = read_record(path, SCHEMA)
-        folders, names = (tuple((str(text), str(replacement)) for text, replacement in values[key]) for key in ("folders", "names"))
+        folders, names = (
+            tuple((str(text), str(replacement)) for text, replacement in values[key])
+            for key in ("folders", "names")
+        )
         return Redactor(folders, names)
     return None
 
 
-def machine_redactor(folders: Sequence[tuple[Path, str]] = (), names: Sequence[tuple[str, str]] = ()) -> Redactor:
-    """A redactor for this machine and user; ``folders`` and ``names`` come first. The disk's root is no folder of anybody."""
+def machine_redactor(
+    folders: Sequence[tuple[Path, str]] = (), names: Sequence[tuple[str, str]] = ()
+) -> Redactor:
+    """A redactor for this machine and user; ``folders`` and ``names`` come first. The disk's root
+    is no folder of anybody."""
     own = ((home(), SUITE_HOME), (repository_root(), SUITE), (Path.home(), HOME))
-    given = [(str(place), root) for folder, root in folders for place in (folder.absolute(), _resolved(folder)) if len(place.parts) > 1]
-    found = [(str(place), root) for folder, root in own for place in (folder.absolute(), _resolved(folder)) if len(place.parts) > 1]
+    given = [
+        (str(place), root)
+        for folder, root in folders
+        for place in (folder.absolute(), _resolved(folder))
+        if len(place.parts) > 1
+    ]
+    found = [
+        (str(place), root)
+        for folder, root in own
+        for place in (folder.absolute(), _resolved(folder))
+        if len(place.parts) > 1
+    ]
     whole = dict(reversed([*given, *found]))
-    return Redactor(tuple(sorted(whole.items(), key=lambda each: -len(each[0]))), tuple(dict(reversed([*names, *names_of_machine()])).items()))
+    return Redactor(
+        tuple(sorted(whole.items(), key=lambda each: -len(each[0]))),
+        tuple(dict(reversed([*names, *names_of_machine()])).items()),
+    )
 
 
 def by_form(text: str) -> str:
     """The text without what names a person or a network by its form."""
     for form in _FORMS:
         if form.may_be_in(text.casefold()) and form.pattern.search(text):
-            text = form.pattern.sub(lambda found, judge=form.judge, text=text: found[0] if (new := judge(found, text)) is None else new, text)  # type: ignore[misc]
+            text = form.pattern.sub(
+                lambda found, judge=form.judge, text=text: (  # type: ignore[misc]
+                    found[0] if (new := judge(found, text)) is None else new
+                ),
+                text,
+            )
     return text
 
 
@@ -209,13 +363,17 @@ def _resolved(path: Path) -> Path:
         return path.absolute()
 
 
-# Forms ----------------------------------------------------------------------------------------------------------------
+# Forms
+# --------------------------------------------------------------------------------------------------
 
 _IP = "an IP address"
 _Match = re.Match[str]
-_VERSION = re.compile(r"(?i)(?:[\w.]-|[\w.+-][=<>~!]=?|==\s|[\w_.]|\b(?:v|ver\.?|version|release|driver|firmware|library|cuda|cudnn|toolkit)[\s:=]*"
-                      r"|\b[a-z][\w.]*-[\w.-]*\s+)$")  # fmt: skip
-"""What stands before four numbers with dots that are a version: ``mpi-``, ``name==``, ``driver ``, ``nvidia-curand-cu12  ``."""
+_VERSION = re.compile(
+    r"(?i)(?:[\w.]-|[\w.+-][=<>~!]=?|==\s|[\w_.]|\b(?:v|ver\.?|version|release|driver|firmware|library|cuda|cudnn|toolkit)[\s:=]*"
+    r"|\b[a-z][\w.]*-[\w.-]*\s+)$"
+)
+"""What stands before four numbers with dots that are a version: ``mpi-``, ``name==``, ``driver ``,
+``nvidia-curand-cu12  ``."""
 _PLACE = re.compile(
     r"(?i)(?:://|[@(\[<]|\b(?:addr|address|at|bind|connect|connected|from|gateway|host|inet|ip|listening|on|peer|server|to|via)[\s:=]*)$"
 )
@@ -227,15 +385,27 @@ def _home(found: _Match, _text: str) -> str:
 
 
 def _ipv4(found: _Match, text: str) -> str | None:
-    """An address of a private network unless it reads as a version; any other one where something says that it is an address."""
-    before, after = text[max(0, found.start() - 60) : found.start()], text[found.end() : found.end() + 6]
+    """An address of a private network unless it reads as a version; any other one where something
+    says that it is an address."""
+    before, after = (
+        text[max(0, found.start() - 60) : found.start()],
+        text[found.end() : found.end() + 6],
+    )
     try:
         address = ipaddress.IPv4Address(found[0])
     except ValueError:
         return None
-    if address.is_loopback or address.is_unspecified or address.is_multicast or found[0].startswith("255.") or _VERSION.search(before):
+    if (
+        address.is_loopback
+        or address.is_unspecified
+        or address.is_multicast
+        or found[0].startswith("255.")
+        or _VERSION.search(before)
+    ):
         return None
-    is_said = _PLACE.search(before) is not None or re.match(r":\d{2,5}\b|/\d{1,2}\b", after) is not None
+    is_said = (
+        _PLACE.search(before) is not None or re.match(r":\d{2,5}\b|/\d{1,2}\b", after) is not None
+    )
     return ADDRESS if address.is_private or is_said else None
 
 
@@ -264,14 +434,20 @@ def _account(found: _Match, _text: str) -> str | None:
     user, host = found["user"], found["host"].rstrip(".")
     if _is_label(host) or user == "git" or re.fullmatch(r"v?\d[\w.-]*", host):
         return None
-    return MAIL if re.search(r"\.[A-Za-z]{2,}$", host) else f"{user if not is_telling(user) else USER}@{HOST}"
+    return (
+        MAIL
+        if re.search(r"\.[A-Za-z]{2,}$", host)
+        else f"{user if not is_telling(user) else USER}@{HOST}"
+    )
 
 
 def _url(found: _Match, _text: str) -> str | None:
     """A URL with a user, or of a host without a public name."""
     host = found["host"]
     is_public = "." in host and not host.endswith(_PRIVATE_ENDS)
-    if found["user"] is None and (is_public or _is_label(host) or host.startswith("[") or re.fullmatch(r"[\d.]+", host)):
+    if found["user"] is None and (
+        is_public or _is_label(host) or host.startswith("[") or re.fullmatch(r"[\d.]+", host)
+    ):
         return None
     return f"{found['scheme']}://{host if is_public or _is_label(host) else HOST}"
 
@@ -281,7 +457,11 @@ def _local_host(found: _Match, _text: str) -> str | None:
 
 
 def _said_host(found: _Match, _text: str) -> str | None:
-    return None if _is_label(found["name"]) or found["name"].lower() in _NOT_NAMED else f"{found['key']}{HOST}"
+    return (
+        None
+        if _is_label(found["name"]) or found["name"].lower() in _NOT_NAMED
+        else f"{found['key']}{HOST}"
+    )
 
 
 def _serial(found: _Match, _text: str) -> str | None:
@@ -293,14 +473,25 @@ def _is_label(host: str) -> bool:
 
 
 _NOT_NAMED = ("none", "null", "unknown", "true", "false", "name", "names", "is", "not")
-_PRIVATE_ENDS = (".local", ".lan", ".home", ".internal", ".localdomain", ".intranet", ".corp", ".fritz.box", ".home.arpa")
+_PRIVATE_ENDS = (
+    ".local",
+    ".lan",
+    ".home",
+    ".internal",
+    ".localdomain",
+    ".intranet",
+    ".corp",
+    ".fritz.box",
+    ".home.arpa",
+)
 
 
 @dataclass(frozen=True)
 class _Form:
     """A form of names. ``judge`` returns the replacement, or None where the form alone misleads.
 
-    ``marks``: one of them, case folded, is in every match. Most texts have none, and looking for marks takes a tenth of the time of a search.
+    ``marks``: one of them, case folded, is in every match. Most texts have none, and looking for
+    marks takes a tenth of the time of a search.
     """
 
     kind: str
@@ -317,63 +508,94 @@ _FORMS: tuple[_Form, ...] = (
     _Form(
         "a home folder",
         ("home/", "users", "media/", "run/", "/root"),
-        re.compile(r"(?<![a-z0-9.$}>-])/(?:(?:export|var|usr|mnt|srv|nfs|net|data|storage|scratch|gpfs|lustre)/){0,2}(?:home|Users|media|run/user|run/media)/[^\s/\"'`,;:()<>\[\]\\|&]{1,100}"
-                   r"|(?<![\w.$}>-])/root(?=/)|(?i:\b[a-z]:\\{1,2}users\\{1,2})[^\s\\/\"'<>|]{1,100}"),
+        re.compile(
+            r"(?<![a-z0-9.$}>-])/(?:(?:export|var|usr|mnt|srv|nfs|net|data|storage|scratch|gpfs|lustre)/){0,2}(?:home|Users|media|run/user|run/media)/[^\s/\"'`,;:()<>\[\]\\|&]{1,100}"
+            r"|(?<![\w.$}>-])/root(?=/)|(?i:\b[a-z]:\\{1,2}users\\{1,2})[^\s\\/\"'<>|]{1,100}"
+        ),
         _home,
     ),
     _Form(
         "a URL with a user or of a private host",
         ("://",),
-        re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{1,20})://(?:(?P<user>[^\s/@\"'<>]{1,100})@)?(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[\w.-]{1,253})"),
+        re.compile(
+            r"(?P<scheme>[a-z][a-z0-9+.-]{1,20})://(?:(?P<user>[^\s/@\"'<>]{1,100})@)?(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[\w.-]{1,253})"
+        ),
         _url,
     ),
     _Form(
         "a MAC address",
         (":", "-"),
-        re.compile(r"(?i)(?<![0-9a-f:-])[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?![0-9a-f]|[:-][0-9a-f])"),
+        re.compile(
+            r"(?i)(?<![0-9a-f:-])[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?![0-9a-f]|[:-][0-9a-f])"
+        ),
         _mac,
     ),
-    _Form("a MAC address", ("enx", "wlx", "wwx"), re.compile(r"(?i)\b(enx|wlx|wwx)[0-9a-f]{12}(?![0-9a-f])"), _interface),
+    _Form(
+        "a MAC address",
+        ("enx", "wlx", "wwx"),
+        re.compile(r"(?i)\b(enx|wlx|wwx)[0-9a-f]{12}(?![0-9a-f])"),
+        _interface,
+    ),
     _Form(_IP, (".",), re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)"), _ipv4),
-    _Form(_IP, (":",), re.compile(r"(?i)(?<![0-9a-z:.])[0-9a-f]{1,4}:[0-9a-f:]{1,38}(?![0-9a-z:])"), _ipv6),
+    _Form(
+        _IP,
+        (":",),
+        re.compile(r"(?i)(?<![0-9a-z:.])[0-9a-f]{1,4}:[0-9a-f:]{1,38}(?![0-9a-z:])"),
+        _ipv6,
+    ),
     _Form(
         "an e-mail address or an account",
         ("@",),
-        re.compile(r"(?<![\w/.+-])(?P<user>[\w.+-]{1,64})@(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?)(?![\w<])"),
+        re.compile(
+            r"(?<![\w/.+-])(?P<user>[\w.+-]{1,64})@(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?)(?![\w<])"
+        ),
         _account,
     ),
     _Form(
         "a host's name",
         (".local", ".lan", ".internal", ".intranet", ".corp", ".fritz.box", ".home.arpa"),
-        re.compile(r"(?i)(?<![\w.-])(?=[\w.-]*[\d-]|raspberrypi)[a-z0-9][\w-]{0,62}(?:\.[a-z0-9][\w-]{0,62}){0,3}"
-                   r"\.(?:local|lan|localdomain|internal|intranet|corp|fritz\.box|home\.arpa)(?![\w.]|-)"),
+        re.compile(
+            r"(?i)(?<![\w.-])(?=[\w.-]*[\d-]|raspberrypi)[a-z0-9][\w-]{0,62}(?:\.[a-z0-9][\w-]{0,62}){0,3}"
+            r"\.(?:local|lan|localdomain|internal|intranet|corp|fritz\.box|home\.arpa)(?![\w.]|-)"
+        ),
         _local_host,
     ),
     _Form(
         "a host's name",
         ("host",),
-        re.compile(r"(?i)(?P<key>\bhost ?name[\"']?\s{0,3}[:=]\s{0,3}[\"']?)(?P<name>[a-z0-9][\w.-]{0,252})"),
+        re.compile(
+            r"(?i)(?P<key>\bhost"
+            r" ?name[\"']?\s{0,3}[:=]\s{0,3}[\"']?)(?P<name>[a-z0-9][\w.-]{0,252})"
+        ),
         _said_host,
     ),
     _Form(
         "a serial number",
         ("serial",),
-        re.compile(r"(?i)(?P<key>\bserial(?:[ _-]?(?:no\.?|number|num))?[\"']?\s{0,3}[:=#]\s{0,3}[\"']?)(?P<number>[a-z0-9][a-z0-9-]{5,63})\b"),
+        re.compile(
+            r"(?i)(?P<key>\bserial(?:[ _-]?(?:no\.?|number|num))?[\"']?\s{0,3}[:=#]\s{0,3}[\"']?)"
+            r"(?P<number>[a-z0-9][a-z0-9-]{5,63})\b"
+        ),
         _serial,
     ),
     _Form(
         "a serial number",
         ("gpu-",),
-        re.compile(r"(?P<key>\bGPU-)(?P<number>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"),
+        re.compile(
+            r"(?P<key>\bGPU-)(?P<number>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
+        ),
         _serial,
     ),
-)  # fmt: skip
+)
 """Every repetition is bounded: texts are hostile."""
 
 
 FORMS: Mapping[str, tuple[str, ...]] = {
     "a home folder": ("/home/jane", "/root/…", "/Users/jane", "/media/jane"),
-    "a URL with a user or of a private host": ("http://jane:secret@plug.example.org", "http://plug/rpc"),
+    "a URL with a user or of a private host": (
+        "http://jane:secret@plug.example.org",
+        "http://plug/rpc",
+    ),
     "a MAC address": ("b8:27:eb:12:34:56", "enxb827eb123456"),
     "an IP address": ("192.168.1.20", "fe80::ba27:ebff:fe12:3456"),
     "an e-mail address or an account": ("jane@example.org", "jane@janes-pi"),
@@ -386,7 +608,9 @@ FORMS: Mapping[str, tuple[str, ...]] = {
 def find_known(text: str, names: Sequence[str]) -> Iterator[Name]:
     """These names, as whole words, in a text."""
     for name in names:
-        for found in re.finditer(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text, re.IGNORECASE):
+        for found in re.finditer(
+            rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text, re.IGNORECASE
+        ):
             yield Name("the name of this user or host", found[0], found.start(), USER)
 
 

@@ -1,7 +1,8 @@
-"""Signatures by SSH keys: made and verified by OpenSSH's ``ssh-keygen -Y`` (version 8.2 or later), so that no library of cryptography is needed.
+"""Signatures by SSH keys: made and verified by OpenSSH's ``ssh-keygen -Y`` (version 8.2 or later),
+so that no library of cryptography is needed.
 
-Signatures and messages may be hostile: their size is bounded, ssh-keygen gets them as files and standard input, without a shell, for a
-bounded time.
+Signatures and messages may be hostile: their size is bounded, ssh-keygen gets them as files and
+standard input, without a shell, for a bounded time.
 """
 
 import enum
@@ -25,7 +26,8 @@ _FIRST_LINE = "-----BEGIN SSH SIGNATURE-----"
 
 
 class SignatureState(str, enum.Enum):
-    """``known``: valid, by a key of the allowed signers; ``unknown``: valid, by another key; ``bad``; ``unverified``: no program to verify it."""
+    """``known``: valid, by a key of the allowed signers; ``unknown``: valid, by another key;
+    ``bad``; ``unverified``: no program to verify it."""
 
     KNOWN = "known"
     UNKNOWN = "unknown"
@@ -35,7 +37,8 @@ class SignatureState(str, enum.Enum):
 
 @dataclass(frozen=True)
 class SignatureVerdict:
-    """What the verification found; ``signer`` is the name in the allowed signers, None unless the state is ``known``. ``reason`` of the others."""
+    """What the verification found; ``signer`` is the name in the allowed signers, None unless the
+    state is ``known``. ``reason`` of the others."""
 
     state: SignatureState
     signer: str | None = None
@@ -43,15 +46,23 @@ class SignatureVerdict:
 
 
 def sign(message: bytes, key: Path, namespace: str) -> str:
-    """The armored signature of a message by a private key's file (or a public one's, whose private part an agent holds).
+    """The armored signature of a message by a private key's file (or a public one's, whose private
+    part an agent holds).
 
-    A protected key asks for its passphrase on the terminal. Raises SuiteError where ssh-keygen is missing or refuses.
+    A protected key asks for its passphrase on the terminal. Raises SuiteError where ssh-keygen is
+    missing or refuses.
     """
     if not key.is_file():
-        raise SuiteError(f"There is no SSH key {key}; make one with `ssh-keygen -t ed25519 -f {key}`.")
+        raise SuiteError(
+            f"There is no SSH key {key}; make one with `ssh-keygen -t ed25519 -f {key}`."
+        )
     with _folder(message) as folder:
         path = folder / "message"
-        done = _run(["-Y", "sign", "-q", "-f", str(key.absolute()), "-n", namespace, str(path)], None, limit_s=None)
+        done = _run(
+            ["-Y", "sign", "-q", "-f", str(key.absolute()), "-n", namespace, str(path)],
+            None,
+            limit_s=None,
+        )
         if done is None:
             raise SuiteError(f"{PROGRAM} is missing; install OpenSSH 8.2 or later.")
         if done.returncode != 0:
@@ -59,9 +70,16 @@ def sign(message: bytes, key: Path, namespace: str) -> str:
         return (folder / "message.sig").read_text(encoding="ascii")
 
 
-def verify(message: bytes, signature: str, namespace: str, allowed_signers: Path) -> SignatureVerdict:
-    """Whether the signature is one of this message, and by whom; ``allowed_signers`` is a file in OpenSSH's format and may be missing."""
-    if not signature.startswith(_FIRST_LINE) or len(signature) > MAX_SIGNATURE_BYTES or not signature.isascii():
+def verify(
+    message: bytes, signature: str, namespace: str, allowed_signers: Path
+) -> SignatureVerdict:
+    """Whether the signature is one of this message, and by whom; ``allowed_signers`` is a file in
+    OpenSSH's format and may be missing."""
+    if (
+        not signature.startswith(_FIRST_LINE)
+        or len(signature) > MAX_SIGNATURE_BYTES
+        or not signature.isascii()
+    ):
         return SignatureVerdict(SignatureState.BAD, reason="it is not an SSH signature")
     if shutil.which(PROGRAM) is None:
         return SignatureVerdict(SignatureState.UNVERIFIED, reason=f"{PROGRAM} is missing")
@@ -70,16 +88,37 @@ def verify(message: bytes, signature: str, namespace: str, allowed_signers: Path
         plain = _run(["-Y", "check-novalidate", "-n", namespace, "-s", path], message)
         if plain is None or plain.returncode != 0:
             return _refused(plain)
-        found = _run(["-Y", "find-principals", "-s", path, "-f", str(allowed_signers)], None) if allowed_signers.is_file() else None
+        found = (
+            _run(["-Y", "find-principals", "-s", path, "-f", str(allowed_signers)], None)
+            if allowed_signers.is_file()
+            else None
+        )
         for name in _names(found):
-            whole = _run(["-Y", "verify", "-n", namespace, "-s", path, "-f", str(allowed_signers), "-I", name], message)
+            whole = _run(
+                [
+                    "-Y",
+                    "verify",
+                    "-n",
+                    namespace,
+                    "-s",
+                    path,
+                    "-f",
+                    str(allowed_signers),
+                    "-I",
+                    name,
+                ],
+                message,
+            )
             if whole is not None and whole.returncode == 0:
                 return SignatureVerdict(SignatureState.KNOWN, signer=name)
-    return SignatureVerdict(SignatureState.UNKNOWN, reason=f"its key is not in {allowed_signers.name}")
+    return SignatureVerdict(
+        SignatureState.UNKNOWN, reason=f"its key is not in {allowed_signers.name}"
+    )
 
 
 def make_key(path: Path, comment: str) -> None:
-    """Make an Ed25519 key pair without a passphrase at ``path`` and ``path``.pub; raises SuiteError where ssh-keygen is missing or refuses."""
+    """Make an Ed25519 key pair without a passphrase at ``path`` and ``path``.pub; raises SuiteError
+    where ssh-keygen is missing or refuses."""
     path.parent.mkdir(parents=True, exist_ok=True)
     done = _run(["-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)], None)
     if done is None:
@@ -92,7 +131,10 @@ def public_key(path: Path) -> str:
     """The public part of a key file, as a line of allowed signers writes it: type and key."""
     done = _run(["-y", "-f", str(path)], None)
     if done is None or done.returncode != 0:
-        raise SuiteError(f"{path} cannot be read as an SSH key: {_text(done.stderr) if done else 'ssh-keygen is missing'}.")
+        raise SuiteError(
+            f"{path} cannot be read as an SSH key:"
+            f" {_text(done.stderr) if done else 'ssh-keygen is missing'}."
+        )
     return " ".join(done.stdout.decode("ascii", errors="replace").split()[:2])
 
 
@@ -100,7 +142,9 @@ def _refused(done: "subprocess.CompletedProcess[bytes] | None") -> SignatureVerd
     if done is None:
         return SignatureVerdict(SignatureState.UNVERIFIED, reason=f"{PROGRAM} did not answer")
     if b"nsupported" in done.stderr or b"unknown option" in done.stderr or b"usage:" in done.stderr:
-        return SignatureVerdict(SignatureState.UNVERIFIED, reason=f"{PROGRAM} cannot verify it: {_text(done.stderr)}")
+        return SignatureVerdict(
+            SignatureState.UNVERIFIED, reason=f"{PROGRAM} cannot verify it: {_text(done.stderr)}"
+        )
     return SignatureVerdict(SignatureState.BAD, reason="it does not fit the content")
 
 
@@ -108,7 +152,11 @@ def _names(found: "subprocess.CompletedProcess[bytes] | None") -> tuple[str, ...
     if found is None or found.returncode != 0:
         return ()
     names = found.stdout.decode("utf-8", errors="replace").splitlines()
-    return tuple(name.strip() for name in names if 0 < len(name.strip()) <= MAX_NAME_LENGTH and not name.startswith("-"))[:10]
+    return tuple(
+        name.strip()
+        for name in names
+        if 0 < len(name.strip()) <= MAX_NAME_LENGTH and not name.startswith("-")
+    )[:10]
 
 
 @contextmanager
@@ -123,15 +171,27 @@ def _folder(message: bytes, signature: str | None = None) -> Iterator[Path]:
         yield Path(name)
 
 
-def _run(arguments: Sequence[str], message: bytes | None, limit_s: float | None = LIMIT_S) -> "subprocess.CompletedProcess[bytes] | None":
+def _run(
+    arguments: Sequence[str], message: bytes | None, limit_s: float | None = LIMIT_S
+) -> "subprocess.CompletedProcess[bytes] | None":
     """Run ssh-keygen; None where it is missing or took too long."""
     variables = {**os.environ, "LC_ALL": "C"}
     try:
         if message is None:
             return subprocess.run(
-                [PROGRAM, *arguments], stdin=None if limit_s is None else subprocess.DEVNULL, capture_output=True, timeout=limit_s, env=variables
+                [PROGRAM, *arguments],
+                stdin=None if limit_s is None else subprocess.DEVNULL,
+                capture_output=True,
+                timeout=limit_s,
+                env=variables,
             )
-        return subprocess.run([PROGRAM, *arguments], input=message, capture_output=True, timeout=limit_s, env=variables)
+        return subprocess.run(
+            [PROGRAM, *arguments],
+            input=message,
+            capture_output=True,
+            timeout=limit_s,
+            env=variables,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
 

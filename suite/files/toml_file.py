@@ -1,4 +1,5 @@
-"""Reads a TOML file or plain values into a frozen dataclass. Errors name the file, the key and the nearest valid key."""
+"""Reads a TOML file or plain values into a frozen dataclass. Errors name the file, the key and the
+nearest valid key."""
 
 import dataclasses
 import difflib
@@ -22,14 +23,16 @@ Kind = TypeVar("Kind")
 def read_toml(path: Path, kind: type[Kind]) -> Kind:
     """The file's content as an instance of the dataclass ``kind``.
 
-    Fields may be str, int, float, bool, enums, nested dataclasses, tuples of these, and each of these or None. An absent key takes the field's
-    default. Raises SuiteError for a file that cannot be read and for keys that are unknown, missing or of the wrong type.
+    Fields may be str, int, float, bool, enums, nested dataclasses, tuples of these, and each of
+    these or None. An absent key takes the field's default. Raises SuiteError for a file that cannot
+    be read and for keys that are unknown, missing or of the wrong type.
     """
     return from_plain(read_table(path), kind, f"{path}: ")
 
 
 def read_table(path: Path) -> dict[str, Any]:
-    """The file's content as it is; raises SuiteError for a file that cannot be read, or is not TOML."""
+    """The file's content as it is; raises SuiteError for a file that cannot be read, or is not
+    TOML."""
     try:
         return dict(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
@@ -39,7 +42,8 @@ def read_table(path: Path) -> dict[str, Any]:
 
 
 def from_plain(values: dict[str, Any], kind: type[Kind], where: str) -> Kind:
-    """Plain values as an instance of ``kind``, converted as in :func:`read_toml`; None is accepted for fields that may be None."""
+    """Plain values as an instance of ``kind``, converted as in :func:`read_toml`; None is accepted
+    for fields that may be None."""
     return typing.cast(Kind, _build(kind, values, where))
 
 
@@ -49,16 +53,24 @@ def _build(kind: Any, values: dict[str, Any], where: str) -> Any:
     for key in values:
         if key not in fields:
             nearest = difflib.get_close_matches(key, fields, n=1)
-            hint = f"did you mean {nearest[0]!r}" if nearest else f"known keys are {', '.join(fields)}"
+            hint = (
+                f"did you mean {nearest[0]!r}" if nearest else f"known keys are {', '.join(fields)}"
+            )
             raise SuiteError(f"{where}there is no key {key!r}; {hint}.")
-    missing = [name for name, field in fields.items() if name not in values and not _has_default(field)]
+    missing = [
+        name for name, field in fields.items() if name not in values and not _has_default(field)
+    ]
     if missing:
         raise SuiteError(f"{where}the key {missing[0]!r} is missing.")
-    return kind(**{key: _convert(hints[key], value, f"{where}{key}") for key, value in values.items()})
+    return kind(
+        **{key: _convert(hints[key], value, f"{where}{key}") for key, value in values.items()}
+    )
 
 
 def _has_default(field: "dataclasses.Field[Any]") -> bool:
-    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+    return (
+        field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+    )
 
 
 def _convert(hint: Any, value: Any, where: str) -> Any:
@@ -70,19 +82,30 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         return _build(hint, _expect(value, dict, "a table", where), f"{where}.")
     if typing.get_origin(hint) is tuple:
         items = value if isinstance(value, tuple) else _expect(value, list, "a list", where)
-        return tuple(_convert(typing.get_args(hint)[0], item, f"{where}[{index}]") for index, item in enumerate(items))
+        return tuple(
+            _convert(typing.get_args(hint)[0], item, f"{where}[{index}]")
+            for index, item in enumerate(items)
+        )
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _choice(hint, value, where)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    return _expect(value, hint, {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}[hint], where)
+    return _expect(
+        value,
+        hint,
+        {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}[hint],
+        where,
+    )
 
 
 def _choice(kind: type[enum.Enum], value: Any, where: str) -> enum.Enum:
     try:
         return kind(value)
     except ValueError:
-        raise SuiteError(f"{where}: expected one of {', '.join(str(choice.value) for choice in kind)}, found {value!r}.") from None
+        raise SuiteError(
+            f"{where}: expected one of {', '.join(str(choice.value) for choice in kind)}, found"
+            f" {value!r}."
+        ) from None
 
 
 def _expect(value: Any, kind: type, expected: str, where: str) -> Any:

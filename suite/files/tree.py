@@ -1,4 +1,5 @@
-"""Files below a folder that anybody may have filled: links are not followed, depth, number and size are bounded."""
+"""Files below a folder that anybody may have filled: links are not followed, depth, number and size
+are bounded."""
 
 import os
 import stat
@@ -14,13 +15,16 @@ MAX_BYTES = 2 * 2**30
 
 
 def below(folder: Path) -> list[Path]:
-    """Every file, folder and link below ``folder``, sorted. Links are not followed, and folders deeper than MAX_DEPTH not entered."""
+    """Every file, folder and link below ``folder``, sorted. Links are not followed, and folders
+    deeper than MAX_DEPTH not entered."""
     return sorted(_below(folder))
 
 
 def files_below(folder: Path, name: str) -> Iterator[Path]:
     """The plain files of this name at or below ``folder``, sorted."""
-    return (path for path in below(folder) if path.name == name and stat.S_ISREG(_state(path).st_mode))
+    return (
+        path for path in below(folder) if path.name == name and stat.S_ISREG(_state(path).st_mode)
+    )
 
 
 def folders_below(folder: Path) -> Iterator[Path]:
@@ -29,16 +33,24 @@ def folders_below(folder: Path) -> Iterator[Path]:
 
 
 def refuse_large(folder: Path) -> None:
-    """Raise SuiteError where more than MAX_FILES files, or MAX_BYTES, are below ``folder``: reading and hashing them would take long."""
+    """Raise SuiteError where more than MAX_FILES files, or MAX_BYTES, are below ``folder``: reading
+    and hashing them would take long."""
     states = [_state(path) for path in below(folder)]
     sizes = [state.st_size for state in states if not stat.S_ISDIR(state.st_mode)]
     if len(sizes) > MAX_FILES or sum(sizes) > MAX_BYTES:
-        held, most = f"{len(sizes)} files with {sum(sizes) / 1e9:.1f} GB", f"{MAX_FILES} files with {MAX_BYTES / 1e9:.1f} GB"
-        raise SuiteError(f"{folder} holds {held}; a submission or bundle has {most} at most: take out what is no part of it.")
+        held, most = (
+            f"{len(sizes)} files with {sum(sizes) / 1e9:.1f} GB",
+            f"{MAX_FILES} files with {MAX_BYTES / 1e9:.1f} GB",
+        )
+        raise SuiteError(
+            f"{folder} holds {held}; a submission or bundle has {most} at most: take out what is no"
+            " part of it."
+        )
 
 
 def _state(path: Path) -> os.stat_result:
-    """What a path is: a link itself, for its target may be where this user must not look; zeros for what has gone meanwhile."""
+    """What a path is: a link itself, for its target may be where this user must not look; zeros for
+    what has gone meanwhile."""
     try:
         return path.lstat()
     except OSError:

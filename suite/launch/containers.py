@@ -1,7 +1,8 @@
 """Containers by podman: the command that starts an implementation in one, and what has to be there.
 
-podman has no daemon: where the process that becomes podman adopts orphans (:func:`suite.launch.process.start`), the container's processes stay its
-descendants, and meters find them as those of a bare run.
+podman has no daemon: where the process that becomes podman adopts orphans
+(:func:`suite.launch.process.start`), the container's processes stay its descendants, and meters
+find them as those of a bare run.
 """
 
 import os
@@ -29,59 +30,119 @@ PROCESSES = 32_768
 
 @dataclass(frozen=True)
 class Shared:
-    """Folders of the machine that the container sees at the same paths: sources, environment and data to read, the run's own to write."""
+    """Folders of the machine that the container sees at the same paths: sources, environment and
+    data to read, the run's own to write."""
 
     read: tuple[Path, ...]
     written: tuple[Path, ...]
 
 
-def shared(interpreter: Path, data: Path, written: Iterable[Path], folder: Path | None = None, also_read: Iterable[Path] = ()) -> Shared:
-    """What an implementation needs: sources (``folder`` of one outside the checkout), its interpreter's environment, the data set; its outputs."""
-    roots = [repository_root(), *_homes_of(interpreter), data, *([] if folder is None else [folder]), *also_read]
+def shared(
+    interpreter: Path,
+    data: Path,
+    written: Iterable[Path],
+    folder: Path | None = None,
+    also_read: Iterable[Path] = (),
+) -> Shared:
+    """What an implementation needs: sources (``folder`` of one outside the checkout), its
+    interpreter's environment, the data set; its outputs."""
+    roots = [
+        repository_root(),
+        *_homes_of(interpreter),
+        data,
+        *([] if folder is None else [folder]),
+        *also_read,
+    ]
     kept = [root.absolute() for root in roots if not root.absolute().is_relative_to(SYSTEM)]
     return Shared(tuple(dict.fromkeys(kept)), tuple(path.absolute() for path in written))
 
 
 def contained(command: Sequence[str], folder: Path, mounts: Shared) -> list[str]:
-    """The command in a container without a network, with the caller's environment variables and limits of resources."""
-    volumes = [f"--volume={path}:{path}:ro" for path in mounts.read] + [f"--volume={path}:{path}" for path in mounts.written]
+    """The command in a container without a network, with the caller's environment variables and
+    limits of resources."""
+    volumes = [f"--volume={path}:{path}:ro" for path in mounts.read] + [
+        f"--volume={path}:{path}" for path in mounts.written
+    ]
     limits = [f"--ulimit={name}={soft}:{hard}" for name, (soft, hard) in _limits().items()]
-    options = ["--rm", "--network=none", "--env-host", "--pids-limit=-1", f"--shm-size={SHARED_MEMORY}", f"--workdir={folder}", *limits, *volumes]
+    options = [
+        "--rm",
+        "--network=none",
+        "--env-host",
+        "--pids-limit=-1",
+        f"--shm-size={SHARED_MEMORY}",
+        f"--workdir={folder}",
+        *limits,
+        *volumes,
+    ]
     return [*_podman(), "run", *options, "--entrypoint=", IMAGE, *command]
 
 
 def refuse_podman() -> None:
-    """Raise SuiteError where there is no podman, no image, or no container that starts this interpreter; the sentence says what to type."""
+    """Raise SuiteError where there is no podman, no image, or no container that starts this
+    interpreter; the sentence says what to type."""
     interpreter = Path(sys.executable)
     if shutil.which("podman") is None:
-        raise SuiteError("podman is not installed here", "apt-get install podman runc, or use --isolation namespace, which needs no engine")
-    if subprocess.run(["podman", "image", "exists", IMAGE], capture_output=True, timeout=SHORT_S).returncode != 0:
-        raise SuiteError(f"podman has no image {IMAGE} here", "build it in a checkout with `sh tools/container.sh`, or use --isolation namespace")
+        raise SuiteError(
+            "podman is not installed here",
+            "apt-get install podman runc, or use --isolation namespace, which needs no engine",
+        )
+    if (
+        subprocess.run(
+            ["podman", "image", "exists", IMAGE], capture_output=True, timeout=SHORT_S
+        ).returncode
+        != 0
+    ):
+        raise SuiteError(
+            f"podman has no image {IMAGE} here",
+            "build it in a checkout with `sh tools/container.sh`, or use --isolation namespace",
+        )
     mounts = shared(interpreter, repository_root(), ())
-    tried = subprocess.run(contained([str(interpreter), "-c", ""], repository_root(), mounts), capture_output=True, text=True, timeout=SHORT_S)
+    tried = subprocess.run(
+        contained([str(interpreter), "-c", ""], repository_root(), mounts),
+        capture_output=True,
+        text=True,
+        timeout=SHORT_S,
+    )
     if tried.returncode != 0:
         said = (tried.stderr.strip().splitlines() or ["no message"])[-1]
-        remedy = f"{'' if os.geteuid() == 0 else 'type sudo before the command, or '}use --isolation namespace"
-        raise SuiteError(f"podman starts no container with {interpreter} here ({said[:300]})", remedy)
+        remedy = (
+            f"{'' if os.geteuid() == 0 else 'type sudo before the command, or '}use --isolation"
+            " namespace"
+        )
+        raise SuiteError(
+            f"podman starts no container with {interpreter} here ({said[:300]})", remedy
+        )
 
 
 def describe_podman() -> dict[str, object]:
     """What a run's record says: podman's version, the runtime, and the image by name and digest."""
     image = _said("image", "inspect", "--format={{.Id}}", IMAGE)
-    return {"program": _said("--version"), "runtime": _runtime() or "podman's own", "image": IMAGE, "image_id": image}
+    return {
+        "program": _said("--version"),
+        "runtime": _runtime() or "podman's own",
+        "image": IMAGE,
+        "image_id": image,
+    }
 
 
 def _said(*arguments: str) -> str:
-    return subprocess.run(["podman", *arguments], capture_output=True, text=True, timeout=SHORT_S).stdout.strip()
+    return subprocess.run(
+        ["podman", *arguments], capture_output=True, text=True, timeout=SHORT_S
+    ).stdout.strip()
 
 
 def _podman() -> list[str]:
     runtime = _runtime()
-    return ["podman", *([] if runtime is None else [f"--runtime={runtime}"]), "--cgroup-manager=cgroupfs"]
+    return [
+        "podman",
+        *([] if runtime is None else [f"--runtime={runtime}"]),
+        "--cgroup-manager=cgroupfs",
+    ]
 
 
 def _runtime() -> str | None:
-    """runc where there is one: crun, which podman prefers, refuses machines with both versions of cgroups."""
+    """runc where there is one: crun, which podman prefers, refuses machines with both versions of
+    cgroups."""
     return "runc" if shutil.which("runc") else None
 
 
@@ -98,5 +159,11 @@ def _homes_of(interpreter: Path) -> tuple[Path, ...]:
     if interpreter == Path(sys.executable):
         return Path(sys.prefix), Path(sys.base_prefix)
     script = "import sys; print(sys.prefix); print(sys.base_prefix)"
-    told = subprocess.run([str(interpreter), "-c", script], capture_output=True, text=True, timeout=SHORT_S, check=True).stdout
+    told = subprocess.run(
+        [str(interpreter), "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=SHORT_S,
+        check=True,
+    ).stdout
     return tuple(map(Path, told.splitlines()))

@@ -1,7 +1,9 @@
-"""One virtual environment per framework, because their NumPy requirements conflict; or an interpreter that already has the framework.
+"""One virtual environment per framework, because their NumPy requirements conflict; or an
+interpreter that already has the framework.
 
-An environment is below the suite's home, named after the framework and a digest of what pip is given (suite.launch.recipe): checkouts with the
-same lock or requirements share it, and changed ones create a new one.
+An environment is below the suite's home, named after the framework and a digest of what pip is
+given (suite.launch.recipe): checkouts with the same lock or requirements share it, and changed ones
+create a new one.
 """
 
 import hashlib
@@ -22,15 +24,16 @@ from suite.launch.recipe import Recipe, here, name_of, recipe
 
 RECORD = "environment.json"
 WHERE_OLD_PYTHONS_ARE = (
-    "Debian 12 and Raspberry Pi OS 12 have Python 3.11; elsewhere `pip install uv`, `uv python install {version}`, and PATH is what "
-    "`uv python find {version}` prints"
+    "Debian 12 and Raspberry Pi OS 12 have Python 3.11; elsewhere `pip install uv`, `uv python"
+    " install {version}`, and PATH is what `uv python find {version}` prints"
 )
 Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The interpreter that runs a framework's implementation, and its installed packages (pip's names and versions)."""
+    """The interpreter that runs a framework's implementation, and its installed packages (pip's
+    names and versions)."""
 
     framework: str
     interpreter: Path
@@ -40,34 +43,56 @@ class Environment:
 def location(framework: Framework, home: Path | None = None) -> Path:
     """The folder of the framework's environment, which may not exist yet."""
     packages = recipe(framework, here()).text
-    decides = packages.encode() + repr((framework.install, platform.python_version_tuple()[:2], platform.machine())).encode()
-    return (home or paths.home()) / "envs" / f"{framework.environment_of or framework.name}-{hashlib.sha256(decides).hexdigest()[:12]}"
+    decides = (
+        packages.encode()
+        + repr(
+            (framework.install, platform.python_version_tuple()[:2], platform.machine())
+        ).encode()
+    )
+    return (
+        (home or paths.home())
+        / "envs"
+        / f"{framework.environment_of or framework.name}-{hashlib.sha256(decides).hexdigest()[:12]}"
+    )
 
 
 def find(framework: Framework, home: Path | None = None) -> Environment:
     """The framework's environment; raises SuiteError naming the command that creates it.
 
-    A framework that needs none runs in the harness's interpreter, unless another one was adopted: several ranks need mpi4py.
+    A framework that needs none runs in the harness's interpreter, unless another one was adopted:
+    several ranks need mpi4py.
     """
     record = location(framework, home) / RECORD
     if not framework.needs_environment and not record.is_file():
         return Environment(framework.name, Path(sys.executable), {})
     if not record.is_file():
-        raise SuiteError(f"There is no environment for {framework.title}", f"create it with `suite env create {framework.argument}`")
+        raise SuiteError(
+            f"There is no environment for {framework.title}",
+            f"create it with `suite env create {framework.argument}`",
+        )
     values = json.loads(record.read_text(encoding="utf-8"))
     environment = Environment(framework.name, Path(values["interpreter"]), values["packages"])
     if not environment.interpreter.exists():
         raise SuiteError(
-            f"The interpreter of the {framework.title} environment is gone ({environment.interpreter})",
+            f"The interpreter of the {framework.title} environment is gone"
+            f" ({environment.interpreter})",
             f"create it again with `suite env create {framework.argument} --force`",
         )
     return environment
 
 
-def create(framework: Framework, report: Report, python: Path | None = None, home: Path | None = None, force: bool = False) -> Environment:
-    """Create the framework's environment with venv and pip; packages come from pip's configured index.
+def create(
+    framework: Framework,
+    report: Report,
+    python: Path | None = None,
+    home: Path | None = None,
+    force: bool = False,
+) -> Environment:
+    """Create the framework's environment with venv and pip; packages come from pip's configured
+    index.
 
-    ``python`` is the base interpreter (default: the harness's). What is downloaded is reported before it is. An incomplete environment is removed.
+    ``python`` is the base interpreter (default: the harness's). What is downloaded is reported
+    before it is. An incomplete environment is removed.
     """
     place = location(framework, home)
     if (place / RECORD).is_file() and not force:
@@ -93,7 +118,8 @@ def create(framework: Framework, report: Report, python: Path | None = None, hom
 
 
 def adopt(framework: Framework, interpreter: Path, home: Path | None = None) -> Environment:
-    """Use an interpreter that already has the framework: a Jetson's system Python with NVIDIA's build, for example.
+    """Use an interpreter that already has the framework: a Jetson's system Python with NVIDIA's
+    build, for example.
 
     Raises SuiteError as :func:`adoptable`; then nothing is written.
     """
@@ -103,16 +129,21 @@ def adopt(framework: Framework, interpreter: Path, home: Path | None = None) -> 
 
 
 def adoptable(framework: Framework, interpreter: Path) -> Environment:
-    """What :func:`adopt` would record; writes nothing. Raises SuiteError for what is no Python, or one without the framework."""
+    """What :func:`adopt` would record; writes nothing. Raises SuiteError for what is no Python, or
+    one without the framework."""
     path = shutil.which(str(interpreter))
     if path is None:
-        raise SuiteError(f"{interpreter} is not an interpreter that can be started; give the path of a Python that has {framework.title}.")
+        raise SuiteError(
+            f"{interpreter} is not an interpreter that can be started; give the path of a Python"
+            f" that has {framework.title}."
+        )
     return _examined(framework, Path(path).absolute())
 
 
 @dataclass(frozen=True)
 class OtherVersion:
-    """A package of an environment that is not in the version which the requirements name exactly; ``found`` None where it is missing."""
+    """A package of an environment that is not in the version which the requirements name exactly;
+    ``found`` None where it is missing."""
 
     package: str
     required: str
@@ -120,31 +151,50 @@ class OtherVersion:
 
 
 def other_versions(framework: Framework, environment: Environment) -> list[OtherVersion]:
-    """Packages of an adopted interpreter in other versions than the framework's requirements name; a build's suffix (+cpu) is no other version."""
+    """Packages of an adopted interpreter in other versions than the framework's requirements name;
+    a build's suffix (+cpu) is no other version."""
     installed = {name_of(name): version for name, version in environment.packages.items()}
-    exact = (line.partition("==") for line in recipe(framework, here()).requirements.splitlines() if "==" in line and ";" not in line)
-    found = ((name_of(name), required.strip(), installed.get(name_of(name))) for name, _, required in exact)
-    return [OtherVersion(*one) for one in found if one[2] is None or one[2].partition("+")[0] != one[1].partition("+")[0]]
+    exact = (
+        line.partition("==")
+        for line in recipe(framework, here()).requirements.splitlines()
+        if "==" in line and ";" not in line
+    )
+    found = (
+        (name_of(name), required.strip(), installed.get(name_of(name)))
+        for name, _, required in exact
+    )
+    return [
+        OtherVersion(*one)
+        for one in found
+        if one[2] is None or one[2].partition("+")[0] != one[1].partition("+")[0]
+    ]
 
 
 def plan(framework: Framework, python: Path | None = None) -> Recipe:
-    """What :func:`create` installs; raises SuiteError for an interpreter that the framework has no packages for."""
+    """What :func:`create` installs; raises SuiteError for an interpreter that the framework has no
+    packages for."""
     return recipe(framework, here(_version(framework, python or Path(sys.executable))))
 
 
 def _version(framework: Framework, python: Path) -> tuple[int, int]:
-    """The interpreter's version. Raises SuiteError, naming the option to use, when the framework has no packages for it."""
+    """The interpreter's version. Raises SuiteError, naming the option to use, when the framework
+    has no packages for it."""
     script = "import sys; print(*sys.version_info[:2])"
     try:
-        answer = subprocess.run([str(python), "-c", script], capture_output=True, text=True, check=True)
+        answer = subprocess.run(
+            [str(python), "-c", script], capture_output=True, text=True, check=True
+        )
     except (OSError, subprocess.CalledProcessError) as error:
-        raise SuiteError(f"{python} is not an interpreter that can be started; give another with --python.") from error
+        raise SuiteError(
+            f"{python} is not an interpreter that can be started; give another with --python."
+        ) from error
     major, minor = map(int, answer.stdout.split())
     highest = framework.highest_python
     if highest is not None and (major, minor) > tuple(map(int, highest.split("."))):
         raise SuiteError(
-            f"{framework.title} has no packages for Python {major}.{minor} ({python}); use Python {highest} or an earlier one: "
-            f"`suite env create {framework.argument} --python PATH`. {WHERE_OLD_PYTHONS_ARE.format(version=highest)}."
+            f"{framework.title} has no packages for Python {major}.{minor} ({python}); use Python"
+            f" {highest} or an earlier one: `suite env create {framework.argument} --python PATH`."
+            f" {WHERE_OLD_PYTHONS_ARE.format(version=highest)}."
         )
     return major, minor
 
@@ -153,28 +203,50 @@ def _refuse_full_disk(chosen: Recipe, folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if chosen.lock is not None and free < chosen.lock.disk_bytes:
         raise SuiteError(
-            f"{chosen.framework.title} needs {chosen.lock.disk_bytes / 1e6:.0f} MB in {folder}, which has {free / 1e6:.0f} MB left; free some, or "
-            "choose another folder with SUITE_HOME."
+            f"{chosen.framework.title} needs {chosen.lock.disk_bytes / 1e6:.0f} MB in {folder},"
+            f" which has {free / 1e6:.0f} MB left; free some, or choose another folder with"
+            " SUITE_HOME."
         )
 
 
 def _examined(framework: Framework, interpreter: Path) -> Environment:
     """Check that the framework can be imported, and list the installed packages."""
-    probe = subprocess.run([str(interpreter), "-c", f"import {framework.import_name or 'sys'}"], capture_output=True, text=True, cwd="/")
+    probe = subprocess.run(
+        [str(interpreter), "-c", f"import {framework.import_name or 'sys'}"],
+        capture_output=True,
+        text=True,
+        cwd="/",
+    )
     if probe.returncode != 0:
         last = probe.stderr.strip().splitlines()[-1:] or ["no message"]
         raise SuiteError(f"{interpreter} cannot `import {framework.import_name}`: {last[0]}")
-    listing = subprocess.run([str(interpreter), "-m", "pip", "list", "--format", "json"], capture_output=True, text=True, cwd="/")
+    listing = subprocess.run(
+        [str(interpreter), "-m", "pip", "list", "--format", "json"],
+        capture_output=True,
+        text=True,
+        cwd="/",
+    )
     try:
-        packages = {entry["name"]: entry["version"] for entry in json.loads(listing.stdout)} if listing.returncode == 0 else {}
+        packages = (
+            {entry["name"]: entry["version"] for entry in json.loads(listing.stdout)}
+            if listing.returncode == 0
+            else {}
+        )
     except ValueError:
-        raise SuiteError(f"{interpreter} does not answer as a Python does; give the path of one that has {framework.title}.") from None
+        raise SuiteError(
+            f"{interpreter} does not answer as a Python does; give the path of one that has"
+            f" {framework.title}."
+        ) from None
     return Environment(framework.name, interpreter, packages)
 
 
 def _recorded(environment: Environment, place: Path) -> Environment:
     """The environment, which :func:`find` then finds in ``place``."""
-    values = {"framework": environment.framework, "interpreter": str(environment.interpreter), "packages": environment.packages}
+    values = {
+        "framework": environment.framework,
+        "interpreter": str(environment.interpreter),
+        "packages": environment.packages,
+    }
     (place / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     return environment
 
@@ -183,8 +255,13 @@ def _run(command: list[str], output: TextIO, framework: Framework) -> None:
     output.flush()
     result = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT)
     if result.returncode != 0:
-        tail = [line for line in Path(output.name).read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()][-1:]
+        tail = [
+            line
+            for line in Path(output.name).read_text(encoding="utf-8", errors="replace").splitlines()
+            if line.strip()
+        ][-1:]
         raise SuiteError(
-            f"The environment for {framework.title} could not be created: `{' '.join(command[1:4])} …` ended with {result.returncode} "
-            f"({tail[0][:200] if tail else 'no output'}); see {output.name}, then run `suite env create {framework.argument}` again."
+            f"The environment for {framework.title} could not be created: `{' '.join(command[1:4])}"
+            f" …` ended with {result.returncode} ({tail[0][:200] if tail else 'no output'}); see"
+            f" {output.name}, then run `suite env create {framework.argument}` again."
         )

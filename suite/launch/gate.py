@@ -1,7 +1,9 @@
-"""A gate before a command: a shell that waits for its release, and then becomes the command (exec), in the same process.
+"""A gate before a command: a shell that waits for its release, and then becomes the command (exec),
+in the same process.
 
-Meters are attached to the process while it waits: nothing that the command starts is missed. When the harness dies before the release, its
-end of the pipe closes, and the shell exits with 1 without starting the command.
+Meters are attached to the process while it waits: nothing that the command starts is missed. When
+the harness dies before the release, its end of the pipe closes, and the shell exits with 1 without
+starting the command.
 """
 
 import subprocess
@@ -13,7 +15,8 @@ GATE = ("/bin/sh", "-c", 'read -r release && exec "$@" </dev/null', "gate")
 
 
 def gated(command: Sequence[str]) -> list[str]:
-    """The command behind a gate; start it with a pipe as its standard input. The command itself reads /dev/null."""
+    """The command behind a gate; start it with a pipe as its standard input. The command itself
+    reads /dev/null."""
     return [*GATE, *command]
 
 

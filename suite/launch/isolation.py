@@ -1,4 +1,5 @@
-"""Isolation of an implementation from the rest of the machine: nothing, Linux namespaces of its own, or a container."""
+"""Isolation of an implementation from the rest of the machine: nothing, Linux namespaces of its
+own, or a container."""
 
 import enum
 import os
@@ -22,34 +23,48 @@ class Isolation(str, enum.Enum):
 
 
 NAMESPACES = ("mount", "uts", "ipc", "net", "pid")
-"""Namespaces that the implementation gets for itself. Time is not among them: records of the harness and of the implementation share a clock."""
+"""Namespaces that the implementation gets for itself. Time is not among them: records of the
+harness and of the implementation share a clock."""
 
 
 def isolated(kind: Isolation | None, command: Sequence[str]) -> list[str]:
-    """The command within its namespaces. The process that is started stays the parent of what trains, so that meters find it."""
+    """The command within its namespaces. The process that is started stays the parent of what
+    trains, so that meters find it."""
     if kind is not Isolation.NAMESPACE:
         return list(command)
     return [*_unshare(), "--", *command]
 
 
 def refuse_isolation(kind: Isolation | None, ranks: int = 1) -> None:
-    """Raise SuiteError where this machine or user cannot isolate an implementation so; the sentence names the nearest thing that works."""
+    """Raise SuiteError where this machine or user cannot isolate an implementation so; the sentence
+    names the nearest thing that works."""
     if kind in (None, Isolation.NONE):
         return
     if kind is Isolation.DOCKER:
         raise SuiteError(_docker())
     if ranks > 1:
-        raise SuiteError(f"--isolation {kind.value} is for one rank: {ranks} ranks talk over the machine's network; leave it out, or use one rank.")
+        raise SuiteError(
+            f"--isolation {kind.value} is for one rank: {ranks} ranks talk over the machine's"
+            " network; leave it out, or use one rank."
+        )
     if kind is Isolation.PODMAN:
         refuse_podman()
         return
     try:
-        tried = subprocess.run([*_unshare(), "--", "true"], capture_output=True, text=True, timeout=SHORT_S)
+        tried = subprocess.run(
+            [*_unshare(), "--", "true"], capture_output=True, text=True, timeout=SHORT_S
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SuiteError(f"--isolation namespace needs the program unshare (util-linux): {error}; --isolation none needs nothing.") from error
+        raise SuiteError(
+            f"--isolation namespace needs the program unshare (util-linux): {error}; --isolation"
+            " none needs nothing."
+        ) from error
     if tried.returncode != 0:
         said = (tried.stderr.strip().splitlines() or ["no message"])[-1]
-        raise SuiteError(f"This user may not make namespaces here ({said}); type sudo before the command, or use --isolation none.")
+        raise SuiteError(
+            f"This user may not make namespaces here ({said}); type sudo before the command, or use"
+            " --isolation none."
+        )
 
 
 def describe_isolation(kind: Isolation | None) -> dict[str, object] | None:
@@ -60,13 +75,26 @@ def describe_isolation(kind: Isolation | None) -> dict[str, object] | None:
         return {"kind": kind.value}
     if kind is Isolation.PODMAN:
         return {"kind": kind.value, **describe_podman(), "namespaces": list(NAMESPACES)}
-    version = subprocess.run(["unshare", "--version"], capture_output=True, text=True, timeout=SHORT_S).stdout.strip()
-    return {"kind": kind.value, "program": version, "namespaces": [*([] if _is_root() else ["user"]), *NAMESPACES]}
+    version = subprocess.run(
+        ["unshare", "--version"], capture_output=True, text=True, timeout=SHORT_S
+    ).stdout.strip()
+    return {
+        "kind": kind.value,
+        "program": version,
+        "namespaces": [*([] if _is_root() else ["user"]), *NAMESPACES],
+    }
 
 
 def _unshare() -> list[str]:
     user = [] if _is_root() else ["--user", "--map-current-user"]
-    return ["unshare", *user, *(f"--{name}" for name in NAMESPACES), "--fork", "--kill-child", "--mount-proc"]
+    return [
+        "unshare",
+        *user,
+        *(f"--{name}" for name in NAMESPACES),
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ]
 
 
 def _is_root() -> bool:
@@ -74,5 +102,12 @@ def _is_root() -> bool:
 
 
 def _docker() -> str:
-    where = "is not installed here" if shutil.which("docker") is None else "starts containers by its daemon, outside the harness's process tree"
-    return f"docker {where}, and no meter would find what trains; --isolation podman runs the same image, --isolation namespace needs no engine."
+    where = (
+        "is not installed here"
+        if shutil.which("docker") is None
+        else "starts containers by its daemon, outside the harness's process tree"
+    )
+    return (
+        f"docker {where}, and no meter would find what trains; --isolation podman runs the same"
+        " image, --isolation namespace needs no engine."
+    )

@@ -1,10 +1,17 @@
 """Recognises a program that ran out of memory by what it wrote."""
 
 PHRASES = (
-    "out of memory", "memoryerror", "unable to allocate", "can't allocate memory", "cannot allocate memory", "resourceexhausted",
-    "oom when allocating", "bad_alloc",
-)  # fmt: skip
-"""Parts of the error messages of PyTorch, TensorFlow, NumPy, CUDA and the C++ library, in lower case."""
+    "out of memory",
+    "memoryerror",
+    "unable to allocate",
+    "can't allocate memory",
+    "cannot allocate memory",
+    "resourceexhausted",
+    "oom when allocating",
+    "bad_alloc",
+)
+"""Parts of the error messages of PyTorch, TensorFlow, NumPy, CUDA and the C++ library, in lower
+case."""
 
 
 def says_out_of_memory(text: str) -> bool:

@@ -18,10 +18,12 @@ _IPV6 = re.compile(r"\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?(%\w+)?")
 
 @dataclass(frozen=True)
 class Placement:
-    """The hosts that train (empty: this machine), the ranks on each, and the ``agent`` that starts commands there (None: ssh).
+    """The hosts that train (empty: this machine), the ranks on each, and the ``agent`` that starts
+    commands there (None: ssh).
 
-    With the agent ``srun``, hosts are nodes of a Slurm allocation, and srun starts the ranks, too. ``silence_s`` is for how long nothing need be
-    heard of a rank, or of the harness, before the run is ended.
+    With the agent ``srun``, hosts are nodes of a Slurm allocation, and srun starts the ranks, too.
+    ``silence_s`` is for how long nothing need be heard of a rank, or of the harness, before the run
+    is ended.
     """
 
     hosts: tuple[str, ...] = ()
@@ -41,12 +43,16 @@ class Placement:
 
 
 def read_hosts(path: Path) -> tuple[str, ...]:
-    """The hosts of a file, one per line; settings after a name (slots=4) and comments are ignored. Raises SuiteError naming an invalid line."""
+    """The hosts of a file, one per line; settings after a name (slots=4) and comments are ignored.
+    Raises SuiteError naming an invalid line."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         cause = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
-        raise SuiteError(f"The hostfile {path} cannot be read: {cause}; it is a text with one host per line, this machine first.") from error
+        raise SuiteError(
+            f"The hostfile {path} cannot be read: {cause}; it is a text with one host per line,"
+            " this machine first."
+        ) from error
     hosts: list[str] = []
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].split()
@@ -54,7 +60,10 @@ def read_hosts(path: Path) -> tuple[str, ...]:
             continue
         host = _host(words, f"{path}:{number}")
         if host in hosts:
-            raise SuiteError(f"{path}:{number}: {host} is named twice; name each host once, and give --ranks-per-node for several ranks on each.")
+            raise SuiteError(
+                f"{path}:{number}: {host} is named twice; name each host once, and give"
+                " --ranks-per-node for several ranks on each."
+            )
         hosts.append(host)
     if not hosts:
         raise SuiteError(f"The hostfile {path} names no host; write one host per line.")
@@ -62,37 +71,60 @@ def read_hosts(path: Path) -> tuple[str, ...]:
 
 
 def _host(words: Sequence[str], where: str) -> str:
-    """The host that a line names; raises SuiteError for one that names none, or in a way that MPI and ssh do not share."""
+    """The host that a line names; raises SuiteError for one that names none, or in a way that MPI
+    and ssh do not share."""
     name, further = words[0], next((word for word in words[1:] if "=" not in word), None)
     if further is not None:
-        raise SuiteError(f"{where}: {further[:80]!r} stands after the host name; write one host per line, as in `pi1 slots=4`.")
+        raise SuiteError(
+            f"{where}: {further[:80]!r} stands after the host name; write one host per line, as in"
+            " `pi1 slots=4`."
+        )
     if _IPV6.fullmatch(name):
-        raise SuiteError(f"{where}: {name} is an address of IPv6; write the host's name, or its address of IPv4.")
+        raise SuiteError(
+            f"{where}: {name} is an address of IPv6; write the host's name, or its address of IPv4."
+        )
     user, _, host = name.rpartition("@")
     if user:
-        raise SuiteError(f"{where}: {name[:80]!r} names a user; write {host[:80]}, and `User {user[:80]}` for it in ~/.ssh/config.")
+        raise SuiteError(
+            f"{where}: {name[:80]!r} names a user; write {host[:80]}, and `User {user[:80]}` for it"
+            " in ~/.ssh/config."
+        )
     if not _HOST.fullmatch(name):
-        raise SuiteError(f"{where}: {name[:80]!r} is not a host name; write one host per line, as in `pi1 slots=4`.")
+        raise SuiteError(
+            f"{where}: {name[:80]!r} is not a host name; write one host per line, as in `pi1"
+            " slots=4`."
+        )
     return name.partition(":")[0]
 
 
-def place(nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: str | None) -> Placement:
-    """The first ``nodes`` hosts of the file, or of the Slurm allocation where ``agent`` is srun (default: all); without either, this machine."""
+def place(
+    nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: str | None
+) -> Placement:
+    """The first ``nodes`` hosts of the file, or of the Slurm allocation where ``agent`` is srun
+    (default: all); without either, this machine."""
     if ranks_per_node < 1 or (nodes is not None and nodes < 1):
         raise SuiteError("--nodes and --ranks-per-node must be at least 1.")
     if hostfile is None and agent == SRUN:
         hosts, named_by = allocated_hosts(), "the allocation"
     elif hostfile is None:
         if nodes not in (None, 1):
-            raise SuiteError(f"--nodes {nodes} needs --hostfile FILE with one host per line; for several ranks on this machine use --ranks-per-node.")
+            raise SuiteError(
+                f"--nodes {nodes} needs --hostfile FILE with one host per line; for several ranks"
+                " on this machine use --ranks-per-node."
+            )
         return Placement((), ranks_per_node, agent)
     else:
         hosts, named_by = read_hosts(hostfile), str(hostfile)
     own = next((host for host in hosts if _LOOPBACK.fullmatch(host)), None)
     if own is not None and len(hosts) > 1:
-        raise SuiteError(f"{named_by} names {own}, which is another machine on every host; write this machine's name or address in the network.")
+        raise SuiteError(
+            f"{named_by} names {own}, which is another machine on every host; write this machine's"
+            " name or address in the network."
+        )
     if nodes is not None and nodes > len(hosts):
-        raise SuiteError(f"{named_by} names {len(hosts)} hosts; --nodes {nodes} needs {nodes - len(hosts)} more.")
+        raise SuiteError(
+            f"{named_by} names {len(hosts)} hosts; --nodes {nodes} needs {nodes - len(hosts)} more."
+        )
     return Placement(hosts[:nodes], ranks_per_node, agent)
 
 

@@ -1,4 +1,5 @@
-"""Child processes, each started in a new session and terminated with all its descendants: no orphan is left."""
+"""Child processes, each started in a new session and terminated with all its descendants: no orphan
+is left."""
 
 import ctypes
 import os
@@ -14,29 +15,45 @@ import psutil
 
 from suite.files.paths import repository_root
 from suite.launch.gate import close, gated
-from suite.launch.mpirun import FailedProcess, RefusedHost, closed_host, failed_process, last_output_line, rank_output, refused_host
+from suite.launch.mpirun import (
+    FailedProcess,
+    RefusedHost,
+    closed_host,
+    failed_process,
+    last_output_line,
+    rank_output,
+    refused_host,
+)
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 GRACE_S = 5.0
 MEANINGS = {
-    signal.SIGKILL: "which the kernel sends when memory is short, and a batch system or a person sends",
+    signal.SIGKILL: (
+        "which the kernel sends when memory is short, and a batch system or a person sends"
+    ),
     signal.SIGTERM: "which a batch system, a person or an ending mpirun sends",
-    signal.SIGBUS: "memory without storage behind it: a full /dev/shm, or a file that was cut while it was mapped",
+    signal.SIGBUS: (
+        "memory without storage behind it: a full /dev/shm, or a file that was cut while it was"
+        " mapped"
+    ),
     signal.SIGSEGV: "an invalid memory access",
     signal.SIGILL: "an instruction that this processor lacks: a library was built for another one",
     signal.SIGABRT: "a library ended the program",
     signal.SIGFPE: "an arithmetic error",
 }
-"""What commonly sends these signals. Before SIGABRT, a library writes why; what was written before any other has nothing to do with it."""
+"""What commonly sends these signals. Before SIGABRT, a library writes why; what was written before
+any other has nothing to do with it."""
 
 
 @dataclass(frozen=True)
 class ExitReport:
-    """How a job ended: its exit code (negative for a signal), its last output line, and what mpirun and ssh report.
+    """How a job ended: its exit code (negative for a signal), its last output line, and what mpirun
+    and ssh report.
 
-    Of several ranks, the output line is that of the first rank which reported an error by name. ``is_ranks_own`` is False where
-    no rank wrote anything, and the line is the launcher's. ``failed`` is the process that failed first, ``refused`` a host that ssh could
-    not connect to, ``closed_host`` one that closed its SSH connection.
+    Of several ranks, the output line is that of the first rank which reported an error by name.
+    ``is_ranks_own`` is False where no rank wrote anything, and the line is the launcher's.
+    ``failed`` is the process that failed first, ``refused`` a host that ssh could not connect to,
+    ``closed_host`` one that closed its SSH connection.
     """
 
     exit_code: int
@@ -54,8 +71,13 @@ class ExitReport:
         return f"was ended by {describe_signal(-self.exit_code)}{self.said_before(-self.exit_code)}"
 
     def said_before(self, number: int) -> str:
-        """The last output line where this signal ended the job's first process and it says why, to be added to the sentence; else empty."""
-        return f"; its last output: {self.last_line}" if number == signal.SIGABRT and self.is_ranks_own else ""
+        """The last output line where this signal ended the job's first process and it says why, to
+        be added to the sentence; else empty."""
+        return (
+            f"; its last output: {self.last_line}"
+            if number == signal.SIGABRT and self.is_ranks_own
+            else ""
+        )
 
 
 def signal_name(number: int) -> str:
@@ -81,11 +103,12 @@ def start(
 ) -> "subprocess.Popen[bytes]":
     """Start ``command`` in ``folder`` (default: the repository's root) and a new session.
 
-    Its output is appended to ``output``; it inherits the open files ``inherited``. With ``adopts`` it becomes the parent of its descendants that lose
-    theirs, as a container's do.
+    Its output is appended to ``output``; it inherits the open files ``inherited``. With ``adopts``
+    it becomes the parent of its descendants that lose theirs, as a container's do.
 
-    The process waits until :func:`suite.launch.gate.release`, and then becomes the command. The kernel kills it when the harness dies. Call this from
-    the main thread, before any other thread exists: the parent-death signal is sent when the thread that started the process exits.
+    The process waits until :func:`suite.launch.gate.release`, and then becomes the command. The
+    kernel kills it when the harness dies. Call this from the main thread, before any other thread
+    exists: the parent-death signal is sent when the thread that started the process exits.
     """
     libc = ctypes.CDLL(None)
 
@@ -109,7 +132,8 @@ def start(
 
 
 def terminate(process: "subprocess.Popen[Any]") -> None:
-    """Terminate a session leader and all its descendants, those in other sessions included (mpirun's ssh): SIGTERM, then SIGKILL."""
+    """Terminate a session leader and all its descendants, those in other sessions included
+    (mpirun's ssh): SIGTERM, then SIGKILL."""
     descendants = _descendants(process)
     close(process)
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
@@ -121,27 +145,40 @@ def terminate(process: "subprocess.Popen[Any]") -> None:
             process.wait(GRACE_S)
     process.poll()
     for descendant in descendants:
-        with suppress(psutil.NoSuchProcess):  # psutil distinguishes a process from a later one with the same pid
+        # psutil distinguishes a process from a later one with the same pid
+        with suppress(psutil.NoSuchProcess):
             descendant.kill()
 
 
 def wait(process: "subprocess.Popen[bytes]", output: Path, ranks: int = 1) -> ExitReport:
-    """Wait for the process, a launcher of ``ranks`` or the one rank, terminate its remaining descendants, and report how it ended."""
+    """Wait for the process, a launcher of ``ranks`` or the one rank, terminate its remaining
+    descendants, and report how it ended."""
     exit_code = process.wait()
     terminate(process)
-    lines = output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
+    lines = (
+        output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
+    )
     return exit_report(exit_code, lines, ranks)
 
 
 def exit_report(exit_code: int, lines: Sequence[str], ranks: int) -> ExitReport:
     """How a job ended, by its exit code and output."""
     said = last_output_line(lines) or "no output"
-    return ExitReport(exit_code, said, bool(rank_output(lines)), failed_process(lines, ranks), refused_host(lines), closed_host(lines))
+    return ExitReport(
+        exit_code,
+        said,
+        bool(rank_output(lines)),
+        failed_process(lines, ranks),
+        refused_host(lines),
+        closed_host(lines),
+    )
 
 
 def _descendants(process: "subprocess.Popen[Any]") -> "list[psutil.Process]":
     """All its descendants; empty once it has exited, when its pid may belong to another process."""
     try:
-        return psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        return (
+            psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        )
     except psutil.NoSuchProcess:
         return []

@@ -1,4 +1,5 @@
-"""What pip is given for a framework's environment: exact versions of the lock where there is one for this platform, else the requirements' ranges."""
+"""What pip is given for a framework's environment: exact versions of the lock where there is one
+for this platform, else the requirements' ranges."""
 
 import json
 import platform as this_platform
@@ -6,10 +7,23 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.catalog.frameworks import Framework, WithCuda, WithoutGpu, load_framework, locks_folder, requirements_file
+from suite.catalog.frameworks import (
+    Framework,
+    WithCuda,
+    WithoutGpu,
+    load_framework,
+    locks_folder,
+    requirements_file,
+)
 from suite.errors import SuiteError
 
-GPU_FILES = ("proc/driver/nvidia/version", "dev/nvidiactl", "dev/nvhost-gpu", "dev/nvgpu", "usr/lib/wsl/lib/libcuda.so.1")
+GPU_FILES = (
+    "proc/driver/nvidia/version",
+    "dev/nvidiactl",
+    "dev/nvhost-gpu",
+    "dev/nvgpu",
+    "usr/lib/wsl/lib/libcuda.so.1",
+)
 CUDA_FILE = "usr/local/cuda/version.json"
 """Where NVIDIA's toolkit has its version, on PCs and on Jetson boards."""
 HASH = "--hash="
@@ -19,7 +33,8 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class Platform:
-    """Where an environment is made: architecture, Python's version, whether an NVIDIA GPU is there, and the CUDA toolkit's major version, if any."""
+    """Where an environment is made: architecture, Python's version, whether an NVIDIA GPU is there,
+    and the CUDA toolkit's major version, if any."""
 
     machine: str
     python: tuple[int, int]
@@ -29,7 +44,8 @@ class Platform:
 
 @dataclass(frozen=True)
 class Lock:
-    """Exact versions of every package. ``pins`` are lines for pip, with the hash where PyPI has the file; sizes are those of the packages."""
+    """Exact versions of every package. ``pins`` are lines for pip, with the hash where PyPI has the
+    file; sizes are those of the packages."""
 
     path: Path
     pins: tuple[str, ...]
@@ -39,7 +55,8 @@ class Lock:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How an environment is installed. ``lock`` None: pip chooses versions within ``requirements``; ``index`` is read beside pip's own."""
+    """How an environment is installed. ``lock`` None: pip chooses versions within ``requirements``;
+    ``index`` is read beside pip's own."""
 
     framework: Framework
     platform: Platform
@@ -50,30 +67,58 @@ class Recipe:
     @property
     def text(self) -> str:
         """What decides on the packages: pins without their hashes, or requirements."""
-        return "".join(f"{pin.split()[0]}\n" for pin in self.lock.pins) if self.lock else self.requirements
+        return (
+            "".join(f"{pin.split()[0]}\n" for pin in self.lock.pins)
+            if self.lock
+            else self.requirements
+        )
 
     @property
     def statement(self) -> str:
         """One or two sentences: versions from where, how much to download, how much disk."""
         python = ".".join(map(str, self.platform.python))
         gpu = "with" if self.platform.has_gpu else "without"
-        where = f"{self.framework.title} for Python {python} on {self.platform.machine} {gpu} an NVIDIA GPU"
+        where = (
+            f"{self.framework.title} for Python {python} on {self.platform.machine} {gpu} an"
+            " NVIDIA GPU"
+        )
         if self.lock is not None:
-            sizes = f"{_megabytes(self.lock.download_bytes)} to download, {_megabytes(self.lock.disk_bytes)} on disk"
-            return f"{where}: {len(self.lock.pins)} packages of the lock {self.lock.path.name}, {sizes}"
-        sizes = ", ".join(f"{_megabytes(lock.download_bytes)} by {lock.path.name}" for lock in _locks(self.framework))
-        return f"{where}: there is no lock, pip chooses versions within the requirements. To download on other platforms: {sizes or 'unknown'}"
+            sizes = (
+                f"{_megabytes(self.lock.download_bytes)} to download,"
+                f" {_megabytes(self.lock.disk_bytes)} on disk"
+            )
+            return (
+                f"{where}: {len(self.lock.pins)} packages of the lock {self.lock.path.name},"
+                f" {sizes}"
+            )
+        sizes = ", ".join(
+            f"{_megabytes(lock.download_bytes)} by {lock.path.name}"
+            for lock in _locks(self.framework)
+        )
+        return (
+            f"{where}: there is no lock, pip chooses versions within the requirements. To download"
+            f" on other platforms: {sizes or 'unknown'}"
+        )
 
     def steps(self, folder: Path) -> list[list[str]]:
         """pip's arguments, one list per call. Requirements are written into ``folder``.
 
-        pip checks either all hashes of a call or none, so packages without one are installed by a call of their own.
+        pip checks either all hashes of a call or none, so packages without one are installed by a
+        call of their own.
         """
         install = _owner(self.framework).install
         index = ["--extra-index-url", self.index] if self.index else []
         if self.lock is None:
             before = [list(install.first)] if install.first else []
-            return [*before, [*install.options, *index, "-r", _written(folder / "requirements.txt", self.requirements.splitlines())]]
+            return [
+                *before,
+                [
+                    *install.options,
+                    *index,
+                    "-r",
+                    _written(folder / "requirements.txt", self.requirements.splitlines()),
+                ],
+            ]
         hashed = [pin for pin in self.lock.pins if HASH in pin]
         bare = [pin for pin in self.lock.pins if HASH not in pin]
         names = {name_of(each) for each in install.first}
@@ -92,7 +137,12 @@ def has_nvidia_gpu(root: Path = Path("/")) -> bool:
 def here(python: tuple[int, int] | None = None) -> Platform:
     """This machine; ``python`` is the version of the base interpreter (None: the harness's)."""
     own = this_platform.python_version_tuple()
-    return Platform(this_platform.machine(), python or (int(own[0]), int(own[1])), has_nvidia_gpu(), cuda_toolkit())
+    return Platform(
+        this_platform.machine(),
+        python or (int(own[0]), int(own[1])),
+        has_nvidia_gpu(),
+        cuda_toolkit(),
+    )
 
 
 def cuda_toolkit(root: Path = Path("/")) -> int | None:
@@ -109,33 +159,60 @@ def recipe(framework: Framework, place: Platform) -> Recipe:
     own = _owner(framework)
     builds = [each for each in own.without_gpu if each.machine == place.machine]
     without = next(iter(builds), None) if not place.has_gpu else None
-    requirements = _requirements(framework, without) if framework.version is None else _pinned(framework, without)
+    requirements = (
+        _requirements(framework, without)
+        if framework.version is None
+        else _pinned(framework, without)
+    )
     beside = _with_cuda(own, place)
     requirements += "".join(f"{package}\n" for package in (beside.packages if beside else ()))
     path = lock_path(framework, place)
     has_lock = framework.version is None and path.is_file()  # it is of the requirements' version
-    return Recipe(framework, place, requirements, without.index if without else None, read_lock(path) if has_lock else None)
+    return Recipe(
+        framework,
+        place,
+        requirements,
+        without.index if without else None,
+        read_lock(path) if has_lock else None,
+    )
 
 
 def _with_cuda(own: Framework, place: Platform) -> WithCuda | None:
-    return next((each for each in own.with_cuda if place.has_gpu and each.version == place.cuda), None)
+    return next(
+        (each for each in own.with_cuda if place.has_gpu and each.version == place.cuda), None
+    )
 
 
 def lock_path(framework: Framework, place: Platform) -> Path:
-    """The lock's file, which may not exist. Only where a machine without a GPU gets other packages, one with a GPU has a lock of its own."""
+    """The lock's file, which may not exist. Only where a machine without a GPU gets other packages,
+    one with a GPU has a lock of its own."""
     own = _owner(framework)
-    has_choice, beside = any(each.machine == place.machine for each in own.without_gpu), _with_cuda(own, place)
+    has_choice, beside = (
+        any(each.machine == place.machine for each in own.without_gpu),
+        _with_cuda(own, place),
+    )
     gpu = f"-cuda{beside.version}" if beside else "-cuda" if place.has_gpu and has_choice else ""
-    return locks_folder(framework) / f"linux-{place.machine}{gpu}-py{place.python[0]}.{place.python[1]}.txt"
+    return (
+        locks_folder(framework)
+        / f"linux-{place.machine}{gpu}-py{place.python[0]}.{place.python[1]}.txt"
+    )
 
 
 def read_lock(path: Path) -> Lock:
     """The lock in a file; raises SuiteError for a file that is not a lock."""
     text = path.read_text(encoding="utf-8")
     sizes = {name: int(value) for name, value in _SIZES.findall(text)}
-    pins = tuple(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
-    if set(sizes) != {"download_bytes", "disk_bytes"} or not pins or not all("==" in pin for pin in pins):
-        raise SuiteError(f"{path} is not a lock; make it again with `python -m tools.lock_environments`.")
+    pins = tuple(
+        line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")
+    )
+    if (
+        set(sizes) != {"download_bytes", "disk_bytes"}
+        or not pins
+        or not all("==" in pin for pin in pins)
+    ):
+        raise SuiteError(
+            f"{path} is not a lock; make it again with `python -m tools.lock_environments`."
+        )
     return Lock(path, pins, **sizes)
 
 
@@ -158,14 +235,19 @@ def _requirements(framework: Framework, without: WithoutGpu | None) -> str:
 
 
 def _pinned(framework: Framework, without: WithoutGpu | None) -> str:
-    """The requirements with the framework's own package in the version that was asked for; of other exact versions pip chooses what goes with it."""
+    """The requirements with the framework's own package in the version that was asked for; of other
+    exact versions pip chooses what goes with it."""
     names = {name_of(package) for package in framework.packages}
     lines = _requirements(framework, without).splitlines()
-    return "".join(f"{_with_version(line, framework.version if name_of(line) in names else None)}\n" for line in lines)
+    return "".join(
+        f"{_with_version(line, framework.version if name_of(line) in names else None)}\n"
+        for line in lines
+    )
 
 
 def _with_version(line: str, version: str | None) -> str:
-    """A requirement with another version, or without its exact one; a build's label (+cpu) and the marker stay."""
+    """A requirement with another version, or without its exact one; a build's label (+cpu) and the
+    marker stay."""
     package, separator, marker = line.partition(";")
     name, is_exact, old = package.strip().partition("==")
     label = f"+{old.partition('+')[2]}" if "+" in old else ""

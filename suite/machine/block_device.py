@@ -18,14 +18,20 @@ class Mount:
 
 
 def mount_of(folder: Path, root: Path = Path("/")) -> Mount | None:
-    """The mount that holds ``folder``; of two on the same mount point, the later one hides the earlier."""
+    """The mount that holds ``folder``; of two on the same mount point, the later one hides the
+    earlier."""
     mounts = [_mount(line) for line in (text(root / "proc/self/mountinfo") or "").splitlines()]
     above = [mount for mount in mounts if folder.is_relative_to(mount.point)]
-    return max(enumerate(above), key=lambda pair: (len(pair[1].point.parts), pair[0]))[1] if above else None
+    return (
+        max(enumerate(above), key=lambda pair: (len(pair[1].point.parts), pair[0]))[1]
+        if above
+        else None
+    )
 
 
 def disk_of(mount: Mount, root: Path = Path("/")) -> Path | None:
-    """The folder below /sys of a mount's whole disk; None when it has none (tmpfs, network, overlay).
+    """The folder below /sys of a mount's whole disk; None when it has none (tmpfs, network,
+    overlay).
 
     btrfs mounts have device numbers that are no block device's, so the source's name is tried next.
     """

@@ -1,4 +1,5 @@
-"""Clocks of processors, GPU and memory controller: what the kernel lets them run at, and their governors."""
+"""Clocks of processors, GPU and memory controller: what the kernel lets them run at, and their
+governors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,8 +10,12 @@ from suite.machine.procfs import in_order, integer, text
 CPUS = "sys/devices/system/cpu"
 DEVFREQ = "sys/class/devfreq"
 CPU, GPU, MEMORY = "cpu", "gpu", "memory"
-# Parts of devfreq names: NVIDIA's GPUs by chip (Jetson Linux 32), by device (35 and later), Thor's graphics cluster; Mali is "<address>.gpu".
-_DEVFREQ_KINDS = {GPU: (".gpu", ".gm20b", ".gp10b", ".gv11b", ".ga10b", "gpu-gpc"), MEMORY: ("bwmgr", "dmc", "emc")}
+# Parts of devfreq names: NVIDIA's GPUs by chip (Jetson Linux 32), by device (35 and later), Thor's
+# graphics cluster; Mali is "<address>.gpu".
+_DEVFREQ_KINDS = {
+    GPU: (".gpu", ".gm20b", ".gp10b", ".gv11b", ".ga10b", "gpu-gpc"),
+    MEMORY: ("bwmgr", "dmc", "emc"),
+}
 _BPMP_EMC = "sys/kernel/debug/bpmp/debug/clk/emc"  # root only; Jetson Linux 32 and later
 _CLK_EMC = "sys/kernel/debug/clk/emc"  # root only; Jetson Nano and TX1
 
@@ -19,8 +24,9 @@ _CLK_EMC = "sys/kernel/debug/clk/emc"  # root only; Jetson Nano and TX1
 class Clock:
     """One clock domain: the limits that hold now, the hardware's own, and who chooses between them.
 
-    ``kind`` is cpu, gpu or memory; ``name`` the kernel's name of the domain; ``cores`` the cores that are online in it. Frequencies in Hz.
-    None: the kernel does not say, or lets only root read it. ``current_hz`` is a momentary value.
+    ``kind`` is cpu, gpu or memory; ``name`` the kernel's name of the domain; ``cores`` the cores
+    that are online in it. Frequencies in Hz. None: the kernel does not say, or lets only root read
+    it. ``current_hz`` is a momentary value.
     """
 
     kind: str
@@ -37,14 +43,17 @@ class Clock:
 
     @property
     def is_locked(self) -> bool | None:
-        """Whether it cannot change: lower limit equals upper limit; None where a limit is unknown."""
+        """Whether it cannot change: lower limit equals upper limit; None where a limit is
+        unknown."""
         return None if self.min_hz is None or self.max_hz is None else self.min_hz == self.max_hz
 
 
 def read_clocks(root: Path = Path("/")) -> tuple[Clock, ...]:
-    """The clock domains of the machine: cpufreq policies with cores online, then GPU and memory controller (devfreq, else debugfs).
+    """The clock domains of the machine: cpufreq policies with cores online, then GPU and memory
+    controller (devfreq, else debugfs).
 
-    Sources: Linux admin-guide/pm/cpufreq, ABI/testing/sysfs-class-devfreq; NVIDIA Jetson Linux Developer Guide, Platform Power and Performance.
+    Sources: Linux admin-guide/pm/cpufreq, ABI/testing/sysfs-class-devfreq; NVIDIA Jetson Linux
+    Developer Guide, Platform Power and Performance.
     """
     return (*_cpu_clocks(root), *_devfreq_clocks(root), *_emc_clocks(root))
 
@@ -56,15 +65,20 @@ def online_cores(root: Path = Path("/")) -> tuple[int, ...] | None:
 
 def turbo(root: Path = Path("/")) -> bool | None:
     """Whether the processor may exceed its base frequency; None where there is no such switch."""
-    no_turbo, boost = integer(root / CPUS / "intel_pstate/no_turbo"), integer(root / CPUS / "cpufreq/boost")
+    no_turbo, boost = (
+        integer(root / CPUS / "intel_pstate/no_turbo"),
+        integer(root / CPUS / "cpufreq/boost"),
+    )
     if no_turbo is not None:
         return no_turbo == 0
-    by_policy = [value for value in map(integer, boost_files(root)) if value is not None]  # where there is no switch for all cores
+    # where there is no switch for all cores
+    by_policy = [value for value in map(integer, boost_files(root)) if value is not None]
     return boost != 0 if boost is not None else any(by_policy) if by_policy else None
 
 
 def boost_files(root: Path) -> list[Path]:
-    """The switches for turbo of the cpufreq policies that have one of their own (Linux 6.11 and later)."""
+    """The switches for turbo of the cpufreq policies that have one of their own (Linux 6.11 and
+    later)."""
     return [folder / "boost" for folder in policy_folders(root) if (folder / "boost").exists()]
 
 
@@ -77,7 +91,14 @@ def devfreq_folders(root: Path) -> list[tuple[str, Path]]:
     """The devfreq folders of GPU and memory controller, each with its kind, in order."""
     found = []
     for folder in in_order((root / DEVFREQ).glob("*")):
-        kind = next((kind for kind, parts in _DEVFREQ_KINDS.items() if any(part in folder.name for part in parts)), None)
+        kind = next(
+            (
+                kind
+                for kind, parts in _DEVFREQ_KINDS.items()
+                if any(part in folder.name for part in parts)
+            ),
+            None,
+        )
         if kind is not None:
             found.append((kind, folder))
     return found
@@ -104,7 +125,11 @@ def _cpu_clocks(root: Path) -> Iterator[Clock]:
 
 def _devfreq_clocks(root: Path) -> Iterator[Clock]:
     for kind, folder in devfreq_folders(root):
-        available = [int(part) for part in (text(folder / "available_frequencies") or "").split() if part.isdigit()]
+        available = [
+            int(part)
+            for part in (text(folder / "available_frequencies") or "").split()
+            if part.isdigit()
+        ]
         yield Clock(
             kind=kind,
             name=folder.name,
@@ -119,7 +144,8 @@ def _devfreq_clocks(root: Path) -> Iterator[Clock]:
 
 
 def _emc_clocks(root: Path) -> Iterator[Clock]:
-    """The memory controller of Jetsons without a devfreq device for it: debugfs, which only root reads."""
+    """The memory controller of Jetsons without a devfreq device for it: debugfs, which only root
+    reads."""
     if any(kind == MEMORY for kind, _ in devfreq_folders(root)):
         return
     bpmp, clk = root / _BPMP_EMC, root / _CLK_EMC
@@ -135,7 +161,8 @@ def _hertz(path: Path, scale: int = 1) -> int | None:
 
 
 def _cores(listed: str | None, separator: str = ",") -> tuple[int, ...] | None:
-    """Core numbers of a kernel list: ``0-3,6``, or ``0 1 2 3`` with a blank as separator; None for none or other text."""
+    """Core numbers of a kernel list: ``0-3,6``, or ``0 1 2 3`` with a blank as separator; None for
+    none or other text."""
     found: list[int] = []
     for part in (listed or "").split(separator):
         first, _, last = part.strip().partition("-")

@@ -11,11 +11,20 @@ LOOPBACK = 772
 
 
 def interfaces_up(root: Path = Path("/")) -> tuple[str, ...]:
-    """Names of the interfaces that are up, without the loopback; "unknown" is the state of drivers that do not report one."""
+    """Names of the interfaces that are up, without the loopback; "unknown" is the state of drivers
+    that do not report one."""
     folders = sorted((root / "sys/class/net").glob("*"))
-    return tuple(each.name for each in folders if text(each / "operstate") in ("up", "unknown") and integer(each / "type") != LOOPBACK)
+    return tuple(
+        each.name
+        for each in folders
+        if text(each / "operstate") in ("up", "unknown") and integer(each / "type") != LOOPBACK
+    )
 
 
 def describe_links(root: Path = Path("/")) -> tuple[dict[str, Any], ...]:
-    """Name, ``kind`` (wired, wireless, virtual) and ``speed_mbit_s`` of each interface that is up; ``reason`` when the speed is None."""
-    return tuple({"interface": public_interface(name, str(root)), **describe_interface(name, str(root))} for name in interfaces_up(root))
+    """Name, ``kind`` (wired, wireless, virtual) and ``speed_mbit_s`` of each interface that is up;
+    ``reason`` when the speed is None."""
+    return tuple(
+        {"interface": public_interface(name, str(root)), **describe_interface(name, str(root))}
+        for name in interfaces_up(root)
+    )

@@ -1,4 +1,5 @@
-"""Limits on what processes may use of this machine, CPU time, memory and reads from a disk, by a cgroup of their own (version 1 or 2)."""
+"""Limits on what processes may use of this machine, CPU time, memory and reads from a disk, by a
+cgroup of their own (version 1 or 2)."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +23,8 @@ _MB = 1_000_000
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit as the kernel takes it: ``setting`` is what a person typed, the others are controllers and the files to write, in each version."""
+    """A limit as the kernel takes it: ``setting`` is what a person typed, the others are
+    controllers and the files to write, in each version."""
 
     setting: str
     v1: str
@@ -34,18 +36,29 @@ class Limit:
 def cpu_quota(cores: float) -> Limit:
     """CPU time of ``cores`` cores in each tenth of a second."""
     if not MIN_CORES <= cores <= MAX_CORES:
-        raise SuiteError(f"cpu_quota {cores:g}: name a number of cores of {MIN_CORES:g} or more, as 0.5.")
+        raise SuiteError(
+            f"cpu_quota {cores:g}: name a number of cores of {MIN_CORES:g} or more, as 0.5."
+        )
     quota_us = max(1000, round(cores * PERIOD_US))
     v1 = (("cpu.cfs_period_us", str(PERIOD_US)), ("cpu.cfs_quota_us", str(quota_us)))
-    return Limit(f"cpu_quota {cores:g}", "cpu", "cpu", v1, (("cpu.max", f"{quota_us} {PERIOD_US}"),))
+    return Limit(
+        f"cpu_quota {cores:g}", "cpu", "cpu", v1, (("cpu.max", f"{quota_us} {PERIOD_US}"),)
+    )
 
 
 def memory_limit(size_mb: float) -> Limit:
-    """Memory of ``size_mb`` million bytes, the pages of files that the processes read first included: these are what the kernel takes back."""
+    """Memory of ``size_mb`` million bytes, the pages of files that the processes read first
+    included: these are what the kernel takes back."""
     if not MIN_MEMORY_MB <= size_mb <= MAX_MEMORY_MB:
         raise SuiteError(f"memory_mb {size_mb:g}: name {MIN_MEMORY_MB:g} million bytes or more.")
     size_bytes = str(round(size_mb * _MB))
-    return Limit(f"memory_mb {size_mb:g}", "memory", "memory", (("memory.limit_in_bytes", size_bytes),), (("memory.max", size_bytes),))
+    return Limit(
+        f"memory_mb {size_mb:g}",
+        "memory",
+        "memory",
+        (("memory.limit_in_bytes", size_bytes),),
+        (("memory.max", size_bytes),),
+    )
 
 
 def idle_only() -> Limit:
@@ -54,33 +67,52 @@ def idle_only() -> Limit:
 
 
 def least_weight() -> Limit:
-    """The smallest share of CPU time that kernels give: 2 of 1024 for each other task's, 1 of 100 with version 2."""
+    """The smallest share of CPU time that kernels give: 2 of 1024 for each other task's, 1 of 100
+    with version 2."""
     return Limit("least weight", "cpu", "cpu", (("cpu.shares", "2"),), (("cpu.weight", "1"),))
 
 
 def read_limit(mb_s: float, folder: Path, root: Path = Path("/")) -> Limit:
-    """Reads from the disk that holds ``folder``, in 10^6 bytes a second: a slower storage medium, emulated. Reads from the page cache are free.
+    """Reads from the disk that holds ``folder``, in 10^6 bytes a second: a slower storage medium,
+    emulated. Reads from the page cache are free.
 
     Raises SuiteError where the folder is on no disk of this machine.
     """
     setting = f"read_mb_s {mb_s:g}"
     if not MIN_READ_MB_S <= mb_s <= MAX_READ_MB_S:
-        raise SuiteError(f"{setting}: name {MIN_READ_MB_S:g} to {MAX_READ_MB_S:g} million bytes a second.")
+        raise SuiteError(
+            f"{setting}: name {MIN_READ_MB_S:g} to {MAX_READ_MB_S:g} million bytes a second."
+        )
     mount = mount_of(folder.resolve() if root == Path("/") else folder, root)
     disk = None if mount is None else disk_of(mount, root)
     number = None if disk is None else text(disk / "dev")
     if number is None:
-        where = "nothing that the mount table has" if mount is None else f"{mount.file_system} ({mount.source})"
-        raise SuiteError(f"{setting}: {folder} is on {where}, which is on no disk of this machine; put the data on one (--data).")
+        where = (
+            "nothing that the mount table has"
+            if mount is None
+            else f"{mount.file_system} ({mount.source})"
+        )
+        raise SuiteError(
+            f"{setting}: {folder} is on {where}, which is on no disk of this machine; put the data"
+            " on one (--data)."
+        )
     rate = f"{number.strip()} {round(mb_s * _MB)}"
-    return Limit(setting, "blkio", "io", (("blkio.throttle.read_bps_device", rate),), (("io.max", rate.replace(" ", " rbps=")),))
+    return Limit(
+        setting,
+        "blkio",
+        "io",
+        (("blkio.throttle.read_bps_device", rate),),
+        (("io.max", rate.replace(" ", " rbps=")),),
+    )
 
 
 @contextmanager
 def limited(limits: Sequence[Limit], root: Path = Path("/")) -> Iterator[Callable[[int], None]]:
-    """A function that puts a process, and what it starts, under the limits; without any, one that does nothing.
+    """A function that puts a process, and what it starts, under the limits; without any, one that
+    does nothing.
 
-    The groups are removed after the block, and so are groups that killed commands left. Raises SuiteError where one cannot be made.
+    The groups are removed after the block, and so are groups that killed commands left. Raises
+    SuiteError where one cannot be made.
     """
     with ExitStack() as stack:
         groups = [stack.enter_context(_group(limit, root)) for limit in limits]
@@ -96,19 +128,26 @@ def refuse_limit(limit: Limit, root: Path = Path("/")) -> None:
     """Raise SuiteError where this machine or user cannot set the limit."""
     folder = _folder(limit, root)
     if not os.access(folder, os.W_OK):
-        raise SuiteError(f"Only root may set limits ({limit.setting}: {folder} cannot be written); type sudo before the command.")
+        raise SuiteError(
+            f"Only root may set limits ({limit.setting}: {folder} cannot be written); type sudo"
+            " before the command."
+        )
 
 
 def refuse_quota(cores: float, root: Path = Path("/")) -> None:
     """Raise SuiteError for CPU time of more cores than are on line: it limits nothing."""
     on_line = online_cores(root)
     if on_line is not None and cores > len(on_line):
-        raise SuiteError(f"cpu_quota {cores:g}: this machine has {len(on_line)} cores on line, so it limits nothing; name at most {len(on_line)}.")
+        raise SuiteError(
+            f"cpu_quota {cores:g}: this machine has {len(on_line)} cores on line, so it limits"
+            f" nothing; name at most {len(on_line)}."
+        )
 
 
 @contextmanager
 def when_idle(root: Path = Path("/")) -> Iterator[tuple[str, Callable[[int], None]]]:
-    """As :func:`limited`, by the strongest way that the kernel has of giving a process idle CPU time only; first the way's name.
+    """As :func:`limited`, by the strongest way that the kernel has of giving a process idle CPU
+    time only; first the way's name.
 
     SCHED_IDLE and nice do not reach across cgroups, and are too weak within one.
     """
@@ -151,8 +190,8 @@ def _folder(limit: Limit, root: Path) -> Path:
     if limit.v2 in (text(v2 / "cgroup.controllers") or "").split():
         return v2
     raise SuiteError(
-        f"{limit.setting}: the kernel offers no cgroup with the controller for it (/{_CGROUPS}/{limit.v1}, or {limit.v2} in "
-        f"/{_CGROUPS}/cgroup.controllers)."
+        f"{limit.setting}: the kernel offers no cgroup with the controller for it"
+        f" (/{_CGROUPS}/{limit.v1}, or {limit.v2} in /{_CGROUPS}/cgroup.controllers)."
     )
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 
 def kills_for_memory(root: Path = Path("/")) -> int | None:
-    """Processes that the kernel has killed for lack of memory since it started (/proc/vmstat, oom_kill); None if it does not count them."""
+    """Processes that the kernel has killed for lack of memory since it started (/proc/vmstat,
+    oom_kill); None if it does not count them."""
     try:
         lines = (root / "proc/vmstat").read_text(encoding="ascii").splitlines()
     except OSError:

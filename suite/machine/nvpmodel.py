@@ -1,8 +1,10 @@
-"""The power mode of a Jetson: nvpmodel's configuration and status, and whether the clocks that hold are the mode's.
+"""The power mode of a Jetson: nvpmodel's configuration and status, and whether the clocks that hold
+are the mode's.
 
-``/etc/nvpmodel.conf`` defines parameters (names for files of /sys) and modes (values for them), ``/var/lib/nvpmodel/status`` has the id of the
-mode that was set last. Ids and clocks differ from module to module: MAXN_SUPER is 2 on Orin Nano and 0 on Orin NX, and a mode's watts are a name
-for caps on clocks. Source: NVIDIA Jetson Linux Developer Guide, Platform Power and Performance.
+``/etc/nvpmodel.conf`` defines parameters (names for files of /sys) and modes (values for them),
+``/var/lib/nvpmodel/status`` has the id of the mode that was set last. Ids and clocks differ from
+module to module: MAXN_SUPER is 2 on Orin Nano and 0 on Orin NX, and a mode's watts are a name for
+caps on clocks. Source: NVIDIA Jetson Linux Developer Guide, Platform Power and Performance.
 """
 
 import re
@@ -25,7 +27,8 @@ _TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class Model:
-    """One mode of the configuration: its id, name, and settings as (parameter, argument, value); Jetson Linux 28 has (path, "", value)."""
+    """One mode of the configuration: its id, name, and settings as (parameter, argument, value);
+    Jetson Linux 28 has (path, "", value)."""
 
     id: int
     name: str
@@ -44,7 +47,8 @@ class Configuration:
 class NvpMode:
     """The mode that was set last. ``name`` is None for an id that the configuration lacks.
 
-    ``differences`` says, per setting, where the machine is not set as the mode says; ``reason`` why the mode is unknown.
+    ``differences`` says, per setting, where the machine is not set as the mode says; ``reason`` why
+    the mode is unknown.
     """
 
     id: int | None
@@ -66,24 +70,33 @@ def has_nvpmodel(root: Path = Path("/")) -> bool:
 
 
 def read_mode(root: Path = Path("/")) -> NvpMode:
-    """The mode of the machine below ``root``; never raises for a file that is missing, unreadable or malformed."""
+    """The mode of the machine below ``root``; never raises for a file that is missing, unreadable
+    or malformed."""
     status = read_status(root)
     if status is None:
         return NvpMode(None, None, reason=f"/{STATUS} cannot be read or does not hold pmode:<id>")
     number, fan = status
     content = text(root / CONFIGURATION)
     if not content:
-        return NvpMode(number, None, fan, reason=f"/{CONFIGURATION} cannot be read: it has the name of mode {number}")
+        return NvpMode(
+            number,
+            None,
+            fan,
+            reason=f"/{CONFIGURATION} cannot be read: it has the name of mode {number}",
+        )
     configuration = parse_configuration(content)
     model = next((model for model in configuration.models if model.id == number), None)
     if model is None:
         known = ", ".join(f"{model.id} {model.name}" for model in configuration.models) or "none"
-        return NvpMode(number, None, fan, (f"/{CONFIGURATION} has no mode {number} (it has {known})",))
+        return NvpMode(
+            number, None, fan, (f"/{CONFIGURATION} has no mode {number} (it has {known})",)
+        )
     return NvpMode(number, model.name, fan, tuple(_differences(root, configuration, model)))
 
 
 def read_status(root: Path) -> tuple[int, str | None] | None:
-    """Id of the mode and name of the fan's mode, as in ``pmode:0002 fmode:quiet``; None when the file does not tell."""
+    """Id of the mode and name of the fan's mode, as in ``pmode:0002 fmode:quiet``; None when the
+    file does not tell."""
     found = _STATUS.search(text(root / STATUS) or "")
     return None if found is None else (int(found[1]), found[2])
 
@@ -108,11 +121,15 @@ def parse_configuration(content: str) -> Configuration:
                 draft.models[-1][2].append((words[0], words[1], words[2]))
             elif len(words) == 2 and words[0].startswith("/"):
                 draft.models[-1][2].append((words[0], "", words[1]))
-    return Configuration(draft.paths, tuple(Model(number, title, tuple(settings)) for number, title, settings in draft.models))
+    return Configuration(
+        draft.paths,
+        tuple(Model(number, title, tuple(settings)) for number, title, settings in draft.models),
+    )
 
 
 def _differences(root: Path, configuration: Configuration, model: Model) -> Iterator[str]:
-    """Cores online and upper clock limits that are not the mode's; settings whose files cannot be read are skipped.
+    """Cores online and upper clock limits that are not the mode's; settings whose files cannot be
+    read are skipped.
 
     Lower limits are not compared: jetson_clocks raises them, and ``clocks_locked`` tells that.
     """
@@ -124,22 +141,30 @@ def _differences(root: Path, configuration: Configuration, model: Model) -> Iter
         if parameter == "CPU_ONLINE" or parameter.endswith("/online"):
             if found != int(value):
                 yield f"{name} is {found} instead of {value}"
-        elif (argument == "MAX_FREQ" and _CAPPED.match(parameter)) or parameter.endswith("max_freq"):
+        elif (argument == "MAX_FREQ" and _CAPPED.match(parameter)) or parameter.endswith(
+            "max_freq"
+        ):
             cap, limits = int(value), _limits(int(value), frequencies_at(root, paths))
-            if limits is not None and found > 0 and not (1 - _TOLERANCE) * limits[0] <= found <= (1 + _TOLERANCE) * limits[1]:
+            if (
+                limits is not None
+                and found > 0
+                and not (1 - _TOLERANCE) * limits[0] <= found <= (1 + _TOLERANCE) * limits[1]
+            ):
                 yield f"{name} is {found} instead of {cap if cap > 0 else limits[1]}"
 
 
 def _limits(cap: int, frequencies: tuple[int, ...]) -> tuple[int, int] | None:
-    """Lowest and highest limit that the kernel may show for a mode's cap: the clock's next frequency below it, the cap as it was written, or the
-    next frequency above it.
+    """Lowest and highest limit that the kernel may show for a mode's cap: the clock's next
+    frequency below it, the cap as it was written, or the next frequency above it.
 
-    None where that is unknown: no cap (-1 or 0) and no table of frequencies. A TX2's cap of 2000000 kHz shows as 2035200, and its GPU's of 1120 MHz
-    as 1134.75: `nvpmodel -q --verbose` of users.
+    None where that is unknown: no cap (-1 or 0) and no table of frequencies. A TX2's cap of 2000000
+    kHz shows as 2035200, and its GPU's of 1120 MHz as 1134.75: `nvpmodel -q --verbose` of users.
     """
     if cap <= 0:
         return (max(frequencies), max(frequencies)) if frequencies else None
-    return max((each for each in frequencies if each <= cap), default=cap), min((each for each in frequencies if each >= cap), default=cap)
+    return max((each for each in frequencies if each <= cap), default=cap), min(
+        (each for each in frequencies if each >= cap), default=cap
+    )
 
 
 def _integer_at(root: Path, paths: Mapping[str, str], argument: str) -> int | None:
@@ -151,7 +176,8 @@ def _integer_at(root: Path, paths: Mapping[str, str], argument: str) -> int | No
 
 
 def frequencies_at(root: Path, paths: Mapping[str, str]) -> tuple[int, ...]:
-    """The frequencies of the clock that a parameter's paths name: its table, else the one that the kernel has beside the limit; empty without."""
+    """The frequencies of the clock that a parameter's paths name: its table, else the one that the
+    kernel has beside the limit; empty without."""
     named = [paths[name] for name in ("FREQ_TABLE", "FREQ_TABLE" + _NEWER) if name in paths]
     limits = [paths[name] for name in ("", "MAX_FREQ", "MAX_FREQ" + _NEWER) if name in paths]
     beside = [f"{limit.rpartition('/')[0]}/{name}" for limit in limits for name in _TABLES]

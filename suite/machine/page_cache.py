@@ -1,4 +1,5 @@
-"""The page cache: how much of the data set is in memory, and emptying or filling it before a run."""
+"""The page cache: how much of the data set is in memory, and emptying or filling it before a
+run."""
 
 import ctypes
 import enum
@@ -16,7 +17,8 @@ _MAP_FAILED = ctypes.c_void_p(-1).value
 
 @dataclass(frozen=True)
 class Residency:
-    """Size of files and how much of it is in memory; None, with the ``reason``, where the kernel does not report it."""
+    """Size of files and how much of it is in memory; None, with the ``reason``, where the kernel
+    does not report it."""
 
     size_bytes: int
     resident_bytes: int | None
@@ -32,7 +34,8 @@ class DropMethod(str, enum.Enum):
 
 @dataclass(frozen=True)
 class CacheDrop:
-    """Result of emptying the page cache: ``is_cold`` when less than 1 % of the data is left in memory, None when that is unknown."""
+    """Result of emptying the page cache: ``is_cold`` when less than 1 % of the data is left in
+    memory, None when that is unknown."""
 
     method: DropMethod
     before: Residency
@@ -48,22 +51,30 @@ def data_files(directory: Path) -> list[Path]:
 def residency(files: Iterable[Path]) -> Residency:
     """Size of the files and how much of it is in memory now.
 
-    Since Linux 5.2, mincore(2) reports every page as resident of a file that the caller neither owns nor may write: then it is None.
+    Since Linux 5.2, mincore(2) reports every page as resident of a file that the caller neither
+    owns nor may write: then it is None.
     """
     found = [(path, path.stat()) for path in files]
     size_bytes = sum(status.st_size for _, status in found)
     for path, status in found:
         if os.geteuid() not in (0, status.st_uid) and not os.access(path, os.W_OK):
             return Residency(
-                size_bytes, None, f"{path} is neither owned nor writable by this user: the kernel does not report what of it is in memory"
+                size_bytes,
+                None,
+                f"{path} is neither owned nor writable by this user: the kernel does not report"
+                " what of it is in memory",
             )
-    return Residency(size_bytes, sum(_resident_bytes(path, status.st_size) for path, status in found))
+    return Residency(
+        size_bytes, sum(_resident_bytes(path, status.st_size) for path, status in found)
+    )
 
 
 def drop_page_cache(directory: Path, root: Path = Path("/")) -> CacheDrop:
-    """Empty the page cache: of the whole machine as root, else of the folder's files, which needs only read permission.
+    """Empty the page cache: of the whole machine as root, else of the folder's files, which needs
+    only read permission.
 
-    Raises OSError when a file cannot be read. Pages that another program has mapped stay, as ``after`` shows.
+    Raises OSError when a file cannot be read. Pages that another program has mapped stay, as
+    ``after`` shows.
     """
     files = data_files(directory)
     before = residency(files)
@@ -73,12 +84,15 @@ def drop_page_cache(directory: Path, root: Path = Path("/")) -> CacheDrop:
         for path in files:
             _drop_file(path)
     after = residency(files)
-    is_cold = None if after.resident_bytes is None else after.resident_bytes * 100 < after.size_bytes
+    is_cold = (
+        None if after.resident_bytes is None else after.resident_bytes * 100 < after.size_bytes
+    )
     return CacheDrop(method, before, after, is_cold)
 
 
 def fill_page_cache(directory: Path) -> Residency:
-    """Read every file of the folder once; returns how much of it is then in memory: less than all where memory is short.
+    """Read every file of the folder once; returns how much of it is then in memory: less than all
+    where memory is short.
 
     Raises OSError when a file cannot be read.
     """
@@ -92,7 +106,8 @@ def fill_page_cache(directory: Path) -> Residency:
 
 @dataclass(frozen=True)
 class CacheState:
-    """A node's page cache at the start of a run: ``asked`` is cold or warm, ``how`` the method, ``resident_bytes`` what was in memory then.
+    """A node's page cache at the start of a run: ``asked`` is cold or warm, ``how`` the method,
+    ``resident_bytes`` what was in memory then.
 
     ``is_cold`` is None when that is unknown, for ``reason``.
     """
@@ -106,7 +121,8 @@ class CacheState:
 
 
 def prepare_page_cache(directory: Path, asked: str) -> CacheState:
-    """Empty the page cache of the folder ("cold"), so that no run profits from an earlier one, or fill it ("warm"); never raises."""
+    """Empty the page cache of the folder ("cold"), so that no run profits from an earlier one, or
+    fill it ("warm"); never raises."""
     try:
         if asked == COLD:
             drop = drop_page_cache(directory)
@@ -135,7 +151,8 @@ def _drop_file(path: Path) -> None:
 
 
 def _resident_bytes(path: Path, size_bytes: int) -> int:
-    """Bytes of the file that are in memory; the last page counts with the part that the file fills."""
+    """Bytes of the file that are in memory; the last page counts with the part that the file
+    fills."""
     if size_bytes == 0:
         return 0
     pages = (ctypes.c_ubyte * -(-size_bytes // mmap.PAGESIZE))()
@@ -151,7 +168,14 @@ def _mincore(path: Path, size_bytes: int, pages: "ctypes.Array[ctypes.c_ubyte]")
     """mincore(2) over the file, which is mapped without reading a page."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    libc.mmap.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_long,
+    ]
     libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

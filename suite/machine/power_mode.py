@@ -1,7 +1,8 @@
 """The power mode of the machine: a name for its limits, and the settings that really hold.
 
-A Jetson has modes with names (nvpmodel). Other machines have none: there the mode is the governor and the limits, since they decide speed and energy
-in the same way. Either way the label holds what is capped, so that two settings are two entries (docs/boards.md).
+A Jetson has modes with names (nvpmodel). Other machines have none: there the mode is the governor
+and the limits, since they decide speed and energy in the same way. Either way the label holds what
+is capped, so that two settings are two entries (docs/boards.md).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,10 +24,12 @@ _NO_MODE = "the kernel offers neither NVIDIA's power modes nor cpufreq, as in a 
 class PowerSettings:
     """What limits the machine's speed and power at one moment.
 
-    ``source`` is nvpmodel (a Jetson's modes) or cpufreq (governor and limits); None where the kernel offers neither. ``mode`` is the mode's name
-    or the governors, ``mode_id`` nvpmodel's id. ``is_custom``: the id is not in nvpmodel.conf, or the settings of ``differences`` are not the mode's.
-    ``clocks_locked``: CPU and GPU cannot change their clocks, as after jetson_clocks. ``fan`` is nvpmodel's fan mode, else the fan's duty (0 to 255).
-    ``notes`` has, by field, why it is None.
+    ``source`` is nvpmodel (a Jetson's modes) or cpufreq (governor and limits); None where the
+    kernel offers neither. ``mode`` is the mode's name or the governors, ``mode_id`` nvpmodel's id.
+    ``is_custom``: the id is not in nvpmodel.conf, or the settings of ``differences`` are not the
+    mode's. ``clocks_locked``: CPU and GPU cannot change their clocks, as after jetson_clocks.
+    ``fan`` is nvpmodel's fan mode, else the fan's duty (0 to 255). ``notes`` has, by field, why it
+    is None.
     """
 
     source: str | None
@@ -45,10 +48,12 @@ class PowerSettings:
 
     @property
     def label(self) -> str | None:
-        """The name that identifies an entry: mode, cores, upper clock limits and what else is set; None where the mode is unknown.
+        """The name that identifies an entry: mode, cores, upper clock limits and what else is set;
+        None where the mode is unknown.
 
-        ``MAXN: 12 cores up to 2202 MHz, GPU up to 1301 MHz``; ``ondemand: 4 cores, 600 to 1800 MHz``. Clocks that only root can read are left out,
-        so that the label does not depend on who runs the suite.
+        ``MAXN: 12 cores up to 2202 MHz, GPU up to 1301 MHz``; ``ondemand: 4 cores, 600 to 1800
+        MHz``. Clocks that only root can read are left out, so that the label does not depend on who
+        runs the suite.
         """
         name = self._name()
         if name is None:
@@ -57,18 +62,35 @@ class PowerSettings:
         return f"{name}: {', '.join(parts)}" if parts else name
 
     def _name(self) -> str | None:
-        if self.source == NVPMODEL and self.mode is None and self.mode_id is not None and self.is_custom:
+        if (
+            self.source == NVPMODEL
+            and self.mode is None
+            and self.mode_id is not None
+            and self.is_custom
+        ):
             return f"custom mode {self.mode_id}"
         return f"{self.mode} (changed)" if self.mode is not None and self.is_custom else self.mode
 
     def _clock_parts(self) -> Iterator[str]:
-        processors = [clock for clock in self.clocks if clock.kind == CPU and clock.max_hz is not None]
-        ranges = [(_mhz(clock.min_hz), _mhz(clock.max_hz)) for clock in processors for _ in clock.cores]
-        for (lowest, highest), same in groupby(sorted(ranges, key=lambda limits: (limits[1], limits[0]))):
+        processors = [
+            clock for clock in self.clocks if clock.kind == CPU and clock.max_hz is not None
+        ]
+        ranges = [
+            (_mhz(clock.min_hz), _mhz(clock.max_hz)) for clock in processors for _ in clock.cores
+        ]
+        for (lowest, highest), same in groupby(
+            sorted(ranges, key=lambda limits: (limits[1], limits[0]))
+        ):
             count = len(list(same))
             cores = f"{count} core{'s' if count > 1 else ''}"
-            yield f"{cores} up to {highest} MHz" if self.source == NVPMODEL else f"{cores} {lowest} to {highest} MHz"
-        gpus_hz = [clock.max_hz for clock in self.clocks if clock.kind == GPU and clock.max_hz is not None]
+            yield (
+                f"{cores} up to {highest} MHz"
+                if self.source == NVPMODEL
+                else f"{cores} {lowest} to {highest} MHz"
+            )
+        gpus_hz = [
+            clock.max_hz for clock in self.clocks if clock.kind == GPU and clock.max_hz is not None
+        ]
         if gpus_hz:
             yield f"GPU up to {_mhz(max(gpus_hz))} MHz"
 
@@ -89,7 +111,8 @@ class PowerSettings:
 
 
 def read_power_settings(root: Path = Path("/")) -> PowerSettings:
-    """The settings of the machine below ``root``, now; never raises for a file that is missing or unreadable. Takes a few milliseconds."""
+    """The settings of the machine below ``root``, now; never raises for a file that is missing or
+    unreadable. Takes a few milliseconds."""
     clocks = read_clocks(root)
     found = _nvpmodel_settings(root) if nvpmodel.has_nvpmodel(root) else _cpufreq_settings(clocks)
     cores = online_cores(root)
@@ -111,7 +134,9 @@ def read_power_settings(root: Path = Path("/")) -> PowerSettings:
         "turbo": turbo(root),
         "platform_profile": text(root / PLATFORM_PROFILE) or None,
     }
-    notes = {name: reasons[name] for name, value in values.items() if value is None and name in reasons}
+    notes = {
+        name: reasons[name] for name, value in values.items() if value is None and name in reasons
+    }
     return PowerSettings(
         is_custom=found.is_custom,
         differences=found.differences,
@@ -123,38 +148,73 @@ def read_power_settings(root: Path = Path("/")) -> PowerSettings:
 
 
 def changed_settings(before: PowerSettings, after: PowerSettings) -> tuple[str, ...]:
-    """What was set differently at the later moment, one text per setting: ``policy0 max_hz: 1800000000, then 600000000``."""
+    """What was set differently at the later moment, one text per setting: ``policy0 max_hz:
+    1800000000, then 600000000``."""
     earlier, later = _settings(before), _settings(after)
     names = [*earlier, *(name for name in later if name not in earlier)]
-    return tuple(f"{name}: {earlier.get(name, 'absent')}, then {later.get(name, 'absent')}" for name in names if earlier.get(name) != later.get(name))
+    return tuple(
+        f"{name}: {earlier.get(name, 'absent')}, then {later.get(name, 'absent')}"
+        for name in names
+        if earlier.get(name) != later.get(name)
+    )
 
 
 def _settings(settings: PowerSettings) -> dict[str, object]:
     """Every setting by name, without momentary values (clocks, the fan's duty)."""
-    found: dict[str, object] = {name: getattr(settings, name) for name in ("mode", "mode_id", "cores_online", "turbo", "platform_profile")}
+    found: dict[str, object] = {
+        name: getattr(settings, name)
+        for name in ("mode", "mode_id", "cores_online", "turbo", "platform_profile")
+    }
     for clock in settings.clocks:
-        found.update({f"{clock.name} {name}": getattr(clock, name) for name in ("min_hz", "max_hz", "governor", "energy_preference")})
-    found.update({f"{limit.zone} {limit.constraint} limit_w": limit.limit_w for limit in settings.power_limits})
+        found.update(
+            {
+                f"{clock.name} {name}": getattr(clock, name)
+                for name in ("min_hz", "max_hz", "governor", "energy_preference")
+            }
+        )
+    found.update(
+        {
+            f"{limit.zone} {limit.constraint} limit_w": limit.limit_w
+            for limit in settings.power_limits
+        }
+    )
     return found
 
 
 def _nvpmodel_settings(root: Path) -> PowerSettings:
     mode = nvpmodel.read_mode(root)
     notes = {} if mode.reason is None else {"mode": mode.reason, "mode_id": mode.reason}
-    return PowerSettings(NVPMODEL, mode.name, mode.id, bool(mode.differences), mode.differences, fan=mode.fan, notes=notes)
+    return PowerSettings(
+        NVPMODEL,
+        mode.name,
+        mode.id,
+        bool(mode.differences),
+        mode.differences,
+        fan=mode.fan,
+        notes=notes,
+    )
 
 
 def _cpufreq_settings(clocks: Sequence[Clock]) -> PowerSettings:
     """Governor, with the energy preference that it follows, of each kind of core."""
     processors = [clock for clock in clocks if clock.kind == CPU and clock.governor]
-    names = [clock.governor + (f" ({clock.energy_preference})" if clock.energy_preference else "") for clock in processors if clock.governor]
+    names = [
+        clock.governor + (f" ({clock.energy_preference})" if clock.energy_preference else "")
+        for clock in processors
+        if clock.governor
+    ]
     if not names:
         return PowerSettings(None, None, notes={"source": _NO_MODE, "mode": _NO_MODE})
-    return PowerSettings(CPUFREQ, " and ".join(dict.fromkeys(names)), notes={"mode_id": "only NVIDIA's power modes have ids"})
+    return PowerSettings(
+        CPUFREQ,
+        " and ".join(dict.fromkeys(names)),
+        notes={"mode_id": "only NVIDIA's power modes have ids"},
+    )
 
 
 def _are_locked(clocks: Sequence[Clock]) -> bool | None:
-    """Whether CPU and GPU (where there is one) have equal lower and upper limits, as jetson_clocks sets them; None without readable CPU limits."""
+    """Whether CPU and GPU (where there is one) have equal lower and upper limits, as jetson_clocks
+    sets them; None without readable CPU limits."""
     locked = [clock.is_locked for clock in clocks if clock.kind in (CPU, GPU)]
     if not any(clock.kind == CPU for clock in clocks) or None in locked:
         return None

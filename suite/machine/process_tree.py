@@ -1,4 +1,5 @@
-"""An implementation's processes on this machine: its root process and all descendants (data-loader workers, MPI ranks)."""
+"""An implementation's processes on this machine: its root process and all descendants (data-loader
+workers, MPI ranks)."""
 
 import os
 from collections import defaultdict
@@ -33,13 +34,16 @@ def is_running(root: Path, pid: int) -> bool:
 
 
 def cpu_s(root: Path, pids: list[int]) -> float:
-    """CPU time of the processes and of their children that were waited for, s; a process that has just exited adds nothing."""
+    """CPU time of the processes and of their children that were waited for, s; a process that has
+    just exited adds nothing."""
     fields = [stat_fields(root / "proc" / str(pid)) for pid in pids]
-    return sum(int(ticks) for each in fields for ticks in each[11:15]) / CLOCK_TICKS_PER_S  # utime, stime, cutime, cstime
+    # utime, stime, cutime, cstime
+    return sum(int(ticks) for each in fields for ticks in each[11:15]) / CLOCK_TICKS_PER_S
 
 
 def children_reader(proc: Path) -> Callable[[int], list[int]]:
-    """A function that returns a process's children: from the kernel's list, or without CONFIG_PROC_CHILDREN from every process's parent."""
+    """A function that returns a process's children: from the kernel's list, or without
+    CONFIG_PROC_CHILDREN from every process's parent."""
     by_parent: dict[int, list[int]] | None = None
 
     def children_of(parent: int) -> list[int]:
@@ -62,15 +66,24 @@ def _listed_children(process: Path) -> list[int]:
     found = []
     try:
         for thread in os.listdir(process / "task"):  # noqa: PTH208 - names only: this is read for every thread, every second
-            found += [int(child) for child in (process / "task" / thread / "children").read_bytes().split()]
+            found += [
+                int(child)
+                for child in (process / "task" / thread / "children").read_bytes().split()
+            ]
     except OSError:
         pass  # a thread or process that has just exited
     return found
 
 
 def stat_fields(process: Path) -> list[str]:
-    """The fields of ``stat`` after the command's name, which may contain spaces and brackets: state, parent, ...; empty once it has exited."""
+    """The fields of ``stat`` after the command's name, which may contain spaces and brackets:
+    state, parent, ...; empty once it has exited."""
     try:
-        return (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return (
+            (process / "stat")
+            .read_text(encoding="utf-8", errors="replace")
+            .rpartition(")")[2]
+            .split()
+        )
     except OSError:
         return []

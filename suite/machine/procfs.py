@@ -14,8 +14,13 @@ def text(path: Path) -> str | None:
 
 
 def device_tree(root: Path, name: str) -> str | None:
-    """A property of the device tree's root; None without one. /proc/device-tree is a link to the other folder, which containers may lack."""
-    return text(root / "proc/device-tree" / name) or text(root / "sys/firmware/devicetree/base" / name) or None
+    """A property of the device tree's root; None without one. /proc/device-tree is a link to the
+    other folder, which containers may lack."""
+    return (
+        text(root / "proc/device-tree" / name)
+        or text(root / "sys/firmware/devicetree/base" / name)
+        or None
+    )
 
 
 def integer(path: Path) -> int | None:
@@ -29,4 +34,9 @@ def integer(path: Path) -> int | None:
 
 def in_order(paths: Iterable[Path]) -> list[Path]:
     """Paths in natural order of their names: zone2 before zone10."""
-    return sorted(paths, key=lambda path: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)])
+    return sorted(
+        paths,
+        key=lambda path: [
+            int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)
+        ],
+    )

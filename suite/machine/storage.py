@@ -1,4 +1,5 @@
-"""The storage medium of a folder: SD card, eMMC, NVMe, SATA, USB, virtual disk, network or memory."""
+"""The storage medium of a folder: SD card, eMMC, NVMe, SATA, USB, virtual disk, network or
+memory."""
 
 import enum
 from dataclasses import dataclass
@@ -27,9 +28,11 @@ class Medium(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Storage:
-    """A folder's storage. ``medium`` is None when it is unknown; ``evidence`` says how it was found, or why not.
+    """A folder's storage. ``medium`` is None when it is unknown; ``evidence`` says how it was
+    found, or why not.
 
-    ``is_rotational`` is as the kernel reports it: behind many USB bridges, a solid-state disk is reported as rotating.
+    ``is_rotational`` is as the kernel reports it: behind many USB bridges, a solid-state disk is
+    reported as rotating.
     """
 
     medium: Medium | None
@@ -44,12 +47,23 @@ def storage_of(folder: Path, root: Path = Path("/")) -> Storage:
     if mount is None:
         return Storage(None, None, None, "/proc/self/mountinfo cannot be read")
     if mount.file_system in NETWORK:
-        return Storage(Medium.NETWORK, None, None, f"{folder} is mounted from {mount.source} ({mount.file_system})")
+        return Storage(
+            Medium.NETWORK,
+            None,
+            None,
+            f"{folder} is mounted from {mount.source} ({mount.file_system})",
+        )
     if mount.file_system in MEMORY:
         return Storage(Medium.MEMORY, None, None, f"{folder} is on {mount.file_system}")
     disk = disk_of(mount, root)
     if disk is None:
-        return Storage(None, None, None, f"{folder} is on {mount.file_system} ({mount.source}), which is on no disk of this machine")
+        return Storage(
+            None,
+            None,
+            None,
+            f"{folder} is on {mount.file_system} ({mount.source}), which is on no disk of this"
+            " machine",
+        )
     return _of_disk(_physical(disk))
 
 
@@ -74,8 +88,9 @@ def _of_disk(disk: Path) -> Storage:
 
 
 def _rotates(disk: Path) -> bool | None:
-    """Whether the disk itself reports a rotating medium (SCSI block device characteristics, page B1h: 1 for one that does not rotate, else
-    revolutions per minute); None when it reports nothing, which the kernel treats as rotating on USB."""
+    """Whether the disk itself reports a rotating medium (SCSI block device characteristics, page
+    B1h: 1 for one that does not rotate, else revolutions per minute); None when it reports nothing,
+    which the kernel treats as rotating on USB."""
     try:
         rate = int.from_bytes((disk / "device/vpd_pgb1").read_bytes()[4:6], "big")
     except OSError:
@@ -88,7 +103,9 @@ def _medium(disk: Path) -> tuple[Medium | None, str]:
     name, where = disk.name, str(disk)
     if name.startswith("mmcblk"):
         kind = text(disk / "device/type")
-        return {"SD": Medium.SD, "MMC": Medium.EMMC}.get(kind or ""), f"/sys/block/{name}/device/type is {kind!r}"
+        return {"SD": Medium.SD, "MMC": Medium.EMMC}.get(
+            kind or ""
+        ), f"/sys/block/{name}/device/type is {kind!r}"
     if name.startswith("nvme"):
         return Medium.NVME, f"the disk is {name}"
     if name.startswith(("vd", "xvd")):

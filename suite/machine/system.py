@@ -1,4 +1,5 @@
-"""``system.json``: the machine and its software, as found before the run. Unknown fields are None, with a note."""
+"""``system.json``: the machine and its software, as found before the run. Unknown fields are None,
+with a note."""
 
 import os
 import platform
@@ -22,15 +23,16 @@ CORES, POWER_CHANGES = "cpu_cores", "power_changes"
 class SystemDescription:
     """The system that ran the run. ``notes`` has, by field name, the reason why a field is None.
 
-    ``power_mode`` is the label of ``power_settings``, which were read before the run; ``power_changes`` is what was set differently after it
-    (None, with a note, until the run ends).
+    ``power_mode`` is the label of ``power_settings``, which were read before the run;
+    ``power_changes`` is what was set differently after it (None, with a note, until the run ends).
     A note on ``cpu_cores`` says how many cores are online, where this process may use fewer.
     """
 
     schema: int
     device: str  # the device profile's name
     board: str | None  # the firmware's or device tree's name for the machine
-    compatible: tuple[str, ...]  # entries of the device tree's root, the board's own first; empty without a device tree
+    # entries of the device tree's root, the board's own first; empty without a device tree
+    compatible: tuple[str, ...]
     board_digest: str | None  # tells boards of one kind apart: suite.machine.board_digest
     architecture: str
     cpu_model: str | None
@@ -48,13 +50,16 @@ class SystemDescription:
     framework: str
     framework_version: str | None
     libraries: Mapping[str, str]
-    gpus: tuple[str, ...]  # names of the GPUs that NVIDIA's driver lists; a Jetson's own is not among them
-    links: tuple[Mapping[str, Any], ...]  # network interfaces that are up: interface, kind, speed_mbit_s, reason
+    # names of the GPUs that NVIDIA's driver lists; a Jetson's own is not among them
+    gpus: tuple[str, ...]
+    # network interfaces that are up: interface, kind, speed_mbit_s, reason
+    links: tuple[Mapping[str, Any], ...]
     notes: Mapping[str, str]
 
 
 def board_name(root: Path = Path("/")) -> str | None:
-    """The machine's name: the device tree's model on ARM boards, else DMI's vendor and product, else None."""
+    """The machine's name: the device tree's model on ARM boards, else DMI's vendor and product,
+    else None."""
     model = device_tree(root, "model")
     if model:
         return model
@@ -64,20 +69,33 @@ def board_name(root: Path = Path("/")) -> str | None:
 
 @dataclass(frozen=True)
 class Software:
-    """The framework of a run and the libraries of its environment; all empty for a node that only runs ranks."""
+    """The framework of a run and the libraries of its environment; all empty for a node that only
+    runs ranks."""
 
     framework: str = ""
     framework_version: str | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
 
 
-def describe(device: str, software: Software, data: Path, root: Path = Path("/"), *, with_identity: bool = True) -> SystemDescription:
-    """The description of the machine below ``root`` and of the storage of the folder ``data``; never raises for a missing file.
+def describe(
+    device: str,
+    software: Software,
+    data: Path,
+    root: Path = Path("/"),
+    *,
+    with_identity: bool = True,
+) -> SystemDescription:
+    """The description of the machine below ``root`` and of the storage of the folder ``data``;
+    never raises for a missing file.
 
     ``with_identity`` False leaves the board's digest out.
     """
     storage, settings = storage_of(data, root), read_power_settings(root)
-    identity = board_digest(root) if with_identity else BoardDigest(None, None, "left out by --no-identity")
+    identity = (
+        board_digest(root)
+        if with_identity
+        else BoardDigest(None, None, "left out by --no-identity")
+    )
     found = {
         "board": board_name(root),
         "board_digest": identity.digest,
@@ -121,18 +139,23 @@ def describe(device: str, software: Software, data: Path, root: Path = Path("/")
         libraries=dict(software.libraries),
         gpus=gpus(root),
         links=describe_links(root),
-        notes={**{name: reasons[name] or "unknown" for name, value in values.items() if value is None}, **_cores_note(found["cpu_cores"])},
+        notes={
+            **{name: reasons[name] or "unknown" for name, value in values.items() if value is None},
+            **_cores_note(found["cpu_cores"]),
+        },
         **values,  # type: ignore[arg-type]
     )
 
 
 def compatible(root: Path = Path("/")) -> tuple[str, ...]:
-    """The ``compatible`` entries of the device tree's root, the most specific first; empty without a device tree."""
+    """The ``compatible`` entries of the device tree's root, the most specific first; empty without
+    a device tree."""
     return tuple(entry for entry in (device_tree(root, "compatible") or "").split("\0") if entry)
 
 
 def gpus(root: Path = Path("/")) -> tuple[str, ...]:
-    """The names of the GPUs that NVIDIA's driver lists, in the order of their addresses on the bus; empty without it."""
+    """The names of the GPUs that NVIDIA's driver lists, in the order of their addresses on the bus;
+    empty without it."""
     folders = sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))
     return tuple(name for path in folders if (name := _field(path, r"^Model:\s*(.+)$")) is not None)
 
@@ -140,7 +163,11 @@ def gpus(root: Path = Path("/")) -> tuple[str, ...]:
 def _cores_note(usable: object) -> dict[str, str]:
     """The note on cores that this process may not use; empty if there are none."""
     online = os.cpu_count()
-    return {CORES: f"usable by this process; {online} are online"} if isinstance(usable, int) and online is not None and online > usable else {}
+    return (
+        {CORES: f"usable by this process; {online} are online"}
+        if isinstance(usable, int) and online is not None and online > usable
+        else {}
+    )
 
 
 def _text(path: Path) -> str | None:

@@ -1,1 +1,2 @@
-"""Memory of training: what a network keeps, whether it fits a budget, and which schedule of recomputation makes it fit."""
+"""Memory of training: what a network keeps, whether it fits a budget, and which schedule of
+recomputation makes it fit."""

@@ -1,4 +1,5 @@
-"""A network as a chain of blocks, each with its time and memory: what schedules of recomputation are planned on."""
+"""A network as a chain of blocks, each with its time and memory: what schedules of recomputation
+are planned on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,12 +13,14 @@ from suite.memory.tensors import VIEWS, Tensors, tensors
 
 WORD_BYTES = 4
 MACS_PER_WORD = 30
-"""Time of writing one element in a normalisation or addition, in multiply-adds of a convolution; an estimate where no times were measured."""
+"""Time of writing one element in a normalisation or addition, in multiply-adds of a convolution; an
+estimate where no times were measured."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A way to keep a block without some outputs, which its backward pass computes again; sizes and time as in :class:`Block`.
+    """A way to keep a block without some outputs, which its backward pass computes again; sizes and
+    time as in :class:`Block`.
 
     ``positions`` are those of the operations that run again, ``time`` is theirs.
     """
@@ -31,12 +34,15 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Block:
-    """One block of the chain; sizes in bytes for a whole mini-batch, times in any unit, the same for all blocks.
+    """One block of the chain; sizes in bytes for a whole mini-batch, times in any unit, the same
+    for all blocks.
 
-    ``kept_bytes``: what the block keeps for its backward pass with its output, without its input. ``forward_bytes``: what its forward pass needs
-    beyond that at its highest; ``forward_alone_bytes``: the highest with nothing kept, output included. ``backward_bytes``: the highest of its
-    backward pass, gradients of output and input and what it kept included. ``first`` and ``last`` are positions in the network's operations.
-    ``options`` are ways to keep less, the one that saves most last.
+    ``kept_bytes``: what the block keeps for its backward pass with its output, without its input.
+    ``forward_bytes``: what its forward pass needs beyond that at its highest;
+    ``forward_alone_bytes``: the highest with nothing kept, output included. ``backward_bytes``: the
+    highest of its backward pass, gradients of output and input and what it kept included. ``first``
+    and ``last`` are positions in the network's operations. ``options`` are ways to keep less, the
+    one that saves most last.
     """
 
     name: str
@@ -72,19 +78,27 @@ def estimated(table: Tensors) -> Times:
     backward: list[float] = []
     for entry in table.shaped:
         written = 0 if entry.operation.kind in VIEWS else MACS_PER_WORD * entry.words
-        is_first = any(table.shaped[owner].operation.kind == "input" for owner in table.inputs(len(forward)))
+        is_first = any(
+            table.shaped[owner].operation.kind == "input" for owner in table.inputs(len(forward))
+        )
         forward.append(float(entry.macs + written))
         backward.append(float(entry.macs * (1 if is_first else 2) + 2 * written))
     return Times(tuple(forward), tuple(backward))
 
 
-def chain(network: Network, height: int, width: int, batch: int, times: Times | None = None) -> Chain:
-    """The chain of a network for mini-batches of ``batch`` pictures of this size, with measured times or estimated ones."""
+def chain(
+    network: Network, height: int, width: int, batch: int, times: Times | None = None
+) -> Chain:
+    """The chain of a network for mini-batches of ``batch`` pictures of this size, with measured
+    times or estimated ones."""
     table = tensors(shapes(network, height, width))
     ends = cuts(table)
     starts = [1, *(end + 1 for end in ends[:-1])]
     known = times or estimated(table)
-    return scaled(tuple(_block(table, first, last, known) for first, last in zip(starts, ends, strict=True)), batch)
+    return scaled(
+        tuple(_block(table, first, last, known) for first, last in zip(starts, ends, strict=True)),
+        batch,
+    )
 
 
 def scaled(blocks: Chain, batch: int) -> Chain:
@@ -107,25 +121,36 @@ def scaled(blocks: Chain, batch: int) -> Chain:
 
 
 def _scaled_option(option: LeftOut, batch: int) -> LeftOut:
-    sizes = {name: getattr(option, name) * batch for name in ("kept_bytes", "forward_bytes", "backward_bytes")}
+    sizes = {
+        name: getattr(option, name) * batch
+        for name in ("kept_bytes", "forward_bytes", "backward_bytes")
+    }
     return replace(option, time=option.time * batch, **sizes)
 
 
 def cuts(table: Tensors) -> list[int]:
-    """Positions of the last operations of all blocks: one tensor alone goes on from there, and the next operation has weights.
+    """Positions of the last operations of all blocks: one tensor alone goes on from there, and the
+    next operation has weights.
 
     Nothing after a cut writes into the tensor that crosses it.
     """
     count = len(table.shaped)
     last_reader = {owner: index for index in range(count) for owner in table.inputs(index)}
-    last_writer = {table.owner[i]: i for i in range(count) if table.shaped[i].operation.kind not in VIEWS}
+    last_writer = {
+        table.owner[i]: i for i in range(count) if table.shaped[i].operation.kind not in VIEWS
+    }
     crossing: set[int] = set()
     found = []
     for index in range(count - 1):
         crossing.add(table.owner[index])
         crossing = {owner for owner in crossing if last_reader.get(owner, -1) > index}
         has_weights = table.shaped[index + 1].operation.kind in ("conv", "linear")
-        if index > 0 and has_weights and crossing == {table.owner[index]} and last_writer.get(table.owner[index], -1) <= index:
+        if (
+            index > 0
+            and has_weights
+            and crossing == {table.owner[index]}
+            and last_writer.get(table.owner[index], -1) <= index
+        ):
             found.append(index)
     return [*found, count - 1]
 
@@ -147,7 +172,10 @@ def _block(table: Tensors, first: int, last: int, times: Times) -> Block:
         kept_bytes=kept_words * WORD_BYTES,
         forward_bytes=(forward_peak(table, first, last, source, kept) - kept_words) * WORD_BYTES,
         forward_alone_bytes=forward_peak(table, first, last, source, {}) * WORD_BYTES,
-        backward_bytes=backward_peak(table, first, last, source, lives(table, first, last, kept), is_first) * WORD_BYTES,
+        backward_bytes=backward_peak(
+            table, first, last, source, lives(table, first, last, kept), is_first
+        )
+        * WORD_BYTES,
         gradient_bytes=sum(part.operation.parameters for part in parts) * WORD_BYTES,
         largest_gradient_bytes=max(part.operation.parameters for part in parts) * WORD_BYTES,
         forward_time=sum(times.forward[first : last + 1]),
@@ -156,15 +184,19 @@ def _block(table: Tensors, first: int, last: int, times: Times) -> Block:
     )
 
 
-def _option(table: Tensors, first: int, last: int, source: int, choice: Choice, times: Times) -> LeftOut:
+def _option(
+    table: Tensors, first: int, last: int, source: int, choice: Choice, times: Times
+) -> LeftOut:
     result = table.owner[last]
     kept_words = sum(({result: table.shaped[result].words} | choice.kept).values())
     is_first = table.shaped[source].operation.kind == "input"
     return LeftOut(
         positions=choice.positions,
         kept_bytes=kept_words * WORD_BYTES,
-        forward_bytes=(forward_peak(table, first, last, source, choice.kept) - kept_words) * WORD_BYTES,
-        backward_bytes=backward_peak(table, first, last, source, choice.there, is_first) * WORD_BYTES,
+        forward_bytes=(forward_peak(table, first, last, source, choice.kept) - kept_words)
+        * WORD_BYTES,
+        backward_bytes=backward_peak(table, first, last, source, choice.there, is_first)
+        * WORD_BYTES,
         time=sum(times.forward[position] for position in choice.positions),
     )
 
@@ -176,23 +208,31 @@ def _common_name(parts: Sequence[Shaped]) -> str:
         return parts[0].operation.name
     common = list(paths[0])
     for path in paths[1:]:
-        common = [mine for mine, other in zip(common, path, strict=False) if mine == other] if path[: len(common)] != common else common
+        common = (
+            [mine for mine, other in zip(common, path, strict=False) if mine == other]
+            if path[: len(common)] != common
+            else common
+        )
     return ".".join(common or paths[0])
 
 
 def kept_words(network: Network, height: int, width: int) -> int:
     """Words that one sample leaves for the backward pass, the picture itself included."""
     table = tensors(shapes(network, height, width))
-    return sum(dict(item for index in range(1, len(table.shaped)) for item in table.keeps(index)).values())
+    return sum(
+        dict(item for index in range(1, len(table.shaped)) for item in table.keeps(index)).values()
+    )
 
 
 def gradients_after(blocks: Chain) -> list[int]:
-    """Bytes of the gradients of the weights of block ``i`` and all later ones, for every i: what is there after its backward pass."""
+    """Bytes of the gradients of the weights of block ``i`` and all later ones, for every i: what is
+    there after its backward pass."""
     return list(accumulate(block.gradient_bytes for block in reversed(blocks)))[::-1]
 
 
 def updated_at_once(blocks: Chain) -> Chain:
-    """The chain where each weight is updated as soon as its gradient is there, which is freed then: no gradients gather.
+    """The chain where each weight is updated as soon as its gradient is there, which is freed then:
+    no gradients gather.
 
     The largest layer's gradient is counted in its block's backward pass.
     """
@@ -200,5 +240,13 @@ def updated_at_once(blocks: Chain) -> Chain:
 
 
 def _updated(block: Block) -> Block:
-    options = tuple(replace(option, backward_bytes=option.backward_bytes + block.largest_gradient_bytes) for option in block.options)
-    return replace(block, backward_bytes=block.backward_bytes + block.largest_gradient_bytes, gradient_bytes=0, options=options)
+    options = tuple(
+        replace(option, backward_bytes=option.backward_bytes + block.largest_gradient_bytes)
+        for option in block.options
+    )
+    return replace(
+        block,
+        backward_bytes=block.backward_bytes + block.largest_gradient_bytes,
+        gradient_bytes=0,
+        options=options,
+    )

@@ -1,6 +1,7 @@
 """Activations kept in bfloat16: a further column of a plan, which no run follows.
 
-A block's own highest moments are counted in float32: it computes in float32, and takes back all that it kept at once.
+A block's own highest moments are counted in float32: it computes in float32, and takes back all
+that it kept at once.
 """
 
 from dataclasses import replace
@@ -11,12 +12,17 @@ from suite.memory.schedulers import none
 
 
 def peak_in_bfloat16(blocks: Chain) -> int:
-    """Highest memory where what is kept takes half the bytes; gradients are no longer those of float32."""
+    """Highest memory where what is kept takes half the bytes; gradients are no longer those of
+    float32."""
     return simulate(none(len(blocks)), tuple(_halved(block) for block in blocks)).peak_bytes
 
 
 def _halved(block: Block) -> Block:
     kept = block.kept_bytes // 2
     return replace(
-        block, input_bytes=block.input_bytes // 2, kept_bytes=kept, forward_bytes=block.forward_bytes + block.kept_bytes - kept, options=()
+        block,
+        input_bytes=block.input_bytes // 2,
+        kept_bytes=kept,
+        forward_bytes=block.forward_bytes + block.kept_bytes - kept,
+        options=(),
     )

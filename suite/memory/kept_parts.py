@@ -1,4 +1,5 @@
-"""What PyTorch keeps for the backward pass when all of a network is trained, or a part: measured with autograd's hooks, in PyTorch's environment."""
+"""What PyTorch keeps for the backward pass when all of a network is trained, or a part: measured
+with autograd's hooks, in PyTorch's environment."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ TRACED = re.compile(r"\((\w+:[\w:]+)\)")
 
 @dataclass(frozen=True)
 class KeptPart:
-    """A part that is trained: its parameters, and the bytes that autograd keeps; ``weight_bytes`` of them are weights, in memory anyway."""
+    """A part that is trained: its parameters, and the bytes that autograd keeps; ``weight_bytes``
+    of them are weights, in memory anyway."""
 
     name: str
     trained: int
@@ -24,7 +26,8 @@ class KeptPart:
 
 
 def kept_parts(network: Network, image: int, batch: int) -> tuple[KeptPart, ...]:
-    """Each part in turn. Raises SuiteError without PyTorch's environment, for batch 0, and for a network without the parts."""
+    """Each part in turn. Raises SuiteError without PyTorch's environment, for batch 0, and for a
+    network without the parts."""
     if batch < 1:
         raise SuiteError(f"A mini-batch of {batch} trains nothing", "the smallest is 1")
     parts: dict[str, object] = {
@@ -33,7 +36,12 @@ def kept_parts(network: Network, image: int, batch: int) -> tuple[KeptPart, ...]
         LAST_STAGE: _names(network, _last_stage(network)),
         HEAD: _names(network, _head(network)),
     }
-    request = {"model": model_of(network), "image": [network.image[0], image, image], "batch": batch, "parts": parts}
+    request = {
+        "model": model_of(network),
+        "image": [network.image[0], image, image],
+        "batch": batch,
+        "parts": parts,
+    }
     answers = answers_of(PROGRAM, request, "", f"Measuring what {network.title} keeps")[0]
     return tuple(KeptPart(name, **answers[name]) for name in parts)
 
@@ -46,16 +54,26 @@ def model_of(network: Network) -> str:
 
 def _names(network: Network, first: int) -> list[str]:
     """Beginnings of the names of all parameters from an operation on."""
-    return [f"{each.module}." for each in network.operations[first:] if each.module and each.parameters]
+    return [
+        f"{each.module}." for each in network.operations[first:] if each.module and each.parameters
+    ]
 
 
 def _last_stage(network: Network) -> int:
     """The first operation of the block that halves the picture for the last time."""
-    strided = [each for each in network.operations if each.kind == "conv" and max(each.stride) > 1 and each.module]
+    strided = [
+        each
+        for each in network.operations
+        if each.kind == "conv" and max(each.stride) > 1 and each.module
+    ]
     if not strided:
         return _head(network)
     block = _block(strided[-1])
-    return next(index for index, each in enumerate(network.operations) if each.module and _block(each) == block)
+    return next(
+        index
+        for index, each in enumerate(network.operations)
+        if each.module and _block(each) == block
+    )
 
 
 def _block(operation: Operation) -> list[str]:
@@ -64,5 +82,9 @@ def _block(operation: Operation) -> list[str]:
 
 def _head(network: Network) -> int:
     """The first operation after the last one that reads a picture: the linear layers."""
-    places = [index for index, each in enumerate(network.operations) if each.kind in ("conv", "batch_norm", "max_pool", "avg_pool", "adaptive_pool")]
+    places = [
+        index
+        for index, each in enumerate(network.operations)
+        if each.kind in ("conv", "batch_norm", "max_pool", "avg_pool", "adaptive_pool")
+    ]
     return places[-1] + 1 if places else 1

@@ -1,4 +1,5 @@
-"""Steps of a schedule in a process of PyTorch's environment: CPU time, and the highest resident set."""
+"""Steps of a schedule in a process of PyTorch's environment: CPU time, and the highest resident
+set."""
 
 from dataclasses import dataclass
 
@@ -16,8 +17,11 @@ class MeasuredStep:
     peak_bytes: int
 
 
-def measured_steps(network: str, image: int, batch: int, blocks: Chain, schedule: Schedule, steps: int) -> tuple[MeasuredStep, ...]:
-    """``steps`` steps on random pictures with one thread, after one that warms up. Raises SuiteError if the process ends early."""
+def measured_steps(
+    network: str, image: int, batch: int, blocks: Chain, schedule: Schedule, steps: int
+) -> tuple[MeasuredStep, ...]:
+    """``steps`` steps on random pictures with one thread, after one that warms up. Raises
+    SuiteError if the process ends early."""
     request = {
         "model": f"torchvision:{network}",
         "image": [3, image, image],
@@ -30,7 +34,11 @@ def measured_steps(network: str, image: int, batch: int, blocks: Chain, schedule
     }
     what = f"Training {network} with the schedule {schedule.name}"
     try:
-        answers = answers_of("reference_impls.pytorch.memory_steps", request, "\n" * (steps + 1), what)
+        answers = answers_of(
+            "reference_impls.pytorch.memory_steps", request, "\n" * (steps + 1), what
+        )
     except SuiteError as error:
-        raise SuiteError(error.problem, "measure less with --measure-below, or fewer --networks") from error
+        raise SuiteError(
+            error.problem, "measure less with --measure-below, or fewer --networks"
+        ) from error
     return tuple(MeasuredStep(answer["cpu_s"], answer["VmHWM"]) for answer in answers[2:])

@@ -1,4 +1,5 @@
-"""Networks as tables of operations, stored in ``rules/memory/models`` or traced in a framework's environment."""
+"""Networks as tables of operations, stored in ``rules/memory/models`` or traced in a framework's
+environment."""
 
 import json
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ NONE: Pair = (0, 0)
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation. ``inputs`` are the names of the operations whose outputs it reads; ``module`` is the layer's path in the network, None for
-    a plain function. ``parameters`` and ``buffers`` count elements."""
+    """One operation. ``inputs`` are the names of the operations whose outputs it reads; ``module``
+    is the layer's path in the network, None for a plain function. ``parameters`` and ``buffers``
+    count elements."""
 
     name: str
     kind: str
@@ -38,7 +40,8 @@ class Operation:
 
 @dataclass(frozen=True)
 class Network:
-    """A network: operations in the order of execution, the first of kind ``input``. ``image`` is (channels, height, width) of its usual picture."""
+    """A network: operations in the order of execution, the first of kind ``input``. ``image`` is
+    (channels, height, width) of its usual picture."""
 
     name: str
     title: str
@@ -73,14 +76,28 @@ def load_network(name: str, root: Path | None = None) -> Network:
     values = read_json(path)
     try:
         channels, height, width = values["image"]
-        return Network(name, values["title"], values["source"], (channels, height, width), operations(values["rows"]))
+        return Network(
+            name,
+            values["title"],
+            values["source"],
+            (channels, height, width),
+            operations(values["rows"]),
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(path, f"is no table of a network ({error!r})") from error
 
 
 def operations(rows: list[dict[str, Any]]) -> tuple[Operation, ...]:
     """The operations of a trace's rows. Raises TypeError for an unknown key."""
-    return tuple(_operation({name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}) for row in rows)
+    return tuple(
+        _operation(
+            {
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in row.items()
+            }
+        )
+        for row in rows
+    )
 
 
 def _operation(values: dict[str, Any]) -> Operation:

@@ -1,7 +1,8 @@
 """The fastest schedule for a chain of unequal blocks within a budget.
 
-Beaumont, Eyraud-Dubois, Herrmann, Joly and Shilova, Optimal checkpointing for heterogeneous chains: how to train deep neural networks with limited
-memory (2019): a dynamic programme over pairs of blocks and discrete memory sizes. Added here: the gradients of the weights, which grow while the
+Beaumont, Eyraud-Dubois, Herrmann, Joly and Shilova, Optimal checkpointing for heterogeneous chains:
+how to train deep neural networks with limited memory (2019): a dynamic programme over pairs of
+blocks and discrete memory sizes. Added here: the gradients of the weights, which grow while the
 backward pass proceeds.
 """
 
@@ -17,11 +18,13 @@ from suite.memory.chain import Block, Chain, LeftOut, gradients_after
 from suite.memory.schedule import Action, Cost, Schedule, Step, simulate
 
 SLOTS = 500
-"""Discrete sizes of memory; a size is rounded up to a slot, so that a schedule never needs more than was planned."""
+"""Discrete sizes of memory; a size is rounded up to a slot, so that a schedule never needs more
+than was planned."""
 
 Vector = NDArray[np.float64]
 KEPT = -1
-"""Choice of a pair of blocks: keep everything of its first block; one less, and so on: its options. Another value is the next checkpoint."""
+"""Choice of a pair of blocks: keep everything of its first block; one less, and so on: its options.
+Another value is the next checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ class Planned:
 def fastest(blocks: Chain, budget_bytes: int, slots: int = SLOTS) -> Planned | None:
     """The fastest schedule whose activations and gradients fit the budget; None if none fits.
 
-    It is never slower than ordinary training, equal segments or Revolve, where those fit: they are among the candidates.
+    It is never slower than ordinary training, equal segments or Revolve, where those fit: they are
+    among the candidates.
     """
     candidates = [_planned(schedule, blocks) for schedule in uninformed(len(blocks))]
     solved = dynamic_programme(blocks, budget_bytes, slots)
@@ -50,7 +54,8 @@ Solver = Callable[[Chain, int], Planned | None]
 
 
 def least_bytes(blocks: Chain, solve: Solver | None = None) -> int:
-    """The least memory of activations and gradients with which some schedule runs, found to 1 MB; some schedule of ``solve``, if that is given."""
+    """The least memory of activations and gradients with which some schedule runs, found to 1 MB;
+    some schedule of ``solve``, if that is given."""
     solve = solve or partial(fastest, slots=SLOTS // 2)
     low, high = 0, simulate(schedulers.none(len(blocks)), blocks).peak_bytes
     while high - low > 1_000_000:
@@ -62,7 +67,11 @@ def least_bytes(blocks: Chain, solve: Solver | None = None) -> int:
 def uninformed(count: int) -> list[Schedule]:
     """Every schedule that needs no sizes: none, equal segments, Revolve."""
     parts = [schedulers.segments(count, number) for number in range(2, count + 1)]
-    return [schedulers.none(count), *parts, *(schedulers.revolve(count, slots) for slots in range(1, count))]
+    return [
+        schedulers.none(count),
+        *parts,
+        *(schedulers.revolve(count, slots) for slots in range(1, count)),
+    ]
 
 
 def _planned(schedule: Schedule, blocks: Chain) -> Planned:
@@ -80,7 +89,8 @@ def dynamic_programme(blocks: Chain, budget_bytes: int, slots: int = SLOTS) -> S
 
 
 class _Table:
-    """``time[s, t][m]``: least time from block s's input to its input's gradient through block t, with ``m`` slots of memory beside that input."""
+    """``time[s, t][m]``: least time from block s's input to its input's gradient through block t,
+    with ``m`` slots of memory beside that input."""
 
     def __init__(self, blocks: Chain, budget_bytes: int, slots: int) -> None:
         self.blocks, self.slots, self.size = blocks, slots, max(1.0, budget_bytes / slots)
@@ -107,7 +117,9 @@ class _Table:
         for far in range(first + 1, last + 1):
             transient = max(transient, self._alone(first, far - 1, last))
             forward += self.blocks[far - 1].forward_time
-            later = self._with_less(self.time[far, last], self.rounded(self.blocks[far].input_bytes))
+            later = self._with_less(
+                self.time[far, last], self.rounded(self.blocks[far].input_bytes)
+            )
             found = forward + later + self.time[first, far - 1]
             found[: min(self.rounded(transient), self.slots + 1)] = np.inf
             better = found < best
@@ -119,9 +131,17 @@ class _Table:
         """Least times when the first block is kept in this way."""
         block = self.blocks[first]
         after = self._gradient(last) + self.weights[last + 1]
-        needed = max(after + way.kept_bytes + way.forward_bytes, way.backward_bytes + self.weights[first])
-        own = block.forward_time + block.backward_time + (way.time if isinstance(way, LeftOut) else 0)
-        rest = np.zeros(self.slots + 1) if first == last else self._with_less(self.time[first + 1, last], self.rounded(way.kept_bytes))
+        needed = max(
+            after + way.kept_bytes + way.forward_bytes, way.backward_bytes + self.weights[first]
+        )
+        own = (
+            block.forward_time + block.backward_time + (way.time if isinstance(way, LeftOut) else 0)
+        )
+        rest = (
+            np.zeros(self.slots + 1)
+            if first == last
+            else self._with_less(self.time[first + 1, last], self.rounded(way.kept_bytes))
+        )
         times: Vector = own + rest
         times[: min(self.rounded(needed), self.slots + 1)] = np.inf
         return times
@@ -146,8 +166,19 @@ class _Table:
         far = int(self.choice[first, last][left])
         if far <= KEPT:
             way = self.blocks[first] if far == KEPT else self.blocks[first].options[KEPT - 1 - far]
-            inner = [] if first == last else self.steps(first + 1, last, left - self.rounded(way.kept_bytes))
-            return [Step(Action.KEEP, first, way.positions if isinstance(way, LeftOut) else ()), *inner, Step(Action.BACKWARD, first)]
-        run = [Step(Action.CHECKPOINT, first), *(Step(Action.SKIP, number) for number in range(first + 1, far))]
+            inner = (
+                []
+                if first == last
+                else self.steps(first + 1, last, left - self.rounded(way.kept_bytes))
+            )
+            return [
+                Step(Action.KEEP, first, way.positions if isinstance(way, LeftOut) else ()),
+                *inner,
+                Step(Action.BACKWARD, first),
+            ]
+        run = [
+            Step(Action.CHECKPOINT, first),
+            *(Step(Action.SKIP, number) for number in range(first + 1, far)),
+        ]
         later = self.steps(far, last, left - self.rounded(self.blocks[far].input_bytes))
         return [*run, *later, Step(Action.RESTORE, first), *self.steps(first, far - 1, left)]

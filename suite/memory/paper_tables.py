@@ -1,11 +1,14 @@
-"""Tables I to III of Kukreja et al., Training on the edge (PAISE 2019), calculated from the layers and compared with the published values.
+"""Tables I to III of Kukreja et al., Training on the edge (PAISE 2019), calculated from the layers
+and compared with the published values.
 
 The paper's memory is M(B) = 4 bytes [P + B (2 L - c)]:
 
-- P counts a layer's parameters once for every module that contains it: the layer, its block, its stage, the network.
+- P counts a layer's parameters once for every module that contains it: the layer, its block, its
+  stage, the network.
 - L counts the outputs of every layer call of one picture; 2 L are activations and gradients.
-- c is twice the outputs of the shortcut branches that have a stride (a 1x1 convolution and its normalisation), which the paper's count leaves out,
-  less the picture itself, which it counts once. It grows with the picture's area and its rounding, and no constant of it is fitted.
+- c is twice the outputs of the shortcut branches that have a stride (a 1x1 convolution and its
+  normalisation), which the paper's count leaves out, less the picture itself, which it counts once.
+  It grows with the picture's area and its rounding, and no constant of it is fitted.
 """
 
 from dataclasses import dataclass
@@ -23,7 +26,8 @@ LIMIT = 0.01
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """One published table: a row per value of what it varies, a column per depth; ``unit_bytes`` is the unit of its cells."""
+    """One published table: a row per value of what it varies, a column per depth; ``unit_bytes`` is
+    the unit of its cells."""
 
     name: str
     title: str
@@ -45,7 +49,8 @@ class Published:
 
 @dataclass(frozen=True)
 class Cell:
-    """A published value, the calculated one in the same unit, and what the framework really keeps for the backward pass with the weights."""
+    """A published value, the calculated one in the same unit, and what the framework really keeps
+    for the backward pass with the weights."""
 
     table: str
     depth: int
@@ -84,14 +89,28 @@ def cells(source: Published | None = None) -> list[Cell]:
         by_image: dict[int, tuple[Terms, int]] = {}
         for table in paper.tables:
             for value, row in zip(table.values, table.cells, strict=True):
-                batch, image = (value, table.image or value) if table.varies == "batch" else (table.batch or 1, value)
+                batch, image = (
+                    (value, table.image or value)
+                    if table.varies == "batch"
+                    else (table.batch or 1, value)
+                )
                 if image not in by_image:
                     by_image[image] = (terms(network, image), kept_words(network, image, image))
                 counted, kept = by_image[image]
                 words = counted.parameters + batch * (2 * counted.outputs - counted.left_out)
                 real = network.parameters + batch * kept
                 in_unit = WORD_BYTES / table.unit_bytes
-                found.append(Cell(table.name, depth, batch, image, row[column], words * in_unit, real * in_unit))
+                found.append(
+                    Cell(
+                        table.name,
+                        depth,
+                        batch,
+                        image,
+                        row[column],
+                        words * in_unit,
+                        real * in_unit,
+                    )
+                )
     return found
 
 
@@ -99,7 +118,10 @@ def terms(network: Network, image: int) -> Terms:
     """P, L and c of the paper's formula."""
     layers = [each for each in shapes(network, image, image) if each.operation.module]
     nested = sum(each.operation.parameters * _containers(each.operation) for each in layers)
-    left_out = 2 * sum(each.words for each in layers if _in_strided_shortcut(each, layers)) - network.image[0] * image * image
+    left_out = (
+        2 * sum(each.words for each in layers if _in_strided_shortcut(each, layers))
+        - network.image[0] * image * image
+    )
     return Terms(nested, sum(each.words for each in layers), left_out)
 
 
@@ -109,10 +131,15 @@ def _containers(operation: Operation) -> int:
 
 
 def _in_strided_shortcut(layer: Shaped, layers: list[Shaped]) -> bool:
-    """A 1x1 convolution with a stride, or the normalisation of its output: in a ResNet, only shortcuts have them."""
+    """A 1x1 convolution with a stride, or the normalisation of its output: in a ResNet, only
+    shortcuts have them."""
     operation = layer.operation
     if operation.kind == "conv":
         return operation.kernel == (1, 1) and operation.stride > (1, 1)
     if operation.kind != "batch_norm":
         return False
-    return any(_in_strided_shortcut(each, layers) for each in layers if each.operation.kind == "conv" and each.operation.name in operation.inputs)
+    return any(
+        _in_strided_shortcut(each, layers)
+        for each in layers
+        if each.operation.kind == "conv" and each.operation.name in operation.inputs
+    )

@@ -1,4 +1,5 @@
-"""Whether training fits a budget of memory, what takes the memory, and the schedule of recomputation that makes it fit."""
+"""Whether training fits a budget of memory, what takes the memory, and the schedule of
+recomputation that makes it fit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ MAX_IMAGE = 4096
 
 @dataclass(frozen=True)
 class Workplace:
-    """What is planned: a network, the size of its pictures, the optimizer, the framework's resident size and what the data pipeline keeps.
+    """What is planned: a network, the size of its pictures, the optimizer, the framework's resident
+    size and what the data pipeline keeps.
 
     ``times`` are measured ones of this picture size; without them a schedule's times are estimated.
     """
@@ -38,16 +40,19 @@ class Workplace:
 
     @property
     def fixed_bytes(self) -> int:
-        """Framework, data pipeline, weights, running statistics and optimizer state: what no schedule changes."""
+        """Framework, data pipeline, weights, running statistics and optimizer state: what no
+        schedule changes."""
         words = self.network.parameters * (1 + STATE_WORDS[self.optimizer]) + self.network.buffers
         return self.framework.size_bytes + self.pipeline_bytes + words * WORD_BYTES
 
 
 @dataclass(frozen=True)
 class Options:
-    """The command's options that remedies name; ``left_free`` is the share of a budget that the plan does not use.
+    """The command's options that remedies name; ``left_free`` is the share of a budget that the
+    plan does not use.
 
-    ``spills``: activations are to be on storage where a budget asks for it, and nothing is to be recomputed.
+    ``spills``: activations are to be on storage where a budget asks for it, and nothing is to be
+    recomputed.
     """
 
     batch: str = "--batch"
@@ -65,11 +70,14 @@ OF_PLAN = Options()
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan for one mini-batch size. ``peak_bytes`` is the highest memory without recomputation, everything included.
+    """A plan for one mini-batch size. ``peak_bytes`` is the highest memory without recomputation,
+    everything included.
 
-    ``activation_bytes`` is what all blocks keep for the backward pass, ``transient_bytes`` what the highest moment needs beyond it. ``schedule`` is
-    the fastest that fits, with each weight updated as soon as its gradient is there, and ``stored`` the one that writes the fewest activations to
-    storage and recomputes none; None if none does. ``largest_batch`` and ``largest_image`` fit without either; None if not even the smallest does.
+    ``activation_bytes`` is what all blocks keep for the backward pass, ``transient_bytes`` what the
+    highest moment needs beyond it. ``schedule`` is the fastest that fits, with each weight updated
+    as soon as its gradient is there, and ``stored`` the one that writes the fewest activations to
+    storage and recomputes none; None if none does. ``largest_batch`` and ``largest_image`` fit
+    without either; None if not even the smallest does.
     """
 
     workplace: Workplace
@@ -96,11 +104,16 @@ class Plan:
     @property
     def planned_bytes(self) -> int | None:
         """Highest memory under the schedule, everything included."""
-        return None if self.schedule is None else self.workplace.fixed_bytes + self.schedule.cost.peak_bytes
+        return (
+            None
+            if self.schedule is None
+            else self.workplace.fixed_bytes + self.schedule.cost.peak_bytes
+        )
 
 
 def plan(workplace: Workplace, batch: int, budget_bytes: int, options: Options = OF_PLAN) -> Plan:
-    """The plan. Raises SuiteError, with the nearest thing that works, for batch 0, an unknown optimizer and a budget that nothing fits."""
+    """The plan. Raises SuiteError, with the nearest thing that works, for batch 0, an unknown
+    optimizer and a budget that nothing fits."""
     if batch < 1:
         raise SuiteError(f"A mini-batch of {batch} trains nothing", "the smallest is 1")
     network, image = workplace.network, workplace.image
@@ -128,8 +141,12 @@ def plan(workplace: Workplace, batch: int, budget_bytes: int, options: Options =
         peak_bytes=workplace.fixed_bytes + ordinary,
         schedule=best,
         stored=stored,
-        largest_batch=_largest(lambda size: _ordinary(scaled(single, size)) <= free, 1, MAX_BATCH, 1),
-        largest_image=_largest(lambda size: _fits_image(network, size, batch, free), IMAGE_STEP, MAX_IMAGE, IMAGE_STEP),
+        largest_batch=_largest(
+            lambda size: _ordinary(scaled(single, size)) <= free, 1, MAX_BATCH, 1
+        ),
+        largest_image=_largest(
+            lambda size: _fits_image(network, size, batch, free), IMAGE_STEP, MAX_IMAGE, IMAGE_STEP
+        ),
     )
 
 
@@ -140,7 +157,8 @@ def _ordinary(blocks: Chain) -> int:
 def _fits_image(network: Network, image: int, batch: int, free: int) -> bool:
     try:
         return _ordinary(chain(network, image, image, batch)) <= free
-    except SuiteError:  # too small for this network: such a picture fits, and the search goes on to larger ones
+    # too small for this network: such a picture fits, and the search goes on to larger ones
+    except SuiteError:
         return True
 
 
@@ -155,22 +173,38 @@ def _largest(fits: Callable[[int], bool], low: int, high: int, step: int) -> int
     return first * step
 
 
-def _refuse(workplace: Workplace, single: Chain, batch: int, budget_bytes: int, options: Options) -> None:
+def _refuse(
+    workplace: Workplace, single: Chain, batch: int, budget_bytes: int, options: Options
+) -> None:
     """Raise the sentence for a budget that no schedule fits."""
-    network, solve = workplace.network, spilled if options.spills else partial(fastest, slots=SLOTS // 2)
+    network, solve = (
+        workplace.network,
+        spilled if options.spills else partial(fastest, slots=SLOTS // 2),
+    )
     schedules = "all activations on storage" if options.spills else "any schedule"
-    fixed, least_one = workplace.fixed_bytes, workplace.fixed_bytes + least_bytes(updated_at_once(single), solve)
+    fixed, least_one = (
+        workplace.fixed_bytes,
+        workplace.fixed_bytes + least_bytes(updated_at_once(single), solve),
+    )
     image = f"{workplace.image}x{workplace.image}"
     if budget_bytes < least_one:
         raise SuiteError(
-            f"{network.title} does not train in {write_size(budget_bytes)} with {schedules}: framework, weights and optimizer state take "
-            f"{write_size(fixed)}, and one picture of {image} needs {write_size(least_one)} in all",
-            f"give at least {options.budget} {options.named(least_one)}, or a smaller picture or network",
+            f"{network.title} does not train in {write_size(budget_bytes)} with {schedules}:"
+            f" framework, weights and optimizer state take {write_size(fixed)}, and one picture of"
+            f" {image} needs {write_size(least_one)} in all",
+            f"give at least {options.budget} {options.named(least_one)}, or a smaller picture or"
+            " network",
         )
-    batch_fits = _largest(lambda size: solve(updated_at_once(scaled(single, size)), budget_bytes - fixed) is not None, 1, batch, 1)
+    batch_fits = _largest(
+        lambda size: solve(updated_at_once(scaled(single, size)), budget_bytes - fixed) is not None,
+        1,
+        batch,
+        1,
+    )
     least = fixed + least_bytes(updated_at_once(scaled(single, batch)), solve)
     with_it = "all activations on storage" if options.spills else "the schedule that needs least"
     raise SuiteError(
-        f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with {with_it}, more than {write_size(budget_bytes)}",
+        f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with"
+        f" {with_it}, more than {write_size(budget_bytes)}",
         f"use {options.batch} {batch_fits}, or {options.budget} {options.named(least)}",
     )

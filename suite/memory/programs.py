@@ -1,4 +1,5 @@
-"""Programs of the reference implementation in PyTorch's environment that measure, and their results, which are kept for each environment."""
+"""Programs of the reference implementation in PyTorch's environment that measure, and their
+results, which are kept for each environment."""
 
 import hashlib
 import json
@@ -19,8 +20,16 @@ FRAMEWORK = "pytorch"
 TIMEOUT_S = 3600.0
 
 
-def answers_of(module: str, request: object, lines: str, what: str, in_budget: bool = True, timeout_s: float = TIMEOUT_S) -> list[dict[str, Any]]:
-    """What a program answers, a line of JSON each. Raises SuiteError, beginning with ``what``, if it fails.
+def answers_of(
+    module: str,
+    request: object,
+    lines: str,
+    what: str,
+    in_budget: bool = True,
+    timeout_s: float = TIMEOUT_S,
+) -> list[dict[str, Any]]:
+    """What a program answers, a line of JSON each. Raises SuiteError, beginning with ``what``, if
+    it fails.
 
     ``in_budget``: it returns freed memory to the kernel, which costs time.
     """
@@ -30,15 +39,27 @@ def answers_of(module: str, request: object, lines: str, what: str, in_budget: b
         path.write_text(json.dumps(request), encoding="utf-8")
         command = [str(environment.interpreter), "-m", module, str(path)]
         variables = child_environment(1, in_budget=in_budget)
-        done = subprocess.run(command, cwd=repository_root(), env=variables, input=lines, capture_output=True, text=True, timeout=timeout_s)
+        done = subprocess.run(
+            command,
+            cwd=repository_root(),
+            env=variables,
+            input=lines,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+        )
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or [f"it was killed (exit code {done.returncode}): too little memory"])[-1]
+        last = (
+            done.stderr.strip().splitlines()
+            or [f"it was killed (exit code {done.returncode}): too little memory"]
+        )[-1]
         raise SuiteError(f"{what} failed: {last}")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def kept_place(folder: Path | None, prefix: str = "", *more: object) -> Path | None:
-    """The file of a result in this environment, whose name begins with ``prefix``; None without an environment.
+    """The file of a result in this environment, whose name begins with ``prefix``; None without an
+    environment.
 
     ``more`` is what else the result depends on.
     """
@@ -47,7 +68,9 @@ def kept_place(folder: Path | None, prefix: str = "", *more: object) -> Path | N
     except SuiteError:
         return None
     text = json.dumps([str(environment.interpreter), sorted(environment.packages.items()), *more])
-    return (folder or home() / "memory") / f"{prefix}{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
+    return (
+        folder or home() / "memory"
+    ) / f"{prefix}{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
 
 
 def keep(place: Path | None, values: Mapping[str, Any]) -> None:

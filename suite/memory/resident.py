@@ -1,6 +1,8 @@
-"""The framework's own resident size: what a process has before any weight, measured once per environment.
+"""The framework's own resident size: what a process has before any weight, measured once per
+environment.
 
-It is the highest resident set of a process that trained LeNet-5 for two steps: interpreter, libraries, the optimizer's and the kernels' code.
+It is the highest resident set of a process that trained LeNet-5 for two steps: interpreter,
+libraries, the optimizer's and the kernels' code.
 """
 
 from collections.abc import Mapping
@@ -27,7 +29,8 @@ class Resident:
 
 
 def resident(folder: Path | None = None) -> Resident:
-    """The measured size of this machine's environment if there is one, else the shipped figure. Starts nothing."""
+    """The measured size of this machine's environment if there is one, else the shipped figure.
+    Starts nothing."""
     path = kept_place(folder)
     if path is None or not path.is_file():
         return Resident(SHIPPED, SHIPPED_SOURCE)
@@ -35,15 +38,36 @@ def resident(folder: Path | None = None) -> Resident:
 
 
 def measure(folder: Path | None = None) -> Resident:
-    """Measure the environment of PyTorch on this machine and keep the figure. Raises SuiteError without an environment."""
+    """Measure the environment of PyTorch on this machine and keep the figure. Raises SuiteError
+    without an environment."""
     size = peak_of_lenet({})
-    keep(kept_place(folder), {"size_bytes": size, "packages": find(load_framework(FRAMEWORK)).packages})
+    keep(
+        kept_place(folder),
+        {"size_bytes": size, "packages": find(load_framework(FRAMEWORK)).packages},
+    )
     return Resident(size, HERE)
 
 
 def peak_of_lenet(more: Mapping[str, object]) -> int:
-    """The highest resident set of a process that trains LeNet-5 for two steps, bytes; ``more`` replaces values of its request."""
-    request = {"model": "own:lenet5:10", "image": [1, 28, 28], "batch": 1, "classes": 10, "threads": 1, "seed": 1, "blocks": [], "schedule": []}
+    """The highest resident set of a process that trains LeNet-5 for two steps, bytes; ``more``
+    replaces values of its request."""
+    request = {
+        "model": "own:lenet5:10",
+        "image": [1, 28, 28],
+        "batch": 1,
+        "classes": 10,
+        "threads": 1,
+        "seed": 1,
+        "blocks": [],
+        "schedule": [],
+    }
     what = "Measuring the framework"
-    answers = answers_of("reference_impls.pytorch.memory_steps", {**request, **more}, "\n\n", what, in_budget=False, timeout_s=TIMEOUT_S)
+    answers = answers_of(
+        "reference_impls.pytorch.memory_steps",
+        {**request, **more},
+        "\n\n",
+        what,
+        in_budget=False,
+        timeout_s=TIMEOUT_S,
+    )
     return int(answers[-1]["VmHWM"])

@@ -1,4 +1,5 @@
-"""A run in a budget of memory: the schedule of recomputation for its network, mini-batch, data and optimizer."""
+"""A run in a budget of memory: the schedule of recomputation for its network, mini-batch, data and
+optimizer."""
 
 import math
 from dataclasses import dataclass, replace
@@ -20,7 +21,8 @@ LEFT_FREE = 0.05
 """Share of the budget for what is not planned: kernels' scratch memory and gaps between tensors."""
 
 MAPPED_LAYOUTS = ("idx", "cifar10")
-"""Data sets that the training process maps into its memory; pictures of others are read one by one."""
+"""Data sets that the training process maps into its memory; pictures of others are read one by
+one."""
 
 BATCHES_AT_ONCE = 2
 """The mini-batch that is trained, and the next one while it is made."""
@@ -31,25 +33,35 @@ WITH_SPILL = replace(OF_RUN, spills=True)
 
 @dataclass(frozen=True)
 class Data:
-    """What the data pipeline keeps in the training process, bytes: mapped files, and mini-batches beside the one that is trained."""
+    """What the data pipeline keeps in the training process, bytes: mapped files, and mini-batches
+    beside the one that is trained."""
 
     mapped_bytes: int
     batch_bytes: int
 
 
 def recomputation(
-    training: contract.Request, framework: Framework, size: Resident, budget_bytes: int, times: Times | None = None, spill: Path | None = None
+    training: contract.Request,
+    framework: Framework,
+    size: Resident,
+    budget_bytes: int,
+    times: Times | None = None,
+    spill: Path | None = None,
 ) -> contract.Recomputation:
-    """The fastest schedule for this run in this budget; with a folder ``spill``, the one that writes the fewest activations there.
+    """The fastest schedule for this run in this budget; with a folder ``spill``, the one that
+    writes the fewest activations there.
 
-    Raises SuiteError, with the nearest thing that works, for a budget that nothing fits, and for what follows no schedule: another framework, several
-    ranks, a model that is not the workload's own.
+    Raises SuiteError, with the nearest thing that works, for a budget that nothing fits, and for
+    what follows no schedule: another framework, several ranks, a model that is not the workload's
+    own.
     """
     _refuse_others(training, framework)
     network = network_of(training)
     data = data_of(training, network)
     optimizer = "sgd-momentum" if training.optimizer.momentum else "sgd"
-    where = Workplace(network, network.image[1], optimizer, size, data.mapped_bytes + data.batch_bytes, times)
+    where = Workplace(
+        network, network.image[1], optimizer, size, data.mapped_bytes + data.batch_bytes, times
+    )
     usable = int(budget_bytes * (1 - LEFT_FREE))
     _refuse_too_little(where, budget_bytes, usable)
     made = plan(where, training.global_batch_size, usable, OF_RUN if spill is None else WITH_SPILL)
@@ -58,41 +70,53 @@ def recomputation(
         least = where.fixed_bytes + least_bytes(updated_at_once(made.blocks))
         remedy = "" if made.stored is None else ", or --spill FOLDER for activations on storage"
         raise SuiteError(
-            f"{network.title} with a mini-batch of {made.batch} does not fit {write_size(budget_bytes)} by recomputation",
+            f"{network.title} with a mini-batch of {made.batch} does not fit"
+            f" {write_size(budget_bytes)} by recomputation",
             f"use --memory-budget {OF_RUN.named(least)} or more{remedy}",
         )
     spills = spill is not None and found.cost.spilled_bytes > 0
     return contract.Recomputation(
         budget_bytes=budget_bytes,
-        planned_bytes=max(where.fixed_bytes + found.cost.peak_bytes, where.fixed_bytes + copies_bytes(network)),
+        planned_bytes=max(
+            where.fixed_bytes + found.cost.peak_bytes, where.fixed_bytes + copies_bytes(network)
+        ),
         planned_factor=found.cost.recompute_factor,
         schedule=found.schedule.name,
         blocks=[[block.first, block.last] for block in made.blocks],
         actions=[step.as_list for step in found.schedule.steps],
         spill_folder=str(spill) if spills else None,
         planned_spill_bytes=found.cost.spilled_bytes,
-        factor_without_spill=made.schedule.cost.recompute_factor if spills and made.schedule is not None else None,
+        factor_without_spill=(
+            made.schedule.cost.recompute_factor if spills and made.schedule is not None else None
+        ),
     )
 
 
 def network_of(training: contract.Request) -> Network:
-    """The stored network of the run's workload, its last layer for the classes of the run's data."""
+    """The stored network of the run's workload, its last layer for the classes of the run's
+    data."""
     network = load_network(f"workload-{training.workload}")
     last = network.operations[-1]
     if last.kind != "linear" or last.channels == training.data.classes:
         return network
-    own = replace(last, channels=training.data.classes, parameters=last.parameters // last.channels * training.data.classes)
+    own = replace(
+        last,
+        channels=training.data.classes,
+        parameters=last.parameters // last.channels * training.data.classes,
+    )
     return replace(network, operations=(*network.operations[:-1], own))
 
 
 def times_of(training: contract.Request) -> Times | None:
-    """Measured times of the workload's network; its last layer may have other classes, which take next to no time."""
+    """Measured times of the workload's network; its last layer may have other classes, which take
+    next to no time."""
     network = load_network(f"workload-{training.workload}")
     return known_times(network, network.image[1])
 
 
 def data_of(training: contract.Request, network: Network) -> Data:
-    """What the pipeline keeps: a byte per pixel of a mapped data set, and float32 pictures with their bytes of one more mini-batch."""
+    """What the pipeline keeps: a byte per pixel of a mapped data set, and float32 pictures with
+    their bytes of one more mini-batch."""
     pixels = math.prod(network.image)
     samples = training.data.train_samples + training.data.eval_samples
     mapped = samples * pixels if training.data.layout in MAPPED_LAYOUTS else 0
@@ -101,22 +125,32 @@ def data_of(training: contract.Request, network: Network) -> Data:
 
 
 def copies_bytes(network: Network) -> int:
-    """The copies of weights, velocities and statistics that are made after an epoch, when no activations and gradients are left."""
+    """The copies of weights, velocities and statistics that are made after an epoch, when no
+    activations and gradients are left."""
     return (2 * network.parameters + network.buffers) * WORD_BYTES
 
 
 def _refuse_others(training: contract.Request, framework: Framework) -> None:
     if framework.without_recomputation:
         raise SuiteError(
-            f"{framework.title} takes no memory budget: {framework.without_recomputation}", "use --framework pytorch, or leave --memory-budget out"
+            f"{framework.title} takes no memory budget: {framework.without_recomputation}",
+            "use --framework pytorch, or leave --memory-budget out",
         )
     if training.parallel.ranks > 1:
-        raise SuiteError("A memory budget is for one rank; leave --hostfile, --ranks-per-node and --nodes out.")
+        raise SuiteError(
+            "A memory budget is for one rank; leave --hostfile, --ranks-per-node and --nodes out."
+        )
     if training.accelerator != "cpu":
-        raise SuiteError("A memory budget is planned for a CPU's memory, not for a GPU's; use --accelerator cpu, or leave --memory-budget out.")
+        raise SuiteError(
+            "A memory budget is planned for a CPU's memory, not for a GPU's; use --accelerator cpu,"
+            " or leave --memory-budget out."
+        )
     own = load_workload(training.workload).model
     if training.model != own:
-        raise SuiteError(f"A memory budget is planned for the workload's model {own}, not for {training.model}; leave --data out.")
+        raise SuiteError(
+            f"A memory budget is planned for the workload's model {own}, not for {training.model};"
+            " leave --data out."
+        )
 
 
 def _refuse_too_little(where: Workplace, budget_bytes: int, usable: int) -> None:
@@ -124,7 +158,8 @@ def _refuse_too_little(where: Workplace, budget_bytes: int, usable: int) -> None
     least = where.fixed_bytes + copies_bytes(where.network)
     if least > usable:
         raise SuiteError(
-            f"{where.network.title} does not train in {write_size(budget_bytes)}: framework, data, weights, optimizer state and "
-            f"their copies after an epoch take {write_size(least)}, and {LEFT_FREE:.0%} of a budget are left free",
+            f"{where.network.title} does not train in {write_size(budget_bytes)}: framework, data,"
+            f" weights, optimizer state and their copies after an epoch take {write_size(least)},"
+            f" and {LEFT_FREE:.0%} of a budget are left free",
             f"use --memory-budget {OF_RUN.named(least)} or more",
         )

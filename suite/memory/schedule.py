@@ -1,4 +1,5 @@
-"""Schedules: which blocks run when, and what is kept meanwhile. Simulated here, executed by reference_impls.pytorch.recompute."""
+"""Schedules: which blocks run when, and what is kept meanwhile. Simulated here, executed by
+reference_impls.pytorch.recompute."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -11,9 +12,11 @@ from suite.memory.chain import Block, Chain, LeftOut, gradients_after
 class Action(str, Enum):
     """What one step does with a block.
 
-    KEEP runs it forward and keeps everything for its backward pass. CHECKPOINT runs it and keeps its input only. SKIP runs it and keeps nothing.
-    BACKWARD runs it backward, which frees what it kept and its input. RESTORE goes back to the block's checkpointed input. SPILL, right after a KEEP,
-    moves what the block kept to storage, with its input and without its output; FETCH, right before its BACKWARD, reads it back.
+    KEEP runs it forward and keeps everything for its backward pass. CHECKPOINT runs it and keeps
+    its input only. SKIP runs it and keeps nothing. BACKWARD runs it backward, which frees what it
+    kept and its input. RESTORE goes back to the block's checkpointed input. SPILL, right after a
+    KEEP, moves what the block kept to storage, with its input and without its output; FETCH, right
+    before its BACKWARD, reads it back.
     """
 
     KEEP = "keep"
@@ -27,7 +30,8 @@ class Action(str, Enum):
 
 @dataclass(frozen=True)
 class Step:
-    """An action on block number ``block``. A KEEP may leave outputs out that the backward pass computes again: those of these operations."""
+    """An action on block number ``block``. A KEEP may leave outputs out that the backward pass
+    computes again: those of these operations."""
 
     action: Action
     block: int
@@ -49,14 +53,18 @@ class Schedule:
     @property
     def forwards(self) -> int:
         """Forward runs of blocks."""
-        return sum(step.action in (Action.KEEP, Action.CHECKPOINT, Action.SKIP) for step in self.steps)
+        return sum(
+            step.action in (Action.KEEP, Action.CHECKPOINT, Action.SKIP) for step in self.steps
+        )
 
 
 @dataclass(frozen=True)
 class Cost:
-    """A schedule on a chain: highest bytes of activations and gradients at once, and time in the chain's unit, without that of storage.
+    """A schedule on a chain: highest bytes of activations and gradients at once, and time in the
+    chain's unit, without that of storage.
 
-    ``recompute_factor`` is the time divided by that without recomputation. ``spilled_bytes`` are written to storage in a step, and read again.
+    ``recompute_factor`` is the time divided by that without recomputation. ``spilled_bytes`` are
+    written to storage in a step, and read again.
     """
 
     peak_bytes: int
@@ -66,7 +74,8 @@ class Cost:
 
 
 def spill_bytes(blocks: Chain, number: int) -> int:
-    """What a SPILL of a block moves: what it kept, with its input, which the block before it kept, and without its output. A mini-batch stays."""
+    """What a SPILL of a block moves: what it kept, with its input, which the block before it kept,
+    and without its output. A mini-batch stays."""
     block = blocks[number]
     return block.kept_bytes - block.output_bytes + (block.input_bytes if number else 0)
 
@@ -74,21 +83,25 @@ def spill_bytes(blocks: Chain, number: int) -> int:
 def simulate(schedule: Schedule, blocks: Chain) -> Cost:
     """What the schedule needs; a weight's gradient is counted from its block's backward pass on.
 
-    Raises SuiteError for a schedule that reads what it did not keep, or that leaves a block without its backward pass.
+    Raises SuiteError for a schedule that reads what it did not keep, or that leaves a block without
+    its backward pass.
     """
     state = _State(schedule, blocks)
     for step in schedule.steps:
         state.take(step)
     if state.done != 0:
-        raise SuiteError(f"The schedule {schedule.name} ends before the backward pass of block {state.done - 1}")
+        raise SuiteError(
+            f"The schedule {schedule.name} ends before the backward pass of block {state.done - 1}"
+        )
     plain = sum(block.forward_time + block.backward_time for block in blocks)
     return Cost(state.peak, state.time, state.time / plain, state.spilled_bytes)
 
 
 @dataclass
 class _State:
-    """What is held while a schedule runs. ``current`` is the block whose input is at hand, ``loose_bytes`` its size if nothing else holds it;
-    ``done`` is the last block that ran backward; ``spilled`` has the bytes of each block that are on storage."""
+    """What is held while a schedule runs. ``current`` is the block whose input is at hand,
+    ``loose_bytes`` its size if nothing else holds it; ``done`` is the last block that ran backward;
+    ``spilled`` has the bytes of each block that are on storage."""
 
     schedule: Schedule
     blocks: Chain
@@ -112,10 +125,18 @@ class _State:
             self._demand(step.block in self.inputs, step)
             self.current, self.loose_bytes = step.block, 0
         elif step.action is Action.BACKWARD:
-            self._demand(step.block in self.kept and step.block not in self.spilled and step.block == self.done - 1, step)
+            self._demand(
+                step.block in self.kept
+                and step.block not in self.spilled
+                and step.block == self.done - 1,
+                step,
+            )
             self._backward(step.block, self.blocks[step.block])
         elif step.action is Action.SPILL:
-            kept_whole = self.kept.get(step.block) is self.blocks[step.block] and step.block not in self.spilled
+            kept_whole = (
+                self.kept.get(step.block) is self.blocks[step.block]
+                and step.block not in self.spilled
+            )
             self._demand(kept_whole and step.block == self.current - 1 < len(self.blocks) - 1, step)
             self.spilled[step.block] = spill_bytes(self.blocks, step.block)
             self.spilled_bytes += self.spilled[step.block]
@@ -127,13 +148,19 @@ class _State:
             self._forward(step, self.blocks[step.block])
 
     def _held(self) -> int:
-        return sum(self.inputs.values()) + sum(way.kept_bytes for way in self.kept.values()) - sum(self.spilled.values())
+        return (
+            sum(self.inputs.values())
+            + sum(way.kept_bytes for way in self.kept.values())
+            - sum(self.spilled.values())
+        )
 
     def _forward(self, step: Step, block: Block) -> None:
         keeps, way = step.action is Action.KEEP, self._way(step, block)
         gradient = self.blocks[self.done - 1].output_bytes if self.done < len(self.blocks) else 0
         needed = way.kept_bytes + way.forward_bytes if keeps else block.forward_alone_bytes
-        self.peak = max(self.peak, self._held() + self.loose_bytes + gradient + self.weights[self.done] + needed)
+        self.peak = max(
+            self.peak, self._held() + self.loose_bytes + gradient + self.weights[self.done] + needed
+        )
         self.time += block.forward_time
         if step.action is not Action.SKIP:
             self.inputs.setdefault(step.block, self.loose_bytes)
@@ -152,11 +179,19 @@ class _State:
         """How the block is kept. Raises SuiteError for one that the chain does not have."""
         if not step.left_out:
             return block
-        found = next((option for option in block.options if option.positions == step.left_out), None)
+        found = next(
+            (option for option in block.options if option.positions == step.left_out), None
+        )
         if found is None:
-            raise SuiteError(f"The schedule {self.schedule.name} leaves outputs out of {block.name} that its backward pass cannot compute again")
+            raise SuiteError(
+                f"The schedule {self.schedule.name} leaves outputs out of {block.name} that its"
+                " backward pass cannot compute again"
+            )
         return found
 
     def _demand(self, holds: bool, step: Step) -> None:
         if not holds:
-            raise SuiteError(f"The schedule {self.schedule.name} takes the step {step.action.value} {step.block} without what that step reads")
+            raise SuiteError(
+                f"The schedule {self.schedule.name} takes the step {step.action.value} {step.block}"
+                " without what that step reads"
+            )

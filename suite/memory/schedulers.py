@@ -12,32 +12,45 @@ def none(count: int) -> Schedule:
 
 
 def segments(count: int, parts: int) -> Schedule:
-    """Equal segments, as torch.utils.checkpoint.checkpoint_sequential makes them: all but the last keep their input only."""
+    """Equal segments, as torch.utils.checkpoint.checkpoint_sequential makes them: all but the last
+    keep their input only."""
     size = count // parts
     starts = [part * size for part in range(parts)]
     steps = [step for first in starts[:-1] for step in _run(first, first + size)]
     steps += [*_kept(starts[-1], count), *_backwards(starts[-1], count)]
     for first in reversed(starts[:-1]):
-        steps += [Step(Action.RESTORE, first), *_kept(first, first + size), *_backwards(first, first + size)]
+        steps += [
+            Step(Action.RESTORE, first),
+            *_kept(first, first + size),
+            *_backwards(first, first + size),
+        ]
     return Schedule(f"{parts} segments", tuple(steps))
 
 
 def revolve(count: int, slots: int) -> Schedule:
-    """Revolve (Griewank and Walther, ACM TOMS 26, 2000): fewest forward runs of ``count`` equal blocks with ``slots`` checkpoints.
+    """Revolve (Griewank and Walther, ACM TOMS 26, 2000): fewest forward runs of ``count`` equal
+    blocks with ``slots`` checkpoints.
 
-    The input is one of them. With a slot per block nothing would be recomputed, which is :func:`none`.
+    The input is one of them. With a slot per block nothing would be recomputed, which is
+    :func:`none`.
     """
-    return none(count) if slots >= count else Schedule(f"Revolve, {slots} checkpoints", tuple(_revolve(0, count, slots)))
+    return (
+        none(count)
+        if slots >= count
+        else Schedule(f"Revolve, {slots} checkpoints", tuple(_revolve(0, count, slots)))
+    )
 
 
 def revolve_forwards(count: int, slots: int) -> int:
-    """Forward runs of :func:`revolve` for ``slots < count``: l + r l - C(s + r, r - 1), r the least with C(s + r, s) >= l."""
+    """Forward runs of :func:`revolve` for ``slots < count``: l + r l - C(s + r, r - 1), r the least
+    with C(s + r, s) >= l."""
     return count + revolve_advances(count, slots)
 
 
 @cache
 def revolve_advances(count: int, slots: int) -> int:
-    """Forward runs of :func:`revolve` that only reach another block: without those right before a block's backward run."""
+    """Forward runs of :func:`revolve` that only reach another block: without those right before a
+    block's backward run."""
     repeats = 0
     while comb(slots + repeats, slots) < count:
         repeats += 1
@@ -50,15 +63,26 @@ def _revolve(first: int, end: int, slots: int) -> list[Step]:
         return [Step(Action.KEEP, first), Step(Action.BACKWARD, first)]
     far = end - 1 if slots == 1 else first + _first_checkpoint(count, slots)
     far_steps = _revolve(far, end, max(slots - 1, 1))
-    return [*_run(first, far), *far_steps, Step(Action.RESTORE, first), *_revolve(first, far, slots)]
+    return [
+        *_run(first, far),
+        *far_steps,
+        Step(Action.RESTORE, first),
+        *_revolve(first, far, slots),
+    ]
 
 
 def _first_checkpoint(count: int, slots: int) -> int:
-    return min(range(1, count), key=lambda k: k + revolve_advances(k, slots) + revolve_advances(count - k, slots - 1))
+    return min(
+        range(1, count),
+        key=lambda k: k + revolve_advances(k, slots) + revolve_advances(count - k, slots - 1),
+    )
 
 
 def _run(first: int, end: int) -> list[Step]:
-    return [Step(Action.CHECKPOINT, first), *(Step(Action.SKIP, block) for block in range(first + 1, end))]
+    return [
+        Step(Action.CHECKPOINT, first),
+        *(Step(Action.SKIP, block) for block in range(first + 1, end)),
+    ]
 
 
 def _kept(first: int, end: int) -> list[Step]:

@@ -13,7 +13,8 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Shaped:
-    """An operation with its input shapes and its output shape, per sample. ``words`` counts the output's elements, ``macs`` multiply-adds."""
+    """An operation with its input shapes and its output shape, per sample. ``words`` counts the
+    output's elements, ``macs`` multiply-adds."""
 
     operation: Operation
     inputs: tuple[Shape, ...]
@@ -34,41 +35,68 @@ class Shaped:
 
 
 def shapes(network: Network, height: int, width: int) -> tuple[Shaped, ...]:
-    """Every operation with its shapes for pictures of this size. Raises SuiteError for a picture that is too small, naming the operation."""
+    """Every operation with its shapes for pictures of this size. Raises SuiteError for a picture
+    that is too small, naming the operation."""
     known: dict[str, Shape] = {}
     found = []
     for operation in network.operations:
         inputs = tuple(known[name] for name in operation.inputs)
-        shape = (network.image[0], height, width) if operation.kind == "input" else _RULES.get(operation.kind, _same)(operation, inputs)
+        shape = (
+            (network.image[0], height, width)
+            if operation.kind == "input"
+            else _RULES.get(operation.kind, _same)(operation, inputs)
+        )
         if min(shape) < 1:
-            raise SuiteError(f"A picture of {height}x{width} is too small for {network.title}: nothing is left of it after {operation.name}")
+            raise SuiteError(
+                f"A picture of {height}x{width} is too small for {network.title}: nothing is left"
+                f" of it after {operation.name}"
+            )
         known[operation.name] = shape
         found.append(Shaped(operation, inputs, shape))
     return tuple(found)
 
 
 def _same(operation: Operation, inputs: tuple[Shape, ...]) -> Shape:
-    return max(inputs, key=math.prod)  # a product of maps with one factor per channel has the maps' shape
+    # a product of maps with one factor per channel has the maps' shape
+    return max(inputs, key=math.prod)
 
 
 def _window(operation: Operation, length: int, axis: int) -> int:
     """Places of a sliding window along one axis (PyTorch's formula)."""
-    reach = length + 2 * operation.padding[axis] - operation.dilation[axis] * (operation.kernel[axis] - 1) - 1
-    places = math.ceil(reach / operation.stride[axis]) if operation.ceil else reach // operation.stride[axis]
-    starts_outside = operation.ceil and places * operation.stride[axis] >= length + operation.padding[axis]
+    reach = (
+        length
+        + 2 * operation.padding[axis]
+        - operation.dilation[axis] * (operation.kernel[axis] - 1)
+        - 1
+    )
+    places = (
+        math.ceil(reach / operation.stride[axis])
+        if operation.ceil
+        else reach // operation.stride[axis]
+    )
+    starts_outside = (
+        operation.ceil and places * operation.stride[axis] >= length + operation.padding[axis]
+    )
     return places + (0 if starts_outside else 1)
 
 
 def _convolved(operation: Operation, inputs: tuple[Shape, ...]) -> Shape:
     channels, height, width = inputs[0]
-    return (operation.channels or channels, _window(operation, height, 0), _window(operation, width, 1))
+    return (
+        operation.channels or channels,
+        _window(operation, height, 0),
+        _window(operation, width, 1),
+    )
 
 
 def _linear(operation: Operation, inputs: tuple[Shape, ...]) -> Shape:
     features = inputs[0][-1]
     expected = operation.parameters // operation.channels
     if features != expected and features != expected - 1:  # with or without a bias
-        raise SuiteError(f"{operation.name} takes {expected - 1} features, not {features}", "this network takes pictures of one size only: use that")
+        raise SuiteError(
+            f"{operation.name} takes {expected - 1} features, not {features}",
+            "this network takes pictures of one size only: use that",
+        )
     return (*inputs[0][:-1], operation.channels)
 
 

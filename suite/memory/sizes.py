@@ -4,7 +4,17 @@ import re
 
 from suite.errors import SuiteError
 
-UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+UNITS = {
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
 
 
 def parse_size(text: str) -> int:
@@ -12,7 +22,10 @@ def parse_size(text: str) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
     unit = UNITS.get(found[2].upper()) if found else None
     if found is None or unit is None:
-        raise SuiteError(f"{text!r} is no size of memory", "write a number and a unit: 2GB, 1.5GB or 800MB (GB is 10^9 bytes; GiB is 2^30)")
+        raise SuiteError(
+            f"{text!r} is no size of memory",
+            "write a number and a unit: 2GB, 1.5GB or 800MB (GB is 10^9 bytes; GiB is 2^30)",
+        )
     size = round(float(found[1]) * unit)
     if size < 1:
         raise SuiteError(f"{text} holds nothing", "give a size above 0, such as 64MB or 2GB")

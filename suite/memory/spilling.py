@@ -1,4 +1,5 @@
-"""Activations on storage: the schedule that recomputes nothing and writes the fewest bytes that a budget of memory asks for."""
+"""Activations on storage: the schedule that recomputes nothing and writes the fewest bytes that a
+budget of memory asks for."""
 
 from suite.memory.chain import Block, Chain, gradients_after
 from suite.memory.optimal import Planned
@@ -6,7 +7,8 @@ from suite.memory.schedule import Action, Schedule, Step, simulate, spill_bytes
 from suite.memory.schedulers import none
 
 CARD_BYTES_PER_S = 10_000_000
-"""What an SD card of speed class 10 or UHS class 1 writes at least (SD Association, speed class standards)."""
+"""What an SD card of speed class 10 or UHS class 1 writes at least (SD Association, speed class
+standards)."""
 
 DISK_BYTES_PER_S = 1_000_000_000
 """An NVMe disk at two lanes of PCIe 3.0, about half of what they carry: an assumption."""
@@ -21,10 +23,12 @@ def storage_s(spilled_bytes: int, bytes_per_s: float) -> float:
 
 
 def spilled(blocks: Chain, budget_bytes: int) -> Planned | None:
-    """The schedule with the fewest bytes on storage that fits the budget; None if it does not fit with all activations there.
+    """The schedule with the fewest bytes on storage that fits the budget; None if it does not fit
+    with all activations there.
 
-    While a block runs, all earlier ones that stay in memory are there with it. So the totals of blocks 0 to n that may stay are found block by block:
-    bit ``m`` of a set is a total of ``m`` slots of memory, rounded up, and a block cuts off the totals that leave too little for itself.
+    While a block runs, all earlier ones that stay in memory are there with it. So the totals of
+    blocks 0 to n that may stay are found block by block: bit ``m`` of a set is a total of ``m``
+    slots of memory, rounded up, and a block cuts off the totals that leave too little for itself.
     """
     ordinary = Planned(none(len(blocks)), simulate(none(len(blocks)), blocks))
     if ordinary.cost.peak_bytes <= budget_bytes:
@@ -48,19 +52,32 @@ def spilled(blocks: Chain, budget_bytes: int) -> Planned | None:
 
 
 def _alone(blocks: Chain) -> list[int]:
-    """The highest memory while each block runs, forward or backward, with all earlier ones on storage."""
+    """The highest memory while each block runs, forward or backward, with all earlier ones on
+    storage."""
     weights = gradients_after(blocks)
-    return [_own(block, 0 if number == 0 else block.input_bytes, weights[number]) + blocks[0].input_bytes for number, block in enumerate(blocks)]
+    return [
+        _own(block, 0 if number == 0 else block.input_bytes, weights[number])
+        + blocks[0].input_bytes
+        for number, block in enumerate(blocks)
+    ]
 
 
 def _own(block: Block, input_bytes: int, weight_bytes: int) -> int:
-    return input_bytes + max(block.kept_bytes + block.forward_bytes, block.backward_bytes + weight_bytes)
+    return input_bytes + max(
+        block.kept_bytes + block.forward_bytes, block.backward_bytes + weight_bytes
+    )
 
 
 def _schedule(count: int, moved: frozenset[int]) -> Schedule:
     steps: list[Step] = []
     for block in range(count):
-        steps += [Step(Action.KEEP, block), *([Step(Action.SPILL, block)] if block in moved else [])]
+        steps += [
+            Step(Action.KEEP, block),
+            *([Step(Action.SPILL, block)] if block in moved else []),
+        ]
     for block in reversed(range(count)):
-        steps += [*([Step(Action.FETCH, block)] if block in moved else []), Step(Action.BACKWARD, block)]
+        steps += [
+            *([Step(Action.FETCH, block)] if block in moved else []),
+            Step(Action.BACKWARD, block),
+        ]
     return Schedule(f"{len(moved)} of {count} blocks on storage", tuple(steps))

@@ -1,4 +1,5 @@
-"""The study of memory: Figure 1 of Kukreja et al. (PAISE 2019) planned, measured, and beside the published values; and what fits on which board."""
+"""The study of memory: Figure 1 of Kukreja et al. (PAISE 2019) planned, measured, and beside the
+published values; and what fits on which board."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -23,11 +24,13 @@ PANELS = (("1a", 224, 1), ("1b", 224, 8), ("1c", 500, 1), ("1d", 500, 8))
 """Name, image and mini-batch of each panel."""
 
 BUDGETS = 10
-"""Budgets along a planned line, from the least that a schedule fits to that of ordinary training."""
+"""Budgets along a planned line, from the least that a schedule fits to that of ordinary
+training."""
 
 MAX_FACTOR = 3.0
 MEASURED_PARTS = (1.0, 0.75, 0.5)
-"""Measured schedules: ordinary training, and the fastest ones that fit these parts of its activations."""
+"""Measured schedules: ordinary training, and the fastest ones that fit these parts of its
+activations."""
 
 FITS_BATCH, FITS_IMAGE = 8, 224
 PUBLISHED_IN = {"1a": ("I", 1), "1b": ("III", 224), "1c": ("II", 500), "1d": ("III", 500)}
@@ -36,7 +39,8 @@ PUBLISHED_IN = {"1a": ("I", 1), "1b": ("III", 224), "1c": ("II", 500), "1d": ("I
 
 @dataclass(frozen=True)
 class Asked:
-    """What is studied: the networks whose lines are planned, those that are measured, and the largest planned peak that is still measured."""
+    """What is studied: the networks whose lines are planned, those that are measured, and the
+    largest planned peak that is still measured."""
 
     planned: tuple[str, ...]
     measured: tuple[str, ...]
@@ -45,8 +49,11 @@ class Asked:
     steps: int
 
 
-def make(asked: Asked, framework: Resident, cpu_model: str | None, report: Callable[[str], None]) -> MemoryStudy:
-    """Plan and measure. ``report`` gets a line for each panel. Raises SuiteError without PyTorch's environment, if anything is to be measured."""
+def make(
+    asked: Asked, framework: Resident, cpu_model: str | None, report: Callable[[str], None]
+) -> MemoryStudy:
+    """Plan and measure. ``report`` gets a line for each panel. Raises SuiteError without PyTorch's
+    environment, if anything is to be measured."""
     paper, panels = published(), []
     for name, image, batch in PANELS:
         report(f"Figure {name}: pictures of {image}x{image}, mini-batch of {batch}")
@@ -68,7 +75,9 @@ def make(asked: Asked, framework: Resident, cpu_model: str | None, report: Calla
     )
 
 
-def _panel(name: str, image: int, batch: int, asked: Asked, framework: Resident, paper: Published) -> Panel:
+def _panel(
+    name: str, image: int, batch: int, asked: Asked, framework: Resident, paper: Published
+) -> Panel:
     planned: list[Line] = []
     measured: list[Measurement] = []
     for known in asked.planned:
@@ -77,12 +86,20 @@ def _panel(name: str, image: int, batch: int, asked: Asked, framework: Resident,
         planned.append(Line(known, tuple(line(where, blocks))))
         if known in asked.measured:
             measured += _measured(where, blocks, batch, asked)
-    linear = tuple(Line(f"resnet{depth}", tuple(paper_line(load_network(f"resnet{depth}"), depth, image, batch))) for depth in paper.depths)
-    return Panel(name, image, batch, tuple(planned), linear, tuple(_published(name, paper)), tuple(measured))
+    linear = tuple(
+        Line(
+            f"resnet{depth}", tuple(paper_line(load_network(f"resnet{depth}"), depth, image, batch))
+        )
+        for depth in paper.depths
+    )
+    return Panel(
+        name, image, batch, tuple(planned), linear, tuple(_published(name, paper)), tuple(measured)
+    )
 
 
 def line(where: Workplace, blocks: Chain) -> Iterator[Point]:
-    """The fastest schedule at budgets between the least one and ordinary training, everything included; smallest factor first."""
+    """The fastest schedule at budgets between the least one and ordinary training, everything
+    included; smallest factor first."""
     ordinary, least = simulate(none(len(blocks)), blocks).peak_bytes, least_bytes(blocks)
     seen = set()
     for number in range(BUDGETS):
@@ -93,10 +110,12 @@ def line(where: Workplace, blocks: Chain) -> Iterator[Point]:
 
 
 def paper_line(network: Network, depth: int, image: int, batch: int) -> Iterator[Point]:
-    """The paper's model, smallest factor first: ``depth`` equal layers share the network's activations, and Revolve keeps some of them.
+    """The paper's model, smallest factor first: ``depth`` equal layers share the network's
+    activations, and Revolve keeps some of them.
 
-    Memory is that of the weights, each once, and of the kept layers. The factor is Revolve's forward runs to other layers and the backward runs, over
-    the 2 ``depth`` runs without recomputation: so ResNet-152 fits 2 GB from 1.6 on, as the paper says.
+    Memory is that of the weights, each once, and of the kept layers. The factor is Revolve's
+    forward runs to other layers and the backward runs, over the 2 ``depth`` runs without
+    recomputation: so ResNet-152 fits 2 GB from 1.6 on, as the paper says.
     """
     counted = terms(network, image)
     layer = batch * (2 * counted.outputs - counted.left_out) / depth
@@ -115,13 +134,16 @@ def _published(name: str, paper: Published) -> Iterator[Line]:
 
 
 def _measured(where: Workplace, blocks: Chain, batch: int, asked: Asked) -> Iterator[Measurement]:
-    """Each schedule in a process of its own; the first one is ordinary training, which gives the factors."""
+    """Each schedule in a process of its own; the first one is ordinary training, which gives the
+    factors."""
     ordinary_s = None
     for schedule, cost in _schedules(blocks):
         planned_bytes = where.fixed_bytes + cost.cost.peak_bytes
         if planned_bytes > asked.largest_bytes:
             continue
-        answers = measured_steps(where.network.name, where.image, batch, blocks, schedule, asked.steps)
+        answers = measured_steps(
+            where.network.name, where.image, batch, blocks, schedule, asked.steps
+        )
         seconds = statistics.median(answer.cpu_s for answer in answers)
         if cost.cost.recompute_factor == 1:
             ordinary_s = seconds
@@ -147,7 +169,8 @@ def _schedules(blocks: Chain) -> Iterator[tuple[Schedule, Planned]]:
 
 
 def fits_of(known: str, framework: Resident) -> Iterator[Fit]:
-    """Whether a network trains in each memory that a board of rules/devices has, at FITS_BATCH pictures of FITS_IMAGE."""
+    """Whether a network trains in each memory that a board of rules/devices has, at FITS_BATCH
+    pictures of FITS_IMAGE."""
     where = Workplace(load_network(known), FITS_IMAGE, OPTIMIZER, framework)
     for memory_gb, devices in sorted(_memories().items()):
         budget = round(memory_gb * 1e9)
@@ -171,5 +194,9 @@ def _largest_batch(where: Workplace, budget_bytes: int) -> int | None:
     """The largest mini-batch below FITS_BATCH that fits without recomputation."""
     single = chain(where.network, where.image, where.image, 1)
     free = budget_bytes - where.fixed_bytes
-    sizes: Sequence[int] = [size for size in range(1, FITS_BATCH) if simulate(none(len(single)), scaled(single, size)).peak_bytes <= free]
+    sizes: Sequence[int] = [
+        size
+        for size in range(1, FITS_BATCH)
+        if simulate(none(len(single)), scaled(single, size)).peak_bytes <= free
+    ]
     return max(sizes, default=None)

@@ -1,7 +1,9 @@
-"""The tensors of a network: who owns their storage, and which ones PyTorch keeps for the backward pass.
+"""The tensors of a network: who owns their storage, and which ones PyTorch keeps for the backward
+pass.
 
-It follows from its derivative formulas (tools/autograd/derivatives.yaml): a convolution and a linear layer keep their input, batch normalisation its
-input, ReLU its output, max-pooling its input and int64 indices, dropout a mask. Tests compare the sums with what autograd's hooks report.
+It follows from its derivative formulas (tools/autograd/derivatives.yaml): a convolution and a
+linear layer keep their input, batch normalisation its input, ReLU its output, max-pooling its input
+and int64 indices, dropout a mask. Tests compare the sums with what autograd's hooks report.
 """
 
 from dataclasses import dataclass
@@ -9,14 +11,29 @@ from dataclasses import dataclass
 from suite.memory.shapes import Shaped
 
 VIEWS = frozenset({"flatten", "identity"})
-KEEPS_INPUT = frozenset({"conv", "linear", "batch_norm", "max_pool", "avg_pool", "hardswish", "hardsigmoid", "silu", "gelu", "relu6", "mul"})
+KEEPS_INPUT = frozenset(
+    {
+        "conv",
+        "linear",
+        "batch_norm",
+        "max_pool",
+        "avg_pool",
+        "hardswish",
+        "hardsigmoid",
+        "silu",
+        "gelu",
+        "relu6",
+        "mul",
+    }
+)
 KEEPS_OUTPUT = frozenset({"relu", "sigmoid", "tanh"})
 SHARES_GRADIENT = frozenset({"add", "flatten", "identity"})
 
 
 @dataclass(frozen=True)
 class Tensors:
-    """Who owns each operation's output: ``owner[i]`` is the first operation with the same storage (in-place operations and views share one)."""
+    """Who owns each operation's output: ``owner[i]`` is the first operation with the same storage
+    (in-place operations and views share one)."""
 
     shaped: tuple[Shaped, ...]
     position: dict[str, int]
@@ -27,10 +44,15 @@ class Tensors:
         return [self.owner[self.position[name]] for name in self.shaped[index].operation.inputs]
 
     def keeps(self, index: int) -> list[tuple[int, int]]:
-        """What the operation keeps for its backward pass: (owner, words); an owner below 0 is a tensor of its own."""
+        """What the operation keeps for its backward pass: (owner, words); an owner below 0 is a
+        tensor of its own."""
         entry = self.shaped[index]
         kind = entry.operation.kind
-        kept = [(owner, self.shaped[owner].words) for owner in self.inputs(index)] if kind in KEEPS_INPUT else []
+        kept = (
+            [(owner, self.shaped[owner].words) for owner in self.inputs(index)]
+            if kind in KEEPS_INPUT
+            else []
+        )
         if kind in KEEPS_OUTPUT:
             kept.append((self.owner[index], entry.words))
         if kind == "max_pool":
@@ -46,6 +68,8 @@ def tensors(shaped: tuple[Shaped, ...]) -> Tensors:
     owner: list[int] = []
     for index, entry in enumerate(shaped):
         operation = entry.operation
-        shares = operation.kind in VIEWS or (operation.in_place and operation.kind in ("relu", "add", "dropout"))
+        shares = operation.kind in VIEWS or (
+            operation.in_place and operation.kind in ("relu", "add", "dropout")
+        )
         owner.append(owner[position[operation.inputs[0]]] if shares and operation.inputs else index)
     return Tensors(shaped, position, tuple(owner))

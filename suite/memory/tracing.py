@@ -19,34 +19,58 @@ SECONDS = 300
 
 
 def network_named(name: str) -> Network:
-    """The network of this name. Raises SuiteError, with the nearest name, for an unknown one or where PyTorch is needed and missing."""
+    """The network of this name. Raises SuiteError, with the nearest name, for an unknown one or
+    where PyTorch is needed and missing."""
     stored = stored_names()
     if name in stored:
         return load_network(name)
     try:
         answer = rows_of([f"torchvision:{name}"])[f"torchvision:{name}"]
     except SuiteError as error:
-        raise SuiteError(f"{_unknown(name, stored)} Others are traced by PyTorch: {error}") from error
+        raise SuiteError(
+            f"{_unknown(name, stored)} Others are traced by PyTorch: {error}"
+        ) from error
     if "unknown" in answer:
         raise SuiteError(_unknown(name, [*stored, *answer["known"]]))
     if "unsupported" in answer:
-        raise SuiteError(f"{name} cannot be planned: there is no rule for {answer['unsupported']}", f"networks that can be: {', '.join(stored)}")
+        raise SuiteError(
+            f"{name} cannot be planned: there is no rule for {answer['unsupported']}",
+            f"networks that can be: {', '.join(stored)}",
+        )
     source = f"traced by torch {answer['torch']}, torchvision {answer['torchvision']}"
-    return Network(name, f"{name} (torchvision, 1000 classes)", source, (3, 224, 224), operations(answer["rows"]))
+    return Network(
+        name,
+        f"{name} (torchvision, 1000 classes)",
+        source,
+        (3, 224, 224),
+        operations(answer["rows"]),
+    )
 
 
 def rows_of(models: Sequence[str]) -> dict[str, Any]:
     """The tables of models, by model, from a process in PyTorch's environment."""
     environment = find(load_framework(FRAMEWORK))
     command = [str(environment.interpreter), "-m", "reference_impls.pytorch.trace", *models]
-    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, timeout=SECONDS)
+    done = subprocess.run(
+        command,
+        cwd=repository_root(),
+        env=child_environment(1),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
     if done.returncode != 0:
-        raise SuiteError(f"Tracing {', '.join(models)} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+        raise SuiteError(
+            f"Tracing {', '.join(models)} failed:"
+            f" {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
+        )
     answers: dict[str, Any] = json.loads(done.stdout)
     return answers
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    nearest = [each for each in known if each == f"workload-{name}"] or difflib.get_close_matches(name, known, n=1)
+    nearest = [each for each in known if each == f"workload-{name}"] or difflib.get_close_matches(
+        name, known, n=1
+    )
     hint = f"did you mean {nearest[0]!r}? " if nearest else ""
     return f"There is no network {name!r}; {hint}stored are {', '.join(stored_names())}."

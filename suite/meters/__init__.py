@@ -1,1 +1,2 @@
-"""Instruments: sources of readings of power, load, clocks, temperature, memory, disk and counters."""
+"""Instruments: sources of readings of power, load, clocks, temperature, memory, disk and
+counters."""

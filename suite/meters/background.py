@@ -1,4 +1,5 @@
-"""A background thread for meters that have to wait for their source; the recorder's thread never waits."""
+"""A background thread for meters that have to wait for their source; the recorder's thread never
+waits."""
 
 import threading
 import time
@@ -14,12 +15,15 @@ STOP_TIMEOUT_S = 3.0
 
 
 class Background:
-    """Calls ``produce`` once a period from :meth:`start` to :meth:`stop`; :meth:`take` returns the readings since its last call.
+    """Calls ``produce`` once a period from :meth:`start` to :meth:`stop`; :meth:`take` returns the
+    readings since its last call.
 
-    With ``at_random`` it is called at a random moment of each period (:class:`suite.meters.schedule.Schedule`).
+    With ``at_random`` it is called at a random moment of each period
+    (:class:`suite.meters.schedule.Schedule`).
 
-    ``produce`` may raise: a plug that cannot be reached for a moment only leaves a gap. After ``source_timeout_s`` without a reading,
-    :meth:`take` raises the last exception, so that the recorder counts a failure.
+    ``produce`` may raise: a plug that cannot be reached for a moment only leaves a gap. After
+    ``source_timeout_s`` without a reading, :meth:`take` raises the last exception, so that the
+    recorder counts a failure.
     """
 
     def __init__(
@@ -31,7 +35,12 @@ class Background:
         source_timeout_s: float = SOURCE_TIMEOUT_S,
         at_random: bool = False,
     ) -> None:
-        self._name, self._produce, self._period_s, self._source_timeout_s = name, produce, period_s, source_timeout_s
+        self._name, self._produce, self._period_s, self._source_timeout_s = (
+            name,
+            produce,
+            period_s,
+            source_timeout_s,
+        )
         self._at_random = (name,) if at_random else ()
         self._readings: deque[Reading] = deque()
         self._error: Exception | None = None
@@ -52,9 +61,14 @@ class Background:
         self._thread.start()
 
     def take(self) -> list[Reading]:
-        """The readings since the last call; raises the last exception after ``source_timeout_s`` without one."""
+        """The readings since the last call; raises the last exception after ``source_timeout_s``
+        without one."""
         taken = [self._readings.popleft() for _ in range(len(self._readings))]
-        if not taken and self._error is not None and (time.monotonic_ns() - self._last_ns) / NS_PER_S > self._source_timeout_s:
+        if (
+            not taken
+            and self._error is not None
+            and (time.monotonic_ns() - self._last_ns) / NS_PER_S > self._source_timeout_s
+        ):
             raise self._error
         return taken
 
@@ -78,7 +92,8 @@ class Background:
 
 
 class BackgroundMeter:
-    """What meters that wait for their source have in common. ``_background`` is made by the subclass, and started by its ``open``."""
+    """What meters that wait for their source have in common. ``_background`` is made by the
+    subclass, and started by its ``open``."""
 
     _background: Background
 

@@ -10,17 +10,20 @@ from suite.machine.procfs import in_order, integer, text
 from suite.meters.perf_event import EventCode
 
 SOFTWARE, HARDWARE, CACHE = 1, 0, 3  # PERF_TYPE_SOFTWARE, _HARDWARE, _HW_CACHE
-PMU_SHIFT = 32  # PERF_PMU_TYPE_SHIFT: which kind of core a generic event is of, on processors with two kinds
+# PERF_PMU_TYPE_SHIFT: which kind of core a generic event is of, on processors with two kinds
+PMU_SHIFT = 32
 DEVICES = "sys/bus/event_source/devices"
 
 
 @dataclass(frozen=True)
 class CounterEvent:
-    """One event on one kind of core. ``name`` is the suite's name: one per meaning, whatever the processor.
+    """One event on one kind of core. ``name`` is the suite's name: one per meaning, whatever the
+    processor.
 
-    ``pmu`` is the kernel's name of the counting unit; ``event`` the kernel's name of the event. ``channel`` names the core's kind where the machine
-    has several. ``unsupported`` says why the unit cannot count it; None: it may. ``only_in_kernel`` events never happen in user mode: where the
-    kernel may not be counted, they would read 0, which is wrong.
+    ``pmu`` is the kernel's name of the counting unit; ``event`` the kernel's name of the event.
+    ``channel`` names the core's kind where the machine has several. ``unsupported`` says why the
+    unit cannot count it; None: it may. ``only_in_kernel`` events never happen in user mode: where
+    the kernel may not be counted, they would read 0, which is wrong.
     """
 
     name: str
@@ -39,12 +42,17 @@ class CounterEvent:
 
     @property
     def description(self) -> str:
-        """The event's identity for the record: unit, the kernel's name, type and config of perf_event_open(2)."""
+        """The event's identity for the record: unit, the kernel's name, type and config of
+        perf_event_open(2)."""
         return f"{self.pmu}/{self.event}/ type={self.code.kind} config={self.code.config:#x}"
 
 
-def _software(name: str, event: str, config: int, unit: str = "events", only_in_kernel: bool = False) -> CounterEvent:
-    return CounterEvent(name, unit, "software", event, EventCode(SOFTWARE, config), name, None, only_in_kernel)
+def _software(
+    name: str, event: str, config: int, unit: str = "events", only_in_kernel: bool = False
+) -> CounterEvent:
+    return CounterEvent(
+        name, unit, "software", event, EventCode(SOFTWARE, config), name, None, only_in_kernel
+    )
 
 
 # linux/perf_event.h, perf_sw_ids
@@ -55,7 +63,8 @@ SOFTWARE_EVENTS = (
     _software("context_switches", "context-switches", 3, only_in_kernel=True),
     _software("cpu_migrations", "cpu-migrations", 4, only_in_kernel=True),
 )
-# linux/perf_event.h, perf_hw_id and perf_hw_cache_id: x86 and others. There is no generic event for every access of the L1 data cache.
+# linux/perf_event.h, perf_hw_id and perf_hw_cache_id: x86 and others. There is no generic event for
+# every access of the L1 data cache.
 GENERIC_EVENTS = (
     ("cycles", "cycles", HARDWARE, 0),
     ("instructions", "instructions", HARDWARE, 1),
@@ -64,8 +73,9 @@ GENERIC_EVENTS = (
     ("branches", "branches", HARDWARE, 4),
     ("branch_mispredicts", "branch-misses", HARDWARE, 5),
 )
-# Arm Architecture Reference Manual, PMU common events: Cortex-A57, A72, A76, A78AE, Carmel. The cycle counter and six others fit
-# at once. The kernel's generic names are not used: its cache-misses is the L1D refill there.
+# Arm Architecture Reference Manual, PMU common events: Cortex-A57, A72, A76, A78AE, Carmel. The
+# cycle counter and six others fit at once. The kernel's generic names are not used: its
+# cache-misses is the L1D refill there.
 ARM_EVENTS = (
     ("cycles", "cpu_cycles", 0x11),
     ("instructions", "inst_retired", 0x08),
@@ -76,42 +86,83 @@ ARM_EVENTS = (
     ("memory_access", "mem_access", 0x13),
 )
 ARM_PMUS = ("armv8_*", "armv7_*", "armv9_*", "arm_pmu*")
-OTHER_NAMES = {"cpu_cycles": "cycles", "inst_retired": "instructions"}  # of Apple's units, whose codes are their own
+# of Apple's units, whose codes are their own
+OTHER_NAMES = {"cpu_cycles": "cycles", "inst_retired": "instructions"}
 OWN_CODES = ("apple_*",)
 HYBRID_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")  # x86
 
 
 def events(root: Path = Path("/")) -> tuple[CounterEvent, ...]:
-    """Every event on each kind of core of the machine below ``root``; opening one that is not ``unsupported`` shows whether it can be counted."""
+    """Every event on each kind of core of the machine below ``root``; opening one that is not
+    ``unsupported`` shows whether it can be counted."""
     devices = root / DEVICES
-    arm = [pmu for pattern in (*ARM_PMUS, *OWN_CODES) for pmu in in_order(devices.glob(pattern)) if integer(pmu / "type") is not None]
+    arm = [
+        pmu
+        for pattern in (*ARM_PMUS, *OWN_CODES)
+        for pmu in in_order(devices.glob(pattern))
+        if integer(pmu / "type") is not None
+    ]
     if arm:
-        return (*SOFTWARE_EVENTS, *(event for pmu in arm for event in _arm_events(pmu, several=len(arm) > 1)))
-    hybrid = [devices / name for name in HYBRID_PMUS if integer(devices / name / "type") is not None]
-    return (*SOFTWARE_EVENTS, *(event for pmu in hybrid or [devices / "cpu"] for event in _generic_events(pmu, is_hybrid=bool(hybrid))))
+        return (
+            *SOFTWARE_EVENTS,
+            *(event for pmu in arm for event in _arm_events(pmu, several=len(arm) > 1)),
+        )
+    hybrid = [
+        devices / name for name in HYBRID_PMUS if integer(devices / name / "type") is not None
+    ]
+    return (
+        *SOFTWARE_EVENTS,
+        *(
+            event
+            for pmu in hybrid or [devices / "cpu"]
+            for event in _generic_events(pmu, is_hybrid=bool(hybrid))
+        ),
+    )
 
 
 def _arm_events(pmu: Path, several: bool) -> Iterator[CounterEvent]:
-    """Raw events. A unit opens raw events that it lacks, too, and counts 0: what the kernel does not list for it is unsupported."""
+    """Raw events. A unit opens raw events that it lacks, too, and counts 0: what the kernel does
+    not list for it is unsupported."""
     kind, listed = integer(pmu / "type") or 0, pmu / "events"
     for name, event, config in ARM_EVENTS:
         unsupported = None
         if listed.is_dir():
             event, own = next(
-                ((each, code) for each in (event, OTHER_NAMES.get(event, event)) if (code := _code(listed / each)) is not None), (event, None)
+                (
+                    (each, code)
+                    for each in (event, OTHER_NAMES.get(event, event))
+                    if (code := _code(listed / each)) is not None
+                ),
+                (event, None),
             )
             unsupported = f"{pmu.name} does not list {event}" if own is None else None
             config = config if own is None else own
-        yield CounterEvent(name, "events", pmu.name, event, EventCode(kind, config), f"{name}{AT}{pmu.name}" if several else name, unsupported)
+        yield CounterEvent(
+            name,
+            "events",
+            pmu.name,
+            event,
+            EventCode(kind, config),
+            f"{name}{AT}{pmu.name}" if several else name,
+            unsupported,
+        )
 
 
 def _generic_events(pmu: Path, is_hybrid: bool) -> Iterator[CounterEvent]:
     core = (integer(pmu / "type") or 0) << PMU_SHIFT if is_hybrid else 0
     for name, event, kind, config in GENERIC_EVENTS:
-        yield CounterEvent(name, "events", pmu.name, event, EventCode(kind, config | core), f"{name}{AT}{pmu.name}" if is_hybrid else name)
+        yield CounterEvent(
+            name,
+            "events",
+            pmu.name,
+            event,
+            EventCode(kind, config | core),
+            f"{name}{AT}{pmu.name}" if is_hybrid else name,
+        )
 
 
 def _code(path: Path) -> int | None:
-    """The code in an event's file, ``event=0x11``; None where there is no such file, or it has other terms."""
+    """The code in an event's file, ``event=0x11``; None where there is no such file, or it has
+    other terms."""
     match = re.fullmatch(r"event=(0x[0-9a-f]+|\d+)", text(path) or "")
     return int(match[1], 0) if match else None

@@ -19,9 +19,11 @@ MAX_REPLY_BYTES = 2**16
 
 
 class HttpMeter(BackgroundMeter):
-    """A plug that is queried on every period; subclasses define its address (:meth:`address`) and parse its reply (:meth:`parse`).
+    """A plug that is queried on every period; subclasses define its address (:meth:`address`) and
+    parse its reply (:meth:`parse`).
 
-    A reading's time is the middle between request and reply. A plug that cannot be reached for a moment leaves a gap.
+    A reading's time is the middle between request and reply. A plug that cannot be reached for a
+    moment leaves a gap.
     """
 
     name: str
@@ -29,7 +31,8 @@ class HttpMeter(BackgroundMeter):
     moments = Moments.RANDOM
     description: str
     table: str  # the line of meters.toml that names such a plug
-    absent: str = "check that it is a model that measures power"  # what to do about a reply "404 Not Found"
+    # what to do about a reply "404 Not Found"
+    absent: str = "check that it is a model that measures power"
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
@@ -37,11 +40,13 @@ class HttpMeter(BackgroundMeter):
         self._address = ""
 
     def address(self, settings: MeterSettings) -> str | None:
-        """Address (:func:`host`) and path of the request; None when meters.toml names no such plug."""
+        """Address (:func:`host`) and path of the request; None when meters.toml names no such
+        plug."""
         raise NotImplementedError
 
     def parse(self, reply: Any) -> Mapping[str, tuple[float, str]]:
-        """Value and unit by channel; raises LookupError, TypeError or ValueError for any other reply."""
+        """Value and unit by channel; raises LookupError, TypeError or ValueError for any other
+        reply."""
         raise NotImplementedError
 
     def availability(self) -> MeterAvailability:
@@ -52,15 +57,25 @@ class HttpMeter(BackgroundMeter):
         try:
             self.parse(_query(where))
         except (OSError, ValueError, TypeError, LookupError) as error:
-            what = f"http://{where} does not reply like a {self.name} that measures power ({type(error).__name__}: {error})"
+            what = (
+                f"http://{where} does not reply like a {self.name} that measures power"
+                f" ({type(error).__name__}: {error})"
+            )
             return MeterAvailability(False, what, self._remedy(error))
         return AVAILABLE
 
     def _remedy(self, error: Exception) -> str:
         code = error.code if isinstance(error, urllib.error.HTTPError) else None
         if code in (401, 403):
-            return "it asks for a password, which the suite does not send: switch its authentication off for the measurement"
-        return self.absent if code == 404 else "check that it is switched on, in this network, and a model that measures power"
+            return (
+                "it asks for a password, which the suite does not send: switch its authentication"
+                " off for the measurement"
+            )
+        return (
+            self.absent
+            if code == 404
+            else "check that it is switched on, in this network, and a model that measures power"
+        )
 
     def open(self, process: MeteredProcess) -> None:
         """Start the background thread."""
@@ -71,7 +86,10 @@ class HttpMeter(BackgroundMeter):
         before_ns = time.monotonic_ns()
         reply = _query(self._address)
         t_ns = (before_ns + time.monotonic_ns()) // 2
-        return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in self.parse(reply).items()]
+        return [
+            Reading(t_ns, self.name, channel, value, unit)
+            for channel, (value, unit) in self.parse(reply).items()
+        ]
 
 
 def host(address: str) -> str:
@@ -87,7 +105,8 @@ def number(value: Any) -> float:
 
 
 def _query(where: str) -> Any:
-    """The JSON reply; without a proxy, because the plug is in this network. Raises OSError or ValueError for any other reply."""
+    """The JSON reply; without a proxy, because the plug is in this network. Raises OSError or
+    ValueError for any other reply."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"http://{where}", timeout=TIMEOUT_S) as reply:
@@ -99,7 +118,8 @@ def _query(where: str) -> Any:
 
 
 def _body(reply: http.client.HTTPResponse) -> bytes:
-    """The reply's body, up to MAX_REPLY_BYTES; raises TimeoutError for one that takes longer than the time limit as a whole."""
+    """The reply's body, up to MAX_REPLY_BYTES; raises TimeoutError for one that takes longer than
+    the time limit as a whole."""
     until_s, body = time.monotonic() + TIMEOUT_S, b""
     while len(body) < MAX_REPLY_BYTES and (part := reply.read1(MAX_REPLY_BYTES - len(body))):
         body += part

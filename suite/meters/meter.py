@@ -10,7 +10,8 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class Reading:
-    """One value of one channel. ``t_ns`` is CLOCK_MONOTONIC, the clock of the implementation's step records."""
+    """One value of one channel. ``t_ns`` is CLOCK_MONOTONIC, the clock of the implementation's step
+    records."""
 
     t_ns: int
     source: str
@@ -38,7 +39,8 @@ AVAILABLE = MeterAvailability(True)
 
 @dataclass(frozen=True)
 class MeteredProcess:
-    """The process that is measured: the implementation's root process, and the folder of its data set."""
+    """The process that is measured: the implementation's root process, and the folder of its data
+    set."""
 
     pid: int
     data_directory: Path
@@ -52,18 +54,23 @@ class Moments(str, enum.Enum):
 
 
 class Meter(Protocol):
-    """A source of readings, called from one thread of the harness process, never from the training process.
+    """A source of readings, called from one thread of the harness process, never from the training
+    process.
 
-    ``period_s`` is how often :meth:`read` is called. Any method may raise; the recorder records that and the run goes on.
-    A meter that has to wait for its source (a network, a serial line) waits in a separate thread or process;
-    its :meth:`read` returns the readings that have arrived since, each with the time at which it was taken.
+    ``period_s`` is how often :meth:`read` is called. Any method may raise; the recorder records
+    that and the run goes on. A meter that has to wait for its source (a network, a serial line)
+    waits in a separate thread or process; its :meth:`read` returns the readings that have arrived
+    since, each with the time at which it was taken.
 
-    A meter is one module in ``suite/meters/sources`` that ends with ``METER = <its class>``; the class is called with the root of /proc and
-    /sys. ``description`` says what it reads; the first paragraph of the class's docstring lists its channels. A class with
-    ``opens_first = True`` is opened before all others: it is attached to the implementation's process, which starts only then. A class with
-    ``moments = Moments.RANDOM`` is read at random moments: one that reads power at the moment when it is asked, which would beat with a load
-    as regular as the clock. A meter with a background thread draws the moments there. A class with ``at_edges = True`` is read at the beginning
-    and end of each phase of the run (epochs, evaluations) as well: counters, whose increase belongs to the phase.
+    A meter is one module in ``suite/meters/sources`` that ends with ``METER = <its class>``; the
+    class is called with the root of /proc and /sys. ``description`` says what it reads; the first
+    paragraph of the class's docstring lists its channels. A class with ``opens_first = True`` is
+    opened before all others: it is attached to the implementation's process, which starts only
+    then. A class with ``moments = Moments.RANDOM`` is read at random moments: one that reads power
+    at the moment when it is asked, which would beat with a load as regular as the clock. A meter
+    with a background thread draws the moments there. A class with ``at_edges = True`` is read at
+    the beginning and end of each phase of the run (epochs, evaluations) as well: counters, whose
+    increase belongs to the phase.
     """
 
     name: str

@@ -1,4 +1,5 @@
-"""perf_event_open(2) through ctypes: counts of a task and of every task that it starts from then on."""
+"""perf_event_open(2) through ctypes: counts of a task and of every task that it starts from then
+on."""
 
 import ctypes
 import os
@@ -17,7 +18,8 @@ CLOSE_ON_EXEC = 8
 
 @dataclass(frozen=True)
 class EventCode:
-    """The kernel's code of an event: ``kind`` is a PERF_TYPE or a PMU's type, ``config`` the event within it."""
+    """The kernel's code of an event: ``kind`` is a PERF_TYPE or a PMU's type, ``config`` the event
+    within it."""
 
     kind: int
     config: int
@@ -27,7 +29,8 @@ class EventCode:
 class Count:
     """An event's count, the time for which it was enabled, and the time for which it was counted.
 
-    When more events are enabled than the processor has counters, the kernel multiplexes them, and ``running_s`` is less than ``enabled_s``.
+    When more events are enabled than the processor has counters, the kernel multiplexes them, and
+    ``running_s`` is less than ``enabled_s``.
     """
 
     count: int
@@ -41,21 +44,25 @@ def is_known_machine() -> bool:
 
 
 def open_event(code: EventCode, task: int, include_kernel: bool) -> int:
-    """Start counting in a thread (0: the calling one) and in all threads and processes that it starts from now on.
+    """Start counting in a thread (0: the calling one) and in all threads and processes that it
+    starts from now on.
 
-    Returns a handle for :func:`read_event`; close it with os.close. Raises OSError with the kernel's errno: ENOENT, ENODEV and
-    EOPNOTSUPP for an event that does not exist here, EACCES and EPERM where /proc/sys/kernel/perf_event_paranoid forbids it,
-    ESRCH for a thread that has exited.
+    Returns a handle for :func:`read_event`; close it with os.close. Raises OSError with the
+    kernel's errno: ENOENT, ENODEV and EOPNOTSUPP for an event that does not exist here, EACCES and
+    EPERM where /proc/sys/kernel/perf_event_paranoid forbids it, ESRCH for a thread that has exited.
     """
     flags = INHERIT | EXCLUDE_HYPERVISOR | (0 if include_kernel else EXCLUDE_KERNEL)
-    attribute = struct.pack("=IIQQQQQIIQ", code.kind, ATTRIBUTE_BYTES, code.config, 0, 0, READ_TIMES, flags, 0, 0, 0)
+    attribute = struct.pack(
+        "=IIQQQQQIIQ", code.kind, ATTRIBUTE_BYTES, code.config, 0, 0, READ_TIMES, flags, 0, 0, 0
+    )
     libc = ctypes.CDLL(None, use_errno=True)
     handle = libc.syscall(
         ctypes.c_long(SYSCALL_NUMBERS[platform.machine()]),
         ctypes.c_char_p(attribute),
         ctypes.c_int(task),
         ctypes.c_int(-1),  # on any processor
-        ctypes.c_int(-1),  # in no group: inherited events cannot be read as a group before Linux 6.13
+        # in no group: inherited events cannot be read as a group before Linux 6.13
+        ctypes.c_int(-1),
         ctypes.c_ulong(CLOSE_ON_EXEC),
     )
     if handle < 0:

@@ -30,7 +30,10 @@ def meter_of(module: ModuleType) -> type[Meter]:
     """The module's meter class; raises SuiteError when the module does not say which it is."""
     meter = getattr(module, "METER", None)
     if not isinstance(meter, type):
-        raise SuiteError(f"{module.__file__} has no meter; end it with `METER = NAME`, the name of its meter class (suite.meters.meter.Meter).")
+        raise SuiteError(
+            f"{module.__file__} has no meter; end it with `METER = NAME`, the name of its meter"
+            " class (suite.meters.meter.Meter)."
+        )
     return cast(type[Meter], meter)
 
 

@@ -12,7 +12,8 @@ PLACE = Path("etc/edge-training-suite/meters.toml")
 
 @dataclass(frozen=True)
 class ShellySettings:
-    """A Shelly plug or relay of the second generation or later: ``http://<address>``, and which of its switches feeds the board.
+    """A Shelly plug or relay of the second generation or later: ``http://<address>``, and which of
+    its switches feeds the board.
 
     ``component`` is PM1 for a meter without a switch (PM Mini).
     """
@@ -40,8 +41,9 @@ class UsbMeterSettings:
 class CsvSettings:
     """The file that another meter's program writes during the run, and its columns.
 
-    ``power_column`` in units of ``power_scale`` watts, or ``voltage_column`` and ``current_column`` in units of
-    ``voltage_scale`` volts and ``current_scale`` amperes; ``time_column`` in units of ``time_scale`` seconds.
+    ``power_column`` in units of ``power_scale`` watts, or ``voltage_column`` and ``current_column``
+    in units of ``voltage_scale`` volts and ``current_scale`` amperes; ``time_column`` in units of
+    ``time_scale`` seconds.
     """
 
     file: str
@@ -70,11 +72,13 @@ class MeterSettings:
 
 
 def load_settings(root: Path) -> MeterSettings:
-    """The settings below ``root``, empty where there is no file; raises SuiteError naming the key that is wrong."""
+    """The settings below ``root``, empty where there is no file; raises SuiteError naming the key
+    that is wrong."""
     path = root / PLACE
     return read_toml(path, MeterSettings) if path.exists() else MeterSettings()
 
 
 def not_named(what: str, table: str) -> MeterAvailability:
-    """The availability of an external meter that meters.toml does not name; ``table`` is the line to add."""
+    """The availability of an external meter that meters.toml does not name; ``table`` is the line
+    to add."""
     return MeterAvailability(False, f"/{PLACE} names no {what}", f"add to /{PLACE}: {table}")

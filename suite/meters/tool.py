@@ -27,12 +27,20 @@ class ToolOutput:
 def run_tool(command: Sequence[str]) -> ToolOutput:
     """Run a program to its end; raises OSError with the end of its output when it fails."""
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
     ) as process:
         assert process.stdout is not None
         text = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)  # for the child's CPU time, which Popen.wait does not return
+        # for the child's CPU time, which Popen.wait does not return
+        _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise OSError(f"{Path(command[0]).name} ended with {process.returncode}: {text.strip()[-200:]}")
+        raise OSError(
+            f"{Path(command[0]).name} ended with {process.returncode}: {text.strip()[-200:]}"
+        )
     return ToolOutput(text, usage.ru_utime + usage.ru_stime)

@@ -1,1 +1,2 @@
-"""Calculations on bundles: energy, counters, disturbances, summary, stall analysis, studies, convergence."""
+"""Calculations on bundles: energy, counters, disturbances, summary, stall analysis, studies,
+convergence."""

@@ -1,4 +1,5 @@
-"""The record of an audit, which a submission may hold: what was replayed where, both sides' losses, the tolerances and the verdict."""
+"""The record of an audit, which a submission may hold: what was replayed where, both sides' losses,
+the tolerances and the verdict."""
 
 import math
 from collections.abc import Sequence
@@ -10,13 +11,22 @@ from suite.catalog.audit import FLOAT64, AuditTolerances
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_record
 from suite.files.toml_file import from_plain
-from suite.metrics.replayed_losses import MAX_STEPS, AuditVerdict, LossComparison, ReplayedLosses, compare_losses, smallest_rate_error
+from suite.metrics.replayed_losses import (
+    MAX_STEPS,
+    AuditVerdict,
+    LossComparison,
+    ReplayedLosses,
+    compare_losses,
+    smallest_rate_error,
+)
 
 SCHEMA = 1
 RATE_ERROR = 0.1
-"""Relative error of the learning rate with which the first steps are trained once more, to learn how far that moves the losses."""
+"""Relative error of the learning rate with which the first steps are trained once more, to learn
+how far that moves the losses."""
 MAX_CORRECT_SHARE = 2e-4
-"""Of the evaluation samples: those whose two best classes are so close that rounding decides. None was, of 150,000 (docs/auditing.md)."""
+"""Of the evaluation samples: those whose two best classes are so close that rounding decides. None
+was, of 150,000 (docs/auditing.md)."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +59,14 @@ class Replayer:
 
 @dataclass(frozen=True)
 class StateAudit:
-    """What was replayed from a kept training state, that after ``epoch``, whose digests are those of the log.
+    """What was replayed from a kept training state, that after ``epoch``, whose digests are those
+    of the log.
 
-    ``value`` is the text that the epoch was drawn with (suite.metrics.epoch_draw); None: self-drawn, nobody else chose it. ``losses`` are of the
-    first steps after the state, and ``comparison`` is None after the run's last epoch, which no step follows. ``correct`` is the number of
-    correctly classified samples that the run logged, ``replayed_correct`` the replay's; None where this epoch was not evaluated.
+    ``value`` is the text that the epoch was drawn with (suite.metrics.epoch_draw); None:
+    self-drawn, nobody else chose it. ``losses`` are of the first steps after the state, and
+    ``comparison`` is None after the run's last epoch, which no step follows. ``correct`` is the
+    number of correctly classified samples that the run logged, ``replayed_correct`` the replay's;
+    None where this epoch was not evaluated.
     """
 
     epoch: int
@@ -83,15 +96,20 @@ def _joint(verdicts: Sequence[AuditVerdict]) -> AuditVerdict:
     """Of several comparisons."""
     if AuditVerdict.CONTRADICTS in verdicts:
         return AuditVerdict.CONTRADICTS
-    return AuditVerdict.AGREES if verdicts and set(verdicts) == {AuditVerdict.AGREES} else AuditVerdict.CANNOT_TELL
+    return (
+        AuditVerdict.AGREES
+        if verdicts and set(verdicts) == {AuditVerdict.AGREES}
+        else AuditVerdict.CANNOT_TELL
+    )
 
 
 @dataclass(frozen=True)
 class AuditRecord:
-    """One audit. ``losses`` of each step; ``with_other_rate`` at a learning rate wrong by RATE_ERROR, None where that was not trained.
+    """One audit. ``losses`` of each step; ``with_other_rate`` at a learning rate wrong by
+    RATE_ERROR, None where that was not trained.
 
-    ``reason`` says why there is nothing to compare, else it is None. ``time_s`` is what the audit took. ``state`` is None where no training state
-    was handed in.
+    ``reason`` says why there is nothing to compare, else it is None. ``time_s`` is what the audit
+    took. ``state`` is None where no training state was handed in.
     """
 
     schema: int
@@ -110,7 +128,9 @@ class AuditRecord:
     @property
     def verdict(self) -> AuditVerdict:
         """Agrees, contradicts, or cannot tell."""
-        return _joint([self.comparison.verdict, *([] if self.state is None else [self.state.verdict])])
+        return _joint(
+            [self.comparison.verdict, *([] if self.state is None else [self.state.verdict])]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -119,10 +139,11 @@ class AuditRecord:
 
 @dataclass(frozen=True)
 class AuditBadge:
-    """What the badge *audited* says of a run: what replayed how many steps, and the smallest error of the learning rate that would have shown.
+    """What the badge *audited* says of a run: what replayed how many steps, and the smallest error
+    of the learning rate that would have shown.
 
-    ``state_epoch`` is the epoch after which a training state was handed in and replayed, None without one; ``is_drawn``: somebody else's value drew
-    it.
+    ``state_epoch`` is the epoch after which a training state was handed in and replayed, None
+    without one; ``is_drawn``: somebody else's value drew it.
     """
 
     framework: str
@@ -162,46 +183,96 @@ def _problem(record: AuditRecord) -> str | None:
     if problem is not None or record.state is None:
         return problem
     state = record.state
-    if (state.comparison is None) is not (len(state.losses.recorded) == 0) or len(state.losses.recorded) > MAX_STEPS:
-        return "a comparison of the steps after the state belongs to the losses of up to a thousand steps"
+    if (state.comparison is None) is not (len(state.losses.recorded) == 0) or len(
+        state.losses.recorded
+    ) > MAX_STEPS:
+        return (
+            "a comparison of the steps after the state belongs to the losses of up to a thousand"
+            " steps"
+        )
     counts = (state.correct, state.replayed_correct)
-    if not all(count is None or 0 <= count <= state.eval_samples for count in counts) or (counts[0] is None) is not (counts[1] is None):
-        return "both numbers of correct samples must be there or missing, and be those of an evaluation"
+    if not all(count is None or 0 <= count <= state.eval_samples for count in counts) or (
+        counts[0] is None
+    ) is not (counts[1] is None):
+        return (
+            "both numbers of correct samples must be there or missing, and be those of an"
+            " evaluation"
+        )
     return _problem_of_losses(state.losses, len(state.losses.recorded), ())
 
 
 def _problem_of_losses(losses: ReplayedLosses, steps: int, others: Sequence[float]) -> str | None:
-    rows = [losses.recorded, losses.plain, losses.float64, losses.tolerances, losses.tolerances_float64]
+    rows = [
+        losses.recorded,
+        losses.plain,
+        losses.float64,
+        losses.tolerances,
+        losses.tolerances_float64,
+    ]
     if any(row is not None and len(row) != steps for row in rows):
         return "every list must have a value for each step"
-    if not all(value is None or math.isfinite(value) for row in (*rows, others) for value in row or ()):
+    if not all(
+        value is None or math.isfinite(value) for row in (*rows, others) for value in row or ()
+    ):
         return "losses and tolerances must be finite numbers"
-    if any(value is not None and value <= 0 for row in (losses.tolerances, losses.tolerances_float64) for value in row):
+    if any(
+        value is not None and value <= 0
+        for row in (losses.tolerances, losses.tolerances_float64)
+        for value in row
+    ):
         return "tolerances must be above zero"
     return None
 
 
 def contradictions(record: AuditRecord, tolerances: AuditTolerances) -> list[tuple[str, str, str]]:
-    """What a record says against itself and against the rulebook's tolerances: (what, expected, observed) each."""
+    """What a record says against itself and against the rulebook's tolerances: (what, expected,
+    observed) each."""
     found = _contradictions(record.losses, record.comparison, record, tolerances)
     if record.state is not None and record.state.comparison is not None:
         of_state = _contradictions(record.state.losses, record.state.comparison, record, tolerances)
-        found += [(f"{what}, after the state of epoch {record.state.epoch}", expected, observed) for what, expected, observed in of_state]
+        found += [
+            (f"{what}, after the state of epoch {record.state.epoch}", expected, observed)
+            for what, expected, observed in of_state
+        ]
     if rate_error_found(record.losses, record.with_other_rate) != record.rate_error_found:
-        found.append(("rate_error_found", f"{rate_error_found(record.losses, record.with_other_rate)}", f"{record.rate_error_found}"))
+        found.append(
+            (
+                "rate_error_found",
+                f"{rate_error_found(record.losses, record.with_other_rate)}",
+                f"{record.rate_error_found}",
+            )
+        )
     return found
 
 
-def _contradictions(losses: ReplayedLosses, stated: LossComparison, record: AuditRecord, tolerances: AuditTolerances) -> list[tuple[str, str, str]]:
-    found, run, other, steps = [], record.bundle.framework, record.replayer.framework, len(losses.recorded)
+def _contradictions(
+    losses: ReplayedLosses, stated: LossComparison, record: AuditRecord, tolerances: AuditTolerances
+) -> list[tuple[str, str, str]]:
+    found, run, other, steps = (
+        [],
+        record.bundle.framework,
+        record.replayer.framework,
+        len(losses.recorded),
+    )
     for name, partner in (("tolerances", other), ("tolerances_float64", FLOAT64)):
         expected, observed = tolerances.of(run, partner, steps), getattr(losses, name)
-        step = next((at for at, pair in enumerate(zip(expected, observed, strict=True), start=1) if pair[0] != pair[1]), None)
+        step = next(
+            (
+                at
+                for at, pair in enumerate(zip(expected, observed, strict=True), start=1)
+                if pair[0] != pair[1]
+            ),
+            None,
+        )
         if step is not None:
-            found.append((f"{name} of step {step}", f"{expected[step - 1]}", f"{observed[step - 1]}"))
+            found.append(
+                (f"{name} of step {step}", f"{expected[step - 1]}", f"{observed[step - 1]}")
+            )
     computed = compare_losses(losses)
     if computed != stated:
-        found.append(("the verdict that follows from the losses", _in_words(computed), _in_words(stated)))
+        found.append(
+            ("the verdict that follows from the losses", _in_words(computed), _in_words(stated))
+        )
     return found
 
 
@@ -210,19 +281,35 @@ def _in_words(comparison: LossComparison) -> str:
     step, verdict = comparison.step, comparison.verdict.value
     if step is None:
         return verdict
-    return f"{verdict} at step {step.step} (loss {step.observed:.6g}, replayed {step.expected:.6g}, tolerance {step.tolerance:.3g})"
+    return (
+        f"{verdict} at step {step.step} (loss {step.observed:.6g}, replayed {step.expected:.6g},"
+        f" tolerance {step.tolerance:.3g})"
+    )
 
 
-def rate_error_found(losses: ReplayedLosses, with_other_rate: tuple[float, ...] | None) -> float | None:
-    """The smallest relative error of the learning rate that the plain replay would show; None where it was not tried."""
+def rate_error_found(
+    losses: ReplayedLosses, with_other_rate: tuple[float, ...] | None
+) -> float | None:
+    """The smallest relative error of the learning rate that the plain replay would show; None where
+    it was not tried."""
     if losses.plain is None or with_other_rate is None:
         return None
     return smallest_rate_error(losses.plain, with_other_rate, losses.tolerances, RATE_ERROR)
 
 
 def badge(record: AuditRecord | None) -> AuditBadge | None:
-    """The badge of a run whose record complies with `submission-audits`; None without a record, or where it cannot tell."""
+    """The badge of a run whose record complies with `submission-audits`; None without a record, or
+    where it cannot tell."""
     if record is None or record.verdict is not AuditVerdict.AGREES:
         return None
-    plain = AuditBadge(record.replayer.framework, record.steps, record.rate_error_found, record.replayer.data_verified)
-    return plain if record.state is None else replace(plain, state_epoch=record.state.epoch, is_drawn=record.state.value is not None)
+    plain = AuditBadge(
+        record.replayer.framework,
+        record.steps,
+        record.rate_error_found,
+        record.replayer.data_verified,
+    )
+    return (
+        plain
+        if record.state is None
+        else replace(plain, state_epoch=record.state.epoch, is_drawn=record.state.value is not None)
+    )

@@ -1,14 +1,19 @@
-"""Intervals of scores, and of the ratio of two: what a pair's verdict is made from. It depends on the two entries alone.
+"""Intervals of scores, and of the ratio of two: what a pair's verdict is made from. It depends on
+the two entries alone.
 
-Model of variance: the logarithm of a run's score is normal around the entry's, with a scatter of the entry's own. The variance of the difference of
-two means is the sum of the entries' own variances, each over its number of runs; the t distribution has 2 (n - 1) degrees of freedom, n being the
-smaller number of runs. For entries with the same number of runs that is Student's test, exact where both scatter alike (Student, Biometrika 6,
-1908). With other numbers of runs it does not trust the larger entry's scatter for the smaller one, as a pooled variance would.
+Model of variance: the logarithm of a run's score is normal around the entry's, with a scatter of
+the entry's own. The variance of the difference of two means is the sum of the entries' own
+variances, each over its number of runs; the t distribution has 2 (n - 1) degrees of freedom, n
+being the smaller number of runs. For entries with the same number of runs that is Student's test,
+exact where both scatter alike (Student, Biometrika 6, 1908). With other numbers of runs it does not
+trust the larger entry's scatter for the smaller one, as a pooled variance would.
 
-To it are added what further runs do not average out (``fixed_variance``: the noise floor, an instrument's gain), and the variance of own epochs.
+To it are added what further runs do not average out (``fixed_variance``: the noise floor, an
+instrument's gain), and the variance of own epochs.
 
-An entry's true epochs are at least the reference's: an entry at its own epochs is not faster than it would be at the reference's. So the bound that
-holds at the reference's epochs holds at its own, too, and bad luck with the seeds does not hide what the times show.
+An entry's true epochs are at least the reference's: an entry at its own epochs is not faster than
+it would be at the reference's. So the bound that holds at the reference's epochs holds at its own,
+too, and bad luck with the seeds does not hide what the times show.
 """
 
 import functools
@@ -23,10 +28,11 @@ from suite.bundle.arrays import Values
 
 @dataclass(frozen=True)
 class Measured:
-    """An entry's score in logarithms: the mean of its runs, their sample variance, and how many they are.
+    """An entry's score in logarithms: the mean of its runs, their sample variance, and how many
+    they are.
 
-    ``epochs_variance`` is that of own epochs, with ``epochs_freedom``, and ``epochs_excess`` how much longer they make the score, in logarithms;
-    0 at the reference's epochs.
+    ``epochs_variance`` is that of own epochs, with ``epochs_freedom``, and ``epochs_excess`` how
+    much longer they make the score, in logarithms; 0 at the reference's epochs.
     """
 
     log_mean: float
@@ -45,7 +51,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with the ends of its 95 % interval; without ends, None, where there are too few runs."""
+    """A value with the ends of its 95 % interval; without ends, None, where there are too few
+    runs."""
 
     value: float
     low: float | None
@@ -54,7 +61,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The ratio of two scores with its interval; ``is_different`` where the interval does not hold 1."""
+    """The ratio of two scores with its interval; ``is_different`` where the interval does not hold
+    1."""
 
     ratio: float
     low: float
@@ -70,12 +78,15 @@ def measured(values: Sequence[float], fixed_variance: float = 0.0) -> Measured:
     """The statistics of the runs' positive values."""
     logs = [math.log(value) for value in values]
     mean = math.fsum(logs) / len(logs)
-    variance = math.fsum((log - mean) ** 2 for log in logs) / (len(logs) - 1) if len(logs) > 1 else 0.0
+    variance = (
+        math.fsum((log - mean) ** 2 for log in logs) / (len(logs) - 1) if len(logs) > 1 else 0.0
+    )
     return Measured(mean, variance, len(logs), fixed_variance)
 
 
 def interval(one: Measured, level: float) -> Interval:
-    """The score's interval by Student's t; without ends for a single run, and where the instrument's error is not known (infinite variance)."""
+    """The score's interval by Student's t; without ends for a single run, and where the
+    instrument's error is not known (infinite variance)."""
     if one.runs < 2 or math.isinf(one.fixed_variance):
         return Interval(one.value, None, None)
     variance, freedom = one.log_variance / one.runs, one.runs - 1
@@ -83,7 +94,9 @@ def interval(one: Measured, level: float) -> Interval:
     low, high = one.log_mean - one.epochs_excess - margin, one.log_mean + margin
     if one.epochs_variance:
         total = variance + one.epochs_variance
-        freedom = math.floor(total**2 / (variance**2 / freedom + one.epochs_variance**2 / one.epochs_freedom) + 1e-9)
+        freedom = math.floor(
+            total**2 / (variance**2 / freedom + one.epochs_variance**2 / one.epochs_freedom) + 1e-9
+        )
         margin = quantile(freedom, 1 - level) * math.sqrt(total + one.fixed_variance)
         low, high = max(low, one.log_mean - margin), one.log_mean + margin
     return Interval(one.value, math.exp(low), math.exp(high))
@@ -92,11 +105,14 @@ def interval(one: Measured, level: float) -> Interval:
 def ratio(one: Measured, other: Measured, level: float, epochs_level: float) -> Ratio:
     """The ratio of two scores; each entry has two runs or more.
 
-    Where an entry is at its own epochs, these are known to look large by a test at ``epochs_level``. A false verdict by both, the test and the
-    interval, shall be no more frequent than by the interval alone: the interval is at the product of the levels, one-sided.
+    Where an entry is at its own epochs, these are known to look large by a test at
+    ``epochs_level``. A false verdict by both, the test and the interval, shall be no more frequent
+    than by the interval alone: the interval is at the product of the levels, one-sided.
     """
     low, high = pair_bounds(columns([one]), columns([other]), level, epochs_level)
-    return Ratio(math.exp(one.log_mean - other.log_mean), math.exp(float(low[0])), math.exp(float(high[0])))
+    return Ratio(
+        math.exp(one.log_mean - other.log_mean), math.exp(float(low[0])), math.exp(float(high[0]))
+    )
 
 
 @dataclass(frozen=True)
@@ -118,10 +134,17 @@ class Columns:
 
 def columns(entries: Sequence[Measured]) -> Columns:
     """The entries' statistics as arrays."""
-    return Columns(**{field.name: np.array([getattr(one, field.name) for one in entries], dtype=float) for field in fields(Columns)})
+    return Columns(
+        **{
+            field.name: np.array([getattr(one, field.name) for one in entries], dtype=float)
+            for field in fields(Columns)
+        }
+    )
 
 
-def pair_bounds(ones: Columns, others: Columns, level: float, epochs_level: float) -> tuple[Values, Values]:
+def pair_bounds(
+    ones: Columns, others: Columns, level: float, epochs_level: float
+) -> tuple[Values, Values]:
     """The ends of the interval of each pair's ratio, in logarithms: see :func:`ratio`."""
     of_runs = ones.log_variance / ones.runs + others.log_variance / others.runs
     freedom = 2 * (np.minimum(ones.runs, others.runs) - 1)
@@ -136,17 +159,33 @@ def pair_bounds(ones: Columns, others: Columns, level: float, epochs_level: floa
         scatter = of_runs**2 / freedom
         for each in (ones, others):
             scatter = scatter + each.epochs_variance**2 / np.maximum(1, each.epochs_freedom)
-        freedom = np.maximum(1, np.floor(total**2 / np.maximum(scatter, np.finfo(float).tiny) + 1e-9))
+        freedom = np.maximum(
+            1, np.floor(total**2 / np.maximum(scatter, np.finfo(float).tiny) + 1e-9)
+        )
         own_margins = _quantiles(freedom, 1 - 2 * level * epochs_level) * np.sqrt(total + fixed)
         difference = ones.log_mean - others.log_mean
-        lows = np.where(one_own | other_own, np.where(other_own, difference - own_margins, np.maximum(lows, difference - own_margins)), lows)
-        highs = np.where(one_own | other_own, np.where(one_own, difference + own_margins, np.minimum(highs, difference + own_margins)), highs)
+        lows = np.where(
+            one_own | other_own,
+            np.where(
+                other_own, difference - own_margins, np.maximum(lows, difference - own_margins)
+            ),
+            lows,
+        )
+        highs = np.where(
+            one_own | other_own,
+            np.where(
+                one_own, difference + own_margins, np.minimum(highs, difference + own_margins)
+            ),
+            highs,
+        )
     return lows, highs
 
 
 def _quantiles(freedom: Values, confidence: float) -> Values:
     distinct, inverse = np.unique(freedom, return_inverse=True)
-    of_each: Values = np.array([quantile(int(one), confidence) for one in distinct])[inverse].reshape(freedom.shape)
+    of_each: Values = np.array([quantile(int(one), confidence) for one in distinct])[
+        inverse
+    ].reshape(freedom.shape)
     return of_each
 
 

@@ -1,11 +1,15 @@
-"""Tests whether runs converge as the reference's runs do, from the epochs that each run needed to reach the target.
+"""Tests whether runs converge as the reference's runs do, from the epochs that each run needed to
+reach the target.
 
-Permutation test of the difference of means (Fisher 1935; Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005). It assumes no
-distribution: coarse evaluation intervals, ties, and runs that all need the same number of epochs need no special treatment.
+Permutation test of the difference of means (Fisher 1935; Good, "Permutation, Parametric and
+Bootstrap Tests of Hypotheses", 2005). It assumes no distribution: coarse evaluation intervals,
+ties, and runs that all need the same number of epochs need no special treatment.
 
-A run that missed its target has infinite epochs to target. All runs of a closed workload have the same number of epochs at most, so a missed target
-is later than every one that was reached. With such runs the test is of the sum of the midranks instead of the mean, the missed ones sharing the
-last ranks (Gehan, "A generalized Wilcoxon test for comparing arbitrarily singly-censored samples", Biometrika 52, 1965).
+A run that missed its target has infinite epochs to target. All runs of a closed workload have the
+same number of epochs at most, so a missed target is later than every one that was reached. With
+such runs the test is of the sum of the midranks instead of the mean, the missed ones sharing the
+last ranks (Gehan, "A generalized Wilcoxon test for comparing arbitrarily singly-censored samples",
+Biometrika 52, 1965).
 """
 
 import itertools
@@ -29,7 +33,8 @@ SIMULATIONS = 200
 
 @dataclass(frozen=True)
 class Comparison:
-    """p values of the difference of means: one-sided (the runs need fewer epochs, the runs need more) and two-sided."""
+    """p values of the difference of means: one-sided (the runs need fewer epochs, the runs need
+    more) and two-sided."""
 
     p_faster: float
     p_slower: float
@@ -43,16 +48,21 @@ def show_epochs(epochs: float) -> str:
 
 
 def compare(reference: Sequence[float], runs: Sequence[float]) -> Comparison:
-    """Compare the runs' epochs to target with the reference's; at least one run of each. Infinite: the run missed its target.
+    """Compare the runs' epochs to target with the reference's; at least one run of each. Infinite:
+    the run missed its target.
 
-    All partitions into runs and reference are enumerated; if there are more than 20,000, 9,999 are drawn (fixed seed) and the observed one added.
+    All partitions into runs and reference are enumerated; if there are more than 20,000, 9,999 are
+    drawn (fixed seed) and the observed one added.
     """
     pooled = np.asarray([*runs, *reference], float)
     pooled = pooled if np.isfinite(pooled).all() else _midranks(pooled)
     observed = float(pooled[: len(runs)].sum())
     sums = pooled[_partitions(len(pooled), len(runs))].sum(axis=1)
     rounding = 1e-9 * max(1.0, abs(observed))  # sums of the same numbers in another order
-    p_faster, p_slower = float(np.mean(sums <= observed + rounding)), float(np.mean(sums >= observed - rounding))
+    p_faster, p_slower = (
+        float(np.mean(sums <= observed + rounding)),
+        float(np.mean(sums >= observed - rounding)),
+    )
     return Comparison(p_faster, p_slower, min(1.0, 2 * min(p_faster, p_slower)), 1 / len(sums))
 
 
@@ -72,32 +82,56 @@ def _partitions(count: int, chosen: int) -> "np.ndarray[Any, Any]":
     return np.vstack([np.arange(chosen), drawn])
 
 
-def expected_interval(trained: Sequence[int], reached: Sequence[bool], level: float = INTERVAL_LEVEL) -> tuple[float, float]:
-    """The interval of a reference point's expected epochs, all epochs trained over the runs that reached the target; at least one reached it.
+def expected_interval(
+    trained: Sequence[int], reached: Sequence[bool], level: float = INTERVAL_LEVEL
+) -> tuple[float, float]:
+    """The interval of a reference point's expected epochs, all epochs trained over the runs that
+    reached the target; at least one reached it.
 
-    Percentile bootstrap over runs (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993), RESAMPLES of them with a fixed seed. The upper
-    end is infinite where more than half the level of the resamples have no run that reached the target.
+    Percentile bootstrap over runs (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993),
+    RESAMPLES of them with a fixed seed. The upper end is infinite where more than half the level of
+    the resamples have no run that reached the target.
     """
     drawn = np.random.default_rng(1).integers(0, len(trained), (RESAMPLES, len(trained)))
-    epochs, runs = np.asarray(trained, float)[drawn].sum(axis=1), np.asarray(reached, bool)[drawn].sum(axis=1)
+    epochs, runs = (
+        np.asarray(trained, float)[drawn].sum(axis=1),
+        np.asarray(reached, bool)[drawn].sum(axis=1),
+    )
     expected = np.sort(np.divide(epochs, runs, out=np.full(RESAMPLES, np.inf), where=runs > 0))
     outside = math.floor(RESAMPLES * level / 2)
     return float(expected[outside]), float(expected[-1 - outside])
 
 
-def power(reference: Sequence[float], runs: int, factor: float, interval: int = 1, level: float = LEVEL) -> float:
-    """Power of the one-sided test for ``runs`` runs that need ``factor`` times the reference's epochs; by simulation with a fixed seed.
+def power(
+    reference: Sequence[float], runs: int, factor: float, interval: int = 1, level: float = LEVEL
+) -> float:
+    """Power of the one-sided test for ``runs`` runs that need ``factor`` times the reference's
+    epochs; by simulation with a fixed seed.
 
-    Runs are drawn from the reference; their epochs are rounded up to the next evaluation (every ``interval`` epochs).
+    Runs are drawn from the reference; their epochs are rounded up to the next evaluation (every
+    ``interval`` epochs).
     """
     stream = np.random.default_rng(1)
     detected = 0
     for _ in range(SIMULATIONS):
-        epochs = np.ceil(stream.choice(np.asarray(reference, float), runs) * factor / interval) * interval
+        epochs = (
+            np.ceil(stream.choice(np.asarray(reference, float), runs) * factor / interval)
+            * interval
+        )
         detected += compare(reference, list(epochs)).p_faster <= level
     return detected / SIMULATIONS
 
 
-def detectable(reference: Sequence[float], runs: int, interval: int = 1, level: float = LEVEL) -> float | None:
-    """Smallest speed-up that ``runs`` runs detect with 80 % power, as a factor of the epochs, in steps of 0.05; None if 0.1 is not detected."""
-    return next((step / 20 for step in range(19, 1, -1) if power(reference, runs, step / 20, interval, level) >= WANTED_POWER), None)
+def detectable(
+    reference: Sequence[float], runs: int, interval: int = 1, level: float = LEVEL
+) -> float | None:
+    """Smallest speed-up that ``runs`` runs detect with 80 % power, as a factor of the epochs, in
+    steps of 0.05; None if 0.1 is not detected."""
+    return next(
+        (
+            step / 20
+            for step in range(19, 1, -1)
+            if power(reference, runs, step / 20, interval, level) >= WANTED_POWER
+        ),
+        None,
+    )

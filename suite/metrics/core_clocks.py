@@ -1,4 +1,5 @@
-"""Clocks of the cores, as any meter read them: the kernel's own, or measured ones where it offers none."""
+"""Clocks of the cores, as any meter read them: the kernel's own, or measured ones where it offers
+none."""
 
 from typing import TYPE_CHECKING
 

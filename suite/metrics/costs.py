@@ -1,4 +1,5 @@
-"""The cost of a training, in seconds or joules, as a function of its epochs: first epoch + later epochs + evaluations."""
+"""The cost of a training, in seconds or joules, as a function of its epochs: first epoch + later
+epochs + evaluations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,22 +10,32 @@ from suite.metrics.expected_epochs import ScoredEpochs
 
 @dataclass(frozen=True)
 class TrainingCost:
-    """The cost of the first epoch, of one later epoch, and of what is spent around one epoch: its evaluation and the moments between."""
+    """The cost of the first epoch, of one later epoch, and of what is spent around one epoch: its
+    evaluation and the moments between."""
 
     first_epoch: float
     later_epoch: float
     evaluation: float
 
     def at(self, epochs: float) -> float:
-        """The cost of a training of that many epochs, each with an evaluation; at a run's own epochs it is the run's cost."""
+        """The cost of a training of that many epochs, each with an evaluation; at a run's own
+        epochs it is the run's cost."""
         return self.first_epoch + (epochs - 1) * self.later_epoch + epochs * self.evaluation
 
 
-def measured_score(costs: Sequence[TrainingCost], epochs: ScoredEpochs, fixed_variance: float) -> Measured:
-    """The statistics of an entry's score from the costs of its runs, all positive at these epochs."""
+def measured_score(
+    costs: Sequence[TrainingCost], epochs: ScoredEpochs, fixed_variance: float
+) -> Measured:
+    """The statistics of an entry's score from the costs of its runs, all positive at these
+    epochs."""
     score = measured([cost.at(epochs.epochs) for cost in costs], fixed_variance)
     if not epochs.is_own:
         return score
     at_reference = measured([cost.at(epochs.reference) for cost in costs])
     excess = score.log_mean - at_reference.log_mean
-    return replace(score, epochs_variance=epochs.log_variance, epochs_freedom=epochs.freedom, epochs_excess=excess)
+    return replace(
+        score,
+        epochs_variance=epochs.log_variance,
+        epochs_freedom=epochs.freedom,
+        epochs_excess=excess,
+    )

@@ -1,8 +1,10 @@
-"""``counted_steps.json``: what valgrind's cachegrind counted in whole processes that train, and from it the counts of a step.
+"""``counted_steps.json``: what valgrind's cachegrind counted in whole processes that train, and
+from it the counts of a step.
 
-Instructions, accesses to data and branches are counted. Caches and the branch predictor are simulated: cachegrind's model has two levels of caches
-and no prefetcher. The counts of a step are the difference between two processes of one framework that differ in the number of steps alone: start-up,
-import and the building of the model are in both.
+Instructions, accesses to data and branches are counted. Caches and the branch predictor are
+simulated: cachegrind's model has two levels of caches and no prefetcher. The counts of a step are
+the difference between two processes of one framework that differ in the number of steps alone:
+start-up, import and the building of the model are in both.
 
 Rates need time, which valgrind does not show: the same training is timed without it.
 """
@@ -26,7 +28,8 @@ MIN_CLOCK_HZ, MAX_CLOCK_HZ = 1e8, 1e10
 
 @dataclass(frozen=True)
 class Counts:
-    """Totals of a process, or of a step. ``l1d_refill`` and ``branch_mispredicts`` are simulated."""
+    """Totals of a process, or of a step. ``l1d_refill`` and ``branch_mispredicts`` are
+    simulated."""
 
     instructions: float
     l1d_access: float
@@ -52,7 +55,8 @@ class Process:
 
 @dataclass(frozen=True)
 class TimedSteps:
-    """A window of the same training without valgrind: its steps, their CPU time, and the cores' mean clock meanwhile; None: it was not measured."""
+    """A window of the same training without valgrind: its steps, their CPU time, and the cores'
+    mean clock meanwhile; None: it was not measured."""
 
     framework: str
     steps: int
@@ -62,7 +66,8 @@ class TimedSteps:
 
 @dataclass(frozen=True)
 class Caches:
-    """The simulated caches as cachegrind takes them: size in bytes, ways, line in bytes; and whose they are."""
+    """The simulated caches as cachegrind takes them: size in bytes, ways, line in bytes; and whose
+    they are."""
 
     processor: str
     l1i: tuple[int, ...]
@@ -72,7 +77,8 @@ class Caches:
 
 @dataclass(frozen=True)
 class CountedSteps:
-    """The record. ``cpu_model`` is the machine's, whose instructions were counted; ``valgrind`` the program's version."""
+    """The record. ``cpu_model`` is the machine's, whose instructions were counted; ``valgrind`` the
+    program's version."""
 
     schema: int
     title: str
@@ -97,7 +103,10 @@ class CountedSteps:
     @property
     def of_step(self) -> dict[str, Counts]:
         """The counts of a step, by framework in the record's order."""
-        return {name: more.counts.per_step(fewer.counts, more.steps - fewer.steps) for name, (fewer, more) in self.pairs.items()}
+        return {
+            name: more.counts.per_step(fewer.counts, more.steps - fewer.steps)
+            for name, (fewer, more) in self.pairs.items()
+        }
 
     @property
     def pairs(self) -> dict[str, tuple[Process, Process]]:
@@ -105,11 +114,15 @@ class CountedSteps:
         by_name: dict[str, list[Process]] = {}
         for process in sorted(self.processes, key=lambda process: process.steps):
             by_name.setdefault(process.framework, []).append(process)
-        return {name: (by_name[name][0], by_name[name][-1]) for name in dict.fromkeys(process.framework for process in self.processes)}
+        return {
+            name: (by_name[name][0], by_name[name][-1])
+            for name in dict.fromkeys(process.framework for process in self.processes)
+        }
 
 
 def figures(record: CountedSteps) -> dict[str, dict[str, float]]:
-    """Figures by framework, named as those of hardware counters; counts are per epoch (steps of an epoch times those of a step)."""
+    """Figures by framework, named as those of hardware counters; counts are per epoch (steps of an
+    epoch times those of a step)."""
     return {name: _figures(step, record.steps_per_epoch) for name, step in record.of_step.items()}
 
 
@@ -122,12 +135,17 @@ def _figures(step: Counts, steps: int) -> dict[str, float]:
 
 
 def rates(record: CountedSteps) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Instructions per CPU second, and per cycle where the clock was measured: a value for each timed window, by framework."""
+    """Instructions per CPU second, and per cycle where the clock was measured: a value for each
+    timed window, by framework."""
     found: dict[str, dict[str, tuple[float, ...]]] = {}
     for name, step in record.of_step.items():
         windows = [window for window in record.timed if window.framework == name]
         per_s = tuple(step.instructions * window.steps / window.cpu_s for window in windows)
-        per_cycle = tuple(rate / window.clock_hz for rate, window in zip(per_s, windows, strict=True) if window.clock_hz is not None)
+        per_cycle = tuple(
+            rate / window.clock_hz
+            for rate, window in zip(per_s, windows, strict=True)
+            if window.clock_hz is not None
+        )
         found[name] = {"instructions_per_cpu_s": per_s, "ipc": per_cycle}
     return found
 
@@ -141,22 +159,41 @@ def write(record: CountedSteps, directory: Path) -> Path:
 
 
 def read_counted_steps(directory: Path) -> CountedSteps:
-    """Read the record; raises FileError where it is malformed or its counts cannot be those of such processes."""
+    """Read the record; raises FileError where it is malformed or its counts cannot be those of such
+    processes."""
     path = directory / COUNTED
     record = from_plain(read_record(path, SCHEMA), CountedSteps, f"{path}: ")
-    if not record.processes or len(record.processes) > MAX_PROCESSES or record.batch_size < 1 or record.train_samples < 1:
+    if (
+        not record.processes
+        or len(record.processes) > MAX_PROCESSES
+        or record.batch_size < 1
+        or record.train_samples < 1
+    ):
         raise FileError(path, f"has no processes, more than {MAX_PROCESSES}, or no mini-batches")
     for name, (fewer, more) in record.pairs.items():
         if not 0 < fewer.steps < more.steps:
             raise FileError(path, f"has no two processes of {name} that differ in their steps")
     for name, step in record.of_step.items():
-        if not 0 <= step.l1d_refill <= step.l1d_access or not 0 <= step.branch_mispredicts <= step.branches:
+        if (
+            not 0 <= step.l1d_refill <= step.l1d_access
+            or not 0 <= step.branch_mispredicts <= step.branches
+        ):
             raise FileError(path, f"says that a step of {name} misses more often than it tries")
         if not 0 < step.instructions < float("inf") or not step.l1d_access or not step.branches:
-            raise FileError(path, f"says that a step of {name} takes no instructions, no data or no branches")
+            raise FileError(
+                path, f"says that a step of {name} takes no instructions, no data or no branches"
+            )
     for window in record.timed:
-        if window.framework not in record.pairs or window.steps < 1 or not 0 < window.cpu_s < math.inf:
-            raise FileError(path, f"has a timed window of {window.framework[:40]!r} without counts, steps or CPU time")
+        if (
+            window.framework not in record.pairs
+            or window.steps < 1
+            or not 0 < window.cpu_s < math.inf
+        ):
+            raise FileError(
+                path,
+                f"has a timed window of {window.framework[:40]!r} without counts, steps or CPU"
+                " time",
+            )
         if window.clock_hz is not None and not MIN_CLOCK_HZ < window.clock_hz < MAX_CLOCK_HZ:
             raise FileError(path, f"says that the cores ran at {window.clock_hz:g} Hz")
     return record

@@ -1,6 +1,7 @@
 """``counters.json``: event counts in each phase of a run, and the figures of the training region.
 
-Computed from the log, the step records and the readings of the meter "counters" only, so that the checker can recompute them.
+Computed from the log, the step records and the readings of the meter "counters" only, so that the
+checker can recompute them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,9 @@ from suite.metrics.window import Counter
 SOURCE = "counters"
 USER_ONLY = ":u"
 EVENTS = (*SOFTWARE_EVENTS, *HARDWARE_EVENTS)
-MIN_PERIODS = 10  # up to one period at each end is interpolated, possibly from another phase: an error of at most a tenth each
+# up to one period at each end is interpolated, possibly from another phase: an error of at most a
+# tenth each
+MIN_PERIODS = 10
 MAX_EDGE_SHARE = 0.02  # of a shorter window: how far a reading may be from each edge
 RATIOS = {
     "instructions_per_cycle": ("instructions", "cycles"),
@@ -60,12 +63,14 @@ EPOCH_COUNTS = (
 
 @dataclass(frozen=True)
 class EventCount:
-    """An event in a phase. ``count`` is scaled by enabled / running time; None when unknown, with the ``reason``.
+    """An event in a phase. ``count`` is scaled by enabled / running time; None when unknown, with
+    the ``reason``.
 
-    ``running_ratio`` is the fraction of the time in which the processor counted; below 1 the count is an extrapolation.
-    ``includes_kernel`` is False where only user mode was counted. ``uncertainty`` is how far the count may be off because no reading was at the
-    phase's very edges: the distance times the rate around the edge. ``by_unit`` are the parts of ``count`` that each kind of core counted,
-    where the processor has several.
+    ``running_ratio`` is the fraction of the time in which the processor counted; below 1 the count
+    is an extrapolation. ``includes_kernel`` is False where only user mode was counted.
+    ``uncertainty`` is how far the count may be off because no reading was at the phase's very
+    edges: the distance times the rate around the edge. ``by_unit`` are the parts of ``count`` that
+    each kind of core counted, where the processor has several.
     """
 
     count: float | None
@@ -79,10 +84,12 @@ class EventCount:
 
 @dataclass(frozen=True)
 class PhaseCounts:
-    """One phase: its window on the monotonic clock, every event by name, and the ratios (None: one of the two events is unknown).
+    """One phase: its window on the monotonic clock, every event by name, and the ratios (None: one
+    of the two events is unknown).
 
-    ``start_distance_s`` and ``stop_distance_s``: from each edge to the nearest reading of the counters, negative for one before the edge.
-    ``ratios_by_unit``: the ratios of each kind of core, where the processor has several.
+    ``start_distance_s`` and ``stop_distance_s``: from each edge to the nearest reading of the
+    counters, negative for one before the edge. ``ratios_by_unit``: the ratios of each kind of core,
+    where the processor has several.
     """
 
     start_ns: int
@@ -95,16 +102,25 @@ class PhaseCounts:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {**vars(self), "events": {name: dict(vars(event)) for name, event in self.events.items()}}
+        return {
+            **vars(self),
+            "events": {name: dict(vars(event)) for name, event in self.events.items()},
+        }
 
 
 def phases(log: Log, steps: StepRecords) -> dict[str, Window]:
-    """Window of each finished phase on the monotonic clock: ``init``, ``run`` (the training region, evaluations included), ``epoch <n>``
-    (first fetch to last step) and ``evaluation <n>``, the evaluation after epoch n."""
+    """Window of each finished phase on the monotonic clock: ``init``, ``run`` (the training region,
+    evaluations included), ``epoch <n>`` (first fetch to last step) and ``evaluation <n>``, the
+    evaluation after epoch n."""
     found = {}
     for name in (INIT, RUN):
         start, stop = log.first(f"{name}_start"), log.first(f"{name}_stop")
-        if start is not None and stop is not None and start.mono_ns is not None and stop.mono_ns is not None:
+        if (
+            start is not None
+            and stop is not None
+            and start.mono_ns is not None
+            and stop.mono_ns is not None
+        ):
             found[name] = (start.mono_ns, stop.mono_ns)
     stops_ns = {event.epoch: event.mono_ns for event in log.all("epoch_stop")}
     for epoch, of_epoch in steps.first_rank.by_epoch():
@@ -123,52 +139,87 @@ def count(bundle: Bundle) -> dict[str, PhaseCounts]:
     """Counts of every phase of a bundle, finished or not."""
 
     def compute() -> dict[str, PhaseCounts]:
-        return count_phases(bundle.channels(), phases(bundle.log(), bundle.steps()), at_edges=not bundle.is_first_schema)
+        return count_phases(
+            bundle.channels(),
+            phases(bundle.log(), bundle.steps()),
+            at_edges=not bundle.is_first_schema,
+        )
 
     return cast("dict[str, PhaseCounts]", bundle.cached("counts", compute))
 
 
-def count_phases(channels: Channels, windows: Mapping[str, Window], *, at_edges: bool = True) -> dict[str, PhaseCounts]:
-    """Counts of each named window. With ``at_edges`` a short one counts if there are readings at both of its edges."""
+def count_phases(
+    channels: Channels, windows: Mapping[str, Window], *, at_edges: bool = True
+) -> dict[str, PhaseCounts]:
+    """Counts of each named window. With ``at_edges`` a short one counts if there are readings at
+    both of its edges."""
     found = {channel.name: channel for channel in channels.of(SOURCE)}
     units = tuple(sorted({unit for name in found if (unit := _unit(name))}))
     counts = {
         event: _count_event(found, event, units, windows, at_edges) for event in EVENTS
     }  # event after event: one's channels are in memory at a time
     edges = _edges(found, windows)
-    return {name: _phase_counts(window, {event: counts[event][name] for event in EVENTS}, units, *edges[name]) for name, window in windows.items()}
+    return {
+        name: _phase_counts(
+            window, {event: counts[event][name] for event in EVENTS}, units, *edges[name]
+        )
+        for name, window in windows.items()
+    }
 
 
 def _unit(channel: str) -> str:
-    """The counting unit in a channel's name, on processors with several: ``cycles@armv8_cortex_a55:u.count``; else empty."""
+    """The counting unit in a channel's name, on processors with several:
+    ``cycles@armv8_cortex_a55:u.count``; else empty."""
     return channel.rpartition(".")[0].removesuffix(USER_ONLY).partition(AT)[2]
 
 
-def _edges(channels: Mapping[str, Channel], windows: Mapping[str, Window]) -> dict[str, tuple[float | None, float | None]]:
-    """Distance of the nearest reading to both edges of each window, s. All counters are read together: any channel of counts will do."""
+def _edges(
+    channels: Mapping[str, Channel], windows: Mapping[str, Window]
+) -> dict[str, tuple[float | None, float | None]]:
+    """Distance of the nearest reading to both edges of each window, s. All counters are read
+    together: any channel of counts will do."""
     counts = [channel for name, channel in channels.items() if name.endswith(".count")]
     if not counts:
         return {name: (None, None) for name in windows}
     times_ns = counts[0].in_time.t_ns
-    return {name: (edge_of(times_ns, window[0]), edge_of(times_ns, window[1])) for name, window in windows.items()}
+    return {
+        name: (edge_of(times_ns, window[0]), edge_of(times_ns, window[1]))
+        for name, window in windows.items()
+    }
 
 
 def derive_counters(bundle: Bundle) -> dict[str, Any]:
     """``counters.json`` as plain values."""
-    return {"schema": SCHEMA, "phases": {name: counts.to_dict() for name, counts in count(bundle).items()}}
+    return {
+        "schema": SCHEMA,
+        "phases": {name: counts.to_dict() for name, counts in count(bundle).items()},
+    }
 
 
 def counter_figures(phase: PhaseCounts | None) -> dict[str, Figure]:
-    """Figures of the training region: counts, ratios, and ``counter_running_ratio``, the fraction of the time in which the processor counted."""
+    """Figures of the training region: counts, ratios, and ``counter_running_ratio``, the fraction
+    of the time in which the processor counted."""
     if phase is None:
-        units = {name: unit for name, _, unit, _ in COUNTS} | {name: "ratio" for name, _ in RATIO_FIGURES} | {"counter_running_ratio": "ratio"}
+        units = (
+            {name: unit for name, _, unit, _ in COUNTS}
+            | {name: "ratio" for name, _ in RATIO_FIGURES}
+            | {"counter_running_ratio": "ratio"}
+        )
         return {name: unknown(unit, COUNTERS, NO_RUN) for name, unit in units.items()}
-    figures = {name: _count_figure(phase.events[event], unit, scale) for name, event, unit, scale in COUNTS}
+    figures = {
+        name: _count_figure(phase.events[event], unit, scale) for name, event, unit, scale in COUNTS
+    }
     for name, ratio in RATIO_FIGURES:
         figures[name] = _ratio_figure(phase, ratio)
-    running = [share for event in HARDWARE_EVENTS if (share := phase.events[event].running_ratio) is not None]
+    running = [
+        share
+        for event in HARDWARE_EVENTS
+        if (share := phase.events[event].running_ratio) is not None
+    ]
     figures["counter_running_ratio"] = (
-        Figure(min(running), "ratio", COUNTERS, len(running), method="minimum over the hardware events")
+        Figure(
+            min(running), "ratio", COUNTERS, len(running), method="minimum over the hardware events"
+        )
         if running
         else unknown("ratio", COUNTERS, "no hardware event was counted on this machine")
     )
@@ -176,11 +227,21 @@ def counter_figures(phase: PhaseCounts | None) -> dict[str, Figure]:
 
 
 def _phase_counts(
-    window: Window, events: Mapping[str, EventCount], units: tuple[str, ...], start_s: float | None, stop_s: float | None
+    window: Window,
+    events: Mapping[str, EventCount],
+    units: tuple[str, ...],
+    start_s: float | None,
+    stop_s: float | None,
 ) -> PhaseCounts:
-    ratios = {name: _quotient(events[upper].count, events[lower].count) for name, (upper, lower) in RATIOS.items()}
+    ratios = {
+        name: _quotient(events[upper].count, events[lower].count)
+        for name, (upper, lower) in RATIOS.items()
+    }
     by_unit = {
-        unit: {name: _quotient(_of_unit(events[upper], unit), _of_unit(events[lower], unit)) for name, (upper, lower) in RATIOS.items()}
+        unit: {
+            name: _quotient(_of_unit(events[upper], unit), _of_unit(events[lower], unit))
+            for name, (upper, lower) in RATIOS.items()
+        }
         for unit in units
     }
     return PhaseCounts(*window, events, ratios, start_s, stop_s, by_unit or None)
@@ -191,37 +252,67 @@ def _of_unit(event: EventCount, unit: str) -> float | None:
 
 
 def _count_event(
-    channels: Mapping[str, Channel], event: str, units: tuple[str, ...], windows: Mapping[str, Window], at_edges: bool
+    channels: Mapping[str, Channel],
+    event: str,
+    units: tuple[str, ...],
+    windows: Mapping[str, Window],
+    at_edges: bool,
 ) -> dict[str, EventCount]:
     """An event's counts in every window, by the window's name."""
-    scopes = {unit: scope for unit in units if (scope := _scope_of(channels, event, unit)) is not None}
+    scopes = {
+        unit: scope for unit in units if (scope := _scope_of(channels, event, unit)) is not None
+    }
     of_any_core = None if scopes else _scope_of(channels, event, "")
     if of_any_core is not None:
         scopes = {"": of_any_core}
     if not scopes:
-        return {name: EventCount(None, None, None, None, "it was not counted on this machine") for name in windows}
+        return {
+            name: EventCount(None, None, None, None, "it was not counted on this machine")
+            for name in windows
+        }
     first = next(iter(scopes.values()))
-    unit, includes_kernel = channels[f"{first}.count"].unit, not any(scope.endswith(USER_ONLY) for scope in scopes.values())
+    unit, includes_kernel = (
+        channels[f"{first}.count"].unit,
+        not any(scope.endswith(USER_ONLY) for scope in scopes.values()),
+    )
     lacking = [each for each in units if each not in scopes and "" not in scopes]
     if lacking:
         reason = f"{', '.join(lacking)} does not count it: the work of these cores is missing"
         return {name: EventCount(None, unit, None, includes_kernel, reason) for name in windows}
-    parts = [f"{scope}.{part}" for scope in scopes.values() for part in ("count", "enabled", "running")]
+    parts = [
+        f"{scope}.{part}" for scope in scopes.values() for part in ("count", "enabled", "running")
+    ]
     counters = {name: Counter(channels[name]) for name in parts if name in channels}
-    return {name: _count_in(counters, scopes, window, EventCount(None, unit, None, includes_kernel), at_edges) for name, window in windows.items()}
+    return {
+        name: _count_in(
+            counters, scopes, window, EventCount(None, unit, None, includes_kernel), at_edges
+        )
+        for name, window in windows.items()
+    }
 
 
 def _scope_of(channels: Mapping[str, Channel], event: str, unit: str) -> str | None:
     named = f"{event}{AT}{unit}" if unit else event
-    return next((scope for scope in (named, named + USER_ONLY) if f"{scope}.count" in channels), None)
+    return next(
+        (scope for scope in (named, named + USER_ONLY) if f"{scope}.count" in channels), None
+    )
 
 
-def _count_in(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window, unknown: EventCount, at_edges: bool) -> EventCount:
-    """The count of a window, summed over the kinds of cores: a thread runs on one at a time, so that they share its enabled time.
+def _count_in(
+    counters: Mapping[str, Counter],
+    scopes: Mapping[str, str],
+    window: Window,
+    unknown: EventCount,
+    at_edges: bool,
+) -> EventCount:
+    """The count of a window, summed over the kinds of cores: a thread runs on one at a time, so
+    that they share its enabled time.
 
     ``unknown`` is returned, with a reason, where nothing was counted.
     """
-    measured = {each: _increase(counters, f"{scope}.count", window) for each, scope in scopes.items()}
+    measured = {
+        each: _increase(counters, f"{scope}.count", window) for each, scope in scopes.items()
+    }
     reason = next((why for value, why in measured.values() if value is None), None)
     running_ratio = _running_ratio(counters, scopes, window)
     raw = {each: value for each, (value, _) in measured.items() if value is not None}
@@ -233,40 +324,64 @@ def _count_in(counters: Mapping[str, Counter], scopes: Mapping[str, str], window
     edge = _edge(counters, scopes, window)
     if (short := _too_short(counters, scopes, window, edge, at_edges)) is not None:
         return replace(unknown, reason=short)
-    by_unit = {each: value / running_ratio for each, value in raw.items()} if "" not in scopes else None
+    by_unit = (
+        {each: value / running_ratio for each, value in raw.items()} if "" not in scopes else None
+    )
     uncertainty = None if edge.uncertainty is None else edge.uncertainty / running_ratio
     count = sum(raw.values()) / running_ratio
-    return replace(unknown, count=count, running_ratio=running_ratio, uncertainty=uncertainty, by_unit=by_unit)
+    return replace(
+        unknown, count=count, running_ratio=running_ratio, uncertainty=uncertainty, by_unit=by_unit
+    )
 
 
 def _edge(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window) -> Edge:
-    """Distance of the readings from the window's edges, and what it makes uncertain, over all kinds of cores."""
+    """Distance of the readings from the window's edges, and what it makes uncertain, over all kinds
+    of cores."""
     of_scopes = [counters[f"{scope}.count"] for scope in scopes.values()]
     edges = [edge_uncertainty(counter.t_ns, counter.counts, window) for counter in of_scopes]
     known = [edge.uncertainty for edge in edges if edge.uncertainty is not None]
-    return Edge(max(edge.distance_s for edge in edges), sum(known) if len(known) == len(edges) else None)
+    return Edge(
+        max(edge.distance_s for edge in edges), sum(known) if len(known) == len(edges) else None
+    )
 
 
-def _too_short(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window, edge: Edge, at_edges: bool) -> str | None:
-    """Why a window is too short for its readings; None where it is long, or where it was read at its very edges."""
+def _too_short(
+    counters: Mapping[str, Counter],
+    scopes: Mapping[str, str],
+    window: Window,
+    edge: Edge,
+    at_edges: bool,
+) -> str | None:
+    """Why a window is too short for its readings; None where it is long, or where it was read at
+    its very edges."""
     length_s = (window[1] - window[0]) * SECONDS_PER_NS
     period_s = max(counters[f"{scope}.count"].period_s or 0.0 for scope in scopes.values())
-    if length_s >= MIN_PERIODS * period_s or (at_edges and edge.distance_s <= MAX_EDGE_SHARE * length_s):
+    if length_s >= MIN_PERIODS * period_s or (
+        at_edges and edge.distance_s <= MAX_EDGE_SHARE * length_s
+    ):
         return None
     return f"the window is shorter than {MIN_PERIODS} periods of {period_s:.3g} s"
 
 
-def _running_ratio(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window) -> float | None:
-    """Fraction of the time in which a hardware event was counted; None when it never was. Software events are always counted."""
+def _running_ratio(
+    counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window
+) -> float | None:
+    """Fraction of the time in which a hardware event was counted; None when it never was. Software
+    events are always counted."""
     if not any(f"{scope}.enabled" in counters for scope in scopes.values()):
         return 1.0
     enabled_s = [_increase(counters, f"{scope}.enabled", window)[0] for scope in scopes.values()]
     running_s = [_increase(counters, f"{scope}.running", window)[0] for scope in scopes.values()]
-    longest_s, whole_s = max((each or 0.0 for each in enabled_s), default=0.0), sum(each or 0.0 for each in running_s)
+    longest_s, whole_s = (
+        max((each or 0.0 for each in enabled_s), default=0.0),
+        sum(each or 0.0 for each in running_s),
+    )
     return min(whole_s / longest_s, 1.0) if longest_s and whole_s else None
 
 
-def _increase(counters: Mapping[str, Counter], name: str, window: Window) -> tuple[float | None, str | None]:
+def _increase(
+    counters: Mapping[str, Counter], name: str, window: Window
+) -> tuple[float | None, str | None]:
     counter = counters.get(name)
     return counter.increase_alone(window) if counter else (None, f"{name} was not read")
 
@@ -279,7 +394,15 @@ def _count_figure(event: EventCount, unit: str, scale: float) -> Figure:
     if event.count is None:
         return unknown(unit, COUNTERS, str(event.reason))
     uncertainty = _of_edges(event.uncertainty, scale)
-    return Figure(event.count * scale, unit, COUNTERS, 1, coverage=event.running_ratio, method=_scope([event]), uncertainty=uncertainty)
+    return Figure(
+        event.count * scale,
+        unit,
+        COUNTERS,
+        1,
+        coverage=event.running_ratio,
+        method=_scope([event]),
+        uncertainty=uncertainty,
+    )
 
 
 def _of_edges(uncertainty: float | None, scale: float) -> Uncertainty | None:
@@ -287,21 +410,33 @@ def _of_edges(uncertainty: float | None, scale: float) -> Uncertainty | None:
 
 
 def epoch_figures(later: Sequence[PhaseCounts]) -> dict[str, Figure]:
-    """Counts of an epoch, from its first fetch to its last step, without the evaluation: means over ``later``, epochs 2 to last."""
+    """Counts of an epoch, from its first fetch to its last step, without the evaluation: means over
+    ``later``, epochs 2 to last."""
     figures = {}
     for name, event, unit, scale in EPOCH_COUNTS:
         known = [found for phase in later if (found := phase.events[event]).count is not None]
         missing = next(
-            (str(phase.events[event].reason) for phase in later if phase.events[event].count is None), "fewer than two epochs were finished"
+            (
+                str(phase.events[event].reason)
+                for phase in later
+                if phase.events[event].count is None
+            ),
+            "fewer than two epochs were finished",
         )
         if not known or len(known) < len(later):
             figures[name] = unknown(unit, COUNTERS, missing)
             continue
-        mean = mean_figure([scale * (found.count or 0.0) for found in known], unit, COUNTERS, missing)
+        mean = mean_figure(
+            [scale * (found.count or 0.0) for found in known], unit, COUNTERS, missing
+        )
         widths = [found.uncertainty for found in known if found.uncertainty is not None]
-        uncertainty = _of_edges(sum(widths) / len(widths), scale) if len(widths) == len(known) else None
+        uncertainty = (
+            _of_edges(sum(widths) / len(widths), scale) if len(widths) == len(known) else None
+        )
         coverage = min(found.running_ratio or 0.0 for found in known)
-        figures[name] = replace(mean, coverage=coverage, uncertainty=uncertainty, method=_scope(known))
+        figures[name] = replace(
+            mean, coverage=coverage, uncertainty=uncertainty, method=_scope(known)
+        )
     return figures
 
 
@@ -309,14 +444,29 @@ def _ratio_figure(phase: PhaseCounts, ratio: str) -> Figure:
     names, value = RATIOS[ratio], phase.ratios[ratio]
     events = [phase.events[name] for name in names]
     if value is None:
-        missing = {name: event.reason for name, event in zip(names, events, strict=True) if event.count is None}
+        missing = {
+            name: event.reason
+            for name, event in zip(names, events, strict=True)
+            if event.count is None
+        }
         reason = "; ".join(f"{name}: {why}" for name, why in missing.items()) or f"{names[1]} is 0"
         return unknown("ratio", COUNTERS, reason)
-    return Figure(value, "ratio", COUNTERS, 1, coverage=min(event.running_ratio or 0.0 for event in events), method=_scope(events))
+    return Figure(
+        value,
+        "ratio",
+        COUNTERS,
+        1,
+        coverage=min(event.running_ratio or 0.0 for event in events),
+        method=_scope(events),
+    )
 
 
 def _scope(events: list[EventCount]) -> str:
-    mode = "kernel and user mode" if all(event.includes_kernel for event in events) else "user mode only"
+    mode = (
+        "kernel and user mode"
+        if all(event.includes_kernel for event in events)
+        else "user mode only"
+    )
     units = sorted({unit for event in events for unit in event.by_unit or ()})
     kinds = f"; {' and '.join(units)} together, each by itself in counters.json" if units else ""
     return f"every thread and process of the implementation on this machine, {mode}{kinds}"

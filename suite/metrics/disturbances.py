@@ -11,17 +11,19 @@ from suite.catalog.throttling import is_throttling_channel
 
 MIN_STEP_S = 0.05  # slewing moves both clocks; smaller differences are noise of reading them
 SINCE_BOOT = ".since_boot"
-# nvmlClocksThrottleReasons of NVML: hardware slowdown, temperature limits of driver and chip, external power brake.
-# Not disturbances: idle, clocks set by the user, and the power limit, which a GPU reaches under normal load.
+# nvmlClocksThrottleReasons of NVML: hardware slowdown, temperature limits of driver and chip,
+# external power brake. Not disturbances: idle, clocks set by the user, and the power limit, which a
+# GPU reaches under normal load.
 GPU_THROTTLE_BITS = 0x8 | 0x20 | 0x40 | 0x80
 
 
 @dataclass(frozen=True)
 class ThrottlingEvent:
-    """A throttling flag that was set, or a counter of throttling events that increased. ``t_ns`` is the first reading that shows it.
+    """A throttling flag that was set, or a counter of throttling events that increased. ``t_ns`` is
+    the first reading that shows it.
 
-    ``held_s`` is the time to the first reading without the flag, or to the end of the window; None for counters.
-    ``count`` is the number of events, 1 for a flag.
+    ``held_s`` is the time to the first reading without the flag, or to the end of the window; None
+    for counters. ``count`` is the number of events, 1 for a flag.
     """
 
     channel: str
@@ -39,27 +41,39 @@ class ClockStep:
 
 
 def is_watched(channels: Channels) -> bool:
-    """Whether any throttling channel was read; without one, the absence of events is no evidence."""
+    """Whether any throttling channel was read; without one, the absence of events is no
+    evidence."""
     return bool(_throttling_channels(channels))
 
 
 def find_throttling(channels: Channels, start_ns: int, stop_ns: int) -> tuple[ThrottlingEvent, ...]:
-    """All throttling events in the window, sorted by time; flags that were set only before the window are excluded."""
+    """All throttling events in the window, sorted by time; flags that were set only before the
+    window are excluded."""
     found: list[ThrottlingEvent] = []
     for channel in _throttling_channels(channels):
         found += _events(channel.in_time.during((start_ns, stop_ns)), stop_ns)
-    seen = {event.channel for event in found}  # if a flag was read as set, its since-boot copy adds nothing
-    kept = [event for event in found if event.channel.removesuffix(SINCE_BOOT) == event.channel or event.channel.removesuffix(SINCE_BOOT) not in seen]
+    # if a flag was read as set, its since-boot copy adds nothing
+    seen = {event.channel for event in found}
+    kept = [
+        event
+        for event in found
+        if event.channel.removesuffix(SINCE_BOOT) == event.channel
+        or event.channel.removesuffix(SINCE_BOOT) not in seen
+    ]
     return tuple(sorted(kept, key=lambda event: (event.t_ns, event.channel)))
 
 
 def find_clock_steps(channels: Channels, start_ns: int, stop_ns: int) -> tuple[ClockStep, ...]:
-    """All steps of the wall clock against the monotonic clock of more than 50 ms between two readings."""
+    """All steps of the wall clock against the monotonic clock of more than 50 ms between two
+    readings."""
     found = []
     for channel in channels.of("wall-clock"):
         inside = channel.in_time.during((start_ns, stop_ns))
         steps_s = np.diff(inside.values)
-        found += [ClockStep(int(inside.t_ns[index + 1]), float(steps_s[index])) for index in np.flatnonzero(np.abs(steps_s) > MIN_STEP_S)]
+        found += [
+            ClockStep(int(inside.t_ns[index + 1]), float(steps_s[index]))
+            for index in np.flatnonzero(np.abs(steps_s) > MIN_STEP_S)
+        ]
     return tuple(found)
 
 
@@ -68,18 +82,41 @@ def _events(channel: Channel, stop_ns: int) -> Iterator[ThrottlingEvent]:
     name, t_ns, values = channel.name, channel.t_ns, channel.values
     if channel.unit == "events":
         for index in np.flatnonzero(np.diff(values) > 0):
-            yield ThrottlingEvent(name, int(t_ns[index + 1]), None, int(values[index + 1] - values[index]))
+            yield ThrottlingEvent(
+                name, int(t_ns[index + 1]), None, int(values[index + 1] - values[index])
+            )
     elif name.endswith(SINCE_BOOT):
-        for index in np.flatnonzero(np.diff(values) > 0):  # set between two readings of the flag itself
+        # set between two readings of the flag itself
+        for index in np.flatnonzero(np.diff(values) > 0):
             yield ThrottlingEvent(name, int(t_ns[index + 1]), None, 1)
     else:
-        is_set = np.concatenate(([False], values > 0 if channel.unit != "bits" else (values.astype(np.int64) & GPU_THROTTLE_BITS) > 0, [False]))
+        is_set = np.concatenate(
+            (
+                [False],
+                (
+                    values > 0
+                    if channel.unit != "bits"
+                    else (values.astype(np.int64) & GPU_THROTTLE_BITS) > 0
+                ),
+                [False],
+            )
+        )
         ends_ns = np.append(t_ns, stop_ns)
-        for begin, end in zip(np.flatnonzero(~is_set[:-1] & is_set[1:]), np.flatnonzero(is_set[:-1] & ~is_set[1:]), strict=True):
-            yield ThrottlingEvent(name, int(t_ns[begin]), float(ends_ns[end] - t_ns[begin]) * SECONDS_PER_NS, 1)
+        for begin, end in zip(
+            np.flatnonzero(~is_set[:-1] & is_set[1:]),
+            np.flatnonzero(is_set[:-1] & ~is_set[1:]),
+            strict=True,
+        ):
+            yield ThrottlingEvent(
+                name, int(t_ns[begin]), float(ends_ns[end] - t_ns[begin]) * SECONDS_PER_NS, 1
+            )
 
 
 def _throttling_channels(channels: Channels) -> tuple[Channel, ...]:
-    of_gpu = (channel for channel in channels.of("nvml") if channel.name.endswith(".throttle_reasons"))
-    of_processor = (channel for channel in channels.of("throttling") if is_throttling_channel(channel.name))
+    of_gpu = (
+        channel for channel in channels.of("nvml") if channel.name.endswith(".throttle_reasons")
+    )
+    of_processor = (
+        channel for channel in channels.of("throttling") if is_throttling_channel(channel.name)
+    )
     return (*of_processor, *of_gpu)

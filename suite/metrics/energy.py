@@ -1,4 +1,5 @@
-"""Energy of a window of time from power readings or an energy counter, with its quality and its uncertainty.
+"""Energy of a window of time from power readings or an energy counter, with its quality and its
+uncertainty.
 
 :func:`energy_of` measures one total; :mod:`suite.metrics.power` chooses among all that were read.
 """
@@ -27,9 +28,11 @@ from suite.metrics.window import GAP_PERIODS, Measured, around, growing, increas
 
 @dataclass(frozen=True)
 class Energy:
-    """Energy of a window. ``energy_j`` is None, with a ``reason``, if the readings do not determine it.
+    """Energy of a window. ``energy_j`` is None, with a ``reason``, if the readings do not determine
+    it.
 
-    ``uncertainty`` is None where there is no energy. The other fields are those of :class:`suite.metrics.window.Measured`.
+    ``uncertainty`` is None where there is no energy. The other fields are those of
+    :class:`suite.metrics.window.Measured`.
     """
 
     energy_j: float | None
@@ -46,16 +49,36 @@ class Energy:
     def interval_j(self) -> tuple[float, float] | None:
         """The 95 % interval, J; None where there is none."""
         half_j = None if self.uncertainty is None else self.uncertainty.half_width
-        return None if self.energy_j is None or half_j is None else (self.energy_j - half_j, self.energy_j + half_j)
+        return (
+            None
+            if self.energy_j is None or half_j is None
+            else (self.energy_j - half_j, self.energy_j + half_j)
+        )
 
 
-def integrate_power(t_ns: Times, power_w: Values, start_ns: int, stop_ns: int, period_s: float, plausible_w: tuple[float, float]) -> Energy:
-    """Energy in [start, stop] from power readings (W); readings outside ``plausible_w`` are left out. See :func:`integral`."""
+def integrate_power(
+    t_ns: Times,
+    power_w: Values,
+    start_ns: int,
+    stop_ns: int,
+    period_s: float,
+    plausible_w: tuple[float, float],
+) -> Energy:
+    """Energy in [start, stop] from power readings (W); readings outside ``plausible_w`` are left
+    out. See :func:`integral`."""
     return _energy(integral(t_ns, power_w, start_ns, stop_ns, period_s, plausible_w))
 
 
-def difference_counter(t_ns: Times, energy_j: Values, start_ns: int, stop_ns: int, period_s: float, max_w: float = math.inf) -> Energy:
-    """Energy in [start, stop] from readings of an energy counter (J) without wraps; see :func:`increase`.
+def difference_counter(
+    t_ns: Times,
+    energy_j: Values,
+    start_ns: int,
+    stop_ns: int,
+    period_s: float,
+    max_w: float = math.inf,
+) -> Energy:
+    """Energy in [start, stop] from readings of an energy counter (J) without wraps; see
+    :func:`increase`.
 
     A reading is left out if its increase needs more power than ``max_w``.
     """
@@ -76,42 +99,77 @@ def _energy(measured: Measured) -> Energy:
 
 
 def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:
-    """Energy of a total in a window: the sum of its channels' energies, calibrated as the rule says, with its uncertainty.
+    """Energy of a total in a window: the sum of its channels' energies, calibrated as the rule
+    says, with its uncertainty.
 
-    None, with the reason, if one channel has none, if the readings cover less of the window than the rule demands, or if it is 0.
+    None, with the reason, if one channel has none, if the readings cover less of the window than
+    the rule demands, or if it is 0.
     """
-    return channels.cached(("energy", total, start_ns, stop_ns), lambda: _energy_of(channels, total, start_ns, stop_ns))
+    return channels.cached(
+        ("energy", total, start_ns, stop_ns), lambda: _energy_of(channels, total, start_ns, stop_ns)
+    )
 
 
 def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:
-    parts = [_channel_energy(channels.get(total.source, name), total.rule, start_ns, stop_ns) for name in total.channels]
+    parts = [
+        _channel_energy(channels.get(total.source, name), total.rule, start_ns, stop_ns)
+        for name in total.channels
+    ]
     whole = _sum(total, parts)
     if whole.energy_j is None:
         return whole
     window_s = (stop_ns - start_ns) * SECONDS_PER_NS
     energy_j = whole.energy_j * total.rule.scale + total.rule.offset_w * window_s
     if whole.coverage < total.rule.min_coverage:
-        reason = f"its readings cover {whole.coverage:.0%} of the time, less than {total.rule.min_coverage:.0%}"
+        reason = (
+            f"its readings cover {whole.coverage:.0%} of the time, less than"
+            f" {total.rule.min_coverage:.0%}"
+        )
         return replace(whole, energy_j=None, reason=reason)
     if whole.energy_j == 0.0:
         return replace(whole, energy_j=None, reason="it read 0 all the time")
     of_total = _counter_uncertainty if total.rule.unit == "J" else _power_uncertainty
-    return replace(whole, energy_j=energy_j, uncertainty=of_total(channels, total, energy_j, (start_ns, stop_ns)))
+    return replace(
+        whole,
+        energy_j=energy_j,
+        uncertainty=of_total(channels, total, energy_j, (start_ns, stop_ns)),
+    )
 
 
 def _channel_energy(channel: Channel, rule: PowerRule, start_ns: int, stop_ns: int) -> Energy:
     ordered, period_s = channel.in_time, channel.period_s or 0.0
     if rule.unit == "J":
-        energy = difference_counter(ordered.t_ns, ordered.values, start_ns, stop_ns, period_s, rule.plausible_w[1])
-        is_stuck = energy.energy_j == 0.0 and len(channel) > 1 and ordered.values[0] == ordered.values[-1]
-        return replace(energy, energy_j=None, reason=f"the counter stood still at {ordered.values[0]:g} J") if is_stuck else energy
-    return integrate_power(ordered.t_ns, ordered.values, start_ns, stop_ns, period_s, (rule.plausible_w[0], rule.plausible_w[1]))
+        energy = difference_counter(
+            ordered.t_ns, ordered.values, start_ns, stop_ns, period_s, rule.plausible_w[1]
+        )
+        is_stuck = (
+            energy.energy_j == 0.0 and len(channel) > 1 and ordered.values[0] == ordered.values[-1]
+        )
+        return (
+            replace(
+                energy, energy_j=None, reason=f"the counter stood still at {ordered.values[0]:g} J"
+            )
+            if is_stuck
+            else energy
+        )
+    return integrate_power(
+        ordered.t_ns,
+        ordered.values,
+        start_ns,
+        stop_ns,
+        period_s,
+        (rule.plausible_w[0], rule.plausible_w[1]),
+    )
 
 
 def _sum(total: PowerTotal, parts: list[Energy]) -> Energy:
     """Sum of the channels' energies, with the quality of the channel with the lowest coverage."""
     worst = min(parts, key=lambda part: part.coverage)
-    missing = [f"{channel}: {part.reason}" for channel, part in zip(total.channels, parts, strict=True) if part.reason]
+    missing = [
+        f"{channel}: {part.reason}"
+        for channel, part in zip(total.channels, parts, strict=True)
+        if part.reason
+    ]
     energies_j = [part.energy_j for part in parts if part.energy_j is not None]
     return replace(
         worst,
@@ -121,18 +179,32 @@ def _sum(total: PowerTotal, parts: list[Energy]) -> Energy:
     )
 
 
-def _power_uncertainty(channels: Channels, total: PowerTotal, energy_j: float, window: Window) -> Uncertainty:
-    """The uncertainty of an integral of power; what varies between readings is judged on the sum of the channels."""
+def _power_uncertainty(
+    channels: Channels, total: PowerTotal, energy_j: float, window: Window
+) -> Uncertainty:
+    """The uncertainty of an integral of power; what varies between readings is judged on the sum of
+    the channels."""
     rule, window_s = total.rule, (window[1] - window[0]) * SECONDS_PER_NS
     longest_s = GAP_PERIODS * (channels.get(total.source, total.channels[0]).period_s or 0.0)
     series = [_plausible(channels.get(total.source, name), rule, window) for name in total.channels]
     steps = [total.step(name) for name in total.channels]
     t_s = series[0][0]
-    power_w = np.sum([values if place == 0 else np.interp(t_s, times_s, values) for place, (times_s, values) in enumerate(series)], axis=0)
+    power_w = np.sum(
+        [
+            values if place == 0 else np.interp(t_s, times_s, values)
+            for place, (times_s, values) in enumerate(series)
+        ],
+        axis=0,
+    )
     is_random = at_random_moments(t_s)
     parts = Uncertainty(
         sampling=sampling_half_width(t_s, power_w, window_s, longest_s) if is_random else None,
-        quantisation=math.hypot(*(quantisation_half_width(*one, window_s, step) for one, step in zip(series, steps, strict=True))),
+        quantisation=math.hypot(
+            *(
+                quantisation_half_width(*one, window_s, step)
+                for one, step in zip(series, steps, strict=True)
+            )
+        ),
         gain=0.0,
         gaps=gaps_half_width(t_s, power_w, window_s, longest_s),
         time=math.hypot(
@@ -145,46 +217,66 @@ def _power_uncertainty(channels: Channels, total: PowerTotal, energy_j: float, w
     return replace(parts.times(rule.scale), gain=rule.gain_error * abs(energy_j))
 
 
-def _counter_uncertainty(channels: Channels, total: PowerTotal, energy_j: float, window: Window) -> Uncertainty:
-    """The uncertainty of an energy counter's increase: it misses nothing between readings; its ends are interpolated."""
+def _counter_uncertainty(
+    channels: Channels, total: PowerTotal, energy_j: float, window: Window
+) -> Uncertainty:
+    """The uncertainty of an energy counter's increase: it misses nothing between readings; its ends
+    are interpolated."""
     rule, window_s = total.rule, (window[1] - window[0]) * SECONDS_PER_NS
     series = [_plausible(channels.get(total.source, name), rule, window) for name in total.channels]
     steps = [total.step(name) or 0.0 for name in total.channels]
-    ends = [math.hypot(_end_half_width(*one, 0.0, total.delay_s), _end_half_width(*one, window_s, total.delay_s)) for one in series]
-    quantisation = math.hypot(*(step / math.sqrt(3) for step in steps))  # at each end by half a step, evenly distributed
+    ends = [
+        math.hypot(
+            _end_half_width(*one, 0.0, total.delay_s),
+            _end_half_width(*one, window_s, total.delay_s),
+        )
+        for one in series
+    ]
+    # at each end by half a step, evenly distributed
+    quantisation = math.hypot(*(step / math.sqrt(3) for step in steps))
     parts = Uncertainty(0.0, quantisation, 0.0, 0.0, math.hypot(*ends), possibly_aliased=False)
     return replace(parts.times(rule.scale), gain=rule.gain_error * abs(energy_j))
 
 
 def _plausible(channel: Channel, rule: PowerRule, window: Window) -> tuple[Values, Values]:
-    """Times since the window's start, s, and values of the plausible readings in it and of the nearest on both sides; no time twice."""
+    """Times since the window's start, s, and values of the plausible readings in it and of the
+    nearest on both sides; no time twice."""
     ordered = channel.in_time
     if rule.unit == "J":
         kept = growing(ordered.t_ns, ordered.values, rule.plausible_w[1])
     else:
-        kept = np.isfinite(ordered.values) & (ordered.values >= rule.plausible_w[0]) & (ordered.values <= rule.plausible_w[1])
+        kept = (
+            np.isfinite(ordered.values)
+            & (ordered.values >= rule.plausible_w[0])
+            & (ordered.values <= rule.plausible_w[1])
+        )
     t_ns, values = around(ordered.t_ns[kept], ordered.values[kept], *window)
     t_ns, first = np.unique(t_ns, return_index=True)
     return (t_ns - window[0]).astype(np.float64) * SECONDS_PER_NS, values[first]
 
 
 def _delay_half_width(t_s: Values, power_w: Values, window_s: float, delay_s: float) -> float:
-    """What readings that are all ``delay_s`` old shift out of the window at its start, less what they shift into it at its end."""
+    """What readings that are all ``delay_s`` old shift out of the window at its start, less what
+    they shift into it at its end."""
     first_w, last_w = np.interp([0.0, window_s], t_s, power_w)
     return delay_s * abs(float(last_w - first_w))
 
 
 def _clock_error_s(channels: Channels, total: PowerTotal) -> float:
-    """The error of a clock that was fitted to the run, as recorded with the readings; 0 for meters on the run's own clock."""
+    """The error of a clock that was fitted to the run, as recorded with the readings; 0 for meters
+    on the run's own clock."""
     error = channels.get(total.source, CLOCK_ERROR)
     return max(0.0, error.maximum) if len(error.known) else 0.0
 
 
 def _end_half_width(t_s: Values, energy_j: Values, moment_s: float, delay_s: float) -> float:
-    """Half-width of a counter interpolated at a moment: the power beside it may be any between those of the neighbouring spacings."""
+    """Half-width of a counter interpolated at a moment: the power beside it may be any between
+    those of the neighbouring spacings."""
     if len(t_s) < 2:
         return 0.0
     after = int(np.clip(np.searchsorted(t_s, moment_s), 1, len(t_s) - 1))
-    power_w = np.diff(energy_j[max(0, after - 2) : after + 2]) / np.diff(t_s[max(0, after - 2) : after + 2])
+    power_w = np.diff(energy_j[max(0, after - 2) : after + 2]) / np.diff(
+        t_s[max(0, after - 2) : after + 2]
+    )
     lengths_s = abs(moment_s - t_s[after - 1]), abs(t_s[after] - moment_s)
     return float((power_w.max() - power_w.min()) * (min(lengths_s) + delay_s))

@@ -23,15 +23,28 @@ MIN_READINGS = 2
 NOT_FINISHED = "the run was not finished"
 
 
-def window_energy(channels: Channels, totals: Sequence[PowerTotal], start_ns: int, stop_ns: int) -> Energy | None:
-    """Energy of totals that are added, in a window; None for an empty sum. Its quality is that of the total with the lowest coverage."""
+def window_energy(
+    channels: Channels, totals: Sequence[PowerTotal], start_ns: int, stop_ns: int
+) -> Energy | None:
+    """Energy of totals that are added, in a window; None for an empty sum. Its quality is that of
+    the total with the lowest coverage."""
     energies = [energy_of(channels, total, start_ns, stop_ns) for total in totals]
     if len(energies) < 2:
         return energies[0] if energies else None
-    known = [(one.energy_j, one.uncertainty) for one in energies if one.energy_j is not None and one.uncertainty is not None]
-    whole = replace(min(energies, key=lambda one: one.coverage), rejected=sum(one.rejected for one in energies))
+    known = [
+        (one.energy_j, one.uncertainty)
+        for one in energies
+        if one.energy_j is not None and one.uncertainty is not None
+    ]
+    whole = replace(
+        min(energies, key=lambda one: one.coverage), rejected=sum(one.rejected for one in energies)
+    )
     if len(known) < len(energies):
-        reason = "; ".join(f"{total.source}: {one.reason}" for total, one in zip(totals, energies, strict=True) if one.reason)
+        reason = "; ".join(
+            f"{total.source}: {one.reason}"
+            for total, one in zip(totals, energies, strict=True)
+            if one.reason
+        )
         return replace(whole, energy_j=None, reason=reason, uncertainty=None)
     return replace(
         whole,
@@ -41,10 +54,17 @@ def window_energy(channels: Channels, totals: Sequence[PowerTotal], start_ns: in
     )
 
 
-def epoch_energy(channels: Channels, totals: Sequence[PowerTotal], start_ns: int, stop_ns: int) -> Energy | None:
-    """Energy of an epoch; None with fewer than two readings in it, which would give its neighbours' energy."""
+def epoch_energy(
+    channels: Channels, totals: Sequence[PowerTotal], start_ns: int, stop_ns: int
+) -> Energy | None:
+    """Energy of an epoch; None with fewer than two readings in it, which would give its neighbours'
+    energy."""
     energy = window_energy(channels, totals, start_ns, stop_ns)
-    return energy if energy is not None and energy.energy_j is not None and energy.count >= MIN_READINGS else None
+    return (
+        energy
+        if energy is not None and energy.energy_j is not None and energy.count >= MIN_READINGS
+        else None
+    )
 
 
 def energy_figures(
@@ -56,26 +76,58 @@ def energy_figures(
     has_idle: bool = False,
     uncounted: Sequence[UncountedInterval] = (),
 ) -> dict[str, Figure]:
-    """Energy of the run (run_start to run_stop, without what is not counted), and the mean of ``epochs``, the energies of epochs 2..k.
+    """Energy of the run (run_start to run_stop, without what is not counted), and the mean of
+    ``epochs``, the energies of epochs 2..k.
 
     ``has_idle``: a baseload was measured.
     """
-    energy = None if run is None else counted_energy(partial(window_energy, channels, totals), run, uncounted)
+    energy = (
+        None
+        if run is None
+        else counted_energy(partial(window_energy, channels, totals), run, uncounted)
+    )
     if energy is None:
-        return {name: unknown("J", READINGS, NOT_FINISHED if totals else NO_SENSOR) for name in ("energy_j", "energy_per_epoch_j")}
-    sensor, level = sensor_of(totals), measurement_level(totals, energy.achieved_period_s, has_idle=has_idle)
-    whole = Figure(energy.energy_j, "J", READINGS, energy.count, energy.achieved_period_s, energy.coverage, reason=energy.reason)
+        return {
+            name: unknown("J", READINGS, NOT_FINISHED if totals else NO_SENSOR)
+            for name in ("energy_j", "energy_per_epoch_j")
+        }
+    sensor, level = (
+        sensor_of(totals),
+        measurement_level(totals, energy.achieved_period_s, has_idle=has_idle),
+    )
+    whole = Figure(
+        energy.energy_j,
+        "J",
+        READINGS,
+        energy.count,
+        energy.achieved_period_s,
+        energy.coverage,
+        reason=energy.reason,
+    )
     reason = "no epoch after the first has an energy (fewer than two readings)"
-    per_epoch = mean_energy([epoch for epoch in epochs if epoch is not None], reason, energy.achieved_period_s)
+    per_epoch = mean_energy(
+        [epoch for epoch in epochs if epoch is not None], reason, energy.achieved_period_s
+    )
     return {
-        "energy_j": replace(whole, sensor=sensor, uncertainty=energy.uncertainty, level=level if energy.energy_j is not None else None),
+        "energy_j": replace(
+            whole,
+            sensor=sensor,
+            uncertainty=energy.uncertainty,
+            level=level if energy.energy_j is not None else None,
+        ),
         "energy_per_epoch_j": replace(per_epoch, sensor=sensor),
     }
 
 
 def mean_energy(epochs: Sequence[Energy], reason_if_empty: str, period_s: float | None) -> Figure:
     """Mean of energies that one sensor measured, with the uncertainty of the mean."""
-    figure = mean_figure([epoch.energy_j for epoch in epochs if epoch.energy_j is not None], "J", READINGS, reason_if_empty, period_s)
+    figure = mean_figure(
+        [epoch.energy_j for epoch in epochs if epoch.energy_j is not None],
+        "J",
+        READINGS,
+        reason_if_empty,
+        period_s,
+    )
     parts = [epoch.uncertainty for epoch in epochs if epoch.uncertainty is not None]
     if figure.value is None or len(parts) < len(epochs):
         return figure
@@ -83,10 +135,14 @@ def mean_energy(epochs: Sequence[Energy], reason_if_empty: str, period_s: float 
 
 
 def energy_rows(
-    channels: Channels, rules: Sequence[PowerRule], run: Window | None, uncounted: Sequence[UncountedInterval] = ()
+    channels: Channels,
+    rules: Sequence[PowerRule],
+    run: Window | None,
+    uncounted: Sequence[UncountedInterval] = (),
 ) -> list[dict[str, Any]]:
-    """Every total that was read, as plain values: its counted energy in the run with its interval, or the reason for none, whether it counts, and its
-    difference from the energy that counts where both cover the same.
+    """Every total that was read, as plain values: its counted energy in the run with its interval,
+    or the reason for none, whether it counts, and its difference from the energy that counts where
+    both cover the same.
     """
     if run is None:
         return []
@@ -97,16 +153,29 @@ def energy_rows(
     return [_row(_counted(channels, one, run, uncounted), chosen, counted_j) for one in measured]
 
 
-def _counted(channels: Channels, one: MeasuredTotal, run: Window, uncounted: Sequence[UncountedInterval]) -> MeasuredTotal:
+def _counted(
+    channels: Channels, one: MeasuredTotal, run: Window, uncounted: Sequence[UncountedInterval]
+) -> MeasuredTotal:
     """A total with its counted energy; one that has none keeps its reason."""
-    energy = counted_energy(partial(energy_of, channels, one.total), run, uncounted) if one.energy.energy_j is not None else None
+    energy = (
+        counted_energy(partial(energy_of, channels, one.total), run, uncounted)
+        if one.energy.energy_j is not None
+        else None
+    )
     return one if energy is None else replace(one, energy=energy)
 
 
-def _row(one: MeasuredTotal, chosen: Sequence[PowerTotal], counted_j: float | None) -> dict[str, Any]:
+def _row(
+    one: MeasuredTotal, chosen: Sequence[PowerTotal], counted_j: float | None
+) -> dict[str, Any]:
     energy, total = one.energy, one.total
     low, high = energy.interval_j or (None, None)
-    compares = counted_j and energy.energy_j is not None and total not in chosen and total.rule.coverage is covers(chosen)
+    compares = (
+        counted_j
+        and energy.energy_j is not None
+        and total not in chosen
+        and total.rule.coverage is covers(chosen)
+    )
     return {
         "source": total.source,
         "rule": total.rule.name,
@@ -118,14 +187,23 @@ def _row(one: MeasuredTotal, chosen: Sequence[PowerTotal], counted_j: float | No
         "high": high,
         "uncertainty": None if energy.uncertainty is None else energy.uncertainty.to_dict(),
         "reason": energy.reason,
-        "difference_ratio": (energy.energy_j / counted_j - 1) if compares and energy.energy_j is not None and counted_j else None,
+        "difference_ratio": (
+            (energy.energy_j / counted_j - 1)
+            if compares and energy.energy_j is not None and counted_j
+            else None
+        ),
     }
 
 
 def baseload_figures(
-    power: Figure, run: Window | None, energy: Figure, epoch: Figure, uncounted: Sequence[UncountedInterval] = ()
+    power: Figure,
+    run: Window | None,
+    energy: Figure,
+    epoch: Figure,
+    uncounted: Sequence[UncountedInterval] = (),
 ) -> dict[str, Figure]:
-    """Baseload: ``power`` of the idle machine, that power times ``epoch`` (time to epoch), and its share of the run's ``energy``.
+    """Baseload: ``power`` of the idle machine, that power times ``epoch`` (time to epoch), and its
+    share of the run's ``energy``.
 
     Source: Prashanthi et al. (POMACS 2022), baseload studies.
     """
@@ -143,18 +221,30 @@ def baseload_figures(
 def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
     """Mean power in ``idle``, the readings before the run, of the run's totals."""
     if not totals or not idle:
-        return unknown("W", BASELOAD, "the idle machine was not measured before the run" if totals else NO_SENSOR)
+        return unknown(
+            "W",
+            BASELOAD,
+            "the idle machine was not measured before the run" if totals else NO_SENSOR,
+        )
     of_total = [idle.get(total.source, name) for total in totals for name in total.channels]
     if not all(of_total):
         which = " and ".join(dict.fromkeys(total.source for total in totals))
-        return unknown("W", BASELOAD, f"{which} was not read on every channel of its total before the run")
-    start_ns, stop_ns = max(int(one.t_ns.min()) for one in of_total), min(int(one.t_ns.max()) for one in of_total)  # where every channel has readings
+        return unknown(
+            "W", BASELOAD, f"{which} was not read on every channel of its total before the run"
+        )
+    # where every channel has readings
+    start_ns, stop_ns = (
+        max(int(one.t_ns.min()) for one in of_total),
+        min(int(one.t_ns.max()) for one in of_total),
+    )
     measured = window_energy(idle, totals, start_ns, stop_ns)
     assert measured is not None
     if measured.energy_j is None or measured.uncertainty is None:
         return unknown("W", BASELOAD, f"before the run: {measured.reason}")
     idle_s, load = (stop_ns - start_ns) * SECONDS_PER_NS, idle.get("cpu", "utilisation.total")
-    method = f"idle for {idle_s:.3g} s before the run" + (f", processor at {load.mean:.0f} %" if load else "")
+    method = f"idle for {idle_s:.3g} s before the run" + (
+        f", processor at {load.mean:.0f} %" if load else ""
+    )
     return Figure(
         measured.energy_j / idle_s,
         "W",
@@ -171,7 +261,9 @@ def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
 def _times(power: Figure, unit: str, factor: float | None, reason: str) -> Figure:
     if factor is None or power.value is None:
         return unknown(unit, BASELOAD, reason)
-    uncertainty = None if power.uncertainty is None or unit == "ratio" else power.uncertainty.times(factor)
+    uncertainty = (
+        None if power.uncertainty is None or unit == "ratio" else power.uncertainty.times(factor)
+    )
     return replace(power, value=power.value * factor, unit=unit, uncertainty=uncertainty)
 
 

@@ -1,8 +1,10 @@
 """The time of an epoch from some of its steps, for machines on which an epoch takes hours.
 
-From the start of one step to the start of the next, so that what lies between them counts. The first interval is left out: caches and compilers
-warm up in it. Neighbouring steps are alike, so that the interval stands on the means of up to BATCHES batches of steps (batch means: Law, Simulation
-Modeling and Analysis, 5th edition, section 9.5.3), and on the noise floor, as that of a projection does.
+From the start of one step to the start of the next, so that what lies between them counts. The
+first interval is left out: caches and compilers warm up in it. Neighbouring steps are alike, so
+that the interval stands on the means of up to BATCHES batches of steps (batch means: Law,
+Simulation Modeling and Analysis, 5th edition, section 9.5.3), and on the noise floor, as that of a
+projection does.
 """
 
 import math
@@ -40,12 +42,21 @@ def intervals_s(steps: StepRecords) -> Values:
 
 
 def epoch_from_steps(steps: StepRecords, steps_of_epoch: int, scoring: Scoring) -> EpochFromSteps:
-    """The time of ``steps_of_epoch`` steps like these; raises SuiteError for fewer than MIN_STEPS."""
+    """The time of ``steps_of_epoch`` steps like these; raises SuiteError for fewer than
+    MIN_STEPS."""
     measured = intervals_s(steps)
     if len(measured) < MIN_STEPS - 1 - WARM_UP:
-        raise SuiteError(f"{len(steps.first_rank)} steps do not tell how long an epoch takes; {MIN_STEPS} are needed: train longer.")
+        raise SuiteError(
+            f"{len(steps.first_rank)} steps do not tell how long an epoch takes; {MIN_STEPS} are"
+            " needed: train longer."
+        )
     batches = [batch.mean() for batch in np.array_split(measured, min(BATCHES, len(measured)))]
     epoch_s = steps_of_epoch * float(measured.mean())
     scatter = float(np.std(batches, ddof=1)) / math.sqrt(len(batches)) / float(measured.mean())
-    margin = math.hypot(float(quantile(len(batches) - 1, 1 - scoring.level)) * scatter, NORMAL * scoring.noise_floor)
-    return EpochFromSteps(Interval(epoch_s, epoch_s * math.exp(-margin), epoch_s * math.exp(margin)), len(steps.first_rank))
+    margin = math.hypot(
+        float(quantile(len(batches) - 1, 1 - scoring.level)) * scatter, NORMAL * scoring.noise_floor
+    )
+    return EpochFromSteps(
+        Interval(epoch_s, epoch_s * math.exp(-margin), epoch_s * math.exp(margin)),
+        len(steps.first_rank),
+    )

@@ -15,7 +15,8 @@ OPTIONAL = ("sensor", "is_significant", "uncertainty", "level", "low", "high")
 
 @dataclass(frozen=True)
 class Sensor:
-    """The sensor of an energy or power: meters, the rules that summed their channels, what they cover, and the tier of the worst meter."""
+    """The sensor of an energy or power: meters, the rules that summed their channels, what they
+    cover, and the tier of the worst meter."""
 
     instruments: tuple[str, ...]
     rules: tuple[str, ...]
@@ -34,15 +35,19 @@ class Sensor:
 
 @dataclass(frozen=True)
 class Figure:
-    """One derived number. ``value`` is None, with a ``reason``, when it is unknown; it is never guessed.
+    """One derived number. ``value`` is None, with a ``reason``, when it is unknown; it is never
+    guessed.
 
-    ``source`` is the raw record that it is computed from, ``period_s`` the readings' period (None: every event is recorded), ``coverage`` the
-    fraction of the measured time that the record covers, ``spread`` the sample standard deviation over ``count`` values in the same unit
-    (None for fewer than two). ``method`` is a remark for people on how the value was obtained; programs read ``sensor`` (of energies and
-    powers) and ``is_significant`` (of differences: more than twice the standard error; None: not tested).
+    ``source`` is the raw record that it is computed from, ``period_s`` the readings' period (None:
+    every event is recorded), ``coverage`` the fraction of the measured time that the record covers,
+    ``spread`` the sample standard deviation over ``count`` values in the same unit (None for fewer
+    than two). ``method`` is a remark for people on how the value was obtained; programs read
+    ``sensor`` (of energies and powers) and ``is_significant`` (of differences: more than twice the
+    standard error; None: not tested).
 
-    ``low`` and ``high`` bound the 95 % interval of an energy or a power, ``uncertainty`` holds the parts of its half-width, ``level`` is the level
-    of the EE HPC WG's methodology that the measurement meets. Without ``low`` no coverage is claimed.
+    ``low`` and ``high`` bound the 95 % interval of an energy or a power, ``uncertainty`` holds the
+    parts of its half-width, ``level`` is the level of the EE HPC WG's methodology that the
+    measurement meets. Without ``low`` no coverage is claimed.
     """
 
     value: float | None
@@ -71,9 +76,16 @@ class Figure:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; optional ones only where they apply."""
-        nested = {name: None if value is None else value.to_dict() for name, value in (("sensor", self.sensor), ("uncertainty", self.uncertainty))}
+        nested = {
+            name: None if value is None else value.to_dict()
+            for name, value in (("sensor", self.sensor), ("uncertainty", self.uncertainty))
+        }
         plain = {**vars(self), **nested, "low": self.low, "high": self.high}
-        return {name: value for name, value in plain.items() if value is not None or name not in OPTIONAL}
+        return {
+            name: value
+            for name, value in plain.items()
+            if value is not None or name not in OPTIONAL
+        }
 
     def _end(self, sign: int) -> float | None:
         half_width = None if self.uncertainty is None else self.uncertainty.half_width
@@ -86,20 +98,31 @@ def unknown(unit: str, source: str, reason: str) -> Figure:
 
 
 def mean_figure(
-    values: Sequence[float] | Values, unit: str, source: str, reason_if_empty: str, period_s: float | None = None, coverage: float | None = None
+    values: Sequence[float] | Values,
+    unit: str,
+    source: str,
+    reason_if_empty: str,
+    period_s: float | None = None,
+    coverage: float | None = None,
 ) -> Figure:
-    """Mean of the values with their sample standard deviation; unknown if there are none or one of them is not finite."""
+    """Mean of the values with their sample standard deviation; unknown if there are none or one of
+    them is not finite."""
     if not len(values):
         return unknown(unit, source, reason_if_empty)
     if not all(map(math.isfinite, values)):
         return unknown(unit, source, "one of its values is NaN or infinite")
     mean = math.fsum(values) / len(values)
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)) if len(values) > 1 else None
+    spread = (
+        math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+        if len(values) > 1
+        else None
+    )
     return Figure(mean, unit, source, len(values), period_s, coverage, spread)
 
 
 def sensor_of(totals: Sequence[PowerTotal], coverage: Coverage | None = None) -> Sensor:
-    """The sensor of totals that are added: of one machine, or of the nodes of one run, which all cover ``coverage``."""
+    """The sensor of totals that are added: of one machine, or of the nodes of one run, which all
+    cover ``coverage``."""
     return Sensor(
         instruments=tuple(dict.fromkeys(total.source for total in totals)),
         rules=tuple(dict.fromkeys(total.rule.name for total in totals)),

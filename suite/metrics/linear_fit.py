@@ -23,7 +23,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class LinearFit:
-    """Result of :func:`fit`: non-negative ``coefficients``, and the ``unconstrained`` ones, on which confidence intervals are based."""
+    """Result of :func:`fit`: non-negative ``coefficients``, and the ``unconstrained`` ones, on
+    which confidence intervals are based."""
 
     coefficients: Array
     unconstrained: Array
@@ -32,18 +33,24 @@ class LinearFit:
     relative_error: float
 
     def interval(self, row: Sequence[float], confidence: float) -> Interval:
-        """Confidence interval of the expected value at ``row`` (not a prediction interval of one more measurement)."""
+        """Confidence interval of the expected value at ``row`` (not a prediction interval of one
+        more measurement)."""
         columns = np.asarray(row, dtype=float)
         value, centre = float(columns @ self.coefficients), float(columns @ self.unconstrained)
-        half = quantile(self.degrees_of_freedom, confidence) * float(np.sqrt(max(0.0, columns @ self.covariance @ columns)))
+        half = quantile(self.degrees_of_freedom, confidence) * float(
+            np.sqrt(max(0.0, columns @ self.covariance @ columns))
+        )
         return Interval(value, max(0.0, min(centre - half, value)), max(centre + half, value))
 
 
-def fit(rows: Sequence[Sequence[float]], values: Sequence[float], groups: Sequence[int], what: str) -> LinearFit:
+def fit(
+    rows: Sequence[Sequence[float]], values: Sequence[float], groups: Sequence[int], what: str
+) -> LinearFit:
     """Non-negative least squares (Lawson and Hanson, 1974) of relative errors.
 
-    ``rows`` has shape (values, coefficients). Each value is divided by the mean of its group (the repetitions of one setting). Raises SuiteError
-    if the coefficients are not identifiable or no degree of freedom is left; ``what`` names the fitted quantity in the error.
+    ``rows`` has shape (values, coefficients). Each value is divided by the mean of its group (the
+    repetitions of one setting). Raises SuiteError if the coefficients are not identifiable or no
+    degree of freedom is left; ``what`` names the fitted quantity in the error.
     """
     from scipy.optimize import nnls  # type: ignore[import-untyped]  # start-up: loads SciPy
 
@@ -51,14 +58,17 @@ def fit(rows: Sequence[Sequence[float]], values: Sequence[float], groups: Sequen
     columns = matrix.shape[1] if matrix.ndim == 2 else 0
     if len(measured) <= columns:
         raise SuiteError(
-            f"Too few points to fit {what}: {len(measured)} measured, {columns + 1} needed for {columns} parameters; "
-            f"add repetitions or numbers of ranks."
+            f"Too few points to fit {what}: {len(measured)} measured, {columns + 1} needed for"
+            f" {columns} parameters; add repetitions or numbers of ranks."
         )
     weights = _weights(measured, np.asarray(groups))
     scaled, target = matrix * weights[:, None], measured * weights
     norms = np.linalg.norm(scaled, axis=0)
     if not norms.all() or np.linalg.matrix_rank(scaled / norms) < columns:
-        raise SuiteError(f"Too few different settings to fit {what}: its {columns} parameters are not identifiable; add numbers of ranks.")
+        raise SuiteError(
+            f"Too few different settings to fit {what}: its {columns} parameters are not"
+            " identifiable; add numbers of ranks."
+        )
     unit = scaled / norms  # columns differ by many orders of magnitude
     inverse = np.linalg.inv(unit.T @ unit)
     unconstrained = inverse @ unit.T @ target
@@ -67,7 +77,9 @@ def fit(rows: Sequence[Sequence[float]], values: Sequence[float], groups: Sequen
     variance = float(np.sum((target - unit @ unconstrained) ** 2)) / degrees_of_freedom
     error = float(np.sqrt(np.sum((target - unit @ coefficients) ** 2) / degrees_of_freedom))
     covariance = variance * inverse / np.outer(norms, norms)
-    return LinearFit(coefficients / norms, unconstrained / norms, covariance, degrees_of_freedom, error)
+    return LinearFit(
+        coefficients / norms, unconstrained / norms, covariance, degrees_of_freedom, error
+    )
 
 
 def _weights(measured: Array, groups: Array) -> Array:

@@ -16,7 +16,8 @@ THRESHOLD = 16.0
 
 FAST = ("openblas", "libblis", "libatlas", "libmkl", "libarmpl", "libnvpl")
 TRAINING_PASSES = 3
-"""A training step has about three times the operations of a forward pass: forward, backward to inputs, backward to weights."""
+"""A training step has about three times the operations of a forward pass: forward, backward to
+inputs, backward to weights."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Solution:
 
 @dataclass(frozen=True)
 class Triad:
-    """Memory bandwidth by STREAM's triad, GB/s for each process: one process ``alone``, and the mean of all of them ``together``."""
+    """Memory bandwidth by STREAM's triad, GB/s for each process: one process ``alone``, and the
+    mean of all of them ``together``."""
 
     alone_gb_s: float
     together_gb_s: float
@@ -49,7 +51,8 @@ class Triad:
 
 @dataclass(frozen=True)
 class Load:
-    """Cores that other programs and the hypervisor took from this machine, means: ``before`` the program and ``during`` it; of ``cores``."""
+    """Cores that other programs and the hypervisor took from this machine, means: ``before`` the
+    program and ``during`` it; of ``cores``."""
 
     cores: int
     before: float
@@ -58,7 +61,8 @@ class Load:
 
 @dataclass(frozen=True)
 class Power:
-    """Energy of the ``time_s`` seconds of solving; ``gflops_per_watt`` uses their mean power. All None, with a ``reason``, if not measured.
+    """Energy of the ``time_s`` seconds of solving; ``gflops_per_watt`` uses their mean power. All
+    None, with a ``reason``, if not measured.
 
     ``low_j`` and ``high_j`` bound the energy's 95 % interval; None where no coverage is claimed.
     """
@@ -74,10 +78,12 @@ class Power:
 
 @dataclass(frozen=True)
 class Linpack:
-    """One LINPACK result. ``kind`` is HPL, or LU for SciPy's LU decomposition on one node, which is not HPL.
+    """One LINPACK result. ``kind`` is HPL, or LU for SciPy's LU decomposition on one node, which is
+    not HPL.
 
-    ``blas`` is None if it is linked into the program; ``output`` is the file from which the solution was read. ``tried`` are the solutions of all
-    block sizes and process grids, if several were tried; ``solution`` is the fastest. ``triad`` and ``load`` are None in records of schema 2,
+    ``blas`` is None if it is linked into the program; ``output`` is the file from which the
+    solution was read. ``tried`` are the solutions of all block sizes and process grids, if several
+    were tried; ``solution`` is the fastest. ``triad`` and ``load`` are None in records of schema 2,
     ``triad`` also where the program has no STREAM.
     """
 
@@ -105,7 +111,8 @@ def operations(size: int) -> float:
 
 
 def share_reached(forward_macs: int, samples_per_s: float, gflops: float) -> float:
-    """Training rate as a share of LINPACK's: 3 x 2 x forward multiply-adds x samples per second, over GFLOPS."""
+    """Training rate as a share of LINPACK's: 3 x 2 x forward multiply-adds x samples per second,
+    over GFLOPS."""
     return TRAINING_PASSES * 2 * forward_macs * samples_per_s / (gflops * 1e9)
 
 
@@ -113,13 +120,15 @@ def refuse_wrong(solution: Solution) -> Solution:
     """Return the solution; raises SuiteError if it fails HPL's residual test."""
     if not solution.residual < THRESHOLD:  # NaN fails, too
         raise SuiteError(
-            f"LINPACK's answer is wrong: its scaled residual is {solution.residual:g}, not below {THRESHOLD:g}; check the BLAS and the memory."
+            f"LINPACK's answer is wrong: its scaled residual is {solution.residual:g}, not below"
+            f" {THRESHOLD:g}; check the BLAS and the memory."
         )
     return solution
 
 
 def read_linpack(directory: Path) -> Linpack:
-    """Read the record in a directory; raises FileError if it is missing, SuiteError if it is malformed."""
+    """Read the record in a directory; raises FileError if it is missing, SuiteError if it is
+    malformed."""
     path = directory / RECORD
     return from_plain(read_record(path, *READABLE), Linpack, f"{path}: ")
 

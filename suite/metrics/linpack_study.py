@@ -1,4 +1,5 @@
-"""``linpack_study.json``: LINPACK on one node and on several. Everything in it is computed from the sealed records in its folder."""
+"""``linpack_study.json``: LINPACK on one node and on several. Everything in it is computed from the
+sealed records in its folder."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +19,9 @@ STUDY = "linpack_study.json"
 SCHEMA = 1
 MAX_POINTS, MAX_RUNS = 1000, 100
 NOTED_CORES = 0.05
-NO_STREAM = "the program has no STREAM, or the matrix was so small that STREAM's arrays fit the caches"
+NO_STREAM = (
+    "the program has no STREAM, or the matrix was so small that STREAM's arrays fit the caches"
+)
 NO_SINGLE = "the study has no run on one node"
 
 
@@ -34,8 +37,9 @@ class StudyRecord:
 class LinpackPoint:
     """One number of nodes: means and spreads over its runs.
 
-    ``gflops`` is of all nodes together, ``efficiency`` R(n) / (n R(1)) of the means, ``peak_share`` the rate over the processors' double-precision
-    peak, ``energy_j`` of solving on all nodes, ``triad_gb_s`` STREAM's bandwidth of one node. ``foreign_cores`` is the largest load by other
+    ``gflops`` is of all nodes together, ``efficiency`` R(n) / (n R(1)) of the means, ``peak_share``
+    the rate over the processors' double-precision peak, ``energy_j`` of solving on all nodes,
+    ``triad_gb_s`` STREAM's bandwidth of one node. ``foreign_cores`` is the largest load by other
     programs during a run; None where a record has none.
     """
 
@@ -64,7 +68,8 @@ class LinpackStudy:
 
     @property
     def sentence(self) -> str:
-        """The study in a sentence, as published ones say it: rates on the fewest and the most nodes, and the efficiency."""
+        """The study in a sentence, as published ones say it: rates on the fewest and the most
+        nodes, and the efficiency."""
         first, last = self.points[0], self.points[-1]
         said = f"{_number(first.gflops)} GFLOPS on {_nodes(first.nodes)}"
         if last is not first:
@@ -75,30 +80,58 @@ class LinpackStudy:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures has to know: the load by other programs, and figures that are unknown, each with its reason."""
-        busy = max((point.foreign_cores for point in self.points if point.foreign_cores is not None), default=0.0)
-        figures = (getattr(point, name) for point in self.points for name in ("efficiency", "peak_share", "energy_j", "triad_gb_s"))
-        unknown_for = dict.fromkeys(f"Unknown: {figure.reason}." for figure in figures if figure.value is None)
+        """What a reader of the figures has to know: the load by other programs, and figures that
+        are unknown, each with its reason."""
+        busy = max(
+            (point.foreign_cores for point in self.points if point.foreign_cores is not None),
+            default=0.0,
+        )
+        figures = (
+            getattr(point, name)
+            for point in self.points
+            for name in ("efficiency", "peak_share", "energy_j", "triad_gb_s")
+        )
+        unknown_for = dict.fromkeys(
+            f"Unknown: {figure.reason}." for figure in figures if figure.value is None
+        )
         load = (
-            () if busy <= NOTED_CORES else (f"Other programs used up to {busy:.2f} cores of the first node meanwhile: the rates are lower for it.",)
+            ()
+            if busy <= NOTED_CORES
+            else (
+                (
+                    f"Other programs used up to {busy:.2f} cores of the first node meanwhile: the"
+                    " rates are lower for it."
+                ),
+            )
         )
         return (*load, *unknown_for)
 
 
 def folder_name(nodes: int, repetition: int) -> str:
-    """The folder of a run within the study; repetitions start at 1, and 0 is the run that block sizes and grids are tried in."""
+    """The folder of a run within the study; repetitions start at 1, and 0 is the run that block
+    sizes and grids are tried in."""
     return f"n{nodes}-r{repetition}" if repetition else f"n{nodes}-tuning"
 
 
 def analyse(directory: Path, title: str, nodes: Sequence[int], repetitions: int) -> LinpackStudy:
-    """The study of the records below ``directory``; raises SuiteError where one is missing, malformed, or of another machine."""
-    folders = {count: [directory / folder_name(count, number) for number in range(1, repetitions + 1)] for count in sorted(nodes)}
-    records = {count: [read_linpack(folder) for folder in of_count] for count, of_count in folders.items()}
+    """The study of the records below ``directory``; raises SuiteError where one is missing,
+    malformed, or of another machine."""
+    folders = {
+        count: [directory / folder_name(count, number) for number in range(1, repetitions + 1)]
+        for count in sorted(nodes)
+    }
+    records = {
+        count: [read_linpack(folder) for folder in of_count] for count, of_count in folders.items()
+    }
     every = [record for of_count in records.values() for record in of_count]
     if not every or len({(record.device, record.cpu_model) for record in every}) > 1:
-        raise SuiteError(f"{directory} holds LINPACK records of several machines; use another --output for each.")
+        raise SuiteError(
+            f"{directory} holds LINPACK records of several machines; use another --output for each."
+        )
     single = [record.solution.gflops for record in records.get(1, ())]
-    points = tuple(_point(count, of_count, folders[count], single) for count, of_count in records.items())
+    points = tuple(
+        _point(count, of_count, folders[count], single) for count, of_count in records.items()
+    )
     return LinpackStudy(SCHEMA, title, every[0].device, every[0].cpu_model, points)
 
 
@@ -106,23 +139,50 @@ def write(study: LinpackStudy, directory: Path) -> Path:
     """Write ``linpack_study.json``, and a manifest over it and its records' manifests."""
     path = directory / STUDY
     write_json(path, asdict(study))
-    seal_files(directory, [path, *(directory / record.folder / MANIFEST for point in study.points for record in point.records)])
+    seal_files(
+        directory,
+        [
+            path,
+            *(
+                directory / record.folder / MANIFEST
+                for point in study.points
+                for record in point.records
+            ),
+        ],
+    )
     return path
 
 
 def read_linpack_study(directory: Path) -> LinpackStudy:
-    """Read ``linpack_study.json`` and compute it again from its records; raises FileError where it is missing or says something else."""
+    """Read ``linpack_study.json`` and compute it again from its records; raises FileError where it
+    is missing or says something else."""
     path = directory / STUDY
     study = from_plain(read_record(path, SCHEMA), LinpackStudy, f"{path}: ")
-    counts, runs = [point.nodes for point in study.points], {len(point.records) for point in study.points}
-    if not counts or len(counts) > MAX_POINTS or len(runs) != 1 or not 0 < min(runs) <= MAX_RUNS or min(counts) < 1 or max(counts) > MAX_POINTS:
+    counts, runs = (
+        [point.nodes for point in study.points],
+        {len(point.records) for point in study.points},
+    )
+    if (
+        not counts
+        or len(counts) > MAX_POINTS
+        or len(runs) != 1
+        or not 0 < min(runs) <= MAX_RUNS
+        or min(counts) < 1
+        or max(counts) > MAX_POINTS
+    ):
         raise FileError(path, "names no runs, or not as many for each number of nodes")
     if analyse(directory, study.title, counts, min(runs)) != study:
-        raise FileError(path, "does not follow from the LINPACK records beside it; run `suite sweep --study linpack` again")
+        raise FileError(
+            path,
+            "does not follow from the LINPACK records beside it; run `suite sweep --study linpack`"
+            " again",
+        )
     return study
 
 
-def _point(nodes: int, records: Sequence[Linpack], folders: Sequence[Path], single: Sequence[float]) -> LinpackPoint:
+def _point(
+    nodes: int, records: Sequence[Linpack], folders: Sequence[Path], single: Sequence[float]
+) -> LinpackPoint:
     gflops = mean_figure([record.solution.gflops for record in records], "GFLOPS", RECORD, "no run")
     efficiency = unknown("ratio", RECORD, NO_SINGLE)
     if single and gflops.value is not None:
@@ -136,7 +196,9 @@ def _point(nodes: int, records: Sequence[Linpack], folders: Sequence[Path], sing
         efficiency=efficiency,
         peak_share=_peak_share(gflops, records[0].device, nodes),
         energy_j=_measured([record.power.energy_j for record in records], "J", records),
-        gflops_per_watt=_measured([record.power.gflops_per_watt for record in records], "GFLOPS/W", records),
+        gflops_per_watt=_measured(
+            [record.power.gflops_per_watt for record in records], "GFLOPS/W", records
+        ),
         triad_gb_s=_bandwidth(records),
         foreign_cores=max(foreign) if len(foreign) == len(records) else None,
         records=tuple(StudyRecord(folder.name, sha256(folder / MANIFEST)) for folder in folders),
@@ -151,24 +213,35 @@ def _peak_share(gflops: Figure, device: str, nodes: int) -> Figure:
         cpu = None
     peak = None if cpu is None else cpu.peak_fp64_gflops
     if peak is None:
-        return unknown("ratio", RECORD, f"the double-precision peak of {device[:60]!r} is not known")
+        return unknown(
+            "ratio", RECORD, f"the double-precision peak of {device[:60]!r} is not known"
+        )
     return _scaled(gflops, 1 / (nodes * peak), "ratio")
 
 
 def _bandwidth(records: Sequence[Linpack]) -> Figure:
     """Bandwidth of one node, all its ranks together."""
-    found = [record.triad.together_gb_s * record.ranks / record.nodes for record in records if record.triad is not None]
+    found = [
+        record.triad.together_gb_s * record.ranks / record.nodes
+        for record in records
+        if record.triad is not None
+    ]
     return mean_figure(found if len(found) == len(records) else [], "GB/s", RECORD, NO_STREAM)
 
 
 def _measured(values: Sequence[float | None], unit: str, records: Sequence[Linpack]) -> Figure:
     known = [value for value in values if value is not None]
-    reason = next((record.power.reason for record in records if record.power.reason), None) or "a run has no energy"
+    reason = (
+        next((record.power.reason for record in records if record.power.reason), None)
+        or "a run has no energy"
+    )
     return mean_figure(known if len(known) == len(values) else [], unit, RECORD, reason)
 
 
 def _scaled(figure: Figure, factor: float, unit: str) -> Figure:
-    value, spread = (None if number is None else number * factor for number in (figure.value, figure.spread))
+    value, spread = (
+        None if number is None else number * factor for number in (figure.value, figure.spread)
+    )
     return replace(figure, value=value, spread=spread, unit=unit)
 
 

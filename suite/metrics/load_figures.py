@@ -1,4 +1,5 @@
-"""What other programs took from a run: CPU time, the hypervisor's share, waiting (PSI); and the bytes that the implementation moved itself."""
+"""What other programs took from a run: CPU time, the hypervisor's share, waiting (PSI); and the
+bytes that the implementation moved itself."""
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
@@ -10,20 +11,40 @@ from suite.metrics.window import Counter, Measured
 SOURCE = "load"
 MIN_PERIODS = 5  # up to one period is interpolated at each end
 NOT_FINISHED, NOT_READ = "the run was not finished", "the meter load did not read {}"
-PRESSURES = {"cpu_pressure_ratio": "cpu.some", "io_pressure_ratio": "io.some", "memory_pressure_ratio": "memory.some"}
-BYTE_RATES = {"implementation_read_bytes_per_s": "read", "implementation_written_bytes_per_s": "written"}
+PRESSURES = {
+    "cpu_pressure_ratio": "cpu.some",
+    "io_pressure_ratio": "io.some",
+    "memory_pressure_ratio": "memory.some",
+}
+BYTE_RATES = {
+    "implementation_read_bytes_per_s": "read",
+    "implementation_written_bytes_per_s": "written",
+}
 CPU_UNITS = {"foreign_cpu_s": "s", "foreign_cpu_share": "ratio", "steal_cpu_s": "s"}
 LOAD_FIGURES = (*CPU_UNITS, *PRESSURES, *BYTE_RATES)
 """The figures of this module."""
 
 
 def load_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
-    """All figures of this module; ``window`` is run_start to run_stop, None for an unfinished run."""
+    """All figures of this module; ``window`` is run_start to run_stop, None for an unfinished
+    run."""
     figures = _cpu_figures(channels, window)
     for name, channel in PRESSURES.items():
-        figures[name] = _per_second(channels, channel, window, "ratio", "share of the run in which some task of the machine waited for it")
+        figures[name] = _per_second(
+            channels,
+            channel,
+            window,
+            "ratio",
+            "share of the run in which some task of the machine waited for it",
+        )
     for name, channel in BYTE_RATES.items():
-        figures[name] = _per_second(channels, channel, window, "B/s", "the implementation's processes, the exited ones included (/proc/<pid>/io)")
+        figures[name] = _per_second(
+            channels,
+            channel,
+            window,
+            "B/s",
+            "the implementation's processes, the exited ones included (/proc/<pid>/io)",
+        )
     return figures
 
 
@@ -33,17 +54,23 @@ def cores_of(channels: Channels) -> int:
 
 
 def _cpu_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
-    """CPU time of other programs: the machine's busy time less that of the suite's own processes."""
+    """CPU time of other programs: the machine's busy time less that of the suite's own
+    processes."""
     if window is None:
         return {name: unknown(unit, READINGS, NOT_FINISHED) for name, unit in CPU_UNITS.items()}
     busy, own, steal = (_increase(channels, name, window) for name in ("busy", "own", "steal"))
     stolen = _of(steal, channels, "steal", "CPU time that the hypervisor gave to others")
     if busy.value is None or own.value is None:
         reason = str(busy.reason or own.reason)
-        return {"foreign_cpu_s": unknown("s", READINGS, reason), "foreign_cpu_share": unknown("ratio", READINGS, reason), "steal_cpu_s": stolen}
+        return {
+            "foreign_cpu_s": unknown("s", READINGS, reason),
+            "foreign_cpu_share": unknown("ratio", READINGS, reason),
+            "steal_cpu_s": stolen,
+        }
     method = (
-        f"{busy.value:.2f} s that the machine was busy less {own.value:.2f} s of the suite's processes: the harness with its recorder, and the "
-        "implementation with its ranks and workers. Kernel threads are foreign; the kernel counts in ticks"
+        f"{busy.value:.2f} s that the machine was busy less {own.value:.2f} s of the suite's"
+        " processes: the harness with its recorder, and the implementation with its ranks and"
+        " workers. Kernel threads are foreign; the kernel counts in ticks"
     )
     foreign = Figure(
         max(0.0, busy.value - own.value),
@@ -54,7 +81,11 @@ def _cpu_figures(channels: Channels, window: Window | None) -> dict[str, Figure]
         min(busy.coverage, own.coverage),
         method=method,
     )
-    return {"foreign_cpu_s": foreign, "foreign_cpu_share": _share(foreign, channels, window), "steal_cpu_s": stolen}
+    return {
+        "foreign_cpu_s": foreign,
+        "foreign_cpu_share": _share(foreign, channels, window),
+        "steal_cpu_s": stolen,
+    }
 
 
 def _share(foreign: Figure, channels: Channels, window: Window) -> Figure:
@@ -63,23 +94,49 @@ def _share(foreign: Figure, channels: Channels, window: Window) -> Figure:
     if not cores or not run_s > 0 or foreign.value is None:
         return unknown("ratio", READINGS, "the number of cores was not read")
     share = foreign.value / (cores * run_s)
-    return Figure(share, "ratio", READINGS, foreign.count, foreign.period_s, foreign.coverage, method=f"of {cores} cores over the run")
+    return Figure(
+        share,
+        "ratio",
+        READINGS,
+        foreign.count,
+        foreign.period_s,
+        foreign.coverage,
+        method=f"of {cores} cores over the run",
+    )
 
 
-def _per_second(channels: Channels, name: str, window: Window | None, unit: str, method: str) -> Figure:
+def _per_second(
+    channels: Channels, name: str, window: Window | None, unit: str, method: str
+) -> Figure:
     if window is None:
         return unknown(unit, READINGS, NOT_FINISHED)
     figure = _of(_increase(channels, name, window), channels, name, method)
     if figure.value is None:
         return unknown(unit, READINGS, str(figure.reason))
     run_s = (window[1] - window[0]) * SECONDS_PER_NS
-    return Figure(figure.value / run_s, unit, READINGS, figure.count, figure.period_s, figure.coverage, method=method)
+    return Figure(
+        figure.value / run_s,
+        unit,
+        READINGS,
+        figure.count,
+        figure.period_s,
+        figure.coverage,
+        method=method,
+    )
 
 
 def _of(measured: Measured, channels: Channels, name: str, method: str) -> Figure:
     if measured.value is None:
         return unknown("s", READINGS, str(measured.reason))
-    return Figure(measured.value, "s", READINGS, measured.count, channels.get(SOURCE, name).period_s, measured.coverage, method=method)
+    return Figure(
+        measured.value,
+        "s",
+        READINGS,
+        measured.count,
+        channels.get(SOURCE, name).period_s,
+        measured.coverage,
+        method=method,
+    )
 
 
 def _increase(channels: Channels, name: str, window: Window) -> Measured:

@@ -1,7 +1,9 @@
-"""Whether a run's losses are those of the reference: a projected time is one to the target only where the run learns as the reference does.
+"""Whether a run's losses are those of the reference: a projected time is one to the target only
+where the run learns as the reference does.
 
-The band of an epoch is a prediction interval for one more run (Student's t on the logarithms of the reference runs' mean losses). All epochs of
-an honest run are inside their bands together with a probability of 99 %. Epochs that fewer than MIN_RUNS reference runs trained have no band.
+The band of an epoch is a prediction interval for one more run (Student's t on the logarithms of the
+reference runs' mean losses). All epochs of an honest run are inside their bands together with a
+probability of 99 %. Epochs that fewer than MIN_RUNS reference runs trained have no band.
 """
 
 import functools
@@ -20,7 +22,8 @@ MIN_RUNS = 4
 
 @dataclass(frozen=True)
 class Band:
-    """The mean losses of an epoch that one more run of the reference would have; of ``runs`` reference runs."""
+    """The mean losses of an epoch that one more run of the reference would have; of ``runs``
+    reference runs."""
 
     epoch: int
     low: float
@@ -32,23 +35,33 @@ def bands(reference: ReferenceLosses, epochs: int) -> tuple[Band, ...]:
     """The bands of the first ``epochs`` epochs, as far as there are any."""
     found = []
     for epoch in range(1, epochs + 1):
-        logs = [math.log(run.losses[epoch - 1]) for run in reference.runs if len(run.losses) >= epoch]
+        logs = [
+            math.log(run.losses[epoch - 1]) for run in reference.runs if len(run.losses) >= epoch
+        ]
         if len(logs) >= MIN_RUNS:
             found.append((epoch, logs))
     return tuple(_band(epoch, logs, LEVEL / len(found)) for epoch, logs in found)
 
 
 def _band(epoch: int, logs: Sequence[float], level: float) -> Band:
-    margin = quantile(len(logs) - 1, 1 - level) * statistics.stdev(logs) * math.sqrt(1 + 1 / len(logs))
+    margin = (
+        quantile(len(logs) - 1, 1 - level) * statistics.stdev(logs) * math.sqrt(1 + 1 / len(logs))
+    )
     mean = statistics.fmean(logs)
     return Band(epoch, math.exp(mean - margin), math.exp(mean + margin), len(logs))
 
 
-def why_other(losses: Mapping[int, float], workload: str, setting: tuple[int, float, int], rate_tolerance: float) -> str | None:
-    """Why a run's losses do not show that it learns as the reference does; None where all are inside their bands.
+def why_other(
+    losses: Mapping[int, float],
+    workload: str,
+    setting: tuple[int, float, int],
+    rate_tolerance: float,
+) -> str | None:
+    """Why a run's losses do not show that it learns as the reference does; None where all are
+    inside their bands.
 
-    ``losses`` are the mean losses of its whole epochs, by their numbers; ``setting`` is that of a reference point: batch size, learning rate, local
-    batch size or 0.
+    ``losses`` are the mean losses of its whole epochs, by their numbers; ``setting`` is that of a
+    reference point: batch size, learning rate, local batch size or 0.
     """
     batch_size, rate, local = setting
     try:
@@ -58,8 +71,14 @@ def why_other(losses: Mapping[int, float], workload: str, setting: tuple[int, fl
     for reference in known:
         is_same = (reference.batch_size, reference.local_batch_size or 0) == (batch_size, local)
         if is_same and abs(rate / reference.base_learning_rate - 1) <= rate_tolerance:
-            held = [band for band in bands(reference, max(losses, default=0)) if band.epoch in losses]
-            return next(_outside(losses, held), None) if held else "no mean loss of an epoch can be held against the reference's"
+            held = [
+                band for band in bands(reference, max(losses, default=0)) if band.epoch in losses
+            ]
+            return (
+                next(_outside(losses, held), None)
+                if held
+                else "no mean loss of an epoch can be held against the reference's"
+            )
     return f"no losses of reference runs are known at batch size {batch_size}, rate {rate:g}"
 
 
@@ -72,4 +91,7 @@ def _outside(losses: Mapping[int, float], of_epochs: Sequence[Band]) -> Iterator
     for band in of_epochs:
         loss = losses[band.epoch]
         if not band.low <= loss <= band.high:
-            yield f"the mean loss of epoch {band.epoch} is {loss:.3g}, outside {band.low:.3g} to {band.high:.3g} of {band.runs} reference runs"
+            yield (
+                f"the mean loss of epoch {band.epoch} is {loss:.3g}, outside {band.low:.3g} to"
+                f" {band.high:.3g} of {band.runs} reference runs"
+            )

@@ -1,4 +1,5 @@
-"""Figures of the machine during a run: load, clock frequencies, temperature, memory, disk, page cache, disturbances."""
+"""Figures of the machine during a run: load, clock frequencies, temperature, memory, disk, page
+cache, disturbances."""
 
 import fnmatch
 import math
@@ -18,7 +19,9 @@ from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.load_figures import load_figures
 from suite.metrics.window import Counter
 
-MAX_DISTANCE_S = 2.0  # maximum distance of a page cache reading from its moment; the harness takes one at each end of an epoch
+# maximum distance of a page cache reading from its moment; the harness takes one at each end of an
+# epoch
+MAX_DISTANCE_S = 2.0
 MIN_PERIODS = 5  # shortest window of a counter: up to one period is interpolated at each end
 COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
 # The power mode's settings are written when they change: a mean over such readings has no meaning.
@@ -27,7 +30,8 @@ COUNTER_SOURCES = ("counters", "disk", "load", "network", "wall-clock", power_mo
 
 @dataclass(frozen=True)
 class Gauge:
-    """A figure from readings: mean or maximum over the first of ``channels`` (source, channel pattern) that was read."""
+    """A figure from readings: mean or maximum over the first of ``channels`` (source, channel
+    pattern) that was read."""
 
     unit: str
     how: str
@@ -35,11 +39,18 @@ class Gauge:
 
 
 def _gpu(quantity: str) -> tuple[tuple[str, str], ...]:
-    return (("tegra", f"gpu.{quantity}"), ("nvml", f"gpu0.{quantity}"), ("tegrastats", f"gpu.{quantity}"), ("jtop", f"gpu.{quantity}"))
+    return (
+        ("tegra", f"gpu.{quantity}"),
+        ("nvml", f"gpu0.{quantity}"),
+        ("tegrastats", f"gpu.{quantity}"),
+        ("jtop", f"gpu.{quantity}"),
+    )
 
 
 def _memory_controller(quantity: str) -> tuple[tuple[str, str], ...]:
-    return tuple((source, f"memory_controller.{quantity}") for source in ("tegra", "tegrastats", "jtop"))
+    return tuple(
+        (source, f"memory_controller.{quantity}") for source in ("tegra", "tegrastats", "jtop")
+    )
 
 
 GAUGES: Mapping[str, Gauge] = {
@@ -51,7 +62,9 @@ GAUGES: Mapping[str, Gauge] = {
     "gpu_frequency_hz": Gauge("Hz", "mean", _gpu("frequency")),
     "memory_controller_utilisation": Gauge("%", "mean", _memory_controller("utilisation")),
     "memory_controller_frequency_hz": Gauge("Hz", "mean", _memory_controller("frequency")),
-    "temperature_max_degc": Gauge("degC", "max", (("temperature", "*"), ("nvml", "gpu*.temperature"))),
+    "temperature_max_degc": Gauge(
+        "degC", "max", (("temperature", "*"), ("nvml", "gpu*.temperature"))
+    ),
     "resident_sum_max_bytes": Gauge("B", "max", (("memory", "process_tree_rss"),)),
     "peak_process_rss_bytes": Gauge("B", "max", (("memory", "largest_process_peak_rss"),)),
     "memory_used_max_bytes": Gauge("B", "max", (("memory", "used"),)),
@@ -70,36 +83,56 @@ DISK_RATES = {
 
 
 def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
-    """All figures of this module. ``window`` is run_start to run_stop; None: the run was not finished, and gauges use all readings."""
+    """All figures of this module. ``window`` is run_start to run_stop; None: the run was not
+    finished, and gauges use all readings."""
     figures = {name: _gauge_figure(channels, window, gauge) for name, gauge in GAUGES.items()}
     for name, (channel, unit) in DISK_RATES.items():
         figures[name] = _rate(channels, channel, unit, window)
     for name, at in (("page_cache_start_ratio", 0), ("page_cache_end_ratio", 1)):
         value = None if window is None else resident_ratio(channels, window[at])
-        reason = "the run was not finished" if window is None else f"the page cache was not read within {MAX_DISTANCE_S:g} s of this moment"
-        figures[name] = unknown("ratio", READINGS, reason) if value is None else Figure(value, "ratio", READINGS, 1)
+        reason = (
+            "the run was not finished"
+            if window is None
+            else f"the page cache was not read within {MAX_DISTANCE_S:g} s of this moment"
+        )
+        figures[name] = (
+            unknown("ratio", READINGS, reason)
+            if value is None
+            else Figure(value, "ratio", READINGS, 1)
+        )
     figures["peak_memory_bytes"] = _peak_memory(channels, window)
     source, pattern = OF_GPU
     if any(fnmatch.fnmatchcase(channel.name, pattern) for channel in channels.of(source)):
-        figures["gpu_memory_max_bytes"] = replace(_gauge_figure(channels, window, Gauge("B", "max", (OF_GPU,))), method=GPU_METHOD)
+        figures["gpu_memory_max_bytes"] = replace(
+            _gauge_figure(channels, window, Gauge("B", "max", (OF_GPU,))), method=GPU_METHOD
+        )
     return {**figures, **load_figures(channels, window), **_disturbance_figures(channels, window)}
 
 
 def resident_ratio(channels: Channels, moment_ns: int, window_s: float = math.inf) -> float | None:
-    """Share of the data set in memory at a moment: the nearest reading, if it is within two seconds of it.
+    """Share of the data set in memory at a moment: the nearest reading, if it is within two seconds
+    of it.
 
-    At an end of a window of ``window_s`` it must also be within a twentieth of that: a fast disk can be read before a later reading.
+    At an end of a window of ``window_s`` it must also be within a twentieth of that: a fast disk
+    can be read before a later reading.
     """
     resident = channels.get("page-cache", "resident")
     if not resident:
         return None
     distances_ns = np.abs(resident.t_ns - moment_ns)
     nearest = int(distances_ns.argmin())
-    return None if distances_ns[nearest] * SECONDS_PER_NS > min(MAX_DISTANCE_S, window_s / 20) else float(resident.values[nearest])
+    return (
+        None
+        if distances_ns[nearest] * SECONDS_PER_NS > min(MAX_DISTANCE_S, window_s / 20)
+        else float(resident.values[nearest])
+    )
 
 
-def disk_increase(channels: Channels, name: str, window: Window) -> tuple[float | None, str | None, float | None]:
-    """Increase of a counter of the data set's disk in ``window``, the reason if it is unknown, and the readings' period, s."""
+def disk_increase(
+    channels: Channels, name: str, window: Window
+) -> tuple[float | None, str | None, float | None]:
+    """Increase of a counter of the data set's disk in ``window``, the reason if it is unknown, and
+    the readings' period, s."""
     channel = channels.get("disk", name)
     if channel.period_s is None:
         return None, "the disk that holds the data was not read", None
@@ -108,33 +141,55 @@ def disk_increase(channels: Channels, name: str, window: Window) -> tuple[float 
 
 
 def disturbances(channels: Channels, window: Window | None) -> dict[str, list[dict[str, Any]]]:
-    """Throttling events, wall clock steps and changed settings, times in seconds after run_start; empty for an unfinished run.
+    """Throttling events, wall clock steps and changed settings, times in seconds after run_start;
+    empty for an unfinished run.
 
     ``settings`` is there only if the meter ``power-mode`` was read.
     """
     if window is None:
         return {"throttling": [], "clock_steps": []}
-    changes = {"settings": _setting_changes(channels, window)} if channels.of(power_mode.SOURCE) else {}
+    changes = (
+        {"settings": _setting_changes(channels, window)} if channels.of(power_mode.SOURCE) else {}
+    )
     return {
         "throttling": [
-            {"channel": event.channel, "start_s": (event.t_ns - window[0]) / 1e9, "held_s": event.held_s, "count": event.count}
+            {
+                "channel": event.channel,
+                "start_s": (event.t_ns - window[0]) / 1e9,
+                "held_s": event.held_s,
+                "count": event.count,
+            }
             for event in find_throttling(channels, *window)
         ],
-        "clock_steps": [{"at_s": (step.t_ns - window[0]) / 1e9, "step_s": step.step_s} for step in find_clock_steps(channels, *window)],
+        "clock_steps": [
+            {"at_s": (step.t_ns - window[0]) / 1e9, "step_s": step.step_s}
+            for step in find_clock_steps(channels, *window)
+        ],
         **changes,
     }
 
 
 def _setting_changes(channels: Channels, window: Window) -> list[dict[str, Any]]:
     return [
-        {"channel": change.channel, "at_s": (change.t_ns - window[0]) / 1e9, "before": change.before, "after": change.after, "unit": change.unit}
+        {
+            "channel": change.channel,
+            "at_s": (change.t_ns - window[0]) / 1e9,
+            "before": change.before,
+            "after": change.after,
+            "unit": change.unit,
+        }
         for change in power_mode.find_setting_changes(channels, *window)
     ]
 
 
 def channel_statistics(channels: Channels, window: Window | None) -> list[dict[str, Any]]:
-    """Mean, minimum and maximum of every gauge during the run (each core, sensor and rail); counters are left out."""
-    gauges = (channel for channel in channels if channel.source not in COUNTER_SOURCES and channel.unit not in COUNTER_UNITS)
+    """Mean, minimum and maximum of every gauge during the run (each core, sensor and rail);
+    counters are left out."""
+    gauges = (
+        channel
+        for channel in channels
+        if channel.source not in COUNTER_SOURCES and channel.unit not in COUNTER_UNITS
+    )
     return [
         {
             "source": gauge.source,
@@ -159,25 +214,51 @@ def _during(channels: Iterable[Channel], window: Window | None) -> Iterator[Chan
 
 def _gauge_figure(channels: Channels, window: Window | None, gauge: Gauge) -> Figure:
     for source, pattern in gauge.channels:
-        named = (channel for channel in channels.of(source) if fnmatch.fnmatchcase(channel.name, pattern))
+        named = (
+            channel for channel in channels.of(source) if fnmatch.fnmatchcase(channel.name, pattern)
+        )
         chosen = list(_during(named, window))
         if chosen:
-            return _of_values(chosen, gauge, f"{source}: {', '.join(channel.name for channel in chosen[:8])}")
+            return _of_values(
+                chosen, gauge, f"{source}: {', '.join(channel.name for channel in chosen[:8])}"
+            )
     sources = " or ".join(f"{source} ({pattern})" for source, pattern in gauge.channels)
     return unknown(gauge.unit, READINGS, f"no reading during the run from {sources}")
 
 
 def _peak_memory(channels: Channels, window: Window | None) -> Figure:
-    """Peak memory of the implementation, each page counted once: of one process its own peak, of several their proportional set sizes."""
+    """Peak memory of the implementation, each page counted once: of one process its own peak, of
+    several their proportional set sizes."""
     processes = list(_during([channels.get("memory", "process_tree_size")], window))
     if processes and processes[0].maximum <= 1:
-        return replace(_gauge_figure(channels, window, ONE_PROCESS), method="the only process's peak resident set (VmHWM)")
+        return replace(
+            _gauge_figure(channels, window, ONE_PROCESS),
+            method="the only process's peak resident set (VmHWM)",
+        )
     figure = _gauge_figure(channels, window, PROPORTIONAL)
     if figure.value is None and not processes:
-        return replace(figure, reason="memory was not read during the run: it was shorter than the meter's period, or the meter failed")
+        return replace(
+            figure,
+            reason=(
+                "memory was not read during the run: it was shorter than the meter's period, or the"
+                " meter failed"
+            ),
+        )
     if figure.value is None:
-        return replace(figure, reason=f"{figure.reason}: the kernel has no smaps_rollup (Linux 4.14), or another user's process may not be read")
-    return replace(figure, method="sum of the processes' proportional set sizes (PSS): a page that n processes share counts 1/n in each")
+        return replace(
+            figure,
+            reason=(
+                f"{figure.reason}: the kernel has no smaps_rollup (Linux 4.14), or another user's"
+                " process may not be read"
+            ),
+        )
+    return replace(
+        figure,
+        method=(
+            "sum of the processes' proportional set sizes (PSS): a page that n processes share"
+            " counts 1/n in each"
+        ),
+    )
 
 
 def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:
@@ -186,7 +267,9 @@ def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:
     first = min(chosen, key=lambda channel: channel.first_row)
     period_s = median(np.diff(first.t_ns)) * SECONDS_PER_NS if len(first) > 1 else None
     if gauge.how == "max" and np.isfinite(values).all():
-        return Figure(float(values.max()), gauge.unit, READINGS, len(values), period_s, method=method)
+        return Figure(
+            float(values.max()), gauge.unit, READINGS, len(values), period_s, method=method
+        )
     return replace(mean_figure(values, gauge.unit, READINGS, "", period_s), method=method)
 
 
@@ -196,12 +279,22 @@ def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Fi
     amount, reason, period_s = disk_increase(channels, name, window)
     if amount is None:
         return unknown(unit, READINGS, str(reason))
-    return Figure(amount / ((window[1] - window[0]) * SECONDS_PER_NS), unit, READINGS, 1, period_s, method="the whole disk that holds the data")
+    return Figure(
+        amount / ((window[1] - window[0]) * SECONDS_PER_NS),
+        unit,
+        READINGS,
+        1,
+        period_s,
+        method="the whole disk that holds the data",
+    )
 
 
 def _disturbance_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
     if window is None:
-        return {name: unknown("events", READINGS, "the run was not finished") for name in ("throttled_events", "clock_steps")}
+        return {
+            name: unknown("events", READINGS, "the run was not finished")
+            for name in ("throttled_events", "clock_steps")
+        }
     throttled = unknown("events", READINGS, "no source on this machine reports throttling")
     if is_watched(channels):
         events = find_throttling(channels, *window)

@@ -1,4 +1,5 @@
-"""A matrix: runs over several varied settings. Everything in ``matrix.json`` is computed from the bundles in its folder."""
+"""A matrix: runs over several varied settings. Everything in ``matrix.json`` is computed from the
+bundles in its folder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -30,7 +31,12 @@ OF_SUMMARY = {
 
 UNITS = {"_mb_s": "MB/s", "_mhz": "MHz", "_mb": "MB", "_quota": "cores"}
 """Ends of settings' names, which have the unit of their values."""
-WORDS = {READ_MB_S: "emulated reads", "memory_mb": "memory limit", "emc_mhz": "memory clock", "cpu_quota": "CPU quota"}
+WORDS = {
+    READ_MB_S: "emulated reads",
+    "memory_mb": "memory limit",
+    "emc_mhz": "memory clock",
+    "cpu_quota": "CPU quota",
+}
 """Settings whose words do not follow from their names."""
 
 
@@ -38,7 +44,9 @@ def words_of(setting: str) -> str:
     """A setting's name for a reader, without its unit: ``batch size``, ``GPU clock``."""
     end = _end(setting)
     stem = setting.removesuffix(end)
-    return WORDS.get(setting) or (f"{stem.upper()} clock" if UNITS.get(end) == "MHz" else stem.replace("_", " "))
+    return WORDS.get(setting) or (
+        f"{stem.upper()} clock" if UNITS.get(end) == "MHz" else stem.replace("_", " ")
+    )
 
 
 def unit_of(setting: str) -> str:
@@ -74,12 +82,16 @@ class MatrixPointPlan:
     @property
     def words(self) -> str:
         """The settings for a reader: ``framework pytorch, emulated reads 5 MB/s``."""
-        return ", ".join(f"{words_of(setting.name)} {setting.value}{unit_of(setting.name)}" for setting in self.settings)
+        return ", ".join(
+            f"{words_of(setting.name)} {setting.value}{unit_of(setting.name)}"
+            for setting in self.settings
+        )
 
 
 @dataclass(frozen=True)
 class MatrixPlan:
-    """What was asked for. Each point is run ``seeds`` times; figures exclude each run's first ``warm_up_steps``."""
+    """What was asked for. Each point is run ``seeds`` times; figures exclude each run's first
+    ``warm_up_steps``."""
 
     title: str
     workload: str
@@ -96,8 +108,9 @@ class MatrixPlan:
 class MatrixFigures:
     """Figures of one point: means over its runs, with their spreads.
 
-    ``step_fetch_stall_s`` and ``step_compute_s`` are the parts of ``step_s`` that rank 0 waits for a mini-batch and computes; host-to-device copy and
-    communication are the rest. ``mean_power_w`` is a run's energy over its time from start to stop.
+    ``step_fetch_stall_s`` and ``step_compute_s`` are the parts of ``step_s`` that rank 0 waits for
+    a mini-batch and computes; host-to-device copy and communication are the rest. ``mean_power_w``
+    is a run's energy over its time from start to stop.
     """
 
     step_s: Figure
@@ -136,11 +149,15 @@ class Matrix:
 
 
 def analyse_matrix(directory: Path, plan: MatrixPlan) -> Matrix:
-    """Compute the matrix from its sealed bundles; raises SuiteError if one is missing or not finished."""
+    """Compute the matrix from its sealed bundles; raises SuiteError if one is missing or not
+    finished."""
     points = []
     for point in plan.points:
         bundles = [Bundle(directory / folder_name(point.name, k)) for k in range(1, plan.seeds + 1)]
-        runs = tuple(StudyRun(bundle.path.name, bundle.run().run_id, sha256(bundle.path / MANIFEST)) for bundle in bundles)
+        runs = tuple(
+            StudyRun(bundle.path.name, bundle.run().run_id, sha256(bundle.path / MANIFEST))
+            for bundle in bundles
+        )
         points.append(MatrixPoint(point.name, runs, _figures(bundles, plan.warm_up_steps)))
     return Matrix(SCHEMA, plan, tuple(points), ())
 
@@ -148,12 +165,17 @@ def analyse_matrix(directory: Path, plan: MatrixPlan) -> Matrix:
 def _figures(bundles: Sequence[Bundle], warm_up_steps: int) -> MatrixFigures:
     times = [run_times(bundle, warm_up_steps) for bundle in bundles]
     summaries = [read_summary(bundle)["figures"] for bundle in bundles]
-    means = {name: _mean([summary[name] for summary in summaries], unit) for name, unit in OF_SUMMARY.items()}
+    means = {
+        name: _mean([summary[name] for summary in summaries], unit)
+        for name, unit in OF_SUMMARY.items()
+    }
     return MatrixFigures(
         step_s=mean_figure([run.step_s for run in times], "s", STEPS, TOO_SHORT),
         step_fetch_stall_s=mean_figure([run.fetch_stall_s for run in times], "s", STEPS, TOO_SHORT),
         step_compute_s=mean_figure([run.compute_s for run in times], "s", STEPS, TOO_SHORT),
-        samples_per_s=mean_figure([run.samples_per_step / run.step_s for run in times], "samples/s", STEPS, TOO_SHORT),
+        samples_per_s=mean_figure(
+            [run.samples_per_step / run.step_s for run in times], "samples/s", STEPS, TOO_SHORT
+        ),
         mean_power_w=_mean([_power(summary) for summary in summaries], "W"),
         **means,
     )
@@ -162,7 +184,10 @@ def _figures(bundles: Sequence[Bundle], warm_up_steps: int) -> MatrixFigures:
 def _power(summary: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     energy_j, time_s = summary["energy_j"]["value"], summary["gross_time_s"]["value"]
     if energy_j is None or not time_s:
-        return {"value": None, "reason": summary["energy_j"]["reason"] or summary["gross_time_s"]["reason"]}
+        return {
+            "value": None,
+            "reason": summary["energy_j"]["reason"] or summary["gross_time_s"]["reason"],
+        }
     return {"value": energy_j / time_s}
 
 
@@ -175,10 +200,17 @@ def _mean(figures: Sequence[Mapping[str, Any]], unit: str) -> Figure:
 
 
 def write_matrix(matrix: Matrix, directory: Path) -> Path:
-    """Write ``matrix.json``, and a manifest over it and the runs' manifests; returns the path of ``matrix.json``."""
+    """Write ``matrix.json``, and a manifest over it and the runs' manifests; returns the path of
+    ``matrix.json``."""
     path = directory / MATRIX
     write_json(path, matrix.to_dict())
-    seal_files(directory, [path, *(directory / run.folder / MANIFEST for point in matrix.points for run in point.runs)])
+    seal_files(
+        directory,
+        [
+            path,
+            *(directory / run.folder / MANIFEST for point in matrix.points for run in point.runs),
+        ],
+    )
     return path
 
 
@@ -188,11 +220,17 @@ def read_matrix(directory: Path) -> Matrix:
     matrix = from_plain(read_record(path, SCHEMA), Matrix, f"{path}: ")
     invalid = [point.name for point in matrix.plan.points if not VALUE.fullmatch(point.name)]
     if invalid:
-        raise FileError(path, f"has the point {invalid[0]!r}, which is not allowed (letters, digits, - and _ only)")
+        raise FileError(
+            path,
+            f"has the point {invalid[0]!r}, which is not allowed (letters, digits, - and _ only)",
+        )
     if not matrix.points or [(point.name, len(point.runs)) for point in matrix.points] != [
         (one.name, matrix.plan.seeds) for one in matrix.plan.points
     ]:
         raise FileError(path, "does not name the runs of its plan")
-    if any(tuple(setting.name for setting in point.settings) != matrix.plan.variables for point in matrix.plan.points):
+    if any(
+        tuple(setting.name for setting in point.settings) != matrix.plan.variables
+        for point in matrix.plan.points
+    ):
         raise FileError(path, "has a point without a value of every varied setting")
     return matrix

@@ -1,4 +1,5 @@
-"""Figures of a run's memory: its peak by part, and what was planned and measured in a memory budget."""
+"""Figures of a run's memory: its peak by part, and what was planned and measured in a memory
+budget."""
 
 from typing import Any, TypeGuard
 
@@ -9,11 +10,15 @@ from suite.bundle.reader import Bundle
 from suite.metrics.figure import Figure, unknown
 
 LOG = "log.txt"
-NOT_LOGGED = "the log has no such number: the run was not finished, or an accelerator worked, whose times are not taken"
+NOT_LOGGED = (
+    "the log has no such number: the run was not finished, or an accelerator worked, whose times"
+    " are not taken"
+)
 
 
 def memory_figures(bundle: Bundle, log: Log) -> dict[str, Figure]:
-    """Planned and measured peak, recompute factors and spilled bytes; nothing for a run without a budget."""
+    """Planned and measured peak, recompute factors and spilled bytes; nothing for a run without a
+    budget."""
     planned = planned_recomputation(bundle)
     if planned is None:
         return {}
@@ -24,31 +29,63 @@ def memory_figures(bundle: Bundle, log: Log) -> dict[str, Figure]:
     return {
         "memory_budget_bytes": Figure(planned.budget_bytes, "B", RUN, 1),
         "planned_memory_bytes": Figure(planned.planned_bytes, "B", RUN, 1),
-        "measured_memory_bytes": _logged(measured, "B", "highest resident set (VmHWM) of the training process"),
+        "measured_memory_bytes": _logged(
+            measured, "B", "highest resident set (VmHWM) of the training process"
+        ),
         "planned_recompute_factor": Figure(planned.planned_factor, "ratio", RUN, 1),
         "recompute_factor": _factor(counted),
-        "spilled_bytes": _logged(counted.get("spilled_bytes"), "B", "activations written to storage in all steps"),
-        "spill_s": _logged(counted.get("storage_s", 0), "s", "time of the passes in which activations were written to storage or read"),
+        "spilled_bytes": _logged(
+            counted.get("spilled_bytes"), "B", "activations written to storage in all steps"
+        ),
+        "spill_s": _logged(
+            counted.get("storage_s", 0),
+            "s",
+            "time of the passes in which activations were written to storage or read",
+        ),
     }
 
 
 PARTS = (
-    ("memory_framework_bytes", "framework", "resident before the model was built: interpreter and libraries"),
-    ("memory_mapped_bytes", "mapped", "files mapped from then on: the data set, and code of kernels"),
+    (
+        "memory_framework_bytes",
+        "framework",
+        "resident before the model was built: interpreter and libraries",
+    ),
+    (
+        "memory_mapped_bytes",
+        "mapped",
+        "files mapped from then on: the data set, and code of kernels",
+    ),
     ("memory_weights_bytes", "parameter", "weights"),
-    ("memory_gradients_bytes", "parameter", "one gradient per weight, as many bytes as the weights"),
+    (
+        "memory_gradients_bytes",
+        "parameter",
+        "one gradient per weight, as many bytes as the weights",
+    ),
     ("memory_state_bytes", "velocity", "velocities of the optimizer"),
     ("memory_statistics_bytes", "statistic", "running means and variances of batch normalisation"),
 )
-REST = "peak of rank 0 less the other parts: activations, mini-batches, scratch memory of kernels, and gaps of the allocator"
-UPDATED_IMMEDIATELY = "none gathers in a memory budget: each weight is updated as soon as its gradient is there, which is in the rest"
-OF_CGROUP = "most memory that the run's cgroup was charged with, pages of files that it read first included"
-NO_CGROUP = "the run had no cgroup of its own (a sweep's memory_mb gives one), or the kernel keeps no peak of it (memory.peak: Linux 5.19)"
+REST = (
+    "peak of rank 0 less the other parts: activations, mini-batches, scratch memory of kernels, and"
+    " gaps of the allocator"
+)
+UPDATED_IMMEDIATELY = (
+    "none gathers in a memory budget: each weight is updated as soon as its gradient is there,"
+    " which is in the rest"
+)
+OF_CGROUP = (
+    "most memory that the run's cgroup was charged with, pages of files that it read first included"
+)
+NO_CGROUP = (
+    "the run had no cgroup of its own (a sweep's memory_mb gives one), or the kernel keeps no peak"
+    " of it (memory.peak: Linux 5.19)"
+)
 ON_GPU = "the training state is in the accelerator's memory"
 
 
 def part_figures(log: Log) -> dict[str, Figure]:
-    """The peak of rank 0's process by part, and that of its cgroup; nothing where the implementation logged none."""
+    """The peak of rank 0's process by part, and that of its cgroup; nothing where the
+    implementation logged none."""
     logged = log.value("memory_parts")
     if not isinstance(logged, dict):
         return {}
@@ -72,11 +109,18 @@ def _cgroup_peak(logged: dict[str, Any]) -> dict[str, Figure]:
     if "cgroup_peak" not in logged:
         return {}
     value = logged["cgroup_peak"]
-    return {"memory_cgroup_peak_bytes": Figure(value, "B", LOG, 1, method=OF_CGROUP) if _is_number(value) else unknown("B", LOG, NO_CGROUP)}
+    return {
+        "memory_cgroup_peak_bytes": (
+            Figure(value, "B", LOG, 1, method=OF_CGROUP)
+            if _is_number(value)
+            else unknown("B", LOG, NO_CGROUP)
+        )
+    }
 
 
 def planned_recomputation(bundle: Bundle) -> Recomputation | None:
-    """The schedule that the run's request has; None without one, and for one that cannot be read."""
+    """The schedule that the run's request has; None without one, and for one that cannot be
+    read."""
     if not (bundle.path / RUN).is_file():
         return None  # an implementation without the harness
     values = bundle.run().request.get("recomputation")
@@ -84,26 +128,39 @@ def planned_recomputation(bundle: Bundle) -> Recomputation | None:
         planned = Recomputation(**values) if isinstance(values, dict) else None
     except (TypeError, ContractError):
         return None
-    numbers = () if planned is None else (planned.budget_bytes, planned.planned_bytes, planned.planned_factor)
+    numbers = (
+        ()
+        if planned is None
+        else (planned.budget_bytes, planned.planned_bytes, planned.planned_factor)
+    )
     return planned if planned is not None and all(_is_number(value) for value in numbers) else None
 
 
 def _factor(counted: dict[str, Any]) -> Figure:
     """Time of the passes over that without the blocks that had run before, and without storage."""
-    passes_s, again_s, storage_s = counted.get("passes_s"), counted.get("again_s"), counted.get("storage_s", 0)
+    passes_s, again_s, storage_s = (
+        counted.get("passes_s"),
+        counted.get("again_s"),
+        counted.get("storage_s", 0),
+    )
     if not (_is_number(passes_s) and _is_number(again_s) and _is_number(storage_s)):
         return unknown("ratio", LOG, NOT_LOGGED)
     if min(again_s, storage_s) < 0 or again_s + storage_s >= passes_s:
         return unknown("ratio", LOG, NOT_LOGGED)
     method = (
-        "time of all forward and backward passes over the same without the blocks that had run in their step before, and without storage: what a "
-        "budget costs, by recomputation or by activations on storage"
+        "time of all forward and backward passes over the same without the blocks that had run in"
+        " their step before, and without storage: what a budget costs, by recomputation or by"
+        " activations on storage"
     )
     return Figure(passes_s / (passes_s - again_s - storage_s), "ratio", LOG, 1, method=method)
 
 
 def _logged(value: object, unit: str, method: str) -> Figure:
-    return Figure(value, unit, LOG, 1, method=method) if _is_number(value) else unknown(unit, LOG, NOT_LOGGED)
+    return (
+        Figure(value, unit, LOG, 1, method=method)
+        if _is_number(value)
+        else unknown(unit, LOG, NOT_LOGGED)
+    )
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

@@ -1,4 +1,5 @@
-"""``memory_study.json``: peaks of memory and recompute factors over depth, mini-batch and picture, planned, measured and published."""
+"""``memory_study.json``: peaks of memory and recompute factors over depth, mini-batch and picture,
+planned, measured and published."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,8 +35,9 @@ class Line:
 class Measurement:
     """One schedule on one network: planned, and measured in a process of its own.
 
-    ``measured_bytes`` is the highest resident set (VmHWM). ``factor`` is the CPU time of a step over that of a step without recomputation; None where
-    that was not measured. ``steps`` is the number of steps behind it.
+    ``measured_bytes`` is the highest resident set (VmHWM). ``factor`` is the CPU time of a step
+    over that of a step without recomputation; None where that was not measured. ``steps`` is the
+    number of steps behind it.
     """
 
     network: str
@@ -51,8 +53,9 @@ class Measurement:
 class Panel:
     """A panel of Figure 1 of Kukreja et al. (PAISE 2019).
 
-    ``planned`` is by the suite's planner, everything included; ``paper`` is the paper's model, Revolve on a chain of equal layers, without framework
-    and optimizer; ``published`` are the values of the paper's tables, all at a factor of 1.
+    ``planned`` is by the suite's planner, everything included; ``paper`` is the paper's model,
+    Revolve on a chain of equal layers, without framework and optimizer; ``published`` are the
+    values of the paper's tables, all at a factor of 1.
     """
 
     name: str
@@ -68,7 +71,8 @@ class Panel:
 class Fit:
     """Whether a network trains in a memory, at the study's mini-batch and picture.
 
-    ``largest_batch`` fits without recomputation, None if not even one picture does; ``factor`` is that of the schedule that fits, None if none does.
+    ``largest_batch`` fits without recomputation, None if not even one picture does; ``factor`` is
+    that of the schedule that fits, None if none does.
     """
 
     memory_gb: float
@@ -80,7 +84,8 @@ class Fit:
 
 @dataclass(frozen=True)
 class MemoryStudy:
-    """The study: the machine, the framework's own resident size, and a budget that the panels have a line at."""
+    """The study: the machine, the framework's own resident size, and a budget that the panels have
+    a line at."""
 
     schema: int
     title: str
@@ -107,7 +112,11 @@ def read_memory_study(directory: Path) -> MemoryStudy:
     """Read the record; raises FileError where it is malformed or has no panels."""
     path = directory / STUDY
     study = from_plain(read_record(path, SCHEMA), MemoryStudy, f"{path}: ")
-    rows = sum(len(line.points) for panel in study.panels for line in (*panel.planned, *panel.paper, *panel.published)) + len(study.fits)
+    rows = sum(
+        len(line.points)
+        for panel in study.panels
+        for line in (*panel.planned, *panel.paper, *panel.published)
+    ) + len(study.fits)
     if not study.panels or rows > MAX_ROWS or not all(panel.planned for panel in study.panels):
         raise FileError(path, f"has no panel with a planned line, or more than {MAX_ROWS} rows")
     return study

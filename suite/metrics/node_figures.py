@@ -1,4 +1,5 @@
-"""Figures of a run on several nodes: energy summed over the nodes, bytes sent over the network, and each node's own figures."""
+"""Figures of a run on several nodes: energy summed over the nodes, bytes sent over the network, and
+each node's own figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,14 @@ from suite.bundle.layout import BASELOAD, READINGS
 from suite.catalog.power import PowerRule
 from suite.metrics.edges import edge_uncertainty
 from suite.metrics.energy import Energy
-from suite.metrics.energy_figures import baseload_figures, energy_figures, energy_rows, epoch_energy, idle_power, mean_energy
+from suite.metrics.energy_figures import (
+    baseload_figures,
+    energy_figures,
+    energy_rows,
+    epoch_energy,
+    idle_power,
+    mean_energy,
+)
 from suite.metrics.figure import Figure, sensor_of, unknown
 from suite.metrics.machine_figures import disturbances, machine_figures
 from suite.metrics.node_readings import NodeReadings
@@ -21,14 +29,17 @@ from suite.metrics.uncounted import UncountedInterval
 from suite.metrics.window import Counter
 
 NOT_FINISHED = "the run was not finished"
-MIN_PERIODS = 10  # up to one period is interpolated at each end of the run, where traffic begins and ends
+# up to one period is interpolated at each end of the run, where traffic begins and ends
+MIN_PERIODS = 10
 
 
 @dataclass(frozen=True)
 class RunTimes:
-    """Windows of a run on rank 0's clock, each None or empty where it was not finished, and what is not counted.
+    """Windows of a run on rank 0's clock, each None or empty where it was not finished, and what is
+    not counted.
 
-    ``run`` is run_start to run_stop, ``epochs`` are epochs 2..k, and ``epoch`` is the time to epoch.
+    ``run`` is run_start to run_stop, ``epochs`` are epochs 2..k, and ``epoch`` is the time to
+    epoch.
     """
 
     run: Window | None
@@ -37,7 +48,9 @@ class RunTimes:
     uncounted: Sequence[UncountedInterval]
 
 
-def node_rows(nodes: Sequence[NodeReadings], rules: Sequence[PowerRule], times: RunTimes, steps: int) -> list[dict[str, Any]]:
+def node_rows(
+    nodes: Sequence[NodeReadings], rules: Sequence[PowerRule], times: RunTimes, steps: int
+) -> list[dict[str, Any]]:
     """One row per node as plain values: identity, figures, disturbances."""
     return [
         {
@@ -45,7 +58,9 @@ def node_rows(nodes: Sequence[NodeReadings], rules: Sequence[PowerRule], times: 
             "ranks": list(node.ranks),
             "interface": node.interface,
             "reason": node.reason,
-            "figures": {name: figure.to_dict() for name, figure in _node_figures(node, times, steps).items()},
+            "figures": {
+                name: figure.to_dict() for name, figure in _node_figures(node, times, steps).items()
+            },
             "energies": energy_rows(node.channels, rules, times.run, times.uncounted),
             "disturbances": disturbances(node.channels, times.run),
         }
@@ -54,11 +69,20 @@ def node_rows(nodes: Sequence[NodeReadings], rules: Sequence[PowerRule], times: 
 
 
 def joint_figures(nodes: Sequence[NodeReadings], times: RunTimes, steps: int) -> dict[str, Figure]:
-    """Energy and baseload summed over all nodes (unknown unless every node has them), and the bytes that all nodes sent per step."""
-    whole = _summed({node.node: _node_energy(node, times)["energy_j"] for node in nodes}, nodes, "an energy")
+    """Energy and baseload summed over all nodes (unknown unless every node has them), and the bytes
+    that all nodes sent per step."""
+    whole = _summed(
+        {node.node: _node_energy(node, times)["energy_j"] for node in nodes}, nodes, "an energy"
+    )
     idle = _summed({node.node: _node_idle_power(node) for node in nodes}, nodes, "a baseload")
-    sums = [energy for window in times.epochs if (energy := joint_epoch_energy(nodes, *window)) is not None]
-    per_epoch = mean_energy(sums, whole.reason or "no epoch after the first has an energy of every node", whole.period_s)
+    sums = [
+        energy
+        for window in times.epochs
+        if (energy := joint_epoch_energy(nodes, *window)) is not None
+    ]
+    per_epoch = mean_energy(
+        sums, whole.reason or "no epoch after the first has an energy of every node", whole.period_s
+    )
     return {
         "energy_j": whole,
         "energy_per_epoch_j": replace(per_epoch, method=whole.method, sensor=whole.sensor),
@@ -68,57 +92,98 @@ def joint_figures(nodes: Sequence[NodeReadings], times: RunTimes, steps: int) ->
 
 
 def joint_epoch_energy(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: int) -> Energy | None:
-    """Energy of an epoch summed over all nodes; None unless every node has one and all sensors cover the same."""
+    """Energy of an epoch summed over all nodes; None unless every node has one and all sensors
+    cover the same."""
     parts = [epoch_energy(node.channels, node.totals, start_ns, stop_ns) for node in nodes]
     known = [part for part in parts if part is not None]
     if len(known) < len(nodes) or not _one_coverage(nodes):
         return None
     uncertainties = [part.uncertainty for part in known if part.uncertainty is not None]
     energy_j = float(np.sum([part.energy_j for part in known]))
-    return replace(known[0], energy_j=energy_j, uncertainty=of_sum(uncertainties, of_one_sensor=True))
+    return replace(
+        known[0], energy_j=energy_j, uncertainty=of_sum(uncertainties, of_one_sensor=True)
+    )
 
 
 def _node_figures(node: NodeReadings, times: RunTimes, steps: int) -> dict[str, Figure]:
-    wire = {f"{direction}_bytes_per_step": _per_step(node, direction, times.run, steps) for direction in ("sent", "received")}
+    wire = {
+        f"{direction}_bytes_per_step": _per_step(node, direction, times.run, steps)
+        for direction in ("sent", "received")
+    }
     energies = _node_energy(node, times)
-    baseload = baseload_figures(_node_idle_power(node), times.run, energies["energy_j"], times.epoch, times.uncounted)
+    baseload = baseload_figures(
+        _node_idle_power(node), times.run, energies["energy_j"], times.epoch, times.uncounted
+    )
     return {**energies, **baseload, **machine_figures(node.channels, times.run), **wire}
 
 
 def _node_energy(node: NodeReadings, times: RunTimes) -> dict[str, Figure]:
-    values = [epoch_energy(node.channels, node.totals, *window) for window in times.epochs] if node.totals else []
+    values = (
+        [epoch_energy(node.channels, node.totals, *window) for window in times.epochs]
+        if node.totals
+        else []
+    )
     has_idle = _node_idle_power(node).value is not None
-    figures = energy_figures(node.channels, node.totals, times.run, values, has_idle=has_idle, uncounted=times.uncounted)
-    return figures if node.reason is None else {name: unknown("J", READINGS, node.reason) for name in figures}
+    figures = energy_figures(
+        node.channels, node.totals, times.run, values, has_idle=has_idle, uncounted=times.uncounted
+    )
+    return (
+        figures
+        if node.reason is None
+        else {name: unknown("J", READINGS, node.reason) for name in figures}
+    )
 
 
 def _node_idle_power(node: NodeReadings) -> Figure:
-    return idle_power(node.idle, node.totals) if node.reason is None else unknown("W", BASELOAD, node.reason)
+    return (
+        idle_power(node.idle, node.totals)
+        if node.reason is None
+        else unknown("W", BASELOAD, node.reason)
+    )
 
 
 def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: str) -> Figure:
-    """Sum of the nodes' figures, if all sensors cover the same; tier and coverage are those of the worst sensor."""
+    """Sum of the nodes' figures, if all sensors cover the same; tier and coverage are those of the
+    worst sensor."""
     found = list(figures.values())
     unit, source = found[0].unit, found[0].source
     missing = {node: figure.reason for node, figure in figures.items() if figure.value is None}
     with_sensor = [node for node in figures if node not in missing]
     if missing:
         which = "; ".join(f"{node}: {reason}" for node, reason in missing.items())
-        return unknown(unit, source, f"not every node has {what} ({which}); measured on: {', '.join(with_sensor) or 'none'}"[:1000])
+        return unknown(
+            unit,
+            source,
+            (
+                f"not every node has {what} ({which}); measured on:"
+                f" {', '.join(with_sensor) or 'none'}"
+            )[:1000],
+        )
     if not _one_coverage(nodes):
         which = ", ".join(f"{node.node}: {covers(node.totals).value}" for node in nodes)
         return unknown(unit, source, f"the nodes' sensors do not cover the same ({which})"[:1000])
-    uncertainties, levels = [figure.uncertainty for figure in found if figure.uncertainty is not None], {figure.level for figure in found}
+    uncertainties, levels = (
+        [figure.uncertainty for figure in found if figure.uncertainty is not None],
+        {figure.level for figure in found},
+    )
     return Figure(
         value=float(np.sum([figure.value for figure in found])),
         unit=unit,
         source=source,
         count=sum(figure.count for figure in found),
-        period_s=max((figure.period_s for figure in found if figure.period_s is not None), default=None),
-        coverage=min((figure.coverage for figure in found if figure.coverage is not None), default=None),
+        period_s=max(
+            (figure.period_s for figure in found if figure.period_s is not None), default=None
+        ),
+        coverage=min(
+            (figure.coverage for figure in found if figure.coverage is not None), default=None
+        ),
         method=f"sum over {len(found)} nodes",
-        sensor=sensor_of([total for node in nodes for total in node.totals], covers(nodes[0].totals)),
-        uncertainty=of_sum(uncertainties, of_one_sensor=True) if len(uncertainties) == len(found) else None,
+        sensor=sensor_of(
+            [total for node in nodes for total in node.totals], covers(nodes[0].totals)
+        ),
+        uncertainty=(
+            of_sum(uncertainties, of_one_sensor=True) if len(uncertainties) == len(found) else None
+        ),
         level=levels.pop() if len(levels) == 1 else None,
     )
 
@@ -128,12 +193,18 @@ def _one_coverage(nodes: Sequence[NodeReadings]) -> bool:
 
 
 def _wire(nodes: Sequence[NodeReadings], run: Window | None, steps: int) -> Figure:
-    """Bytes per step sent by all nodes, as their interfaces count them: including headers and the harness's messages.
+    """Bytes per step sent by all nodes, as their interfaces count them: including headers and the
+    harness's messages.
 
-    The interval is that of the run's ends, between two readings each, where all nodes begin and stop to send together.
+    The interval is that of the run's ends, between two readings each, where all nodes begin and
+    stop to send together.
     """
-    sent = {f"{node.interface} of {node.node}": _per_step(node, "sent", run, steps) for node in nodes}
-    missing = next(((name, figure.reason) for name, figure in sent.items() if figure.value is None), None)
+    sent = {
+        f"{node.interface} of {node.node}": _per_step(node, "sent", run, steps) for node in nodes
+    }
+    missing = next(
+        ((name, figure.reason) for name, figure in sent.items() if figure.value is None), None
+    )
     if missing is not None:
         return unknown("B", READINGS, f"{missing[0]}: {missing[1]}"[:1000])
     periods = [figure.period_s for figure in sent.values() if figure.period_s is not None]
@@ -145,12 +216,15 @@ def _wire(nodes: Sequence[NodeReadings], run: Window | None, steps: int) -> Figu
         count=steps,
         period_s=max(periods, default=None),
         method=f"sent by {', '.join(sent)}"[:1000],
-        uncertainty=of_ends(sum(each.time for each in widths)) if len(widths) == len(sent) else None,
+        uncertainty=(
+            of_ends(sum(each.time for each in widths)) if len(widths) == len(sent) else None
+        ),
     )
 
 
 def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int) -> Figure:
-    """Bytes per step, counted by the node's interface to the other nodes from run_start to run_stop."""
+    """Bytes per step, counted by the node's interface to the other nodes from run_start to
+    run_stop."""
     if node.reason is not None or run is None or not steps:
         return unknown("B", READINGS, node.reason or NOT_FINISHED)
     if node.interface is None:

@@ -20,10 +20,11 @@ UNKNOWN_CLOCK = "the log has no clock offset between this node and rank 0"
 
 @dataclass(frozen=True)
 class NodeReadings:
-    """Readings of a node on rank 0's clock; empty, with a ``reason``, if there are none or the clock offset is unknown.
+    """Readings of a node on rank 0's clock; empty, with a ``reason``, if there are none or the
+    clock offset is unknown.
 
-    ``node`` is its name in the hostfile (boards may share a host name), ``totals`` the power totals that count, ``idle`` the readings of the idle
-    node before the run (empty if not measured).
+    ``node`` is its name in the hostfile (boards may share a host name), ``totals`` the power totals
+    that count, ``idle`` the readings of the idle node before the run (empty if not measured).
     """
 
     node: str
@@ -41,35 +42,58 @@ class NodeReadings:
 
 def node_readings(bundle: Bundle, log: Log, rules: Sequence[PowerRule]) -> tuple[NodeReadings, ...]:
     """Readings of every node, rank 0's node first; empty for a run on one machine."""
-    return tuple(_readings(bundle, log, place, record, rules) for place, record in enumerate(read_nodes(bundle)))
+    return tuple(
+        _readings(bundle, log, place, record, rules)
+        for place, record in enumerate(read_nodes(bundle))
+    )
 
 
 def clock_conversion(log: Log, rank: int) -> Callable[[Times], Times] | None:
-    """The conversion of times on a rank's monotonic clock to rank 0's, by linear interpolation of the offsets logged before and after the run.
+    """The conversion of times on a rank's monotonic clock to rank 0's, by linear interpolation of
+    the offsets logged before and after the run.
 
     None without a logged offset.
     """
     if rank == 0:
         return lambda t_ns: t_ns
     known = [(event.mono_ns, _offset(event.value, rank)) for event in log.all("clock_offsets_ns")]
-    points = [(moment_ns, offset_ns) for moment_ns, offset_ns in known if moment_ns is not None and offset_ns is not None]
+    points = [
+        (moment_ns, offset_ns)
+        for moment_ns, offset_ns in known
+        if moment_ns is not None and offset_ns is not None
+    ]
     if not points:
         return None
     first_ns, base_ns = points[0]
     # Subtract as integers: nanoseconds since boot exceed a float's 53 bits.
     drifts = [float(offset_ns - base_ns) for _, offset_ns in points]
-    moments = [float(moment_ns - first_ns) + drift for (moment_ns, _), drift in zip(points, drifts, strict=True)]
+    moments = [
+        float(moment_ns - first_ns) + drift
+        for (moment_ns, _), drift in zip(points, drifts, strict=True)
+    ]
 
     def convert(t_ns: Times) -> Times:
         on_base = t_ns - base_ns
-        return on_base - np.round(np.interp((on_base - first_ns).astype(np.float64), moments, drifts)).astype(np.int64)
+        return on_base - np.round(
+            np.interp((on_base - first_ns).astype(np.float64), moments, drifts)
+        ).astype(np.int64)
 
     return convert
 
 
-def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord, rules: Sequence[PowerRule]) -> NodeReadings:
+def _readings(
+    bundle: Bundle, log: Log, place: int, record: NodeRecord, rules: Sequence[PowerRule]
+) -> NodeReadings:
     interface = (record.link or {}).get("interface")
-    nothing = NodeReadings(record.host, record.ranks, interface, no_channels(), no_channels(), (), record.problem or NO_READINGS)
+    nothing = NodeReadings(
+        record.host,
+        record.ranks,
+        interface,
+        no_channels(),
+        no_channels(),
+        (),
+        record.problem or NO_READINGS,
+    )
     channels = bundle.channels_of_node(place) if place else bundle.channels()
     if not channels:
         return nothing
@@ -79,7 +103,9 @@ def _readings(bundle: Bundle, log: Log, place: int, record: NodeRecord, rules: S
         return replace(nothing, reason=UNKNOWN_CLOCK)
     on_rank0 = channels.on_clock(to_rank0)
     totals = power_totals(on_rank0, rules, run_window(log))
-    return replace(nothing, channels=on_rank0, idle=idle.on_clock(to_rank0), totals=totals, reason=None)
+    return replace(
+        nothing, channels=on_rank0, idle=idle.on_clock(to_rank0), totals=totals, reason=None
+    )
 
 
 def _offset(value: Any, rank: int) -> int | None:

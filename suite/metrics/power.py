@@ -1,4 +1,5 @@
-"""``power.json``: the power rules for a bundle's energies, and the totals among its channels that count."""
+"""``power.json``: the power rules for a bundle's energies, and the totals among its channels that
+count."""
 
 import fnmatch
 from collections.abc import Iterable, Sequence
@@ -9,7 +10,16 @@ from suite.bundle.arrays import Window
 from suite.bundle.channels import Channels
 from suite.bundle.layout import POWER, SCHEMA
 from suite.bundle.reader import Bundle
-from suite.catalog.power import Coverage, Part, PowerRule, PowerTotal, Tier, load_power_rules, rules_for, totals
+from suite.catalog.power import (
+    Coverage,
+    Part,
+    PowerRule,
+    PowerTotal,
+    Tier,
+    load_power_rules,
+    rules_for,
+    totals,
+)
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import write_json
 from suite.files.toml_file import from_plain
@@ -24,7 +34,13 @@ class _PowerFile:
 
 def write_power_rules(path: Path, sources: Iterable[str]) -> None:
     """Write the rulebook's rules for these meters to ``power.json`` in the bundle at ``path``."""
-    write_json(path / POWER, {"schema": SCHEMA, "rules": [asdict(rule) for rule in rules_for(load_power_rules(), sources)]})
+    write_json(
+        path / POWER,
+        {
+            "schema": SCHEMA,
+            "rules": [asdict(rule) for rule in rules_for(load_power_rules(), sources)],
+        },
+    )
 
 
 def power_rules(bundle: Bundle) -> tuple[PowerRule, ...]:
@@ -50,21 +66,30 @@ class MeasuredTotal:
     energy: Energy
 
 
-def measure_totals(channels: Channels, rules: Sequence[PowerRule], window: Window) -> tuple[MeasuredTotal, ...]:
-    """Every total whose channels were all read, with its energy in the window, in order of preference.
+def measure_totals(
+    channels: Channels, rules: Sequence[PowerRule], window: Window
+) -> tuple[MeasuredTotal, ...]:
+    """Every total whose channels were all read, with its energy in the window, in order of
+    preference.
 
-    A total that reads less than the rails behind it, or one of the machine that reads less than its CPU and GPU together, does not contain them: it
-    has no energy, with the reason.
+    A total that reads less than the rails behind it, or one of the machine that reads less than its
+    CPU and GPU together, does not contain them: it has no energy, with the reason.
     """
     found = totals(rules, ((channel.source, channel.name) for channel in channels))
-    measured = [_without_contained(MeasuredTotal(total, energy_of(channels, total, *window)), channels, window) for total in found]
+    measured = [
+        _without_contained(
+            MeasuredTotal(total, energy_of(channels, total, *window)), channels, window
+        )
+        for total in found
+    ]
     chips = _best_of_parts(measured)
     least_j = sum(_bounds(one)[0] for one in chips)
     return tuple(_without_contradiction(one, least_j, chips) for one in measured)
 
 
 def counting(measured: Sequence[MeasuredTotal]) -> tuple[PowerTotal, ...]:
-    """The totals whose energies are added: the first that has an energy; if it measures one part of the machine, the best of each part.
+    """The totals whose energies are added: the first that has an energy; if it measures one part of
+    the machine, the best of each part.
 
     Where none has an energy, the first; its reason is the figure's. Empty without any.
     """
@@ -76,8 +101,11 @@ def counting(measured: Sequence[MeasuredTotal]) -> tuple[PowerTotal, ...]:
     return tuple(one.total for one in _best_of_parts(usable))
 
 
-def power_totals(channels: Channels, rules: Sequence[PowerRule], window: Window | None) -> tuple[PowerTotal, ...]:
-    """The totals that count in a window; without one (an unfinished run), in the time of all readings."""
+def power_totals(
+    channels: Channels, rules: Sequence[PowerRule], window: Window | None
+) -> tuple[PowerTotal, ...]:
+    """The totals that count in a window; without one (an unfinished run), in the time of all
+    readings."""
     span = window or channels.span_ns
     return () if span is None else counting(measure_totals(channels, rules, span))
 
@@ -97,21 +125,43 @@ def _bounds(one: MeasuredTotal) -> tuple[float, float]:
     return energy_j * (1 - error), energy_j * (1 + error)
 
 
-def _without_contradiction(one: MeasuredTotal, least_j: float, chips: Sequence[MeasuredTotal]) -> MeasuredTotal:
-    if one.total.rule.part is not Part.MACHINE or one.energy.energy_j is None or _bounds(one)[1] >= least_j:
+def _without_contradiction(
+    one: MeasuredTotal, least_j: float, chips: Sequence[MeasuredTotal]
+) -> MeasuredTotal:
+    if (
+        one.total.rule.part is not Part.MACHINE
+        or one.energy.energy_j is None
+        or _bounds(one)[1] >= least_j
+    ):
         return one
-    return _refuted(one, " and ".join(chip.total.rule.name for chip in chips), sum(chip.energy.energy_j or 0.0 for chip in chips))
+    return _refuted(
+        one,
+        " and ".join(chip.total.rule.name for chip in chips),
+        sum(chip.energy.energy_j or 0.0 for chip in chips),
+    )
 
 
 def _without_contained(one: MeasuredTotal, channels: Channels, window: Window) -> MeasuredTotal:
-    """The total, without its energy where the rails behind it read more: labels of a carrier board can be exchanged."""
+    """The total, without its energy where the rails behind it read more: labels of a carrier board
+    can be exchanged."""
     rule, source = one.total.rule, one.total.source
-    patterns = [pattern for pattern in rule.contains if fnmatch.filter([each.name for each in channels.of(source)], pattern)]
+    patterns = [
+        pattern
+        for pattern in rule.contains
+        if fnmatch.filter([each.name for each in channels.of(source)], pattern)
+    ]
     if one.energy.energy_j is None or not patterns:
         return one
-    (behind,) = totals([replace(rule, sources=(source,), channels=tuple(patterns))], ((each.source, each.name) for each in channels.of(source)))
+    (behind,) = totals(
+        [replace(rule, sources=(source,), channels=tuple(patterns))],
+        ((each.source, each.name) for each in channels.of(source)),
+    )
     rails = MeasuredTotal(behind, energy_of(channels, behind, *window))
-    return one if _bounds(one)[1] >= _bounds(rails)[0] else _refuted(one, " and ".join(behind.channels), rails.energy.energy_j or 0.0)
+    return (
+        one
+        if _bounds(one)[1] >= _bounds(rails)[0]
+        else _refuted(one, " and ".join(behind.channels), rails.energy.energy_j or 0.0)
+    )
 
 
 def _refuted(one: MeasuredTotal, names: str, energy_j: float) -> MeasuredTotal:
@@ -121,7 +171,11 @@ def _refuted(one: MeasuredTotal, names: str, energy_j: float) -> MeasuredTotal:
 
 def covers(chosen: Sequence[PowerTotal]) -> Coverage:
     """What totals that are added cover; raises IndexError without any."""
-    return chosen[0].rule.coverage if len({total.rule.part for total in chosen}) == 1 else Coverage.CHIPS
+    return (
+        chosen[0].rule.coverage
+        if len({total.rule.part for total in chosen}) == 1
+        else Coverage.CHIPS
+    )
 
 
 def describe_totals(chosen: Sequence[PowerTotal]) -> str:

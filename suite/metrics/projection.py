@@ -1,10 +1,14 @@
-"""Projected time to the target: a few epochs of one run, continued to the expected epochs of the round's reference point.
+"""Projected time to the target: a few epochs of one run, continued to the expected epochs of the
+round's reference point.
 
-``first + (N - 1) later + N evaluation``, as the rulebook scores a run. The interval, of 95 %, has three parts: how epochs scatter, those that were
-measured and those of another training (Student's t); what runs of one machine share (the noise floor of rules/scoring.toml); and the error of N, from
-the scatter of the reference's runs. How many epochs one seed needs is not in it: it is an interval of the mean.
+``first + (N - 1) later + N evaluation``, as the rulebook scores a run. The interval, of 95 %, has
+three parts: how epochs scatter, those that were measured and those of another training (Student's
+t); what runs of one machine share (the noise floor of rules/scoring.toml); and the error of N, from
+the scatter of the reference's runs. How many epochs one seed needs is not in it: it is an interval
+of the mean.
 
-Only a run that learns as the reference does needs the reference's epochs: its losses are held against the reference's (suite.metrics.loss_band).
+Only a run that learns as the reference does needs the reference's epochs: its losses are held
+against the reference's (suite.metrics.loss_band).
 """
 
 import math
@@ -33,9 +37,11 @@ STEADY_WITHIN = 0.05
 
 @dataclass(frozen=True)
 class Projection:
-    """A projected time to the target, s, from ``trained`` epochs; the reference's ``runs`` needed ``epochs`` on average.
+    """A projected time to the target, s, from ``trained`` epochs; the reference's ``runs`` needed
+    ``epochs`` on average.
 
-    ``is_steady``: the last epoch took as long as the second, within STEADY_WITHIN; a board that throttles does not.
+    ``is_steady``: the last epoch took as long as the second, within STEADY_WITHIN; a board that
+    throttles does not.
     """
 
     workload: str
@@ -48,7 +54,8 @@ class Projection:
 
 @dataclass(frozen=True)
 class EpochTimes:
-    """Times of a run's whole epochs in their order, and of an evaluation: what the run spends in no epoch, over its epochs; s."""
+    """Times of a run's whole epochs in their order, and of an evaluation: what the run spends in no
+    epoch, over its epochs; s."""
 
     epochs_s: tuple[float, ...]
     evaluation_s: float
@@ -57,11 +64,15 @@ class EpochTimes:
 def project(bundle: Bundle, scoring: Scoring) -> Projection:
     """The projection from a finished run.
 
-    Raises SuiteError where its setting has no reference point, where it has too few whole epochs, or where its losses are not the reference's.
+    Raises SuiteError where its setting has no reference point, where it has too few whole epochs,
+    or where its losses are not the reference's.
     """
     times = epoch_times(bundle)
     if len(times.epochs_s) < MIN_LATER_EPOCHS + 1:
-        raise SuiteError(f"{bundle.path} has {len(times.epochs_s)} whole epochs; a projection needs {MIN_LATER_EPOCHS + 1} or more: train longer.")
+        raise SuiteError(
+            f"{bundle.path} has {len(times.epochs_s)} whole epochs; a projection needs"
+            f" {MIN_LATER_EPOCHS + 1} or more: train longer."
+        )
     expected, workload = expected_at(bundle, scoring), str(bundle.run().request["workload"])
     losses = {int(epoch["epoch"]): float(epoch["mean_loss"]) for epoch in _whole_epochs(bundle)}
     other = why_other(losses, workload, setting_of(bundle.run().request), scoring.rate_tolerance)
@@ -79,16 +90,29 @@ def epoch_times(bundle: Bundle) -> EpochTimes:
 
 
 def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
-    """The reference's epochs at the run's setting, in the current round; raises SuiteError where there are none."""
+    """The reference's epochs at the run's setting, in the current round; raises SuiteError where
+    there are none."""
     request = bundle.run().request
     if request.get("accumulation", 1) != 1:
-        raise SuiteError(f"Reference points are of an update after every mini-batch; the run updated after every {request['accumulation']}.")
+        raise SuiteError(
+            "Reference points are of an update after every mini-batch; the run updated after every"
+            f" {request['accumulation']}."
+        )
     workload, (batch, rate, local) = str(request["workload"]), setting_of(request)
     points = frozen_points(current_round(), workload)
     expected = expected_epochs(points, batch, rate, local or None, scoring.rate_tolerance)
     if expected is None:
-        known = ", ".join(f"batch size {point.batch_size} at rate {point.base_learning_rate:g}" for point in points) or "none"
-        raise SuiteError(f"No reference point of {workload} is at batch size {batch} and rate {rate:g}; round {current_round().name} has: {known}.")
+        known = (
+            ", ".join(
+                f"batch size {point.batch_size} at rate {point.base_learning_rate:g}"
+                for point in points
+            )
+            or "none"
+        )
+        raise SuiteError(
+            f"No reference point of {workload} is at batch size {batch} and rate {rate:g}; round"
+            f" {current_round().name} has: {known}."
+        )
     return expected
 
 
@@ -96,7 +120,9 @@ def _whole_epochs(bundle: Bundle) -> list[Mapping[str, Any]]:
     return [epoch for epoch in bundle.json(SUMMARY)["epochs"] if epoch.get("is_whole", True)]
 
 
-def projection(workload: str, times: EpochTimes, expected: ExpectedEpochs, scoring: Scoring) -> Projection:
+def projection(
+    workload: str, times: EpochTimes, expected: ExpectedEpochs, scoring: Scoring
+) -> Projection:
     """The projection from the times of three epochs or more."""
     first_s, later_s = times.epochs_s[0], times.epochs_s[1:]
     mean_s, epochs, evaluation_s = statistics.fmean(later_s), expected.epochs, times.evaluation_s
@@ -108,7 +134,9 @@ def projection(workload: str, times: EpochTimes, expected: ExpectedEpochs, scori
     margin = math.hypot(by_scatter, NORMAL * error_s / time_s, NORMAL * scoring.noise_floor)
     is_steady = abs(later_s[-1] / later_s[0] - 1) <= STEADY_WITHIN
     interval = Interval(time_s, time_s * math.exp(-margin), time_s * math.exp(margin))
-    return Projection(workload, interval, len(times.epochs_s), epochs, len(expected.runs), is_steady)
+    return Projection(
+        workload, interval, len(times.epochs_s), epochs, len(expected.runs), is_steady
+    )
 
 
 def _trained_s(log: Log) -> float:

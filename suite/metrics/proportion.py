@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Proportion:
-    """``successes`` of ``count`` trials, one at least, with Wilson's interval (1927), which stays within [0, 1]."""
+    """``successes`` of ``count`` trials, one at least, with Wilson's interval (1927), which stays
+    within [0, 1]."""
 
     successes: int
     count: int
@@ -21,4 +22,6 @@ def proportion(successes: int, count: int) -> Proportion:
     from scipy.stats import binomtest  # type: ignore[import-untyped]  # start-up: slow to load
 
     interval = binomtest(successes, count).proportion_ci(method="wilson")
-    return Proportion(successes, count, successes / count, float(interval.low), float(interval.high))
+    return Proportion(
+        successes, count, successes / count, float(interval.low), float(interval.high)
+    )

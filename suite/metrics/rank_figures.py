@@ -12,15 +12,19 @@ from suite.bundle.steps import StepRecords
 from suite.metrics.figure import Figure, mean_figure, unknown
 
 SINGLE_RANK = "the run had one rank"
-IN_COMPUTE = "the framework's collectives exchange gradients within the backward pass: communication is part of compute"
+IN_COMPUTE = (
+    "the framework's collectives exchange gradients within the backward pass: communication is part"
+    " of compute"
+)
 
 
 @dataclass(frozen=True)
 class RankRow:
     """One rank over all finished epochs.
 
-    ``busy_s``: fetch stall, copy and compute. ``busy_ratio``: that over the mean of all ranks. ``slowest_share``: fraction of the steps in which
-    no other rank was busy for longer. ``communication_s``: exposed communication (a straggler has the least). These are None with the
+    ``busy_s``: fetch stall, copy and compute. ``busy_ratio``: that over the mean of all ranks.
+    ``slowest_share``: fraction of the steps in which no other rank was busy for longer.
+    ``communication_s``: exposed communication (a straggler has the least). These are None with the
     framework's collectives. ``peak_rss_bytes``: the process's VmHWM.
     """
 
@@ -58,16 +62,25 @@ def rank_rows(log: Log, steps: StepRecords) -> list[dict[str, Any]]:
     return [asdict(row) for row in rows]
 
 
-def rank_figures(log: Log, steps: StepRecords, communication_shares: list[float], too_few: str) -> dict[str, Figure]:
-    """Communication's share of an epoch (epochs 2..k on rank 0), and the slowest rank's busy time over the mean of all ranks."""
+def rank_figures(
+    log: Log, steps: StepRecords, communication_shares: list[float], too_few: str
+) -> dict[str, Figure]:
+    """Communication's share of an epoch (epochs 2..k on rank 0), and the slowest rank's busy time
+    over the mean of all ranks."""
     if len(steps.ranks) < 2:
-        return {name: unknown("ratio", STEPS, SINGLE_RANK) for name in ("communication_share", "straggler_ratio")}
+        return {
+            name: unknown("ratio", STEPS, SINGLE_RANK)
+            for name in ("communication_share", "straggler_ratio")
+        }
     if log.value("collective") == "native":
         names = {"communication_share": "ratio", "communication_s": "s", "straggler_ratio": "ratio"}
         return {name: unknown(unit, STEPS, IN_COMPUTE) for name, unit in names.items()}
     busy_s = list(_busy_s(steps).values())
     slowest = Figure(max(busy_s) / (sum(busy_s) / len(busy_s)), "ratio", STEPS, len(busy_s))
-    return {"communication_share": mean_figure(communication_shares, "ratio", STEPS, too_few), "straggler_ratio": slowest}
+    return {
+        "communication_share": mean_figure(communication_shares, "ratio", STEPS, too_few),
+        "straggler_ratio": slowest,
+    }
 
 
 def _busy_s(steps: StepRecords) -> dict[int, float]:
@@ -76,7 +89,8 @@ def _busy_s(steps: StepRecords) -> dict[int, float]:
 
 
 def _slowest_shares(steps: StepRecords) -> dict[int, float]:
-    """Fraction of the steps in which each rank had the longest busy time; a tie counts for the lowest rank."""
+    """Fraction of the steps in which each rank had the longest busy time; a tie counts for the
+    lowest rank."""
     order = np.lexsort((-steps.rank, steps.busy_s, steps.step))
     ordered = steps.step[order]
     slowest = steps.rank[order][np.append(ordered[1:] != ordered[:-1], True)]
@@ -87,4 +101,8 @@ def _slowest_shares(steps: StepRecords) -> dict[int, float]:
 def _by_rank(log: Log, key: str, kind: type) -> Mapping[int, Any]:
     """Values that rank 0 logged for every rank, without those of the wrong type."""
     values = log.value(key)
-    return {rank: value for rank, value in enumerate(values if isinstance(values, list) else []) if type(value) is kind}
+    return {
+        rank: value
+        for rank, value in enumerate(values if isinstance(values, list) else [])
+        if type(value) is kind
+    }

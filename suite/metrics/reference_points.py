@@ -16,10 +16,12 @@ from suite.metrics.summary import target_figures
 
 
 def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
-    """Reference points from sealed closed runs, by workload, batch size, learning rate, evaluation interval and local batch size.
+    """Reference points from sealed closed runs, by workload, batch size, learning rate, evaluation
+    interval and local batch size.
 
-    Runs that trained all their epochs and missed the target are kept: leaving them out would bias the point. Raises SuiteError for any other
-    run, and for two of one setting, framework and seed: they are not two samples of the epochs.
+    Runs that trained all their epochs and missed the target are kept: leaving them out would bias
+    the point. Raises SuiteError for any other run, and for two of one setting, framework and seed:
+    they are not two samples of the epochs.
     """
     found: dict[tuple[str, int, float, int, int], list[ReferenceRun]] = {}
     paths: dict[tuple[Any, ...], Path] = {}
@@ -27,20 +29,29 @@ def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
         key, reference = _reference_run(path)
         first = paths.setdefault((*key, reference.framework, reference.seed), path)
         if first is not path:
-            raise SuiteError(f"{first} and {path} are both of seed {reference.seed} in {reference.framework} at one setting; leave one of them out.")
+            raise SuiteError(
+                f"{first} and {path} are both of seed {reference.seed} in {reference.framework} at"
+                " one setting; leave one of them out."
+            )
         found.setdefault(key, []).append(reference)
     return tuple(
-        ReferencePoint(*key[:4], tuple(sorted(runs, key=lambda run: (run.framework, run.seed))), key[4] or None)
+        ReferencePoint(
+            *key[:4], tuple(sorted(runs, key=lambda run: (run.framework, run.seed))), key[4] or None
+        )
         for key, runs in sorted(found.items())
     )
 
 
 def refuse_other_precisions(bundles: Sequence[Path]) -> None:
-    """Raise SuiteError for a run that did not compute in float32: a point has no precision, so that its runs must share one."""
+    """Raise SuiteError for a run that did not compute in float32: a point has no precision, so that
+    its runs must share one."""
     for path in bundles:
         precision = Bundle(path).run().request.get("precision", FLOAT32)
         if precision != FLOAT32:
-            raise SuiteError(f"{path} computed in {precision}; reference runs compute in {FLOAT32}, as every framework does. Leave it out.")
+            raise SuiteError(
+                f"{path} computed in {precision}; reference runs compute in {FLOAT32}, as every"
+                " framework does. Leave it out."
+            )
 
 
 def _reference_run(path: Path) -> tuple[tuple[str, int, float, int, int], ReferenceRun]:
@@ -48,8 +59,15 @@ def _reference_run(path: Path) -> tuple[tuple[str, int, float, int, int], Refere
     run, log = bundle.run(), bundle.log()
     request, to_target = run.request, target_figures(log)["epochs_to_target"].value
     trained = len(log.finished_epochs())
-    is_whole = to_target is not None or (request["target_accuracy"] is not None and trained == request["epochs"])
-    if request["division"] != "closed" or not bundle.is_sealed or run.status != "finished" or not is_whole:
+    is_whole = to_target is not None or (
+        request["target_accuracy"] is not None and trained == request["epochs"]
+    )
+    if (
+        request["division"] != "closed"
+        or not bundle.is_sealed
+        or run.status != "finished"
+        or not is_whole
+    ):
         raise SuiteError(
             f"{path} is not a sealed closed run that reached its target or trained all its epochs; "
             "make a reference point from all runs, each of this kind."
@@ -57,23 +75,49 @@ def _reference_run(path: Path) -> tuple[tuple[str, int, float, int, int], Refere
     batch_size, rate, local = setting_of(request)
     key = (request["workload"], batch_size, rate, request["eval_every_epochs"], local)
     epochs = trained if to_target is None else int(to_target)
-    return key, ReferenceRun(run.run_id, request["framework"], request["seed"], epochs, to_target is not None, sha256(bundle.file(MANIFEST)))
+    return key, ReferenceRun(
+        run.run_id,
+        request["framework"],
+        request["seed"],
+        epochs,
+        to_target is not None,
+        sha256(bundle.file(MANIFEST)),
+    )
 
 
-def compare_runs(bundles: Sequence[Path], root: Path | None = None) -> tuple[ReferencePoint, tuple[float, ...], Comparison]:
-    """The reference point for the runs, the runs' epochs to target (infinite: missed), and the test.
+def compare_runs(
+    bundles: Sequence[Path], root: Path | None = None
+) -> tuple[ReferencePoint, tuple[float, ...], Comparison]:
+    """The reference point for the runs, the runs' epochs to target (infinite: missed), and the
+    test.
 
     Raises SuiteError if the runs differ in kind or have no point.
     """
     own = make_points(bundles)
     if len(own) != 1:
-        kinds = ", ".join(f"{point.workload} at batch size {point.batch_size} and rate {point.base_learning_rate:g}" for point in own) or "none"
-        raise SuiteError(f"These runs are of {len(own)} kinds ({kinds}); compare one kind at a time.")
+        kinds = (
+            ", ".join(
+                f"{point.workload} at batch size {point.batch_size} and rate"
+                f" {point.base_learning_rate:g}"
+                for point in own
+            )
+            or "none"
+        )
+        raise SuiteError(
+            f"These runs are of {len(own)} kinds ({kinds}); compare one kind at a time."
+        )
     (mine,) = own
-    point = next((point for point in newest_points(mine.workload, root) if replace(point, runs=mine.runs) == mine), None)
+    point = next(
+        (
+            point
+            for point in newest_points(mine.workload, root)
+            if replace(point, runs=mine.runs) == mine
+        ),
+        None,
+    )
     if point is None:
         raise SuiteError(
-            f"{mine.workload} has no reference point at batch size {mine.batch_size} and rate {mine.base_learning_rate:g}; "
-            f"see `suite reference-points show {mine.workload}`."
+            f"{mine.workload} has no reference point at batch size {mine.batch_size} and rate"
+            f" {mine.base_learning_rate:g}; see `suite reference-points show {mine.workload}`."
         )
     return point, mine.epochs, compare(point.epochs, mine.epochs)

@@ -1,9 +1,12 @@
-"""Compares fresh runs with original ones: losses, accuracy and times, each confirmed, refuted or undecided.
+"""Compares fresh runs with original ones: losses, accuracy and times, each confirmed, refuted or
+undecided.
 
-Times are compared in logarithms. The difference of the means has the standard error ``s * sqrt(1 / m + 1 / n)`` for m originals and n fresh runs;
-``s`` is the sample standard deviation of the fresh runs alone, and Student's t has n - 1 degrees of freedom: that is exact where both scatter alike,
-it serves a single original, and nobody widens the interval by originals that scatter. The same board on another day may be a little faster or
-slower: times are refuted where the whole interval is beyond the margin, and confirmed where all of it is within.
+Times are compared in logarithms. The difference of the means has the standard error ``s * sqrt(1 /
+m + 1 / n)`` for m originals and n fresh runs; ``s`` is the sample standard deviation of the fresh
+runs alone, and Student's t has n - 1 degrees of freedom: that is exact where both scatter alike, it
+serves a single original, and nobody widens the interval by originals that scatter. The same board
+on another day may be a little faster or slower: times are refuted where the whole interval is
+beyond the margin, and confirmed where all of it is within.
 """
 
 import math
@@ -30,14 +33,29 @@ from suite.metrics.replication_record import (
 LATER, FIRST = "time_to_epoch_s", "first_epoch_s"
 """Figures of time: that of later epochs; of runs with a single epoch, that of the first."""
 MAX_ADVISED = 100
-CONFIRMED, REFUTED, UNDECIDED = ReplicationVerdict.CONFIRMED, ReplicationVerdict.REFUTED, ReplicationVerdict.UNDECIDED
+CONFIRMED, REFUTED, UNDECIDED = (
+    ReplicationVerdict.CONFIRMED,
+    ReplicationVerdict.REFUTED,
+    ReplicationVerdict.UNDECIDED,
+)
 
 
-def compare_runs(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun], replays: Sequence[ReplayedOriginal]) -> Comparisons:
-    """Judge the originals by the fresh runs; raises SuiteError where they are not runs of the same settings and seeds."""
+def compare_runs(
+    originals: Sequence[MeasuredRun],
+    fresh: Sequence[MeasuredRun],
+    replays: Sequence[ReplayedOriginal],
+) -> Comparisons:
+    """Judge the originals by the fresh runs; raises SuiteError where they are not runs of the same
+    settings and seeds."""
     _refuse_others(originals, fresh)
-    losses, accuracies, times = _losses(originals, fresh, replays), _accuracies(originals, fresh), _times(originals, fresh)
-    return Comparisons(losses, accuracies, times, _joint(losses.verdict, accuracies.verdict, times.verdict))
+    losses, accuracies, times = (
+        _losses(originals, fresh, replays),
+        _accuracies(originals, fresh),
+        _times(originals, fresh),
+    )
+    return Comparisons(
+        losses, accuracies, times, _joint(losses.verdict, accuracies.verdict, times.verdict)
+    )
 
 
 def _joint(*verdicts: ReplicationVerdict) -> ReplicationVerdict:
@@ -49,28 +67,47 @@ def _joint(*verdicts: ReplicationVerdict) -> ReplicationVerdict:
 def _refuse_others(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]) -> None:
     runs = (*originals, *fresh)
     if len({run.settings_sha256 for run in runs}) > 1:
-        raise SuiteError("The runs are not of one request: they differ in more than seed and place.")
+        raise SuiteError(
+            "The runs are not of one request: they differ in more than seed and place."
+        )
     if not {run.seed for run in fresh} <= {run.seed for run in originals}:
         raise SuiteError("A fresh run has a seed that no original has.")
-    if len({run.run_id for run in runs}) < len(runs) or len({run.manifest_sha256 for run in runs}) < len(runs):
+    if len({run.run_id for run in runs}) < len(runs) or len(
+        {run.manifest_sha256 for run in runs}
+    ) < len(runs):
         raise SuiteError("A run is there twice.")
 
 
-def needs_replay(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]) -> tuple[MeasuredRun, ...]:
-    """The originals whose losses a fresh run of their seed does not repeat within the tolerances."""
-    return tuple(original for original in originals if not all(_agrees(original, run) for run in fresh if run.seed == original.seed))
+def needs_replay(
+    originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]
+) -> tuple[MeasuredRun, ...]:
+    """The originals whose losses a fresh run of their seed does not repeat within the
+    tolerances."""
+    return tuple(
+        original
+        for original in originals
+        if not all(_agrees(original, run) for run in fresh if run.seed == original.seed)
+    )
 
 
 def _agrees(original: MeasuredRun, fresh: MeasuredRun) -> bool:
     if (original.losses_sha256, original.steps) == (fresh.losses_sha256, fresh.steps):
         return True
     count = min(len(original.losses), len(fresh.losses))
-    tolerances = load_audit_tolerances(original.workload).of(original.framework, original.framework, count)
-    losses = ReplayedLosses(original.losses[:count], fresh.losses[:count], None, tolerances, (None,) * count)
+    tolerances = load_audit_tolerances(original.workload).of(
+        original.framework, original.framework, count
+    )
+    losses = ReplayedLosses(
+        original.losses[:count], fresh.losses[:count], None, tolerances, (None,) * count
+    )
     return compare_losses(losses).verdict is AuditVerdict.AGREES
 
 
-def _losses(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun], replays: Sequence[ReplayedOriginal]) -> LossesCompared:
+def _losses(
+    originals: Sequence[MeasuredRun],
+    fresh: Sequence[MeasuredRun],
+    replays: Sequence[ReplayedOriginal],
+) -> LossesCompared:
     digests = {(run.seed, run.losses_sha256) for run in originals}
     equal = sum((run.seed, run.losses_sha256) in digests for run in fresh)
     steps = min(len(run.losses) for run in (*originals, *fresh))
@@ -78,26 +115,55 @@ def _losses(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun], repl
     if not different:
         return LossesCompared(CONFIRMED, None, steps, equal)
     verdicts = {replay.run_id: replay.verdict for replay in replays}
-    contradicted = [run.run_id for run in different if verdicts.get(run.run_id) == AuditVerdict.CONTRADICTS.value]
+    contradicted = [
+        run.run_id
+        for run in different
+        if verdicts.get(run.run_id) == AuditVerdict.CONTRADICTS.value
+    ]
     if contradicted:
-        return LossesCompared(REFUTED, f"a replay contradicts the losses of {contradicted[0]}", steps, equal)
-    reason = f"the losses of {different[0].run_id} are others here, and a replay cannot tell whether rounding explains it"
+        return LossesCompared(
+            REFUTED, f"a replay contradicts the losses of {contradicted[0]}", steps, equal
+        )
+    reason = (
+        f"the losses of {different[0].run_id} are others here, and a replay cannot tell whether"
+        " rounding explains it"
+    )
     return LossesCompared(UNDECIDED, reason, steps, equal)
 
 
-def _accuracies(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]) -> AccuraciesCompared:
-    """A z test of two proportions, one-sided: only an original that is better than the fresh runs can be refuted."""
+def _accuracies(
+    originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]
+) -> AccuraciesCompared:
+    """A z test of two proportions, one-sided: only an original that is better than the fresh runs
+    can be refuted."""
     runs, level = (*originals, *fresh), load_reproduction().accuracy_level
     shared = min(len(run.accuracies) for run in runs)
-    epoch = next((epoch for epoch in range(shared, 0, -1) if all(run.accuracies[epoch - 1] is not None for run in runs)), None)
+    epoch = next(
+        (
+            epoch
+            for epoch in range(shared, 0, -1)
+            if all(run.accuracies[epoch - 1] is not None for run in runs)
+        ),
+        None,
+    )
     if epoch is None:
-        return AccuraciesCompared(UNDECIDED, "no epoch was evaluated in all runs", None, None, None, None)
-    one, other = (math.fsum(run.accuracies[epoch - 1] or 0.0 for run in side) / len(side) for side in (originals, fresh))
+        return AccuraciesCompared(
+            UNDECIDED, "no epoch was evaluated in all runs", None, None, None, None
+        )
+    one, other = (
+        math.fsum(run.accuracies[epoch - 1] or 0.0 for run in side) / len(side)
+        for side in (originals, fresh)
+    )
     pooled = (one * len(originals) + other * len(fresh)) / len(runs)
     samples = min(run.eval_samples for run in runs)
-    error = math.sqrt(max(0.0, pooled * (1 - pooled)) / samples * (1 / len(originals) + 1 / len(fresh)))
+    error = math.sqrt(
+        max(0.0, pooled * (1 - pooled)) / samples * (1 / len(originals) + 1 / len(fresh))
+    )
     if one - other > _normal_quantile(1 - level) * error:
-        reason = f"the original is {100 * (one - other):.2f} points better than the fresh runs, {(one - other) / error:.1f} standard errors"
+        reason = (
+            f"the original is {100 * (one - other):.2f} points better than the fresh runs,"
+            f" {(one - other) / error:.1f} standard errors"
+        )
         return AccuraciesCompared(REFUTED, reason, epoch, one, other, error)
     return AccuraciesCompared(CONFIRMED, None, epoch, one, other, error)
 
@@ -110,7 +176,9 @@ def _normal_quantile(probability: float) -> float:
 
 def _times(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]) -> TimesCompared:
     constants = load_reproduction()
-    figure = LATER if all(run.time_to_epoch_s is not None for run in (*originals, *fresh)) else FIRST
+    figure = (
+        LATER if all(run.time_to_epoch_s is not None for run in (*originals, *fresh)) else FIRST
+    )
     one, other = ([getattr(run, figure) for run in side] for side in (originals, fresh))
     same_board, differences = _same_board(originals, fresh), _differences(originals, fresh)
     is_known = None not in one and None not in other and len(other) > 1
@@ -145,18 +213,28 @@ def _excuse(fresh: Sequence[MeasuredRun], differences: Sequence[str]) -> str | N
         if run.foreign_cpu_share is None:
             return f"the load of other programs during {run.run_id} is not known"
         if run.foreign_cpu_share > MAX_FOREIGN_SHARE:
-            return f"other programs took {run.foreign_cpu_share:.0%} of the machine during {run.run_id}: repeat it on an idle machine"
+            return (
+                f"other programs took {run.foreign_cpu_share:.0%} of the machine during"
+                f" {run.run_id}: repeat it on an idle machine"
+            )
         if run.stolen_cpu_share is not None and run.stolen_cpu_share > MAX_STOLEN_SHARE:
-            return f"the hypervisor took {run.stolen_cpu_share:.0%} of the machine during {run.run_id}: repeat it on a host with free cores"
+            return (
+                f"the hypervisor took {run.stolen_cpu_share:.0%} of the machine during"
+                f" {run.run_id}: repeat it on a host with free cores"
+            )
     return None
 
 
-def verdict_on_times(originals: Sequence[float], fresh: Sequence[float], constants: Reproduction) -> ReplicationVerdict:
+def verdict_on_times(
+    originals: Sequence[float], fresh: Sequence[float], constants: Reproduction
+) -> ReplicationVerdict:
     """The verdict on times of one kind of machine; two fresh runs at least, times above zero."""
     return _judged(time_ratio(originals, fresh, constants.level), originals, fresh, constants)[0]
 
 
-def _judged(ratio: Ratio, originals: Sequence[float], fresh: Sequence[float], constants: Reproduction) -> tuple[ReplicationVerdict, str | None]:
+def _judged(
+    ratio: Ratio, originals: Sequence[float], fresh: Sequence[float], constants: Reproduction
+) -> tuple[ReplicationVerdict, str | None]:
     """The verdict that follows from the interval, and the reason where it is undecided."""
     limit = 1 + constants.margin
     if len(fresh) < constants.min_runs:
@@ -164,51 +242,91 @@ def _judged(ratio: Ratio, originals: Sequence[float], fresh: Sequence[float], co
     if ratio.high < 1 / limit:
         return REFUTED, None
     if ratio.low > limit:
-        return UNDECIDED, "the original is slower than the fresh runs: something slowed it, or is different here"
-    return (CONFIRMED, None) if 1 / limit <= ratio.low and ratio.high <= limit else (UNDECIDED, _too_wide(ratio, originals, fresh, constants))
+        return (
+            UNDECIDED,
+            "the original is slower than the fresh runs: something slowed it, or is different here",
+        )
+    return (
+        (CONFIRMED, None)
+        if 1 / limit <= ratio.low and ratio.high <= limit
+        else (UNDECIDED, _too_wide(ratio, originals, fresh, constants))
+    )
 
 
-def _too_wide(ratio: Ratio, originals: Sequence[float], fresh: Sequence[float], constants: Reproduction) -> str:
+def _too_wide(
+    ratio: Ratio, originals: Sequence[float], fresh: Sequence[float], constants: Reproduction
+) -> str:
     runs = advised_runs(originals, fresh, constants)
-    more = f"{runs} fresh runs with this scatter decide it" if runs else f"with this scatter {MAX_ADVISED} fresh runs do not decide it either"
-    return f"the interval, {ratio.low:.2f} to {ratio.high:.2f}, is neither within the margin nor beyond it; {more}"
+    more = (
+        f"{runs} fresh runs with this scatter decide it"
+        if runs
+        else f"with this scatter {MAX_ADVISED} fresh runs do not decide it either"
+    )
+    return (
+        f"the interval, {ratio.low:.2f} to {ratio.high:.2f}, is neither within the margin nor"
+        f" beyond it; {more}"
+    )
 
 
 def time_ratio(originals: Sequence[float], fresh: Sequence[float], level: float) -> Ratio:
-    """The ratio of the originals' time to the fresh runs', geometric means, with its interval; two fresh runs at least, times above zero."""
+    """The ratio of the originals' time to the fresh runs', geometric means, with its interval; two
+    fresh runs at least, times above zero."""
     difference, scatter = _difference(originals, fresh)
-    margin = quantile(len(fresh) - 1, 1 - level) * scatter * math.sqrt(1 / len(originals) + 1 / len(fresh))
+    margin = (
+        quantile(len(fresh) - 1, 1 - level)
+        * scatter
+        * math.sqrt(1 / len(originals) + 1 / len(fresh))
+    )
     return Ratio(math.exp(difference), math.exp(difference - margin), math.exp(difference + margin))
 
 
-def advised_runs(originals: Sequence[float], fresh: Sequence[float], constants: Reproduction) -> int | None:
-    """The number of fresh runs that decides, if they scatter as these do; None for more than MAX_ADVISED."""
+def advised_runs(
+    originals: Sequence[float], fresh: Sequence[float], constants: Reproduction
+) -> int | None:
+    """The number of fresh runs that decides, if they scatter as these do; None for more than
+    MAX_ADVISED."""
     difference, scatter = _difference(originals, fresh)
     distance = abs(abs(difference) - math.log1p(constants.margin))
     for runs in range(max(constants.min_runs, len(fresh) + 1), MAX_ADVISED + 1):
-        if quantile(runs - 1, 1 - constants.level) * scatter * math.sqrt(1 / len(originals) + 1 / runs) < distance:
+        if (
+            quantile(runs - 1, 1 - constants.level)
+            * scatter
+            * math.sqrt(1 / len(originals) + 1 / runs)
+            < distance
+        ):
             return runs
     return None
 
 
 def _difference(originals: Sequence[float], fresh: Sequence[float]) -> tuple[float, float]:
-    """The difference of the means in logarithms, and the sample standard deviation of the fresh runs."""
-    ones, others = [math.log(time_s) for time_s in originals], [math.log(time_s) for time_s in fresh]
+    """The difference of the means in logarithms, and the sample standard deviation of the fresh
+    runs."""
+    ones, others = (
+        [math.log(time_s) for time_s in originals],
+        [math.log(time_s) for time_s in fresh],
+    )
     mean = math.fsum(others) / len(others)
     scatter = math.sqrt(math.fsum((value - mean) ** 2 for value in others) / (len(others) - 1))
     return math.fsum(ones) / len(ones) - mean, scatter
 
 
 def _why_incomparable(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]) -> str | None:
-    """Why times of these machines are not compared; None for machines of one kind in one power mode."""
+    """Why times of these machines are not compared; None for machines of one kind in one power
+    mode."""
     here = asdict(fresh[0].machine)
     for run in (*fresh[1:], *originals):
         different = different_fields(asdict(run.machine), here, OF_KIND)
         if different:
             name = different[0]
-            return f"times are of another kind of machine: {name} is {asdict(run.machine)[name]!r} of {run.run_id}, and {here[name]!r} here"
+            return (
+                f"times are of another kind of machine: {name} is {asdict(run.machine)[name]!r} of"
+                f" {run.run_id}, and {here[name]!r} here"
+            )
     if here["board"] is None and _same_board(originals, fresh) is not True:
-        return "the machine has no name, as a virtual machine has none: only times of the very same one are compared, by its board digest"
+        return (
+            "the machine has no name, as a virtual machine has none: only times of the very same"
+            " one are compared, by its board digest"
+        )
     return None
 
 
@@ -225,4 +343,6 @@ def _differences(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun])
         "suite_version": "the suite's version",
     }
     runs = (*originals, *fresh)
-    return tuple(words for name, words in names.items() if len({getattr(run, name) for run in runs}) > 1)
+    return tuple(
+        words for name, words in names.items() if len({getattr(run, name) for run in runs}) > 1
+    )

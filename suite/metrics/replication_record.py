@@ -1,4 +1,5 @@
-"""The record of a replication: what was measured of the original runs and of the fresh ones, and what follows from both."""
+"""The record of a replication: what was measured of the original runs and of the fresh ones, and
+what follows from both."""
 
 import enum
 import hashlib
@@ -24,10 +25,21 @@ from suite.metrics.summary import derive
 
 SCHEMA = 1
 COMPARED_STEPS = 10
-"""Losses that are compared with tolerances: as many as `suite audit` compares, for the same reason (docs/auditing.md)."""
+"""Losses that are compared with tolerances: as many as `suite audit` compares, for the same reason
+(docs/auditing.md)."""
 MAX_LISTED = 10_000
-OF_PLACE = ("seed", "output_directory", "cache_cleared", "organization", "platform", "contract_version", "data.directory", "data.verified")
-"""Settings in which a fresh run may differ from its original, but for the seed, which is compared by itself."""
+OF_PLACE = (
+    "seed",
+    "output_directory",
+    "cache_cleared",
+    "organization",
+    "platform",
+    "contract_version",
+    "data.directory",
+    "data.verified",
+)
+"""Settings in which a fresh run may differ from its original, but for the seed, which is compared
+by itself."""
 
 
 class ReplicationVerdict(str, enum.Enum):
@@ -40,7 +52,8 @@ class ReplicationVerdict(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Machine:
-    """The fields of system.json that describe the machine (suite.bundle.machines); None where unknown."""
+    """The fields of system.json that describe the machine (suite.bundle.machines); None where
+    unknown."""
 
     device: str
     board: str | None
@@ -60,9 +73,11 @@ class Machine:
 class MeasuredRun:
     """A run as its bundle records it.
 
-    ``settings_sha256`` is that of the request without seed and place. ``losses`` are of the first steps, ``losses_sha256`` is of all ``steps`` of
-    them. ``accuracies`` are by epoch, None where it was not evaluated. ``first_epoch_s`` and ``time_to_epoch_s`` are the figures of summary.json, and
-    ``foreign_cpu_share`` and ``stolen_cpu_share`` are what other programs and the hypervisor took of all cores; None where unknown.
+    ``settings_sha256`` is that of the request without seed and place. ``losses`` are of the first
+    steps, ``losses_sha256`` is of all ``steps`` of them. ``accuracies`` are by epoch, None where it
+    was not evaluated. ``first_epoch_s`` and ``time_to_epoch_s`` are the figures of summary.json,
+    and ``foreign_cpu_share`` and ``stolen_cpu_share`` are what other programs and the hypervisor
+    took of all cores; None where unknown.
     """
 
     run_id: str
@@ -92,7 +107,8 @@ class MeasuredRun:
 
 @dataclass(frozen=True)
 class ReplayedOriginal:
-    """The verdict of `suite audit` on an original whose losses the fresh run did not repeat within their tolerances."""
+    """The verdict of `suite audit` on an original whose losses the fresh run did not repeat within
+    their tolerances."""
 
     run_id: str
     verdict: str
@@ -100,7 +116,8 @@ class ReplayedOriginal:
 
 @dataclass(frozen=True)
 class LossesCompared:
-    """The first ``steps`` losses. ``equal_runs``: fresh runs whose losses are the original's in every step, bit by bit."""
+    """The first ``steps`` losses. ``equal_runs``: fresh runs whose losses are the original's in
+    every step, bit by bit."""
 
     verdict: ReplicationVerdict
     reason: str | None
@@ -110,7 +127,8 @@ class LossesCompared:
 
 @dataclass(frozen=True)
 class AccuraciesCompared:
-    """Mean accuracies after ``epoch``, the last one that all runs evaluated, and the standard error of their difference; None without one."""
+    """Mean accuracies after ``epoch``, the last one that all runs evaluated, and the standard error
+    of their difference; None without one."""
 
     verdict: ReplicationVerdict
     reason: str | None
@@ -122,10 +140,12 @@ class AccuraciesCompared:
 
 @dataclass(frozen=True)
 class TimesCompared:
-    """The ratio of the original's time to the fresh runs', with the ends of its interval; None where it is unknown.
+    """The ratio of the original's time to the fresh runs', with the ends of its interval; None
+    where it is unknown.
 
-    ``figure`` is what is compared. ``false_alarm`` is the largest probability that an honest original is refuted. ``same_board``: both have one
-    board digest; None where one has none. ``differences`` name what is different in machine and software.
+    ``figure`` is what is compared. ``false_alarm`` is the largest probability that an honest
+    original is refuted. ``same_board``: both have one board digest; None where one has none.
+    ``differences`` name what is different in machine and software.
     """
 
     verdict: ReplicationVerdict
@@ -142,7 +162,8 @@ class TimesCompared:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """What follows from the runs, and the verdict of all three: refuted if one is, confirmed if all are."""
+    """What follows from the runs, and the verdict of all three: refuted if one is, confirmed if all
+    are."""
 
     losses: LossesCompared
     accuracies: AccuraciesCompared
@@ -152,7 +173,8 @@ class Comparisons:
 
 @dataclass(frozen=True)
 class Replication:
-    """A record. ``organization`` is who made the fresh runs; ``replays`` are the audits that losses needed."""
+    """A record. ``organization`` is who made the fresh runs; ``replays`` are the audits that losses
+    needed."""
 
     schema: int
     suite_version: str
@@ -164,7 +186,8 @@ class Replication:
 
     @property
     def is_by_others(self) -> bool:
-        """Whether somebody else than the original's organization made the fresh runs, by what both say of themselves."""
+        """Whether somebody else than the original's organization made the fresh runs, by what both
+        say of themselves."""
         return all(self.organization not in ("none", run.organization) for run in self.originals)
 
     def to_dict(self) -> dict[str, Any]:
@@ -189,13 +212,19 @@ def measure(bundle: Bundle) -> MeasuredRun:
         framework=str(request["framework"]),
         division=str(request["division"]),
         seed=int(request["seed"]),
-        settings_sha256=hashlib.sha256(json.dumps(settings(request), sort_keys=True).encode()).hexdigest(),
+        settings_sha256=hashlib.sha256(
+            json.dumps(settings(request), sort_keys=True).encode()
+        ).hexdigest(),
         round=run.round,
         suite_version=str(run.suite_version),
         framework_version=_text(system.get("framework_version")),
         implementation_sha256=_text(code),
         started_time_ms=int(run.started_time_ms),
-        machine=from_plain({field.name: system.get(field.name) for field in fields(Machine)}, Machine, f"{bundle.path / SYSTEM}: "),
+        machine=from_plain(
+            {field.name: system.get(field.name) for field in fields(Machine)},
+            Machine,
+            f"{bundle.path / SYSTEM}: ",
+        ),
         steps=count,
         losses=losses[:COMPARED_STEPS],
         losses_sha256=hashlib.sha256(np.array(losses, dtype="<f8").tobytes()).hexdigest(),
@@ -217,7 +246,8 @@ def _stolen_share(figures: Mapping[str, Figure], cores: object) -> float | None:
 
 
 def settings(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that a fresh run has in common with its original, nested keys joined by dots; those of an older contract with today's defaults.
+    """The settings that a fresh run has in common with its original, nested keys joined by dots;
+    those of an older contract with today's defaults.
 
     Raises SuiteError for a request that cannot be read.
     """
@@ -255,12 +285,24 @@ def _problems(record: Replication) -> Iterator[str]:
     if len(record.originals) + len(record.runs) > MAX_LISTED or len(record.replays) > MAX_LISTED:
         yield f"it lists more than {MAX_LISTED} runs"
     for run in (*record.originals, *record.runs):
-        known = (run.first_epoch_s, run.time_to_epoch_s, run.foreign_cpu_share, run.stolen_cpu_share, *run.accuracies, *run.losses)
+        known = (
+            run.first_epoch_s,
+            run.time_to_epoch_s,
+            run.foreign_cpu_share,
+            run.stolen_cpu_share,
+            *run.accuracies,
+            *run.losses,
+        )
         if not all(value is None or math.isfinite(value) for value in known):
             yield "its numbers must be finite"
-        if not all(time_s is None or time_s > 0 for time_s in (run.first_epoch_s, run.time_to_epoch_s)):
+        if not all(
+            time_s is None or time_s > 0 for time_s in (run.first_epoch_s, run.time_to_epoch_s)
+        ):
             yield "times must be above zero"
-        if not all(accuracy is None or 0 <= accuracy <= 1 for accuracy in run.accuracies) or run.eval_samples < 1:
+        if (
+            not all(accuracy is None or 0 <= accuracy <= 1 for accuracy in run.accuracies)
+            or run.eval_samples < 1
+        ):
             yield "accuracies must be from 0 to 1, of one sample at least"
         if not 1 <= len(run.losses) <= COMPARED_STEPS:
             yield f"a run has the losses of 1 to {COMPARED_STEPS} steps"

@@ -1,9 +1,13 @@
-"""Model of the step time of synchronous data-parallel training: compute plus all-reduce, fitted to measured runs and extrapolated.
+"""Model of the step time of synchronous data-parallel training: compute plus all-reduce, fitted to
+measured runs and extrapolated.
 
-The compute time is ``fixed + per_sample * samples of a rank``. With latency a and time per byte b, an all-reduce of G bytes over n ranks takes
+The compute time is ``fixed + per_sample * samples of a rank``. With latency a and time per byte b,
+an all-reduce of G bytes over n ranks takes
 
-- on a ring ``2 (n - 1) a + 2 (n - 1) / n G b`` (Patarasuk and Yuan, J. Parallel Distrib. Comput. 2009),
-- on a binomial tree (reduce and broadcast) ``2 ceil(log2 n) (a + G b)`` (Thakur, Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl. 2005).
+- on a ring ``2 (n - 1) a + 2 (n - 1) / n G b`` (Patarasuk and Yuan, J. Parallel Distrib. Comput.
+  2009),
+- on a binomial tree (reduce and broadcast) ``2 ceil(log2 n) (a + G b)`` (Thakur, Rabenseifner and
+  Gropp, Int. J. High Perform. Comput. Appl. 2005).
 
 The exposed communication is fitted. ``a`` is the latency of all messages of a step together.
 """
@@ -20,7 +24,8 @@ from suite.metrics.linear_fit import Interval, LinearFit, fit
 CONFIDENCE = 0.95
 MAX_RANKS = 512
 MAX_RELATIVE_WIDTH = 0.2
-"""A projection is precise if its confidence interval extends at most this fraction of the value to either side."""
+"""A projection is precise if its confidence interval extends at most this fraction of the value to
+either side."""
 
 
 class Scaling(str, enum.Enum):
@@ -39,7 +44,8 @@ class Algorithm(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Observation:
-    """One run: its mean step, split into exposed communication and the rest; ``samples_per_rank`` in a mini-batch."""
+    """One run: its mean step, split into exposed communication and the rest; ``samples_per_rank``
+    in a mini-batch."""
 
     ranks: int
     samples_per_rank: float
@@ -60,7 +66,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Projection:
-    """The model at a number of ranks, with intervals of at least 95 % confidence. ``is_measured``: within the measured numbers of ranks."""
+    """The model at a number of ranks, with intervals of at least 95 % confidence. ``is_measured``:
+    within the measured numbers of ranks."""
 
     ranks: int
     is_measured: bool
@@ -71,9 +78,11 @@ class Projection:
 
 @dataclass(frozen=True)
 class AllreduceModel:
-    """Compute plus one algorithm's all-reduce. ``relative_error`` is the relative residual standard deviation of the communication.
+    """Compute plus one algorithm's all-reduce. ``relative_error`` is the relative residual standard
+    deviation of the communication.
 
-    ``close_to`` is the largest number of ranks up to which every projected interval is within a fifth of the step time; None if there is none.
+    ``close_to`` is the largest number of ranks up to which every projected interval is within a
+    fifth of the step time; None if there is none.
     """
 
     algorithm: Algorithm
@@ -85,7 +94,8 @@ class AllreduceModel:
 
 @dataclass(frozen=True)
 class ScalingModel:
-    """Both algorithms fitted to the same points; ``better`` fits significantly better (None: neither); ``notes`` are sentences about the fit."""
+    """Both algorithms fitted to the same points; ``better`` fits significantly better (None:
+    neither); ``notes`` are sentences about the fit."""
 
     scaling: Scaling
     points: int
@@ -95,25 +105,45 @@ class ScalingModel:
     notes: tuple[str, ...]
 
 
-def fit_scaling(observations: Sequence[Observation], scaling: Scaling, max_ranks: int = MAX_RANKS) -> ScalingModel:
-    """Fit both models; raises SuiteError if there are too few points or too few different settings."""
+def fit_scaling(
+    observations: Sequence[Observation], scaling: Scaling, max_ranks: int = MAX_RANKS
+) -> ScalingModel:
+    """Fit both models; raises SuiteError if there are too few points or too few different
+    settings."""
     several = [one for one in observations if one.ranks > 1]
     if len({one.ranks for one in several}) < 2:
-        raise SuiteError("The scaling model needs points at two numbers of ranks above 1 or more, and has fewer; add values to --nodes.")
+        raise SuiteError(
+            "The scaling model needs points at two numbers of ranks above 1 or more, and has fewer;"
+            " add values to --nodes."
+        )
     if len({one.gradient_bytes for one in observations}) > 1:
-        raise SuiteError("The points have gradients of different sizes, so they are of different models; fit each model separately.")
+        raise SuiteError(
+            "The points have gradients of different sizes, so they are of different models; fit"
+            " each model separately."
+        )
     compute = _fit_compute(observations)
     exchanges = {algorithm: _fit_exchange(several, algorithm) for algorithm in Algorithm}
     better = _better(exchanges)
     one, measured = observations[0], [observation.ranks for observation in observations]
     samples = one.samples_per_rank * (one.ranks if scaling is Scaling.STRONG else 1)
-    fitted = (_Fitted(algorithm, scaling, compute, exchanges[algorithm], samples, one.gradient_bytes) for algorithm in Algorithm)
+    fitted = (
+        _Fitted(algorithm, scaling, compute, exchanges[algorithm], samples, one.gradient_bytes)
+        for algorithm in Algorithm
+    )
     fits, largest = tuple(each.model(measured, max_ranks) for each in fitted), max(measured)
-    return ScalingModel(scaling, len(observations), largest, fits, better, tuple(_notes(fits, better, largest, len(observations))))
+    return ScalingModel(
+        scaling,
+        len(observations),
+        largest,
+        fits,
+        better,
+        tuple(_notes(fits, better, largest, len(observations))),
+    )
 
 
 def exchange_row(algorithm: Algorithm, ranks: int, gradient_bytes: int) -> tuple[float, ...]:
-    """Row of the regression: ring (latency, bytes); tree (rounds: with one gradient size, latency and bytes are collinear)."""
+    """Row of the regression: ring (latency, bytes); tree (rounds: with one gradient size, latency
+    and bytes are collinear)."""
     if algorithm is Algorithm.TREE:
         return (2.0 * math.ceil(math.log2(ranks)),)
     return 2.0 * (ranks - 1), 2.0 * (ranks - 1) / ranks * gradient_bytes
@@ -135,7 +165,9 @@ class _Compute:
 def _fit_compute(observations: Sequence[Observation]) -> _Compute:
     is_one_size = len({one.samples_per_rank for one in observations}) == 1
     rows = [_compute_row(one.samples_per_rank, is_one_size) for one in observations]
-    fitted = fit(rows, [one.busy_s for one in observations], [one.ranks for one in observations], "compute")
+    fitted = fit(
+        rows, [one.busy_s for one in observations], [one.ranks for one in observations], "compute"
+    )
     return _Compute(fitted, is_one_size)
 
 
@@ -146,7 +178,8 @@ def _fit_exchange(several: Sequence[Observation], algorithm: Algorithm) -> Linea
 
 
 def _better(exchanges: dict[Algorithm, LinearFit]) -> Algorithm | None:
-    """The algorithm with the smaller residual variance if the ratio of the variances is significant (F test, 95 %), else None."""
+    """The algorithm with the smaller residual variance if the ratio of the variances is significant
+    (F test, 95 %), else None."""
     from scipy.special import fdtri  # type: ignore[import-untyped]  # start-up: loads SciPy
 
     best, other = sorted(exchanges, key=lambda name: exchanges[name].relative_error)
@@ -167,34 +200,79 @@ class _Fitted:
     gradient_bytes: int
 
     def step_s(self, ranks: int, confidence: float) -> Interval:
-        """Sum of the compute and the exchange interval; its error probability is at most twice that of each (Bonferroni)."""
-        samples = self.single_rank_samples / ranks if self.scaling is Scaling.STRONG else self.single_rank_samples
+        """Sum of the compute and the exchange interval; its error probability is at most twice that
+        of each (Bonferroni)."""
+        samples = (
+            self.single_rank_samples / ranks
+            if self.scaling is Scaling.STRONG
+            else self.single_rank_samples
+        )
         compute, exchange = self.compute.at(samples, confidence), self.exchange_s(ranks, confidence)
-        return Interval(compute.value + exchange.value, compute.low + exchange.low, compute.high + exchange.high)
+        return Interval(
+            compute.value + exchange.value, compute.low + exchange.low, compute.high + exchange.high
+        )
 
     def exchange_s(self, ranks: int, confidence: float) -> Interval:
-        return self.exchange.interval(exchange_row(self.algorithm, ranks, self.gradient_bytes), confidence)
+        return self.exchange.interval(
+            exchange_row(self.algorithm, ranks, self.gradient_bytes), confidence
+        )
 
     def project(self, ranks: int, is_measured: bool) -> Projection:
-        """The step time combines two intervals, the efficiency three; each is widened so that together they reach 95 % (Bonferroni)."""
+        """The step time combines two intervals, the efficiency three; each is widened so that
+        together they reach 95 % (Bonferroni)."""
         step, third = self.step_s(ranks, 1 - (1 - CONFIDENCE) / 2), 1 - (1 - CONFIDENCE) / 3
-        single, several = self.compute.at(self.single_rank_samples, third), self.step_s(ranks, third)
+        single, several = (
+            self.compute.at(self.single_rank_samples, third),
+            self.step_s(ranks, third),
+        )
         shares = ranks if self.scaling is Scaling.STRONG else 1
-        low, high = _quotient(single.low, shares * several.high), _quotient(single.high, shares * several.low)
-        efficiency = Interval(1.0, 1.0, 1.0) if ranks == 1 else Interval(_quotient(single.value, shares * several.value), low, high)
-        return Projection(ranks, is_measured, step, efficiency, _quotient(self.exchange_s(ranks, CONFIDENCE).value, step.value))
+        low, high = (
+            _quotient(single.low, shares * several.high),
+            _quotient(single.high, shares * several.low),
+        )
+        efficiency = (
+            Interval(1.0, 1.0, 1.0)
+            if ranks == 1
+            else Interval(_quotient(single.value, shares * several.value), low, high)
+        )
+        return Projection(
+            ranks,
+            is_measured,
+            step,
+            efficiency,
+            _quotient(self.exchange_s(ranks, CONFIDENCE).value, step.value),
+        )
 
     def model(self, measured: Sequence[int], max_ranks: int) -> AllreduceModel:
-        """The fit with projections at the measured numbers of ranks and at every power of two up to ``max_ranks``."""
-        most_measured, largest = max(measured), max_ranks if self.scaling is Scaling.WEAK else min(max_ranks, int(self.single_rank_samples))
+        """The fit with projections at the measured numbers of ranks and at every power of two up to
+        ``max_ranks``."""
+        most_measured, largest = (
+            max(measured),
+            (
+                max_ranks
+                if self.scaling is Scaling.WEAK
+                else min(max_ranks, int(self.single_rank_samples))
+            ),
+        )
         powers = [2**power for power in range(largest.bit_length()) if 2**power <= largest]
-        projections = tuple(self.project(ranks, ranks <= most_measured) for ranks in sorted({*powers, *measured}))
-        precise = itertools.takewhile(_is_precise, (one for one in projections if not one.is_measured))
+        projections = tuple(
+            self.project(ranks, ranks <= most_measured) for ranks in sorted({*powers, *measured})
+        )
+        precise = itertools.takewhile(
+            _is_precise, (one for one in projections if not one.is_measured)
+        )
         close_to = max((one.ranks for one in precise), default=None)
         compute_names = ("busy_s",) if self.compute.is_one_size else ("fixed_s", "per_sample_s")
-        exchange_names = ("round_s",) if self.algorithm is Algorithm.TREE else ("latency_s", "per_byte_s")
-        parameters = (*_parameters(compute_names, self.compute.fitted), *_parameters(exchange_names, self.exchange))
-        return AllreduceModel(self.algorithm, parameters, self.exchange.relative_error, close_to, projections)
+        exchange_names = (
+            ("round_s",) if self.algorithm is Algorithm.TREE else ("latency_s", "per_byte_s")
+        )
+        parameters = (
+            *_parameters(compute_names, self.compute.fitted),
+            *_parameters(exchange_names, self.exchange),
+        )
+        return AllreduceModel(
+            self.algorithm, parameters, self.exchange.relative_error, close_to, projections
+        )
 
 
 def _is_precise(projection: Projection) -> bool:
@@ -205,7 +283,9 @@ def _is_precise(projection: Projection) -> bool:
 def _parameters(names: Sequence[str], fitted: LinearFit) -> list[Parameter]:
     parameters = []
     for index, name in enumerate(names):
-        interval = fitted.interval([float(index == place) for place in range(len(names))], CONFIDENCE)
+        interval = fitted.interval(
+            [float(index == place) for place in range(len(names))], CONFIDENCE
+        )
         parameters.append(Parameter(name, interval.value, interval.low, interval.high))
     return parameters
 
@@ -217,22 +297,34 @@ def _quotient(numerator: float, denominator: float) -> float:
     return 0.0 if numerator == 0 else 1e9
 
 
-def _notes(fits: Sequence[AllreduceModel], better: Algorithm | None, most_measured: int, points: int) -> list[str]:
+def _notes(
+    fits: Sequence[AllreduceModel], better: Algorithm | None, most_measured: int, points: int
+) -> list[str]:
     errors = " and ".join(f"{one.algorithm.value} {100 * one.relative_error:.2g} %" for one in fits)
     if better is None:
-        chosen = f"Ring and tree do not differ significantly on these {points} points (residuals of the communication: {errors})."
+        chosen = (
+            f"Ring and tree do not differ significantly on these {points} points (residuals of the"
+            f" communication: {errors})."
+        )
     else:
-        chosen = f"The {better.value} fits the communication significantly better (residuals: {errors})."
+        chosen = (
+            f"The {better.value} fits the communication significantly better (residuals: {errors})."
+        )
     notes = [chosen]
     for one in fits:
         last = one.projections[-1].ranks
         precision = (
-            f"up to {one.close_to} ranks ({one.close_to / most_measured:g} times) the confidence interval is within a fifth of the step time"
+            f"up to {one.close_to} ranks ({one.close_to / most_measured:g} times) the confidence"
+            " interval is within a fifth of the step time"
             if one.close_to
-            else "beyond the measured points the confidence interval exceeds a fifth of the step time"
+            else (
+                "beyond the measured points the confidence interval exceeds a fifth of the step"
+                " time"
+            )
         )
         if last > most_measured:
             notes.append(
-                f"{one.algorithm.value.capitalize()}: projected to {last} ranks, {last / most_measured:g} times the largest measured; {precision}."
+                f"{one.algorithm.value.capitalize()}: projected to {last} ranks,"
+                f" {last / most_measured:g} times the largest measured; {precision}."
             )
     return notes

@@ -1,8 +1,11 @@
-"""``stalls.json``: differential stall analysis. Three runs with different sources of mini-batches separate reading from preprocessing.
+"""``stalls.json``: differential stall analysis. Three runs with different sources of mini-batches
+separate reading from preprocessing.
 
-With one mini-batch in memory an epoch neither reads nor preprocesses; with a warm page cache it preprocesses; with a cold page cache it also
-reads. Reading = cold - warm, preprocessing = warm - synthetic. Method: Mohan et al., "Analyzing and Mitigating Data Stalls in DNN
-Training" (VLDB 2021), DS-Analyzer; Prashanthi et al. (POMACS 2022), sections 4.5 and 5.1, empty the cache after every epoch likewise.
+With one mini-batch in memory an epoch neither reads nor preprocesses; with a warm page cache it
+preprocesses; with a cold page cache it also reads. Reading = cold - warm, preprocessing = warm -
+synthetic. Method: Mohan et al., "Analyzing and Mitigating Data Stalls in DNN Training" (VLDB 2021),
+DS-Analyzer; Prashanthi et al. (POMACS 2022), sections 4.5 and 5.1, empty the cache after every
+epoch likewise.
 """
 
 import math
@@ -30,7 +33,8 @@ COLD_RATIO = 0.2  # maximum right after an epoch's first fetches
 class SourceRun:
     """One of the three runs: its seal, and its figures over epochs 2..k, in seconds per epoch.
 
-    ``resident_start_ratio`` is the share of the data set in the page cache as those epochs began; None if it was not read.
+    ``resident_start_ratio`` is the share of the data set in the page cache as those epochs began;
+    None if it was not read.
     """
 
     run_id: str
@@ -47,8 +51,9 @@ class SourceRun:
 class StallAnalysis:
     """The three runs, the differences between them, and notes on their validity.
 
-    ``read_stall_s`` and ``preprocessing_stall_s`` are differences of the fetch stall per epoch; ``read_epoch_s`` and ``preprocessing_epoch_s``
-    those of the whole epoch, which also include the compute time that reading takes away.
+    ``read_stall_s`` and ``preprocessing_stall_s`` are differences of the fetch stall per epoch;
+    ``read_epoch_s`` and ``preprocessing_epoch_s`` those of the whole epoch, which also include the
+    compute time that reading takes away.
     """
 
     schema: int
@@ -66,15 +71,28 @@ class StallAnalysis:
 
 
 def analyse(directory: Path) -> StallAnalysis:
-    """Compare the three sealed bundles below ``directory``; raises SuiteError if one is missing, unsealed, or of a different request."""
+    """Compare the three sealed bundles below ``directory``; raises SuiteError if one is missing,
+    unsealed, or of a different request."""
     bundles = {source: Bundle(directory / source.value) for source in Source}
     requests = {source: bundle.run().request for source, bundle in bundles.items()}
     reference = requests[Source.COLD]
-    same = ("workload", "framework", "platform", "seed", "epochs", "global_batch_size", "threads", "accelerator")
+    same = (
+        "workload",
+        "framework",
+        "platform",
+        "seed",
+        "epochs",
+        "global_batch_size",
+        "threads",
+        "accelerator",
+    )
     for source, request in requests.items():
         different = [name for name in same if request[name] != reference[name]]
         if different:
-            raise SuiteError(f"{directory / source.value} differs from the cold run in {', '.join(different)}; run the analysis again.")
+            raise SuiteError(
+                f"{directory / source.value} differs from the cold run in {', '.join(different)};"
+                " run the analysis again."
+            )
     runs = {source: _run(bundle) for source, bundle in bundles.items()}
     return StallAnalysis(
         schema=SCHEMA,
@@ -89,20 +107,33 @@ def analyse(directory: Path) -> StallAnalysis:
 
 
 def differences(runs: Mapping[Source, SourceRun]) -> dict[str, Figure]:
-    """Reading and preprocessing, in the fetch stall and in the whole epoch, and their shares of the cold run's epoch."""
+    """Reading and preprocessing, in the fetch stall and in the whole epoch, and their shares of the
+    cold run's epoch."""
     cold, warm, synthetic = runs[Source.COLD], runs[Source.WARM], runs[Source.SYNTHETIC]
     parts = {
-        "read_stall_s": _difference(cold.fetch_stall_s, warm.fetch_stall_s, "fetch stall, cold - warm"),
-        "preprocessing_stall_s": _difference(warm.fetch_stall_s, synthetic.fetch_stall_s, "fetch stall, warm - synthetic"),
-        "read_epoch_s": _difference(cold.time_to_epoch_s, warm.time_to_epoch_s, "epoch, cold - warm"),
-        "preprocessing_epoch_s": _difference(warm.time_to_epoch_s, synthetic.time_to_epoch_s, "epoch, warm - synthetic"),
+        "read_stall_s": _difference(
+            cold.fetch_stall_s, warm.fetch_stall_s, "fetch stall, cold - warm"
+        ),
+        "preprocessing_stall_s": _difference(
+            warm.fetch_stall_s, synthetic.fetch_stall_s, "fetch stall, warm - synthetic"
+        ),
+        "read_epoch_s": _difference(
+            cold.time_to_epoch_s, warm.time_to_epoch_s, "epoch, cold - warm"
+        ),
+        "preprocessing_epoch_s": _difference(
+            warm.time_to_epoch_s, synthetic.time_to_epoch_s, "epoch, warm - synthetic"
+        ),
     }
-    shares = {f"{part}_share": _share(parts[f"{part}_s"], cold.time_to_epoch_s) for part in ("read_stall", "preprocessing_stall")}
+    shares = {
+        f"{part}_share": _share(parts[f"{part}_s"], cold.time_to_epoch_s)
+        for part in ("read_stall", "preprocessing_stall")
+    }
     return {**parts, **shares}
 
 
 def write(analysis: StallAnalysis, directory: Path) -> Path:
-    """Write ``stalls.json``, and a manifest over it and the bundles' manifests; returns the path of ``stalls.json``."""
+    """Write ``stalls.json``, and a manifest over it and the bundles' manifests; returns the path of
+    ``stalls.json``."""
     path = directory / RECORD
     write_json(path, analysis.to_dict())
     write_manifest(directory)
@@ -113,8 +144,15 @@ def _run(bundle: Bundle) -> SourceRun:
     if not bundle.is_sealed:
         raise SuiteError(f"{bundle.path} is not a finished run; run the analysis again.")
     summary = read_summary(bundle)
-    figures = {name: from_plain(summary["figures"][name], Figure, f"{bundle.path}: {name}: ") for name in FIGURES}
-    seen = [epoch["resident_start_ratio"] for epoch in summary["epochs"] if epoch["epoch"] > 1 and epoch["resident_start_ratio"] is not None]
+    figures = {
+        name: from_plain(summary["figures"][name], Figure, f"{bundle.path}: {name}: ")
+        for name in FIGURES
+    }
+    seen = [
+        epoch["resident_start_ratio"]
+        for epoch in summary["epochs"]
+        if epoch["epoch"] > 1 and epoch["resident_start_ratio"] is not None
+    ]
     return SourceRun(
         run_id=bundle.run().run_id,
         manifest_sha256=sha256(bundle.path / MANIFEST),
@@ -124,7 +162,8 @@ def _run(bundle: Bundle) -> SourceRun:
 
 
 def _difference(more: Figure, less: Figure, what: str) -> Figure:
-    """Difference of two means; its spread is that of independent values. It is significant beyond twice its standard error."""
+    """Difference of two means; its spread is that of independent values. It is significant beyond
+    twice its standard error."""
     if more.value is None or less.value is None:
         return unknown("s", SUMMARY, str(more.reason or less.reason))
     value, count = more.value - less.value, min(more.count, less.count)
@@ -132,14 +171,29 @@ def _difference(more: Figure, less: Figure, what: str) -> Figure:
         return Figure(value, "s", SUMMARY, count, method=what)
     error = math.sqrt(more.spread**2 / more.count + less.spread**2 / less.count)
     spread = math.hypot(more.spread, less.spread)
-    return Figure(value, "s", SUMMARY, count, spread=spread, method=what, is_significant=abs(value) > 2 * error)
+    return Figure(
+        value,
+        "s",
+        SUMMARY,
+        count,
+        spread=spread,
+        method=what,
+        is_significant=abs(value) > 2 * error,
+    )
 
 
 def _share(part: Figure, epoch: Figure) -> Figure:
     if part.value is None or not epoch.value:
         return unknown("ratio", SUMMARY, str(part.reason or epoch.reason))
     method = f"{part.method}; share of the cold run's epoch"
-    return Figure(part.value / epoch.value, "ratio", SUMMARY, part.count, method=method, is_significant=part.is_significant)
+    return Figure(
+        part.value / epoch.value,
+        "ratio",
+        SUMMARY,
+        part.count,
+        method=method,
+        is_significant=part.is_significant,
+    )
 
 
 def _notes(runs: Mapping[Source, SourceRun]) -> tuple[str, ...]:
@@ -147,9 +201,18 @@ def _notes(runs: Mapping[Source, SourceRun]) -> tuple[str, ...]:
     warm, cold = runs[Source.WARM].resident_start_ratio, runs[Source.COLD].resident_start_ratio
     notes = []
     if warm is not None and warm < WARM_RATIO:
-        notes.append(f"the warm run's epochs began with {warm:.0%} of the data set in memory, so preprocessing_stall_s includes reading")
+        notes.append(
+            f"the warm run's epochs began with {warm:.0%} of the data set in memory, so"
+            " preprocessing_stall_s includes reading"
+        )
     if cold is not None and cold > COLD_RATIO:
-        notes.append(f"the cold run's epochs began with {cold:.0%} of the data set still in memory, so read_stall_s is too small")
+        notes.append(
+            f"the cold run's epochs began with {cold:.0%} of the data set still in memory, so"
+            " read_stall_s is too small"
+        )
     if warm is None or cold is None:
-        notes.append("the epochs were too short to read the page cache at their start: whether the runs were warm and cold is unknown")
+        notes.append(
+            "the epochs were too short to read the page cache at their start: whether the runs were"
+            " warm and cold is unknown"
+        )
     return tuple(notes)

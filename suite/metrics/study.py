@@ -1,4 +1,5 @@
-"""A study: runs that differ in one setting. Everything in ``study.json`` is computed from the bundles in its folder."""
+"""A study: runs that differ in one setting. Everything in ``study.json`` is computed from the
+bundles in its folder."""
 
 import re
 from collections.abc import Sequence
@@ -30,12 +31,16 @@ GRADIENT_BYTES = 4
 
 NO_MODEL = "only studies of nodes have a model"
 TOO_SHORT = "the run has no steps after the warm-up steps"
-ONE_MACHINE = "All ranks shared one machine's cores and memory: the efficiency describes this sharing, and the projections do not apply to a cluster."
+ONE_MACHINE = (
+    "All ranks shared one machine's cores and memory: the efficiency describes this sharing, and"
+    " the projections do not apply to a cluster."
+)
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The requested study. ``scaling`` is None unless nodes are varied; ``hosts`` is the number of hosts in the hostfile, 0 without one."""
+    """The requested study. ``scaling`` is None unless nodes are varied; ``hosts`` is the number of
+    hosts in the hostfile, 0 without one."""
 
     name: str
     title: str
@@ -51,7 +56,8 @@ class StudyPlan:
 
     @property
     def varied(self) -> str:
-        """What the values are, in words: ranks where a study of nodes had no hostfile, since ranks on one machine are no nodes."""
+        """What the values are, in words: ranks where a study of nodes had no hostfile, since ranks
+        on one machine are no nodes."""
         return "ranks" if self._is_on_one_machine else self.variable.value.replace("_", " ")
 
     @property
@@ -66,7 +72,8 @@ class StudyPlan:
 
 @dataclass(frozen=True)
 class StudyRun:
-    """One bundle of a study: the name of its folder within the study's, its run id and the digest of its manifest."""
+    """One bundle of a study: the name of its folder within the study's, its run id and the digest
+    of its manifest."""
 
     folder: str
     run_id: str
@@ -75,11 +82,14 @@ class StudyRun:
 
 @dataclass(frozen=True)
 class PointFigures:
-    """Figures of one value: means and spreads over its runs of each run's mean over the steps after warm-up.
+    """Figures of one value: means and spreads over its runs of each run's mean over the steps after
+    warm-up.
 
-    ``step_s`` is rank 0's fetch stall, copy, compute and communication. ``exchange_s`` is the minimum over the ranks of the time in a
-    step's exchange; ``waiting_s`` is the mean over the ranks beyond it, the wait for the slowest rank. ``busy_s`` is ``step_s``
-    minus ``exchange_s``. ``efficiency`` of mean times is T(1) / (n T(n)) in strong scaling, T(1) / T(n) in weak; its spread is that of T(n).
+    ``step_s`` is rank 0's fetch stall, copy, compute and communication. ``exchange_s`` is the
+    minimum over the ranks of the time in a step's exchange; ``waiting_s`` is the mean over the
+    ranks beyond it, the wait for the slowest rank. ``busy_s`` is ``step_s`` minus ``exchange_s``.
+    ``efficiency`` of mean times is T(1) / (n T(n)) in strong scaling, T(1) / T(n) in weak; its
+    spread is that of T(n).
     """
 
     step_s: Figure
@@ -119,7 +129,8 @@ class Study:
 
 @dataclass(frozen=True)
 class RunTimes:
-    """A run's mean step and its parts, in seconds, over ``counted_steps``, and the model's inputs."""
+    """A run's mean step and its parts, in seconds, over ``counted_steps``, and the model's
+    inputs."""
 
     ranks: int
     counted_steps: int
@@ -138,21 +149,39 @@ def folder_name(value: str, repetition: int) -> str:
 
 
 def analyse(directory: Path, plan: StudyPlan) -> Study:
-    """Compute the study from its sealed bundles; raises SuiteError if one is missing or not finished."""
-    bundles = {value: [Bundle(directory / folder_name(value, k)) for k in range(1, plan.repetitions + 1)] for value in plan.values}
-    times = {value: [run_times(bundle, plan.warm_up_steps) for bundle in of_value] for value, of_value in bundles.items()}
+    """Compute the study from its sealed bundles; raises SuiteError if one is missing or not
+    finished."""
+    bundles = {
+        value: [Bundle(directory / folder_name(value, k)) for k in range(1, plan.repetitions + 1)]
+        for value in plan.values
+    }
+    times = {
+        value: [run_times(bundle, plan.warm_up_steps) for bundle in of_value]
+        for value, of_value in bundles.items()
+    }
     single_rank_s = [run.step_s for runs in times.values() for run in runs if run.ranks == 1]
     points = []
     for value, of_value in bundles.items():
-        runs = tuple(StudyRun(bundle.path.name, bundle.run().run_id, sha256(bundle.path / MANIFEST)) for bundle in of_value)
-        points.append(StudyPoint(value, times[value][0].ranks, runs, _figures(times[value], plan.scaling, single_rank_s)))
+        runs = tuple(
+            StudyRun(bundle.path.name, bundle.run().run_id, sha256(bundle.path / MANIFEST))
+            for bundle in of_value
+        )
+        points.append(
+            StudyPoint(
+                value,
+                times[value][0].ranks,
+                runs,
+                _figures(times[value], plan.scaling, single_rank_s),
+            )
+        )
     every = [run for runs in times.values() for run in runs]
     model, reason = _model(every, plan.scaling)
     return Study(SCHEMA, plan, tuple(points), model, reason, _notes(every, plan))
 
 
 def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
-    """A run's mean step, from the records of all ranks; raises SuiteError for an unsealed run or one without steps after warm-up."""
+    """A run's mean step, from the records of all ranks; raises SuiteError for an unsealed run or
+    one without steps after warm-up."""
     if not bundle.is_sealed:
         raise SuiteError(f"{bundle.path} is not a finished run; run the sweep again to make it.")
     steps = bundle.steps_frame()
@@ -179,15 +208,24 @@ def _mean_step_s(first: "pandas.DataFrame") -> float:
     return float(first[PARTS].sum(axis=1).mean())
 
 
-def _figures(runs: Sequence[RunTimes], scaling: Scaling | None, single_rank_s: Sequence[float]) -> PointFigures:
+def _figures(
+    runs: Sequence[RunTimes], scaling: Scaling | None, single_rank_s: Sequence[float]
+) -> PointFigures:
     def mean(values: Sequence[float], unit: str) -> Figure:
         return mean_figure(values, unit, STEPS, TOO_SHORT)
 
-    efficiency = unknown("ratio", STEPS, NO_MODEL if scaling is None else "the study has no run on one rank")
+    efficiency = unknown(
+        "ratio", STEPS, NO_MODEL if scaling is None else "the study has no run on one rank"
+    )
     if scaling is not None and single_rank_s:
-        base_s, shares = sum(single_rank_s) / len(single_rank_s), runs[0].ranks if scaling is Scaling.STRONG else 1
+        base_s, shares = (
+            sum(single_rank_s) / len(single_rank_s),
+            runs[0].ranks if scaling is Scaling.STRONG else 1,
+        )
         of_runs = mean([base_s / (shares * run.step_s) for run in runs], "ratio")
-        efficiency = replace(of_runs, value=base_s * len(runs) / (shares * sum(run.step_s for run in runs)))
+        efficiency = replace(
+            of_runs, value=base_s * len(runs) / (shares * sum(run.step_s for run in runs))
+        )
     return PointFigures(
         step_s=mean([run.step_s for run in runs], "s"),
         samples_per_s=mean([run.samples_per_step / run.step_s for run in runs], "samples/s"),
@@ -199,16 +237,30 @@ def _figures(runs: Sequence[RunTimes], scaling: Scaling | None, single_rank_s: S
     )
 
 
-def _model(runs: Sequence[RunTimes], scaling: Scaling | None) -> tuple[ScalingModel | None, str | None]:
+def _model(
+    runs: Sequence[RunTimes], scaling: Scaling | None
+) -> tuple[ScalingModel | None, str | None]:
     if scaling is None:
         return None, NO_MODEL
     observations = [
-        Observation(run.ranks, run.samples_per_step / run.ranks, run.gradient_bytes, run.step_s - run.exchange_s, run.exchange_s)
+        Observation(
+            run.ranks,
+            run.samples_per_step / run.ranks,
+            run.gradient_bytes,
+            run.step_s - run.exchange_s,
+            run.exchange_s,
+        )
         for run in runs
         if run.gradient_bytes is not None
     ]
     if len(observations) < len(runs):
-        return None, "a log does not state the number of parameters, so the size of the gradients is unknown"
+        return (
+            None,
+            (
+                "a log does not state the number of parameters, so the size of the gradients is"
+                " unknown"
+            ),
+        )
     try:
         return fit_scaling(observations, scaling), None
     except SuiteError as error:
@@ -220,10 +272,17 @@ def _notes(runs: Sequence[RunTimes], plan: StudyPlan) -> tuple[str, ...]:
 
 
 def write(study: Study, directory: Path) -> Path:
-    """Write ``study.json``, and a manifest over it and the runs' manifests; returns the path of ``study.json``."""
+    """Write ``study.json``, and a manifest over it and the runs' manifests; returns the path of
+    ``study.json``."""
     path = directory / STUDY
     write_json(path, study.to_dict())
-    seal_files(directory, [path, *(directory / run.folder / MANIFEST for point in study.points for run in point.runs)])
+    seal_files(
+        directory,
+        [
+            path,
+            *(directory / run.folder / MANIFEST for point in study.points for run in point.runs),
+        ],
+    )
     return path
 
 
@@ -234,10 +293,14 @@ def read_study(directory: Path) -> Study:
 
 
 def _validated(study: Study, path: Path) -> Study:
-    """The study, if its values are safe folder names and its points match its plan: the file is untrusted. Raises FileError otherwise."""
+    """The study, if its values are safe folder names and its points match its plan: the file is
+    untrusted. Raises FileError otherwise."""
     invalid = [value for value in study.plan.values if not VALUE.fullmatch(value)]
     if invalid:
-        raise FileError(path, f"has the value {invalid[0]!r}, which is not allowed (letters, digits, - and _ only)")
+        raise FileError(
+            path,
+            f"has the value {invalid[0]!r}, which is not allowed (letters, digits, - and _ only)",
+        )
     named = [(point.value, len(point.runs)) for point in study.points]
     if not named or named != [(value, study.plan.repetitions) for value in study.plan.values]:
         raise FileError(path, "does not name the runs of its plan")

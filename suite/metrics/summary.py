@@ -1,4 +1,5 @@
-"""``summary.json``: figures derived from a bundle's raw records only, so that the checker can recompute them.
+"""``summary.json``: figures derived from a bundle's raw records only, so that the checker can
+recompute them.
 
 Definitions: docs/measuring.md. The stalls follow Prashanthi et al. (POMACS 2022), section 4.5.
 """
@@ -20,9 +21,22 @@ from suite.bundle.resumption import Resumption, known_resumption
 from suite.bundle.steps import StepRecords
 from suite.catalog.power import PowerTotal
 from suite.metrics import counters
-from suite.metrics.energy_figures import NOT_FINISHED, baseload_figures, energy_figures, energy_rows, epoch_energy, idle_power
+from suite.metrics.energy_figures import (
+    NOT_FINISHED,
+    baseload_figures,
+    energy_figures,
+    energy_rows,
+    epoch_energy,
+    idle_power,
+)
 from suite.metrics.figure import Figure, mean_figure, unknown
-from suite.metrics.machine_figures import channel_statistics, disk_increase, disturbances, machine_figures, resident_ratio
+from suite.metrics.machine_figures import (
+    channel_statistics,
+    disk_increase,
+    disturbances,
+    machine_figures,
+    resident_ratio,
+)
 from suite.metrics.memory_figures import memory_figures, part_figures
 from suite.metrics.node_figures import RunTimes, joint_epoch_energy, joint_figures, node_rows
 from suite.metrics.node_readings import NodeReadings, node_readings
@@ -36,23 +50,33 @@ EVERY_EPOCH = (("page-cache", "resident"), ("disk", "read_bytes"))
 """Channels with a figure in every epoch."""
 PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
 NOT_RECORDED = "the run had several nodes and no nodes.json, the record of their readings"
-TOO_FEW = "fewer than two whole epochs were finished; epoch 1 is kept apart because its caches are cold"
+TOO_FEW = (
+    "fewer than two whole epochs were finished; epoch 1 is kept apart because its caches are cold"
+)
 CUT_SHORT = "epoch 1 was cut short: it trained {} of {} samples"
-RESUMED = "the run was resumed after epoch {}: the energy until then is in the records of the run before"
+RESUMED = (
+    "the run was resumed after epoch {}: the energy until then is in the records of the run before"
+)
 OF_THE_WHOLE_RUN = ("energy_j", "baseload_share")
 """Energies of a training from its beginning."""
-NOT_SPLIT = "asynchronous timing: the loop did not wait for the device after a copy or a step; a run in synchronised timing has the parts"
+NOT_SPLIT = (
+    "asynchronous timing: the loop did not wait for the device after a copy or a step; a run in"
+    " synchronised timing has the parts"
+)
 NO_ACCELERATOR = "the run had no accelerator; compute_share is the share of an epoch that computes"
 
 
 @dataclass(frozen=True)
 class EpochFigures:
-    """One finished epoch, times in seconds: end-to-end is first fetch to last step, overhead is end-to-end less the parts.
+    """One finished epoch, times in seconds: end-to-end is first fetch to last step, overhead is
+    end-to-end less the parts.
 
-    Copy, compute, communication and overhead are None where the steps have no times of these parts (asynchronous timing).
+    Copy, compute, communication and overhead are None where the steps have no times of these parts
+    (asynchronous timing).
 
-    ``worker_start_s`` is the epoch's first fetch where worker processes load the data: it starts them and waits for their first mini-batch. It
-    is not part of ``fetch_stall_s``; without workers it is 0. ``is_whole`` is False for an epoch that was cut short.
+    ``worker_start_s`` is the epoch's first fetch where worker processes load the data: it starts
+    them and waits for their first mini-batch. It is not part of ``fetch_stall_s``; without workers
+    it is 0. ``is_whole`` is False for an epoch that was cut short.
     """
 
     epoch: int
@@ -76,12 +100,15 @@ class EpochFigures:
 
 @dataclass(frozen=True)
 class Summary:
-    """``summary.json``: epochs, figures of the run by name, disturbances with their times, and statistics of every gauge.
+    """``summary.json``: epochs, figures of the run by name, disturbances with their times, and
+    statistics of every gauge.
 
-    ``energies`` has one row per power total that was read: those that count, and the others as their cross-check.
+    ``energies`` has one row per power total that was read: those that count, and the others as
+    their cross-check.
 
-    In a run on several nodes, machine figures, disturbances and gauges are those of rank 0's node; ``nodes`` has one row per node (with its own
-    ``energies``), ``ranks`` one per rank. Each is omitted from the file if there is only one, and ``energies`` without a power meter.
+    In a run on several nodes, machine figures, disturbances and gauges are those of rank 0's node;
+    ``nodes`` has one row per node (with its own ``energies``), ``ranks`` one per rank. Each is
+    omitted from the file if there is only one, and ``energies`` without a power meter.
     """
 
     schema: int
@@ -101,16 +128,28 @@ class Summary:
             "figures": {name: figure.to_dict() for name, figure in self.figures.items()},
             "disturbances": dict(self.disturbances),
             "channels": self.channels,
-            **{name: rows for name, rows in (("energies", self.energies), ("ranks", self.ranks), ("nodes", self.nodes)) if rows},
+            **{
+                name: rows
+                for name, rows in (
+                    ("energies", self.energies),
+                    ("ranks", self.ranks),
+                    ("nodes", self.nodes),
+                )
+                if rows
+            },
         }
 
 
 def derive(bundle: Bundle) -> Summary:
-    """Compute every figure of a bundle, finished or not, from its log, step records and readings."""
+    """Compute every figure of a bundle, finished or not, from its log, step records and
+    readings."""
     log, steps = bundle.log(), bundle.steps()
     rules, channels, run = power_rules(bundle), bundle.channels(), run_window(log)
     nodes, totals = node_readings(bundle, log, rules), power_totals(channels, rules, run)
-    held, held_nodes = channels.kept(EVERY_EPOCH + names_of(totals)), [node.with_totals_kept() for node in nodes]
+    held, held_nodes = (
+        channels.kept(EVERY_EPOCH + names_of(totals)),
+        [node.with_totals_kept() for node in nodes],
+    )
     epochs = derive_epochs(log, steps, held, totals, held_nodes, workers_of(bundle))
     resumed = resumption_of(bundle)
     begun_before = resumed.epoch if resumed is not None else 0
@@ -120,11 +159,19 @@ def derive(bundle: Bundle) -> Summary:
     later = [(phase.start_ns, phase.stop_ns) for phase in later_phases]
     times, uncounted = time_figures(epochs, log, begun_before), uncounted_intervals(log)
     run_times = RunTimes(run, later, times["time_to_epoch_s"], uncounted)
-    shares = [epoch.communication_s / epoch.end_to_end_s for epoch in whole if epoch.communication_s is not None]
+    shares = [
+        epoch.communication_s / epoch.end_to_end_s
+        for epoch in whole
+        if epoch.communication_s is not None
+    ]
     idle = idle_power(bundle.baseload(), totals)
     of_epochs = [epoch_energy(held, totals, *window) for window in later] if not nodes else []
-    energies = energy_figures(channels, totals, run, of_epochs, has_idle=idle.value is not None, uncounted=uncounted)
-    baseload = baseload_figures(idle, run, energies["energy_j"], times["time_to_epoch_s"], uncounted)
+    energies = energy_figures(
+        channels, totals, run, of_epochs, has_idle=idle.value is not None, uncounted=uncounted
+    )
+    baseload = baseload_figures(
+        idle, run, energies["energy_j"], times["time_to_epoch_s"], uncounted
+    )
     figures = {
         **times,
         **rank_figures(log, steps, shares, TOO_FEW),
@@ -142,13 +189,27 @@ def derive(bundle: Bundle) -> Summary:
     trained = sum(epoch.steps for epoch in epochs)
     if nodes:
         figures.update(joint_figures(nodes, run_times, trained))
-        others = [bundle.log(rank) for rank in steps.ranks if rank and (bundle.path / log_name(rank)).is_file()]
+        others = [
+            bundle.log(rank)
+            for rank in steps.ranks
+            if rank and (bundle.path / log_name(rank)).is_file()
+        ]
         figures.update(wire_figures([log, *others], wire_of(bundle)))
     elif len(set(log.value("nodes_of_ranks") or [])) > 1:
-        figures.update({name: unknown(figure.unit, figure.source, NOT_RECORDED) for name, figure in {**energies, **baseload}.items()})
+        figures.update(
+            {
+                name: unknown(figure.unit, figure.source, NOT_RECORDED)
+                for name, figure in {**energies, **baseload}.items()
+            }
+        )
     if resumed is not None:
         reason = RESUMED.format(resumed.epoch)
-        figures.update({name: unknown(figures[name].unit, figures[name].source, reason) for name in OF_THE_WHOLE_RUN})
+        figures.update(
+            {
+                name: unknown(figures[name].unit, figures[name].source, reason)
+                for name in OF_THE_WHOLE_RUN
+            }
+        )
     rows = node_rows(nodes, rules, run_times, trained)
     return Summary(
         schema=SCHEMA,
@@ -163,7 +224,8 @@ def derive(bundle: Bundle) -> Summary:
 
 
 def initialisation(log: Log) -> Figure:
-    """The time from init_start to run_start: building, compiling and tuning, which belong to no other figure."""
+    """The time from init_start to run_start: building, compiling and tuning, which belong to no
+    other figure."""
     begin, start = log.first("init_start"), log.first("run_start")
     if begin is None or start is None or begin.mono_ns is None or start.mono_ns is None:
         return unknown("s", LOG, "init_start or run_start was not logged")
@@ -171,14 +233,21 @@ def initialisation(log: Log) -> Figure:
 
 
 def read_summary(bundle: Bundle) -> dict[str, Any]:
-    """Read ``summary.json``; recomputed for a bundle of schema 1, whose file has older names. Raises FileError when it is malformed."""
+    """Read ``summary.json``; recomputed for a bundle of schema 1, whose file has older names.
+    Raises FileError when it is malformed."""
     return bundle.json(SUMMARY) if bundle.run().schema == SCHEMA else derive(bundle).to_dict()
 
 
 def derive_epochs(
-    log: Log, steps: StepRecords, channels: Channels, totals: Sequence[PowerTotal], nodes: Sequence[NodeReadings] = (), workers: int = 0
+    log: Log,
+    steps: StepRecords,
+    channels: Channels,
+    totals: Sequence[PowerTotal],
+    nodes: Sequence[NodeReadings] = (),
+    workers: int = 0,
 ) -> tuple[EpochFigures, ...]:
-    """One row per finished epoch with steps: times of rank 0, samples and loss over all ranks, energy over all nodes.
+    """One row per finished epoch with steps: times of rank 0, samples and loss over all ranks,
+    energy over all nodes.
 
     With ``workers``, the data-loading processes of a rank, an epoch's first fetch starts them.
     """
@@ -197,7 +266,9 @@ def derive_epochs(
         others = [of_epoch.sum_s(name) for name in PARTS[1:]]
         copy_s, compute_s, communication_s = others if of_epoch.is_split else (None, None, None)
         whole = of_all_ranks[epoch]
-        energy = joint_epoch_energy(nodes, *window) if nodes else epoch_energy(channels, totals, *window)
+        energy = (
+            joint_epoch_energy(nodes, *window) if nodes else epoch_energy(channels, totals, *window)
+        )
         rows.append(
             EpochFigures(
                 epoch=epoch,
@@ -210,7 +281,11 @@ def derive_epochs(
                 copy_s=copy_s,
                 compute_s=compute_s,
                 communication_s=communication_s,
-                overhead_s=end_to_end_s - worker_start_s - fetch_stall_s - sum(others) if of_epoch.is_split else None,
+                overhead_s=(
+                    end_to_end_s - worker_start_s - fetch_stall_s - sum(others)
+                    if of_epoch.is_split
+                    else None
+                ),
                 mean_loss=_mean_loss(whole),
                 eval_accuracy=accuracy.get(epoch),
                 energy_j=None if energy is None else energy.energy_j,
@@ -223,14 +298,21 @@ def derive_epochs(
 
 
 def _mean_loss(steps: StepRecords) -> float | None:
-    """Mean over an epoch's steps, weighted by samples over the ranks of a step; None if a loss is not finite."""
+    """Mean over an epoch's steps, weighted by samples over the ranks of a step; None if a loss is
+    not finite."""
     with np.errstate(all="ignore"):
-        mean = float((steps.sum_over_ranks(steps.loss * steps.samples) / steps.sum_over_ranks(steps.samples)).mean())
+        mean = float(
+            (
+                steps.sum_over_ranks(steps.loss * steps.samples)
+                / steps.sum_over_ranks(steps.samples)
+            ).mean()
+        )
     return mean if math.isfinite(mean) else None
 
 
 def workers_of(bundle: Bundle) -> int:
-    """Data-loading processes of a rank. Schema 1 counted their start as a fetch stall, and there it stays one."""
+    """Data-loading processes of a rank. Schema 1 counted their start as a fetch stall, and there it
+    stays one."""
     workers = _requested(bundle, "loading", "workers")
     return workers if isinstance(workers, int) and not bundle.is_first_schema else 0
 
@@ -247,7 +329,8 @@ def _requested(bundle: Bundle, part: str, name: str) -> Any:
 
 
 def _is_whole(log: Log, samples: int) -> bool:
-    """Whether an epoch trained every sample; also True where the log does not say how many there are."""
+    """Whether an epoch trained every sample; also True where the log does not say how many there
+    are."""
     expected = log.value("train_samples")
     return not isinstance(expected, int) or samples >= expected
 
@@ -258,51 +341,104 @@ def resumption_of(bundle: Bundle) -> Resumption | None:
 
 
 def time_figures(epochs: Sequence[EpochFigures], log: Log, before: int = 0) -> dict[str, Figure]:
-    """Epoch times and their parts: epoch 1 separately, and means over epochs 2..k with their spread. Epochs cut short are left out.
+    """Epoch times and their parts: epoch 1 separately, and means over epochs 2..k with their
+    spread. Epochs cut short are left out.
 
-    A resumed run has ``before`` epochs less; its first epoch, whose caches are cold, is in no mean either.
+    A resumed run has ``before`` epochs less; its first epoch, whose caches are cold, is in no mean
+    either.
     """
     later = [epoch for epoch in epochs if epoch.epoch > before + 1 and epoch.is_whole]
     first = next((epoch for epoch in epochs if epoch.epoch == 1), None)
-    cut_short = None if first is None or first.is_whole else CUT_SHORT.format(first.samples, log.value("train_samples"))
+    cut_short = (
+        None
+        if first is None or first.is_whole
+        else CUT_SHORT.format(first.samples, log.value("train_samples"))
+    )
     figures = {
-        "first_epoch_s": mean_figure([first.end_to_end_s] if first and first.is_whole else [], "s", STEPS, cut_short or "epoch 1 was not finished"),
-        "time_to_epoch_s": mean_figure([epoch.end_to_end_s for epoch in later], "s", STEPS, TOO_FEW),
+        "first_epoch_s": mean_figure(
+            [first.end_to_end_s] if first and first.is_whole else [],
+            "s",
+            STEPS,
+            cut_short or "epoch 1 was not finished",
+        ),
+        "time_to_epoch_s": mean_figure(
+            [epoch.end_to_end_s for epoch in later], "s", STEPS, TOO_FEW
+        ),
     }
     why_not = NOT_SPLIT if any(epoch.compute_s is None for epoch in later) else TOO_FEW
     for name in ("worker_start_s", *PARTS, "overhead_s"):
-        figures[name] = mean_figure([value for epoch in later if (value := getattr(epoch, name)) is not None], "s", STEPS, why_not)
-    shares = [epoch.compute_s / epoch.end_to_end_s for epoch in later if epoch.compute_s is not None]
+        figures[name] = mean_figure(
+            [value for epoch in later if (value := getattr(epoch, name)) is not None],
+            "s",
+            STEPS,
+            why_not,
+        )
+    shares = [
+        epoch.compute_s / epoch.end_to_end_s for epoch in later if epoch.compute_s is not None
+    ]
     figures["compute_share"] = mean_figure(shares, "ratio", STEPS, why_not)
     on_accelerator = log.value("accelerator") not in (None, "cpu")
-    figures["accelerator_utilisation"] = figures["compute_share"] if on_accelerator else unknown("ratio", STEPS, NO_ACCELERATOR)
-    figures["samples_per_s"] = mean_figure([epoch.samples / epoch.end_to_end_s for epoch in later], "samples/s", STEPS, TOO_FEW)
+    figures["accelerator_utilisation"] = (
+        figures["compute_share"] if on_accelerator else unknown("ratio", STEPS, NO_ACCELERATOR)
+    )
+    figures["samples_per_s"] = mean_figure(
+        [epoch.samples / epoch.end_to_end_s for epoch in later], "samples/s", STEPS, TOO_FEW
+    )
     return figures
 
 
 def gross_figures(run: Window | None, uncounted: Sequence[UncountedInterval]) -> dict[str, Figure]:
-    """The time from run_start to run_stop by the clock, and how much of it is not counted into any other time or energy of the run."""
+    """The time from run_start to run_stop by the clock, and how much of it is not counted into any
+    other time or energy of the run."""
     if run is None:
         return {name: unknown("s", LOG, NOT_FINISHED) for name in ("gross_time_s", "uncounted_s")}
     gross_s = (run[1] - run[0]) * SECONDS_PER_NS
-    return {"gross_time_s": Figure(gross_s, "s", LOG, 1), "uncounted_s": Figure(gross_s - counted_s(run, uncounted), "s", LOG, len(uncounted))}
+    return {
+        "gross_time_s": Figure(gross_s, "s", LOG, 1),
+        "uncounted_s": Figure(gross_s - counted_s(run, uncounted), "s", LOG, len(uncounted)),
+    }
 
 
 def target_figures(log: Log, resumed: Resumption | None = None) -> dict[str, Figure]:
-    """Best accuracy, and epochs and counted time from run_start to the evaluation that reached the target.
+    """Best accuracy, and epochs and counted time from run_start to the evaluation that reached the
+    target.
 
     Of a resumed run from the first run's run_start: time that was lost counts.
     """
-    accuracies = [event for event in log.all("eval_accuracy") if isinstance(event.value, int | float)]
+    accuracies = [
+        event for event in log.all("eval_accuracy") if isinstance(event.value, int | float)
+    ]
     target, start = log.value("target_accuracy"), log.first("run_start")
     best = max((float(event.value) for event in accuracies), default=None)
-    reached = next((event for event in accuracies if isinstance(target, int | float) and event.value >= target), None)
+    reached = next(
+        (
+            event
+            for event in accuracies
+            if isinstance(target, int | float) and event.value >= target
+        ),
+        None,
+    )
     figures = {
-        "best_accuracy": unknown("ratio", LOG, "no evaluation was finished") if best is None else Figure(best, "ratio", LOG, len(accuracies)),
-        "time_to_target_s": unknown("s", LOG, "the run had no target" if target is None else "the target was not reached"),
-        "epochs_to_target": unknown("epochs", LOG, "the run had no target" if target is None else "the target was not reached"),
+        "best_accuracy": (
+            unknown("ratio", LOG, "no evaluation was finished")
+            if best is None
+            else Figure(best, "ratio", LOG, len(accuracies))
+        ),
+        "time_to_target_s": unknown(
+            "s", LOG, "the run had no target" if target is None else "the target was not reached"
+        ),
+        "epochs_to_target": unknown(
+            "epochs",
+            LOG,
+            "the run had no target" if target is None else "the target was not reached",
+        ),
     }
-    if reached is not None and start is not None and reached.mono_ns is not None and start.mono_ns is not None:
+    if (
+        reached is not None
+        and start is not None
+        and reached.mono_ns is not None
+        and start.mono_ns is not None
+    ):
         taken_s = counted_s((start.mono_ns, reached.mono_ns), uncounted_intervals(log))
         taken_s += (resumed.before_s(start) or 0.0) if resumed is not None else 0.0
         figures["time_to_target_s"] = Figure(taken_s, "s", LOG, 1)

@@ -1,8 +1,11 @@
-"""A run as events of Chrome's Trace Event Format, which Perfetto and chrome://tracing draw: nodes, ranks, phases, steps and readings on one clock.
+"""A run as events of Chrome's Trace Event Format, which Perfetto and chrome://tracing draw: nodes,
+ranks, phases, steps and readings on one clock.
 
-Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. A process of the trace is a node, a thread is a rank,
-a counter is a channel of a meter. Times are microseconds on rank 0's monotonic clock since the first record of the run; the ranks' and the
-nodes' clocks are converted by the logged offsets. Events are made one table batch after the other, whatever the run's length.
+Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. A process
+of the trace is a node, a thread is a rank, a counter is a channel of a meter. Times are
+microseconds on rank 0's monotonic clock since the first record of the run; the ranks' and the
+nodes' clocks are converted by the logged offsets. Events are made one table batch after the other,
+whatever the run's length.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,18 +26,32 @@ from suite.metrics.power import power_rules
 
 NS_PER_US = 1000
 MAX_RANKS = 10_000
-PHASES = {"init": "initialisation", "run": "run", "epoch": "epoch", "eval": "evaluation", "uncounted": "uncounted"}
-"""Pairs of log events, ``<key>_start`` and ``<key>_stop``, and what the trace calls the time between them."""
-PARTS = {"fetch_stall_s": "fetch", "copy_s": "copy", "compute_s": "compute", "communication_s": "exchange"}
-"""Parts of a step in their order, and what the trace calls them. The exchange is what the backward pass does not hide, of all buckets together; each
-bucket's mean and longest exchange of an epoch are logged, and are the epoch's arguments."""
+PHASES = {
+    "init": "initialisation",
+    "run": "run",
+    "epoch": "epoch",
+    "eval": "evaluation",
+    "uncounted": "uncounted",
+}
+"""Pairs of log events, ``<key>_start`` and ``<key>_stop``, and what the trace calls the time
+between them."""
+PARTS = {
+    "fetch_stall_s": "fetch",
+    "copy_s": "copy",
+    "compute_s": "compute",
+    "communication_s": "exchange",
+}
+"""Parts of a step in their order, and what the trace calls them. The exchange is what the backward
+pass does not hide, of all buckets together; each bucket's mean and longest exchange of an epoch are
+logged, and are the epoch's arguments."""
 
 Event = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class _Thread:
-    """A rank in the trace: its process and thread numbers, and the conversion of its clock to rank 0's."""
+    """A rank in the trace: its process and thread numbers, and the conversion of its clock to rank
+    0's."""
 
     pid: int
     tid: int
@@ -43,7 +60,8 @@ class _Thread:
 
 @dataclass(frozen=True)
 class _Node:
-    """A node in the trace. ``reason`` says why its readings are left out; None where they are not."""
+    """A node in the trace. ``reason`` says why its readings are left out; None where they are
+    not."""
 
     name: str
     ranks: tuple[int, ...]
@@ -53,7 +71,8 @@ class _Node:
 
 
 class RunTrace:
-    """The trace of a bundle; raises FileError for a bundle whose log, nodes or tables cannot be read."""
+    """The trace of a bundle; raises FileError for a bundle whose log, nodes or tables cannot be
+    read."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle, self._log = bundle, bundle.log()
@@ -64,7 +83,11 @@ class RunTrace:
     def metadata(self) -> dict[str, Any]:
         """What the format's ``otherData`` holds: the run, the clock, and what was left out."""
         start = self._log.first("run_start")
-        wall = None if start is None or start.mono_ns is None else start.time_ms - (start.mono_ns - self._zero_ns) / 1e6
+        wall = (
+            None
+            if start is None or start.mono_ns is None
+            else start.time_ms - (start.mono_ns - self._zero_ns) / 1e6
+        )
         return {
             "run_id": self._bundle.run().run_id,
             "clock": "CLOCK_MONOTONIC of rank 0's node",
@@ -74,7 +97,8 @@ class RunTrace:
         }
 
     def events(self) -> Iterator[Event]:
-        """Every event: names first, then each rank's phases and steps, then the readings of each node."""
+        """Every event: names first, then each rank's phases and steps, then the readings of each
+        node."""
         yield from self._names()
         for rank, thread in self._threads.items():
             yield from self._phases(rank, thread)
@@ -88,7 +112,11 @@ class RunTrace:
     def _placed(self) -> tuple[dict[int, _Thread], list[str]]:
         """The ranks whose clock is known, and a sentence for everything that is left out."""
         placed: dict[int, _Thread] = {}
-        left_out = [f"readings of {node.name}: {node.reason}" for node in self._nodes if node.reason is not None]
+        left_out = [
+            f"readings of {node.name}: {node.reason}"
+            for node in self._nodes
+            if node.reason is not None
+        ]
         for place, node in enumerate(self._nodes, start=1):
             for rank in node.ranks:
                 convert = clock_conversion(self._log, rank)
@@ -100,9 +128,19 @@ class RunTrace:
 
     def _first_ns(self) -> int:
         """The earliest of the first log event and the nodes' first readings."""
-        first_event = next((event.mono_ns for event in self._log.events if event.mono_ns is not None), None)
-        tables = (table.head_ns for node in self._nodes if node.reason is None for table in (node.idle, node.channels))
-        moments = [*(int(head_ns.min()) for head_ns in tables if len(head_ns)), *([] if first_event is None else [first_event])]
+        first_event = next(
+            (event.mono_ns for event in self._log.events if event.mono_ns is not None), None
+        )
+        tables = (
+            table.head_ns
+            for node in self._nodes
+            if node.reason is None
+            for table in (node.idle, node.channels)
+        )
+        moments = [
+            *(int(head_ns.min()) for head_ns in tables if len(head_ns)),
+            *([] if first_event is None else [first_event]),
+        ]
         return min(moments, default=0)
 
     def _us(self, t_ns: int) -> float:
@@ -136,12 +174,27 @@ class RunTrace:
         for phase, start in begun.items():
             yield self._phase(thread, phase, start, moments[-1], buckets)
 
-    def _phase(self, thread: _Thread, phase: str, start: LogEvent, stop: LogEvent, buckets: Mapping[int | None, Any]) -> Event:
-        """The time from one event to another; an epoch has the logged times of its buckets' exchanges."""
-        begin_ns, end_ns = thread.convert(np.array([start.mono_ns, stop.mono_ns], np.int64)).tolist()
+    def _phase(
+        self,
+        thread: _Thread,
+        phase: str,
+        start: LogEvent,
+        stop: LogEvent,
+        buckets: Mapping[int | None, Any],
+    ) -> Event:
+        """The time from one event to another; an epoch has the logged times of its buckets'
+        exchanges."""
+        begin_ns, end_ns = thread.convert(
+            np.array([start.mono_ns, stop.mono_ns], np.int64)
+        ).tolist()
         name = PHASES[phase] + (f" {start.epoch}" if start.epoch is not None else "")
-        known = {"buckets": buckets[start.epoch]} if phase == "epoch" and start.epoch in buckets else {}
-        return {**self._complete(thread, name, "phase", begin_ns, end_ns), **({"args": known} if known else {})}
+        known = (
+            {"buckets": buckets[start.epoch]} if phase == "epoch" and start.epoch in buckets else {}
+        )
+        return {
+            **self._complete(thread, name, "phase", begin_ns, end_ns),
+            **({"args": known} if known else {}),
+        }
 
     def _steps(self, records: StepRecords) -> Iterator[Event]:
         """The steps of a batch of the table, each with its parts one after the other."""
@@ -153,10 +206,21 @@ class RunTrace:
             for place in range(len(of_rank)):
                 moments_ns = bounds_ns[:, place].tolist()
                 loss = float(of_rank.loss[place])
-                known = {"step": int(of_rank.step[place]), "epoch": int(of_rank.epoch[place]), "samples": int(of_rank.samples[place])}
+                known = {
+                    "step": int(of_rank.step[place]),
+                    "epoch": int(of_rank.epoch[place]),
+                    "samples": int(of_rank.samples[place]),
+                }
                 args = {**known, **({"loss": loss} if np.isfinite(loss) else {})}
-                yield {**self._complete(thread, f"step {known['step']}", "step", moments_ns[0], moments_ns[-1]), "args": args}
-                for (column, name), start_ns, stop_ns in zip(PARTS.items(), moments_ns, moments_ns[1:], strict=False):
+                yield {
+                    **self._complete(
+                        thread, f"step {known['step']}", "step", moments_ns[0], moments_ns[-1]
+                    ),
+                    "args": args,
+                }
+                for (column, name), start_ns, stop_ns in zip(
+                    PARTS.items(), moments_ns, moments_ns[1:], strict=False
+                ):
                     if np.isfinite(getattr(of_rank, column)[place]):
                         yield self._complete(thread, name, "part", start_ns, stop_ns)
 
@@ -177,14 +241,24 @@ class RunTrace:
                     "args": {channel.unit or "value": float(value)},
                 }
 
-    def _complete(self, thread: _Thread, name: str, category: str, begin_ns: int, end_ns: int) -> Event:
+    def _complete(
+        self, thread: _Thread, name: str, category: str, begin_ns: int, end_ns: int
+    ) -> Event:
         """A complete event: something that a rank did from one moment to another."""
         ends = {"ts": self._us(begin_ns), "dur": max(0, end_ns - begin_ns) / NS_PER_US}
-        return {"name": name, "cat": category, "ph": "X", **ends, "pid": thread.pid, "tid": thread.tid}
+        return {
+            "name": name,
+            "cat": category,
+            "ph": "X",
+            **ends,
+            "pid": thread.pid,
+            "tid": thread.tid,
+        }
 
 
 def _bounds_ns(records: StepRecords, thread: _Thread) -> Times:
-    """Begin of each step and ends of its parts, shape (5, steps), on rank 0's clock. Each is converted, so that a step stays within its epoch."""
+    """Begin of each step and ends of its parts, shape (5, steps), on rank 0's clock. Each is
+    converted, so that a step stays within its epoch."""
     parts_ns = np.nan_to_num(records.parts_s * NS_PER_S).round().astype(np.int64)
     bounds_ns = np.vstack([records.start_ns, records.start_ns + np.cumsum(parts_ns, axis=0)])
     return thread.convert(bounds_ns.ravel()).reshape(bounds_ns.shape)
@@ -194,7 +268,9 @@ def _nodes(bundle: Bundle, log: Log) -> tuple[_Node, ...]:
     """The run's nodes; a run on one machine has one, with all ranks."""
     found = node_readings(bundle, log, power_rules(bundle))
     if found:
-        return tuple(_Node(node.node, node.ranks, node.channels, node.idle, node.reason) for node in found)
+        return tuple(
+            _Node(node.node, node.ranks, node.channels, node.idle, node.reason) for node in found
+        )
     parallel, names = bundle.run().request.get("parallel"), log.value("nodes_of_ranks")
     ranks = parallel.get("ranks") if isinstance(parallel, dict) else None
     ranks = ranks if isinstance(ranks, int) and 0 < ranks <= MAX_RANKS else 1

@@ -1,4 +1,5 @@
-"""Writes a run's trace: one JSON object, event by event, compressed where the name ends with .gz."""
+"""Writes a run's trace: one JSON object, event by event, compressed where the name ends with
+.gz."""
 
 import gzip
 import json
@@ -20,7 +21,8 @@ SUFFIX = ".trace.json.gz"
 
 @dataclass(frozen=True)
 class WrittenTrace:
-    """A trace on disk: its file, the number of events, and a sentence for everything of the run that it leaves out."""
+    """A trace on disk: its file, the number of events, and a sentence for everything of the run
+    that it leaves out."""
 
     path: Path
     events: int
@@ -33,19 +35,29 @@ def default_path(run: Path) -> Path:
 
 
 def write_trace(run: Path, path: Path) -> WrittenTrace:
-    """Write the trace of a run to ``path``; raises SuiteError where the run cannot be read or the file not be written."""
+    """Write the trace of a run to ``path``; raises SuiteError where the run cannot be read or the
+    file not be written."""
     refuse_inside_run(path)
     bundle = Bundle(run)
     bundle.expect_there()
     trace, count = RunTrace(bundle), 0
     try:
-        with publish(path) as temporary, _opened(temporary, compressed=path.suffix == ".gz") as stream:
+        with (
+            publish(path) as temporary,
+            _opened(temporary, compressed=path.suffix == ".gz") as stream,
+        ):
             stream.write('{"displayTimeUnit":"ms","traceEvents":[')
             for count, event in enumerate(trace.events(), start=1):
-                stream.write(("\n" if count == 1 else ",\n") + json.dumps(event, separators=(",", ":"), allow_nan=False))
+                stream.write(
+                    ("\n" if count == 1 else ",\n")
+                    + json.dumps(event, separators=(",", ":"), allow_nan=False)
+                )
             stream.write('\n],"otherData":' + json.dumps(trace.metadata(), allow_nan=False) + "}\n")
     except OSError as error:
-        raise SuiteError(f"The trace cannot be written to {path} ({error.strerror or error}); choose another --output.") from error
+        raise SuiteError(
+            f"The trace cannot be written to {path} ({error.strerror or error}); choose another"
+            " --output."
+        ) from error
     return WrittenTrace(path, count, tuple(trace.left_out))
 
 
@@ -55,5 +67,9 @@ def _opened(path: Path, compressed: bool) -> Iterator[IO[str]]:
         with path.open("w", encoding="utf-8") as plain:
             yield plain
         return
-    with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed, TextIOWrapper(packed, encoding="utf-8") as stream:
+    with (
+        path.open("wb") as raw,
+        gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+        TextIOWrapper(packed, encoding="utf-8") as stream,
+    ):
         yield stream  # without name and time: the same run gives the same bytes

@@ -1,7 +1,8 @@
 """What is not counted into a run's time: the logged intervals, and the run without them.
 
-The log has ``uncounted_start`` and ``uncounted_stop`` with the same ``reason``; `rules/uncounted.toml` has the reasons and their limits. A time or an
-energy of the run is that of its counted windows.
+The log has ``uncounted_start`` and ``uncounted_stop`` with the same ``reason``;
+`rules/uncounted.toml` has the reasons and their limits. A time or an energy of the run is that of
+its counted windows.
 """
 
 import math
@@ -15,7 +16,8 @@ from suite.metrics.energy import Energy
 
 START, STOP = "uncounted_start", "uncounted_stop"
 MAX_SHARE_UNREAD = 0.02
-"""Of a window: what is left out without a reading of its own then moves an energy by less than on-board sensors err."""
+"""Of a window: what is left out without a reading of its own then moves an energy by less than
+on-board sensors err."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class UncountedInterval:
 
 
 def uncounted_intervals(log: Log) -> tuple[UncountedInterval, ...]:
-    """A log's intervals, in order; an event without its partner is left out, and counted time goes on."""
+    """A log's intervals, in order; an event without its partner is left out, and counted time goes
+    on."""
     found: list[UncountedInterval] = []
     begun: LogEvent | None = None
     for event in log.events:
@@ -71,26 +74,50 @@ def counted_windows(window: Window, intervals: Sequence[UncountedInterval]) -> t
 
 def counted_s(window: Window, intervals: Sequence[UncountedInterval]) -> float:
     """The counted time of a window."""
-    return sum(stop_ns - start_ns for start_ns, stop_ns in counted_windows(window, intervals)) * SECONDS_PER_NS
+    return (
+        sum(stop_ns - start_ns for start_ns, stop_ns in counted_windows(window, intervals))
+        * SECONDS_PER_NS
+    )
 
 
-def counted_energy(energy_of: Callable[[int, int], Energy | None], window: Window, intervals: Sequence[UncountedInterval]) -> Energy | None:
-    """The energy of a window without that of its intervals; ``energy_of`` gives the energy from start to stop. Their readings do not count.
+def counted_energy(
+    energy_of: Callable[[int, int], Energy | None],
+    window: Window,
+    intervals: Sequence[UncountedInterval],
+) -> Energy | None:
+    """The energy of a window without that of its intervals; ``energy_of`` gives the energy from
+    start to stop. Their readings do not count.
 
-    An interval whose own energy is not known, as one after the last reading, is taken at the window's mean power, and all of that is added to the
-    half-width of the gaps. None where ``energy_of`` has none for the window, or where such intervals are more than :data:`MAX_SHARE_UNREAD` of it.
+    An interval whose own energy is not known, as one after the last reading, is taken at the
+    window's mean power, and all of that is added to the half-width of the gaps. None where
+    ``energy_of`` has none for the window, or where such intervals are more than
+    :data:`MAX_SHARE_UNREAD` of it.
     """
     whole = energy_of(*window)
-    inside = [interval for interval in intervals if window[0] <= interval.start_ns < interval.stop_ns <= window[1]]
+    inside = [
+        interval
+        for interval in intervals
+        if window[0] <= interval.start_ns < interval.stop_ns <= window[1]
+    ]
     if whole is None or whole.energy_j is None or not inside:
         return whole
-    parts = [(interval, part) for interval in inside if (part := energy_of(interval.start_ns, interval.stop_ns)) is not None]
-    unread_share = sum(interval.length_s for interval, part in parts if part.energy_j is None) / ((window[1] - window[0]) * SECONDS_PER_NS)
+    parts = [
+        (interval, part)
+        for interval in inside
+        if (part := energy_of(interval.start_ns, interval.stop_ns)) is not None
+    ]
+    unread_share = sum(interval.length_s for interval, part in parts if part.energy_j is None) / (
+        (window[1] - window[0]) * SECONDS_PER_NS
+    )
     if unread_share > MAX_SHARE_UNREAD:
         missing = next(part.reason for _, part in parts if part.energy_j is None)
-        return replace(whole, energy_j=None, uncertainty=None, reason=f"of what is not counted: {missing}")
+        return replace(
+            whole, energy_j=None, uncertainty=None, reason=f"of what is not counted: {missing}"
+        )
     unread_j = whole.energy_j * unread_share
-    uncertainty = whole.uncertainty and replace(whole.uncertainty, gaps=math.hypot(whole.uncertainty.gaps, unread_j))
+    uncertainty = whole.uncertainty and replace(
+        whole.uncertainty, gaps=math.hypot(whole.uncertainty.gaps, unread_j)
+    )
     return replace(
         whole,
         energy_j=whole.energy_j - unread_j - sum(part.energy_j or 0.0 for _, part in parts),

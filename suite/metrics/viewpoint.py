@@ -1,4 +1,5 @@
-"""The figures of a student and its teacher: labels and their noise, accuracy by view before and after, time and energy of the training."""
+"""The figures of a student and its teacher: labels and their noise, accuracy by view before and
+after, time and energy of the training."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -19,9 +20,11 @@ FIGURES, SCHEMA = "viewpoint.json", 1
 
 @dataclass(frozen=True)
 class Labels:
-    """The teacher was ``sure`` of some of the ``tracks``, of which ``kept`` ones fitted the storage: ``frames`` of ``size_bytes`` in all.
+    """The teacher was ``sure`` of some of the ``tracks``, of which ``kept`` ones fitted the
+    storage: ``frames`` of ``size_bytes`` in all.
 
-    ``noise`` is the share of kept tracks with a wrong label, and so of frames: all tracks have equally many.
+    ``noise`` is the share of kept tracks with a wrong label, and so of frames: all tracks have
+    equally many.
     """
 
     tracks: int
@@ -34,7 +37,8 @@ class Labels:
 
 @dataclass(frozen=True)
 class View:
-    """Accuracy at a view: the teacher's, the student's before its first step and after its last one."""
+    """Accuracy at a view: the teacher's, the student's before its first step and after its last
+    one."""
 
     view_deg: int
     teacher: Proportion
@@ -65,10 +69,16 @@ class Results:
 
 
 def read_results(folder: Path) -> Results:
-    """The figures of the records in a folder; raises FileError for records that they cannot be computed from."""
+    """The figures of the records in a folder; raises FileError for records that they cannot be
+    computed from."""
     found = read_recording(folder)
     return Results(
-        found.setting, found.teacher.parameters, found.student.parameters, labels_of(found, folder), _views(found, folder), _training(found, folder)
+        found.setting,
+        found.teacher.parameters,
+        found.student.parameters,
+        labels_of(found, folder),
+        _views(found, folder),
+        _training(found, folder),
     )
 
 
@@ -88,22 +98,45 @@ def as_dict(found: Results) -> dict[str, Any]:
 def labels_of(found: Recording, folder: Path) -> Labels:
     """The labels; raises FileError where no track was kept."""
     setting, tracks = found.setting, found.tracks
-    chosen = [track for track, is_kept in zip(tracks, kept(tracks, setting.sure, setting.storage_bytes), strict=True) if is_kept]
+    chosen = [
+        track
+        for track, is_kept in zip(
+            tracks, kept(tracks, setting.sure, setting.storage_bytes), strict=True
+        )
+        if is_kept
+    ]
     if not chosen:
         raise FileError(folder, "has no labelled track")
     wrong = sum(track.label != track.truth for track in chosen)
     sure = sum(track.confidence >= setting.sure for track in tracks)
     size = sum(track.size_bytes for track in chosen)
-    return Labels(len(tracks), sure, len(chosen), len(chosen) * setting.frames, size, proportion(wrong, len(chosen)))
+    return Labels(
+        len(tracks),
+        sure,
+        len(chosen),
+        len(chosen) * setting.frames,
+        size,
+        proportion(wrong, len(chosen)),
+    )
 
 
 def _views(found: Recording, folder: Path) -> tuple[View, ...]:
     tested = tested_pictures(found.setting.tracks, found.teacher.pictures)
     truths = {row.place: row.truth for row in found.predictions[0]}
-    expected = [(view, place, truths.get(place)) for view in found.setting.views_deg for place in range(tested)]
-    if not expected or any([(row.view_deg, row.place, row.truth) for row in rows] != expected for rows in found.predictions):
+    expected = [
+        (view, place, truths.get(place))
+        for view in found.setting.views_deg
+        for place in range(tested)
+    ]
+    if not expected or any(
+        [(row.view_deg, row.place, row.truth) for row in rows] != expected
+        for rows in found.predictions
+    ):
         raise FileError(folder, "has predictions of other pictures or views than its setting names")
-    return tuple(View(view, *(_accuracy(rows, view) for rows in found.predictions)) for view in found.setting.views_deg)
+    return tuple(
+        View(view, *(_accuracy(rows, view) for rows in found.predictions))
+        for view in found.setting.views_deg
+    )
 
 
 def _accuracy(rows: Sequence[Prediction], view_deg: int) -> Proportion:

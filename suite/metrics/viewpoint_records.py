@@ -1,4 +1,5 @@
-"""The raw records of a student and its teacher, in one folder: every figure is computed from these files.
+"""The raw records of a student and its teacher, in one folder: every figure is computed from these
+files.
 
 ``setting.json``
     what was done, with which teacher, and what the machine did meanwhile (:class:`Setting`)
@@ -15,20 +16,36 @@ from pathlib import Path
 from typing import TypeVar
 
 from reference_impls.viewpoint.labels import Judged
-from reference_impls.viewpoint.task import PREDICTION_COLUMNS, PREDICTIONS, STEP_COLUMNS, STEPS, STUDENT, TEACHER, TRACK_COLUMNS, TRACKS
+from reference_impls.viewpoint.task import (
+    PREDICTION_COLUMNS,
+    PREDICTIONS,
+    STEP_COLUMNS,
+    STEPS,
+    STUDENT,
+    TEACHER,
+    TRACK_COLUMNS,
+    TRACKS,
+)
 from reference_impls.viewpoint.tracks import MAX_TESTED, MAX_VIEW_DEG
 from suite.errors import FileError
 from suite.files.json_file import read_json, read_record
 from suite.files.toml_file import from_plain
 
 SETTING, SCHEMA = "setting.json", 1
-MAX_TRACKS, MAX_FRAMES, MAX_VIEWS, MAX_STEPS, MAX_PICTURES = 100_000, 100, 16, 1_500_000, 100_000_000
+MAX_TRACKS, MAX_FRAMES, MAX_VIEWS, MAX_STEPS, MAX_PICTURES = (
+    100_000,
+    100,
+    16,
+    1_500_000,
+    100_000_000,
+)
 MAX_ROW_BYTES = 120
 
 
 @dataclass(frozen=True)
 class Energy:
-    """Energy of the student's training, with its 95 % interval where one is known; None, with a reason, where no power meter was read."""
+    """Energy of the student's training, with its 95 % interval where one is known; None, with a
+    reason, where no power meter was read."""
 
     energy_j: float | None
     low_j: float | None
@@ -39,10 +56,13 @@ class Energy:
 
 @dataclass(frozen=True)
 class Setting:
-    """What was done. Angles in degrees; ``teacher_run`` is the id of the teacher's bundle, whose manifest has the SHA-256 ``teacher_manifest``.
+    """What was done. Angles in degrees; ``teacher_run`` is the id of the teacher's bundle, whose
+    manifest has the SHA-256 ``teacher_manifest``.
 
-    ``idle`` is how the kernel was told to run the student only on an idle machine. While the student ran, other programs used ``foreign_cores`` of
-    ``cores`` cores, and some task waited for a CPU for the share ``waiting`` of the time (None: unknown). ``energy`` is of the student's training.
+    ``idle`` is how the kernel was told to run the student only on an idle machine. While the
+    student ran, other programs used ``foreign_cores`` of ``cores`` cores, and some task waited for
+    a CPU for the share ``waiting`` of the time (None: unknown). ``energy`` is of the student's
+    training.
     """
 
     schema: int
@@ -71,7 +91,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Teacher:
-    """Facts of the teacher's process: parameters, pictures of the evaluation set, and when it worked (monotonic clock)."""
+    """Facts of the teacher's process: parameters, pictures of the evaluation set, and when it
+    worked (monotonic clock)."""
 
     parameters: int
     pictures: int
@@ -81,7 +102,8 @@ class Teacher:
 
 @dataclass(frozen=True)
 class Student:
-    """Facts of the student's process: parameters, when it trained (monotonic clock), and the CPU time of that."""
+    """Facts of the student's process: parameters, when it trained (monotonic clock), and the CPU
+    time of that."""
 
     parameters: int
     start_ns: int
@@ -111,7 +133,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Recording:
-    """All records; ``predictions`` are the teacher's, the student's before, and the student's after its training."""
+    """All records; ``predictions`` are the teacher's, the student's before, and the student's after
+    its training."""
 
     setting: Setting
     tracks: tuple[Judged, ...]
@@ -126,14 +149,30 @@ Row = TypeVar("Row")
 
 
 def read_recording(folder: Path) -> Recording:
-    """The records of a folder that anybody may have written; raises FileError for what is missing or impossible."""
+    """The records of a folder that anybody may have written; raises FileError for what is missing
+    or impossible."""
     setting = read_setting(folder)
     tested = MAX_TESTED * len(setting.views_deg)
     return Recording(
         setting,
-        _table(folder / TRACKS, TRACK_COLUMNS, setting.tracks, lambda row: Judged(_whole(row[1]), _whole(row[2]), _share(row[3]), _whole(row[4]))),
-        tuple(_table(folder / name, PREDICTION_COLUMNS, tested, lambda row: Prediction(*map(_whole, row))) for name in PREDICTIONS),
-        _table(folder / STEPS, STEP_COLUMNS, MAX_STEPS, lambda row: Step(_whole(row[0]), _whole(row[1]), _whole(row[2]), _number(row[3]))),
+        _table(
+            folder / TRACKS,
+            TRACK_COLUMNS,
+            setting.tracks,
+            lambda row: Judged(_whole(row[1]), _whole(row[2]), _share(row[3]), _whole(row[4])),
+        ),
+        tuple(
+            _table(
+                folder / name, PREDICTION_COLUMNS, tested, lambda row: Prediction(*map(_whole, row))
+            )
+            for name in PREDICTIONS
+        ),
+        _table(
+            folder / STEPS,
+            STEP_COLUMNS,
+            MAX_STEPS,
+            lambda row: Step(_whole(row[0]), _whole(row[1]), _whole(row[2]), _number(row[3])),
+        ),
         _facts(folder / TEACHER, Teacher),
         _facts(folder / STUDENT, Student),
     )
@@ -148,14 +187,20 @@ def read_setting(folder: Path) -> Setting:
         "frames": 2 <= found.frames <= MAX_FRAMES,
         "sure": 0 < found.sure < 1,
         "storage_bytes": 0 < found.storage_bytes < 2**50,
-        "views_deg": 1 <= len(found.views_deg) <= MAX_VIEWS and all(0 <= view <= MAX_VIEW_DEG for view in found.views_deg),
+        "views_deg": (
+            1 <= len(found.views_deg) <= MAX_VIEWS
+            and all(0 <= view <= MAX_VIEW_DEG for view in found.views_deg)
+        ),
         "epochs": 1 <= found.epochs <= MAX_STEPS,
         "seed": 0 <= found.seed < 2**32,
         "foreign_cores": math.isfinite(found.foreign_cores),
     }
     for name, is_possible in limits.items():
         if not is_possible:
-            raise FileError(path, f"{name} is {getattr(found, name)!r}, which `suite viewpoint` does not take"[:200])
+            raise FileError(
+                path,
+                f"{name} is {getattr(found, name)!r}, which `suite viewpoint` does not take"[:200],
+            )
     return found
 
 
@@ -168,7 +213,9 @@ def _facts(path: Path, kind: type[Facts]) -> Facts:
     return found
 
 
-def _table(path: Path, columns: Sequence[str], most: int, parse: Callable[[list[str]], Row]) -> tuple[Row, ...]:
+def _table(
+    path: Path, columns: Sequence[str], most: int, parse: Callable[[list[str]], Row]
+) -> tuple[Row, ...]:
     """The rows below the heading, parsed."""
     if path.is_symlink() or not path.is_file():
         raise FileError(path, "is missing")

@@ -1,4 +1,5 @@
-"""Integral of a rate, or increase of a counter, over a window of time, with its quality (coverage, gaps, rejected readings).
+"""Integral of a rate, or increase of a counter, over a window of time, with its quality (coverage,
+gaps, rejected readings).
 
 Values are interpolated linearly between readings, and at the window's ends.
 """
@@ -17,11 +18,13 @@ GAP_PERIODS = 3.0
 
 @dataclass(frozen=True)
 class Measured:
-    """A measured value of a window, with its quality. ``value`` is None, with a ``reason``, if the readings do not determine it.
+    """A measured value of a window, with its quality. ``value`` is None, with a ``reason``, if the
+    readings do not determine it.
 
-    ``coverage``: fraction of the window between readings at most three periods apart. ``gaps``: number of longer pauses.
-    ``achieved_period_s``: median time between the window's readings. ``count``: number of readings in the window.
-    ``rejected``: number of readings in the window that were left out as implausible.
+    ``coverage``: fraction of the window between readings at most three periods apart. ``gaps``:
+    number of longer pauses. ``achieved_period_s``: median time between the window's readings.
+    ``count``: number of readings in the window. ``rejected``: number of readings in the window that
+    were left out as implausible.
     """
 
     value: float | None
@@ -34,24 +37,42 @@ class Measured:
     rejected: int
 
 
-def integral(t_ns: Times, rates: Values, start_ns: int, stop_ns: int, period_s: float, plausible: tuple[float, float]) -> Measured:
-    """Integral over [start, stop], in seconds times the rates' unit, by the trapezoidal rule; rates outside ``plausible`` are left out.
+def integral(
+    t_ns: Times,
+    rates: Values,
+    start_ns: int,
+    stop_ns: int,
+    period_s: float,
+    plausible: tuple[float, float],
+) -> Measured:
+    """Integral over [start, stop], in seconds times the rates' unit, by the trapezoidal rule; rates
+    outside ``plausible`` are left out.
 
-    ``period_s`` is the meter's period. If the first or last reading is inside the window by up to three periods, its value is extended to the
-    window's end; if by more, the value is None.
+    ``period_s`` is the meter's period. If the first or last reading is inside the window by up to
+    three periods, its value is extended to the window's end; if by more, the value is None.
     """
     kept = np.isfinite(rates) & (rates >= plausible[0]) & (rates <= plausible[1])
     return _measure(t_ns, rates, kept, start_ns, stop_ns, period_s, is_counter=False)
 
 
-def increase(t_ns: Times, counts: Values, start_ns: int, stop_ns: int, period_s: float, max_per_s: float = math.inf) -> Measured:
+def increase(
+    t_ns: Times,
+    counts: Values,
+    start_ns: int,
+    stop_ns: int,
+    period_s: float,
+    max_per_s: float = math.inf,
+) -> Measured:
     """Increase of a counter without wraps over [start, stop].
 
-    A count is left out if it is below the previous one, or if its increase exceeds ``max_per_s``. If the first or last reading is inside the
-    window by up to three periods, the adjacent rate is extrapolated to the window's end; if by more, the value is None.
+    A count is left out if it is below the previous one, or if its increase exceeds ``max_per_s``.
+    If the first or last reading is inside the window by up to three periods, the adjacent rate is
+    extrapolated to the window's end; if by more, the value is None.
     """
     t_ns, counts = _in_time(t_ns, counts)
-    return _measure(t_ns, counts, growing(t_ns, counts, max_per_s), start_ns, stop_ns, period_s, is_counter=True)
+    return _measure(
+        t_ns, counts, growing(t_ns, counts, max_per_s), start_ns, stop_ns, period_s, is_counter=True
+    )
 
 
 class Counter:
@@ -64,22 +85,32 @@ class Counter:
         self.period_s = channel.period_s
 
     def increase(self, window: Window, min_periods: int = 0) -> Measured:
-        """Increase in ``window``; None, with a reason, if it is shorter than ``min_periods``: up to one period is interpolated at each end."""
+        """Increase in ``window``; None, with a reason, if it is shorter than ``min_periods``: up to
+        one period is interpolated at each end."""
         period_s = self.period_s or 0.0
         measured = _measure_plausible(self.t_ns, self.counts, *window, period_s, is_counter=True)
-        if measured.value is not None and (window[1] - window[0]) * SECONDS_PER_NS < min_periods * period_s:
-            return replace(measured, value=None, reason=f"the window is shorter than {min_periods} periods of {period_s:.3g} s")
+        if (
+            measured.value is not None
+            and (window[1] - window[0]) * SECONDS_PER_NS < min_periods * period_s
+        ):
+            return replace(
+                measured,
+                value=None,
+                reason=f"the window is shorter than {min_periods} periods of {period_s:.3g} s",
+            )
         return measured
 
     def increase_alone(self, window: Window) -> tuple[float | None, str | None]:
-        """As :meth:`increase`, without the quality: the value, or None and the reason. For many windows of many counters."""
+        """As :meth:`increase`, without the quality: the value, or None and the reason. For many
+        windows of many counters."""
         t_s, counts, window_s = _in_seconds(self.t_ns, self.counts, *window)
         reason = _reason(t_s, window_s, GAP_PERIODS * (self.period_s or 0.0))
         return (None if reason else _increase(t_s, counts, window_s)), reason
 
 
 def growing(t_ns: Times, counts: Values, max_per_s: float = math.inf) -> Mask:
-    """Mask of plausible counter readings, sorted by time (monotonic, bounded rate); the first finite reading is the baseline."""
+    """Mask of plausible counter readings, sorted by time (monotonic, bounded rate); the first
+    finite reading is the baseline."""
     kept = np.isfinite(counts)
     steps, seconds = np.diff(counts[kept]), np.diff(t_ns[kept]) * SECONDS_PER_NS
     if np.all((steps >= 0) & (steps <= max_per_s * seconds)):
@@ -87,19 +118,35 @@ def growing(t_ns: Times, counts: Values, max_per_s: float = math.inf) -> Mask:
     last = None
     for index in np.flatnonzero(kept):
         if last is not None:
-            step, elapsed_s = counts[index] - counts[last], (t_ns[index] - t_ns[last]) * SECONDS_PER_NS
+            step, elapsed_s = (
+                counts[index] - counts[last],
+                (t_ns[index] - t_ns[last]) * SECONDS_PER_NS,
+            )
             kept[index] = 0 <= step <= max_per_s * elapsed_s
         last = index if kept[index] else last
     return kept
 
 
-def _measure(t_ns: Times, values: Values, kept: Mask, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
+def _measure(
+    t_ns: Times,
+    values: Values,
+    kept: Mask,
+    start_ns: int,
+    stop_ns: int,
+    period_s: float,
+    *,
+    is_counter: bool,
+) -> Measured:
     rejected = int(np.count_nonzero(~kept & (t_ns >= start_ns) & (t_ns <= stop_ns)))
-    measured = _measure_plausible(*_in_time(t_ns[kept], values[kept]), start_ns, stop_ns, period_s, is_counter=is_counter)
+    measured = _measure_plausible(
+        *_in_time(t_ns[kept], values[kept]), start_ns, stop_ns, period_s, is_counter=is_counter
+    )
     return replace(measured, rejected=rejected)
 
 
-def _measure_plausible(t_ns: Times, values: Values, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool) -> Measured:
+def _measure_plausible(
+    t_ns: Times, values: Values, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool
+) -> Measured:
     """As :func:`_measure`, for plausible readings sorted by time."""
     t_s, values, window_s = _in_seconds(t_ns, values, start_ns, stop_ns)
     reach_s = GAP_PERIODS * period_s
@@ -127,16 +174,23 @@ def _in_time(t_ns: Times, values: Values) -> tuple[Times, Values]:
     return t_ns[order], values[order]
 
 
-def _in_seconds(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Values, Values, float]:
+def _in_seconds(
+    t_ns: Times, values: Values, start_ns: int, stop_ns: int
+) -> tuple[Values, Values, float]:
     """The readings around the window, in seconds since its start, and its length, s."""
     t_ns, values = around(t_ns, values, start_ns, stop_ns)
-    t_s = (t_ns - start_ns).astype(np.float64) * SECONDS_PER_NS  # subtract as integers: nanoseconds since boot exceed a float's 53 bits
+    # subtract as integers: nanoseconds since boot exceed a float's 53 bits
+    t_s = (t_ns - start_ns).astype(np.float64) * SECONDS_PER_NS
     return t_s, values, (stop_ns - start_ns) * SECONDS_PER_NS
 
 
 def around(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Times, Values]:
-    """The readings in the window, and the nearest ones before and after it; at least two, if there are two."""
-    first, last = max(0, int(t_ns.searchsorted(start_ns)) - 1), int(t_ns.searchsorted(stop_ns, side="right")) + 1
+    """The readings in the window, and the nearest ones before and after it; at least two, if there
+    are two."""
+    first, last = (
+        max(0, int(t_ns.searchsorted(start_ns)) - 1),
+        int(t_ns.searchsorted(stop_ns, side="right")) + 1,
+    )
     chosen = slice(max(0, min(first, len(t_ns) - 2)), max(last, first + 2))
     return t_ns[chosen], values[chosen]
 
@@ -152,12 +206,16 @@ def _reason(t_s: Values, window_s: float, reach_s: float) -> str | None:
     if t_s[0] > reach_s:
         return f"the first reading is {t_s[0]:.3g} s after the start, more than three periods"
     if window_s - t_s[-1] > reach_s:
-        return f"the last reading is {window_s - t_s[-1]:.3g} s before the end, more than three periods"
+        return (
+            f"the last reading is {window_s - t_s[-1]:.3g} s before the end, more than three"
+            " periods"
+        )
     return None
 
 
 def _coverage(t_s: Values, window_s: float, reach_s: float) -> tuple[float, int, float | None]:
-    """Seconds of the window between close readings, the number of gaps, and the longest pause (including those at the window's ends)."""
+    """Seconds of the window between close readings, the number of gaps, and the longest pause
+    (including those at the window's ends)."""
     if window_s <= 0 or not len(t_s):
         return 0.0, 0, None
     steps_s, clipped_s = np.diff(t_s), np.diff(t_s.clip(0.0, window_s))
@@ -172,7 +230,8 @@ def _coverage(t_s: Values, window_s: float, reach_s: float) -> tuple[float, int,
 def _integral(t_s: Values, rates: Values, window_s: float) -> float:
     inside = (t_s > 0) & (t_s < window_s)
     times = np.concatenate(([0.0], t_s[inside], [window_s]))
-    ends = np.interp([0.0, window_s], t_s, rates)  # outside the readings, interp returns the nearest value
+    # outside the readings, interp returns the nearest value
+    ends = np.interp([0.0, window_s], t_s, rates)
     all_rates = np.concatenate((ends[:1], rates[inside], ends[1:]))
     return float(np.sum(np.diff(times) * (all_rates[1:] + all_rates[:-1])) / 2)
 
@@ -186,5 +245,7 @@ def _count_at(t_s: Values, counts: Values, moment_s: float) -> float:
     if moment_s < t_s[0] < t_s[1]:
         return float(counts[0] + (counts[1] - counts[0]) / (t_s[1] - t_s[0]) * (moment_s - t_s[0]))
     if moment_s > t_s[-1] > t_s[-2]:
-        return float(counts[-1] + (counts[-1] - counts[-2]) / (t_s[-1] - t_s[-2]) * (moment_s - t_s[-1]))
+        return float(
+            counts[-1] + (counts[-1] - counts[-2]) / (t_s[-1] - t_s[-2]) * (moment_s - t_s[-1])
+        )
     return float(np.interp(moment_s, t_s, counts))

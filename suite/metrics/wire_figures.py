@@ -1,4 +1,5 @@
-"""Figures of the exchange of gradients between nodes: what it takes, and the least that the nodes' links allow."""
+"""Figures of the exchange of gradients between nodes: what it takes, and the least that the nodes'
+links allow."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,30 +19,48 @@ NO_EXCHANGE = "no epoch was finished in which every rank timed its exchanges"
 
 
 def wire_figures(logs: Sequence[Log], wire: object) -> dict[str, Figure]:
-    """The exchange of an update, the wire's limit, and the limit over the exchange; ``logs`` are the ranks', ``wire`` is the request's."""
+    """The exchange of an update, the wire's limit, and the limit over the exchange; ``logs`` are
+    the ranks', ``wire`` is the request's."""
     limit, exchanges = _limit(logs[0], wire), _exchanges_s(logs)
     reason = IN_COMPUTE if logs[0].value("collective") == "native" else NO_EXCHANGE
-    of_all_ranks = "first bucket's start to last one's end, of the rank that waits the least; mean of the epochs"
-    exchange = replace(mean_figure(exchanges, "s", LOG, reason), method=of_all_ranks if exchanges else None)
+    of_all_ranks = (
+        "first bucket's start to last one's end, of the rank that waits the least; mean of the"
+        " epochs"
+    )
+    exchange = replace(
+        mean_figure(exchanges, "s", LOG, reason), method=of_all_ranks if exchanges else None
+    )
     shares = [] if limit.value is None else [limit.value / exchange_s for exchange_s in exchanges]
     share = mean_figure(shares, "ratio", LOG, limit.reason or reason)
     return {"exchange_span_s": exchange, "wire_limit_s": limit, "wire_limit_share": share}
 
 
 def _limit(log: Log, wire: object) -> Figure:
-    """The time in which each of n nodes sends the least that a sum needs, 2 (n - 1) / n of the gradients, through the slowest of their links."""
+    """The time in which each of n nodes sends the least that a sum needs, 2 (n - 1) / n of the
+    gradients, through the slowest of their links."""
     carried, parameters = _numbers(log.value("goodput_bytes_per_s")), log.value("parameters")
     if len(carried) < 2 or type(parameters) is not int or not 0 < parameters < MOST:
         return unknown("s", LOG, NOT_MEASURED)
     size_bytes = parameters * (ROUNDED_BYTES if wire in (FLOAT16, BFLOAT16) else EXACT_BYTES)
     limit_s = 2 * (len(carried) - 1) / len(carried) * size_bytes / min(carried)
-    return Figure(limit_s, "s", LOG, len(carried), method=f"{min(carried) * 8e-6:.4g} Mbit/s, measured by the ranks before the run")
+    return Figure(
+        limit_s,
+        "s",
+        LOG,
+        len(carried),
+        method=f"{min(carried) * 8e-6:.4g} Mbit/s, measured by the ranks before the run",
+    )
 
 
 def _exchanges_s(logs: Sequence[Log]) -> list[float]:
-    """Of every epoch the time of an exchange, of the rank where it was the shortest: the others wait for slower ranks, too."""
-    of_ranks = [{event.epoch: _exchange_s(event.value) for event in log.all("bucket_times")} for log in logs]
-    epochs = [epoch for epoch in of_ranks[0] if all(found.get(epoch) is not None for found in of_ranks)]
+    """Of every epoch the time of an exchange, of the rank where it was the shortest: the others
+    wait for slower ranks, too."""
+    of_ranks = [
+        {event.epoch: _exchange_s(event.value) for event in log.all("bucket_times")} for log in logs
+    ]
+    epochs = [
+        epoch for epoch in of_ranks[0] if all(found.get(epoch) is not None for found in of_ranks)
+    ]
     return [min(found[epoch] or 0.0 for found in of_ranks) for epoch in epochs]
 
 
@@ -55,4 +74,8 @@ def _exchange_s(buckets: Any) -> float | None:
 def _numbers(values: Any) -> list[float]:
     """The values as positive numbers; none unless all are."""
     given = values if isinstance(values, list) else []
-    return [float(value) for value in given] if all(type(value) in (int, float) and LEAST < value < MOST for value in given) else []
+    return (
+        [float(value) for value in given]
+        if all(type(value) in (int, float) and LEAST < value < MOST for value in given)
+        else []
+    )

@@ -1,4 +1,5 @@
-"""Answers: the recommended mode with its intervals, what binds it, and what to measure to be surer."""
+"""Answers: the recommended mode with its intervals, what binds it, and what to measure to be
+surer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from suite.prediction.design import next_mode
-from suite.prediction.limits import CERTAINTY, Quantity, Question, best, logarithms, probability_within
+from suite.prediction.limits import (
+    CERTAINTY,
+    Quantity,
+    Question,
+    best,
+    logarithms,
+    probability_within,
+)
 from suite.prediction.modes import COLUMN_ROLES, Modes, Role
 from suite.prediction.samples import Predictor, Samples, intervals
 
@@ -54,9 +62,10 @@ class Forecast:
 class Answer:
     """Answer to a question.
 
-    ``recommended`` is None if no mode is within the limits with the certainty asked for. ``time_follows`` is the share of the time that follows
-    each resource (its elasticity in the recommended mode); ``binds`` names the largest, or the limit that excludes every better mode. ``next`` is the
-    mode to profile next.
+    ``recommended`` is None if no mode is within the limits with the certainty asked for.
+    ``time_follows`` is the share of the time that follows each resource (its elasticity in the
+    recommended mode); ``binds`` names the largest, or the limit that excludes every better mode.
+    ``next`` is the mode to profile next.
     """
 
     recommended: Forecast | None
@@ -67,7 +76,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a board: its modes, the indices of the profiled ones, a model fitted to them, and its prediction of all modes."""
+    """What is known of a board: its modes, the indices of the profiled ones, a model fitted to
+    them, and its prediction of all modes."""
 
     modes: Modes
     profiled: Sequence[int]
@@ -89,7 +99,12 @@ def answer(known: Known, asked: Question, certainty: float = CERTAINTY) -> Answe
         return Answer(None, None, {}, upcoming)
     shares = time_shares(known, index)
     limit = _binding_limit(known.samples, asked, certainty)
-    return Answer(forecast(known, index, asked), limit or max(shares, key=lambda name: shares[name]), shares, upcoming)
+    return Answer(
+        forecast(known, index, asked),
+        limit or max(shares, key=lambda name: shares[name]),
+        shares,
+        upcoming,
+    )
 
 
 def forecast(known: Known, index: int, asked: Question) -> Forecast:
@@ -111,7 +126,8 @@ def forecast(known: Known, index: int, asked: Question) -> Forecast:
 
 
 def time_shares(known: Known, index: int) -> dict[str, float]:
-    """Elasticity of the time in each resource: the relative increase of the time per relative decrease of it; what is left follows none."""
+    """Elasticity of the time in each resource: the relative increase of the time per relative
+    decrease of it; what is left follows none."""
     row, names = known.modes.rows[index], known.modes.names
     rows = np.tile(row, (len(names) + 1, 1))
     rows[np.arange(len(names)), np.arange(len(names))] *= STEP

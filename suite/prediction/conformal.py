@@ -17,10 +17,12 @@ Point = Callable[[Array], tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class JackknifePlus:
-    """Models fitted without one profiled mode each, and how far each was off there (logarithms); a :class:`suite.prediction.samples.Predictor`.
+    """Models fitted without one profiled mode each, and how far each was off there (logarithms); a
+    :class:`suite.prediction.samples.Predictor`.
 
-    The samples are each model's value plus and minus its error, so that their quantiles are the limits of jackknife+ (Barber, Candès, Ramdas and
-    Tibshirani, Annals of Statistics 2021), which cover in at least 1 - 2 alpha of the cases whatever the model, if the modes are exchangeable.
+    The samples are each model's value plus and minus its error, so that their quantiles are the
+    limits of jackknife+ (Barber, Candès, Ramdas and Tibshirani, Annals of Statistics 2021), which
+    cover in at least 1 - 2 alpha of the cases whatever the model, if the modes are exchangeable.
     """
 
     models: tuple[Point, ...]
@@ -34,7 +36,8 @@ class JackknifePlus:
         time_error, power_error = self.time_errors[:, None], self.power_errors[:, None]
         signs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
         return Samples(
-            np.concatenate([time + sign * time_error for sign, _ in signs]), np.concatenate([power + sign * power_error for _, sign in signs])
+            np.concatenate([time + sign * time_error for sign, _ in signs]),
+            np.concatenate([power + sign * power_error for _, sign in signs]),
         )
 
 
@@ -43,6 +46,16 @@ def jackknife_plus(fit: Callable[[Profile], Point], profile: Profile) -> Jackkni
     count = len(profile)
     models = tuple(fit(profile.take(np.arange(count) != left_out)) for left_out in range(count))
     values = [model(profile.rows[place : place + 1]) for place, model in enumerate(models)]
-    time_errors = np.array([abs(float(time[0]) - np.log(profile.time_s[place])) for place, (time, _) in enumerate(values)])
-    power_errors = np.array([abs(float(power[0]) - np.log(profile.power_w[place])) for place, (_, power) in enumerate(values)])
+    time_errors = np.array(
+        [
+            abs(float(time[0]) - np.log(profile.time_s[place]))
+            for place, (time, _) in enumerate(values)
+        ]
+    )
+    power_errors = np.array(
+        [
+            abs(float(power[0]) - np.log(profile.power_w[place]))
+            for place, (_, power) in enumerate(values)
+        ]
+    )
     return JackknifePlus(models, time_errors, power_errors)

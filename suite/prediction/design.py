@@ -1,4 +1,5 @@
-"""Which modes to profile: the first ones, before anything is known, and the next one that teaches most."""
+"""Which modes to profile: the first ones, before anything is known, and the next one that teaches
+most."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,18 +13,21 @@ from suite.prediction.samples import Samples
 Array = Any  # of floats
 
 LOW = 0.15
-"""Place of a low value on an axis: of its values, from 0 for the lowest to 1 for the highest. The very lowest are rarely of use."""
+"""Place of a low value on an axis: of its values, from 0 for the lowest to 1 for the highest. The
+very lowest are rarely of use."""
 JITTER = 0.05
 TARGETS = 400
 CANDIDATES = 1500
 NOISE = 0.02
 """Relative standard error that a measurement of the next mode is expected to have."""
 TRIAL_CERTAINTY = 0.8
-"""A mode is measured for a question although it may turn out to exceed a limit; the answer is not."""
+"""A mode is measured for a question although it may turn out to exceed a limit; the answer is
+not."""
 
 
 def initial_design(modes: Modes, seed: int = 0) -> list[int]:
-    """Indices of the first modes to profile: all high, the centre, each resource low in turn, all rather low.
+    """Indices of the first modes to profile: all high, the centre, each resource low in turn, all
+    rather low.
 
     With a ``seed`` above 0 each is a mode near that place.
     """
@@ -49,11 +53,14 @@ def _places(modes: Modes) -> Array:
     return np.stack([column / max(1, column.max()) for column in columns], axis=1)
 
 
-def next_mode(samples: Samples, profiled: Sequence[int], asked: Question | None = None, seed: int = 0) -> int | None:
+def next_mode(
+    samples: Samples, profiled: Sequence[int], asked: Question | None = None, seed: int = 0
+) -> int | None:
     """Index of the mode to profile next, by a prediction of all modes; None if all are profiled.
 
-    With a question: the mode that would be its answer if a little less certainty were enough, unless it was profiled. Otherwise the one that
-    is expected to reduce the variance of time and power most, on average over all modes (active learning: Cohn, Neural Networks 1996).
+    With a question: the mode that would be its answer if a little less certainty were enough,
+    unless it was profiled. Otherwise the one that is expected to reduce the variance of time and
+    power most, on average over all modes (active learning: Cohn, Neural Networks 1996).
     """
     free = np.setdiff1d(np.arange(samples.log_time.shape[1]), np.asarray(profiled, dtype=int))
     if not len(free):
@@ -70,8 +77,13 @@ def _most_informative(samples: Samples, free: Array, random: np.random.Generator
     candidates = random.choice(free, min(CANDIDATES, len(free)), replace=False)
     targets = random.choice(count, min(TARGETS, count), replace=False)
     reduced = np.zeros(len(candidates))
-    for values in (samples.log_time, samples.log_power) if samples.has_power else (samples.log_time,):
-        own, others = (values[:, chosen] - np.mean(values[:, chosen], axis=0) for chosen in (candidates, targets))
+    for values in (
+        (samples.log_time, samples.log_power) if samples.has_power else (samples.log_time,)
+    ):
+        own, others = (
+            values[:, chosen] - np.mean(values[:, chosen], axis=0)
+            for chosen in (candidates, targets)
+        )
         covariance = own.T @ others / len(values)
         reduced += np.sum(covariance**2, axis=1) / (np.mean(own**2, axis=0) + NOISE**2)
     return int(candidates[np.argmax(reduced)])

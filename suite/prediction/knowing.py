@@ -1,4 +1,5 @@
-"""From files to what is known of a board: its modes, the profiled ones, a fitted model and its prediction of every mode."""
+"""From files to what is known of a board: its modes, the profiled ones, a fitted model and its
+prediction of every mode."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,19 +19,32 @@ def modes_of(grid: str | Path) -> Modes:
     if str(grid) in names:
         return read_grid(folder / f"{grid}.toml")
     if not Path(grid).is_file():
-        raise SuiteError(f"There is no grid {str(grid)!r}", f"give a TOML file of axes, or one of {', '.join(names)}")
+        raise SuiteError(
+            f"There is no grid {str(grid)!r}",
+            f"give a TOML file of axes, or one of {', '.join(names)}",
+        )
     return read_grid(Path(grid))
 
 
 def known_of(
-    path: Path, grid: str | Path | None = None, model: str = "physical", others: Sequence[Path] = (), seed: int = 0
+    path: Path,
+    grid: str | Path | None = None,
+    model: str = "physical",
+    others: Sequence[Path] = (),
+    seed: int = 0,
 ) -> tuple[Known, Profile]:
-    """Fit a model to a table and predict the modes of the grid (without one: those that the table names)."""
+    """Fit a model to a table and predict the modes of the grid (without one: those that the table
+    names)."""
     table = read_table(path)
     modes = table.modes if grid is None else modes_of(grid)
     if modes.names != table.profile.names:
-        problem = f"The grid has the resources {', '.join(modes.names)}, and {path} has {', '.join(table.profile.names)}"
+        problem = (
+            f"The grid has the resources {', '.join(modes.names)}, and {path} has"
+            f" {', '.join(table.profile.names)}"
+        )
         raise SuiteError(problem, "name the columns alike, in the same order")
     modes = modes.with_rows(table.profile.rows)
-    predictor = fit(model, modes, table.profile, [read_table(other).profile for other in others], seed)
+    predictor = fit(
+        model, modes, table.profile, [read_table(other).profile for other in others], seed
+    )
     return know(modes, modes.indices(table.profile.rows).tolist(), predictor), table.profile

@@ -40,14 +40,26 @@ class Question:
 
     def limits(self) -> dict[Quantity, float]:
         """The limits that are set."""
-        every = {Quantity.POWER: self.max_watts, Quantity.TIME: self.max_s, Quantity.ENERGY: self.max_joules}
+        every = {
+            Quantity.POWER: self.max_watts,
+            Quantity.TIME: self.max_s,
+            Quantity.ENERGY: self.max_joules,
+        }
         return {quantity: limit for quantity, limit in every.items() if limit is not None}
 
 
-def question(max_watts: float | None, max_s: float | None, max_joules: float | None, minimise: Quantity | None = None) -> Question:
-    """A question; without ``minimise`` the fastest mode within the limits, or the one of least energy if only the time is limited."""
+def question(
+    max_watts: float | None,
+    max_s: float | None,
+    max_joules: float | None,
+    minimise: Quantity | None = None,
+) -> Question:
+    """A question; without ``minimise`` the fastest mode within the limits, or the one of least
+    energy if only the time is limited."""
     only_time = max_s is not None and max_watts is None and max_joules is None
-    return Question(max_watts, max_s, max_joules, minimise or (Quantity.ENERGY if only_time else Quantity.TIME))
+    return Question(
+        max_watts, max_s, max_joules, minimise or (Quantity.ENERGY if only_time else Quantity.TIME)
+    )
 
 
 def logarithms(samples: Samples, quantity: Quantity) -> Array:
@@ -58,12 +70,15 @@ def logarithms(samples: Samples, quantity: Quantity) -> Array:
 
 
 def best(samples: Samples, asked: Question, certainty: float = CERTAINTY) -> int | None:
-    """Index of the mode of the smallest mean of the minimised quantity among those within every limit with ``certainty``; None if there is none.
+    """Index of the mode of the smallest mean of the minimised quantity among those within every
+    limit with ``certainty``; None if there is none.
 
     Raises SuiteError for a question about power or energy where none was measured.
     """
     if not samples.has_power and {*asked.limits(), asked.minimise} - {Quantity.TIME}:
-        problem = "The question is about power or energy, and the table has neither power_w nor energy_j"
+        problem = (
+            "The question is about power or energy, and the table has neither power_w nor energy_j"
+        )
         raise SuiteError(problem, "measure one of them, or limit and minimise the time alone")
     within = np.ones(samples.log_time.shape[1], dtype=bool)
     for quantity, limit in asked.limits().items():
@@ -75,8 +90,11 @@ def best(samples: Samples, asked: Question, certainty: float = CERTAINTY) -> int
 
 
 def upper(values: Array, certainty: float) -> Array:
-    """Upper bound of each column: its mean plus the normal quantile times its standard deviation (a few samples have no far quantile)."""
-    bound: Array = np.mean(values, axis=0) + NormalDist().inv_cdf(certainty) * np.std(values, axis=0)
+    """Upper bound of each column: its mean plus the normal quantile times its standard deviation (a
+    few samples have no far quantile)."""
+    bound: Array = np.mean(values, axis=0) + NormalDist().inv_cdf(certainty) * np.std(
+        values, axis=0
+    )
     return bound
 
 

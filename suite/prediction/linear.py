@@ -1,6 +1,7 @@
 """Baseline: the linear regressions of the paper (Prashanthi et al., POMACS 2022, Section 5.7).
 
-Time is linear in the resources of a mode. Energy is linear in the resources and the predicted time, fitted to all workloads whose tables are given.
+Time is linear in the resources of a mode. Energy is linear in the resources and the predicted time,
+fitted to all workloads whose tables are given.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,8 @@ from suite.prediction.table import Profile
 Array = Any  # of floats
 
 FLOOR = 0.01
-"""A linear law can fall below 0; the prediction is at least this share of the smallest measured value."""
+"""A linear law can fall below 0; the prediction is at least this share of the smallest measured
+value."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,14 @@ def _regression(rows: Array, values: Array) -> _Linear:
     """Least squares; of several equally good solutions the smallest."""
     centre, spread = rows.mean(axis=0), rows.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    return _Linear(centre, spread, np.linalg.lstsq(_with_one((rows - centre) / spread), values, rcond=None)[0])
+    return _Linear(
+        centre, spread, np.linalg.lstsq(_with_one((rows - centre) / spread), values, rcond=None)[0]
+    )
 
 
 def fit(profile: Profile, others: Sequence[Profile] = ()) -> JackknifePlus:
-    """Fit both regressions; ``others`` are tables of other workloads on the same board, for the shared energy model."""
+    """Fit both regressions; ``others`` are tables of other workloads on the same board, for the
+    shared energy model."""
     return jackknife_plus(lambda part: _point(part, others), profile)
 
 
@@ -50,7 +55,8 @@ def _point(profile: Profile, others: Sequence[Profile]) -> Point:
     every = (profile, *others)
     time = _regression(profile.rows, profile.time_s)
     energy = _regression(
-        np.concatenate([np.column_stack([one.rows, one.time_s]) for one in every]), np.concatenate([one.time_s * one.power_w for one in every])
+        np.concatenate([np.column_stack([one.rows, one.time_s]) for one in every]),
+        np.concatenate([one.time_s * one.power_w for one in every]),
     )
     least_s, least_w = FLOOR * profile.time_s.min(), FLOOR * profile.power_w.min()
 

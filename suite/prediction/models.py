@@ -30,24 +30,43 @@ class TimesAlone:
         return Samples(log_time, np.full_like(log_time, UNMEASURED))
 
 
-def fit(model: str, modes: Modes, profile: Profile, others: Sequence[Profile] = (), seed: int = 0) -> Predictor:
-    """Fit one of :data:`MODELS` to profiled modes; ``others`` are tables of other workloads, which the baselines learn from."""
+def fit(
+    model: str, modes: Modes, profile: Profile, others: Sequence[Profile] = (), seed: int = 0
+) -> Predictor:
+    """Fit one of :data:`MODELS` to profiled modes; ``others`` are tables of other workloads, which
+    the baselines learn from."""
     if len(profile) < MIN_MODES:
         problem = f"{len(profile)} modes were profiled, and a prediction needs {MIN_MODES} or more"
         raise SuiteError(problem, "profile those that `suite predict --design` names")
     for other in others:
         if other.names != profile.names:
-            problem = f"The tables have different resources: {', '.join(profile.names)} and {', '.join(other.names)}"
+            problem = (
+                f"The tables have different resources: {', '.join(profile.names)} and"
+                f" {', '.join(other.names)}"
+            )
             raise SuiteError(problem, "give tables of one board")
         if profile.has_power and not other.has_power:
-            raise SuiteError("A table of another workload has no power, and this one has", "give tables with power_w or energy_j")
+            raise SuiteError(
+                "A table of another workload has no power, and this one has",
+                "give tables with power_w or energy_j",
+            )
     if not profile.has_power:
         count = len(profile)
-        return TimesAlone(_fitted(model, modes, replace(profile, power_w=np.ones(count), power_error=np.full(count, UNKNOWN_ERROR)), others, seed))
+        return TimesAlone(
+            _fitted(
+                model,
+                modes,
+                replace(profile, power_w=np.ones(count), power_error=np.full(count, UNKNOWN_ERROR)),
+                others,
+                seed,
+            )
+        )
     return _fitted(model, modes, profile, others, seed)
 
 
-def _fitted(model: str, modes: Modes, profile: Profile, others: Sequence[Profile], seed: int) -> Predictor:
+def _fitted(
+    model: str, modes: Modes, profile: Profile, others: Sequence[Profile], seed: int
+) -> Predictor:
     if model == "physical":
         return posterior.fit(modes, profile, seed)
     if model == "linear":

@@ -1,4 +1,5 @@
-"""Modes of a board: resources that can be set, the grid of their values, and modes as rows of an array."""
+"""Modes of a board: resources that can be set, the grid of their values, and modes as rows of an
+array."""
 
 import enum
 import itertools
@@ -18,7 +19,8 @@ MAX_MODES = 1_000_000
 
 
 class Role(str, enum.Enum):
-    """What a resource does: number of cores or threads, share of the processor's time, or a clock."""
+    """What a resource does: number of cores or threads, share of the processor's time, or a
+    clock."""
 
     CORES = "cores"
     THREADS = "threads"
@@ -53,7 +55,9 @@ class Axis:
 
     def __post_init__(self) -> None:
         if self.name not in COLUMN_ROLES:
-            raise SuiteError(f"There is no resource {self.name!r}", f"known are {', '.join(COLUMN_ROLES)}")
+            raise SuiteError(
+                f"There is no resource {self.name!r}", f"known are {', '.join(COLUMN_ROLES)}"
+            )
         if not self.values or min(self.values) <= 0 or not np.all(np.isfinite(self.values)):
             raise SuiteError(f"The resource {self.name!r} needs finite values above 0")
 
@@ -65,7 +69,8 @@ class Axis:
 
 @dataclass(frozen=True)
 class Modes:
-    """Modes that a board can be set to: ``rows`` has one row per mode and one column per name of ``names``."""
+    """Modes that a board can be set to: ``rows`` has one row per mode and one column per name of
+    ``names``."""
 
     names: tuple[str, ...]
     rows: Array
@@ -74,9 +79,13 @@ class Modes:
         roles = [COLUMN_ROLES.get(name) for name in self.names]
         if None in roles:
             unknown = self.names[roles.index(None)]
-            raise SuiteError(f"There is no resource {unknown!r}", f"known are {', '.join(COLUMN_ROLES)}")
+            raise SuiteError(
+                f"There is no resource {unknown!r}", f"known are {', '.join(COLUMN_ROLES)}"
+            )
         if len(set(roles)) < len(roles):
-            raise SuiteError(f"Two columns set the same resource: {', '.join(self.names)}", "keep one of them")
+            raise SuiteError(
+                f"Two columns set the same resource: {', '.join(self.names)}", "keep one of them"
+            )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -88,7 +97,10 @@ class Modes:
     def indices(self, rows: Array) -> Array:
         """Index of each of ``rows`` among the modes; -1 for one that is not there."""
         places = {tuple(row): index for index, row in enumerate(self.rows.tolist())}
-        return np.array([places.get(tuple(row), -1) for row in np.asarray(rows, dtype=float).tolist()], dtype=int)
+        return np.array(
+            [places.get(tuple(row), -1) for row in np.asarray(rows, dtype=float).tolist()],
+            dtype=int,
+        )
 
     def with_rows(self, rows: Array) -> "Modes":
         """These modes and those of ``rows`` that are not among them."""
@@ -111,6 +123,11 @@ def grid(axes: Sequence[Axis]) -> Modes:
     """All combinations of the axes' values; the last axis varies fastest. At most a million."""
     count = int(np.prod([len(axis.values) for axis in axes]))
     if not axes or count > MAX_MODES:
-        raise SuiteError(f"The grid has {count if axes else 0} modes, and 1 to {MAX_MODES} can be predicted", "give fewer values per axis")
-    rows = np.array(list(itertools.product(*(sorted(set(axis.values)) for axis in axes))), dtype=float)
+        raise SuiteError(
+            f"The grid has {count if axes else 0} modes, and 1 to {MAX_MODES} can be predicted",
+            "give fewer values per axis",
+        )
+    rows = np.array(
+        list(itertools.product(*(sorted(set(axis.values)) for axis in axes))), dtype=float
+    )
     return Modes(tuple(axis.name for axis in axes), rows)

@@ -1,10 +1,13 @@
-"""Posterior of the physical model: equally plausible parameter sets, and how far the true law may lie from the model's shape.
+"""Posterior of the physical model: equally plausible parameter sets, and how far the true law may
+lie from the model's shape.
 
-Each member draws parameters from the prior and errors of the measurements, and is moved to the best compromise between both (randomised maximum
-likelihood: Kitanidis, Water Resources Research 1995; Oliver, He and Reynolds, 1996; exact for a linear model). The optimiser is Levenberg's and
-Marquardt's, for all members at once. A smooth deviation from the model's shape (a Gaussian process over the logarithms of the resources) is part of
-every prediction; its size is inferred: members have one of three, for time and for power, and groups count by their evidence. Finally the
-intervals are scaled by the leave-one-out errors of the profiled modes.
+Each member draws parameters from the prior and errors of the measurements, and is moved to the best
+compromise between both (randomised maximum likelihood: Kitanidis, Water Resources Research 1995;
+Oliver, He and Reynolds, 1996; exact for a linear model). The optimiser is Levenberg's and
+Marquardt's, for all members at once. A smooth deviation from the model's shape (a Gaussian process
+over the logarithms of the resources) is part of every prediction; its size is inferred: members
+have one of three, for time and for power, and groups count by their evidence. Finally the intervals
+are scaled by the leave-one-out errors of the profiled modes.
 """
 
 from collections.abc import Sequence
@@ -32,18 +35,21 @@ ROUNDS = 14
 MAX_STEP = 1.5
 DIFFERENCE = 1e-4
 TIME_WIDTH, POWER_WIDTH = 1.13, 1.24
-"""Further factors of the intervals' widths, learnt over 18 laws that people wrote, in all modes of a board (`benchmarks/predict_widths.py`)."""
+"""Further factors of the intervals' widths, learnt over 18 laws that people wrote, in all modes of
+a board (`benchmarks/predict_widths.py`)."""
 SCALE_WEIGHT = 30
 """Weight of the prior scale of the intervals, 1, as a number of leave-one-out errors."""
 NOT_CONTRADICTED = 0.9
-"""Errors of the measurements that are far larger than stated show in the leave-one-out errors: the scale is at least their lower 90 % limit."""
+"""Errors of the measurements that are far larger than stated show in the leave-one-out errors: the
+scale is at least their lower 90 % limit."""
 BLOCK = 1024
 """Modes that are predicted at once: their arrays fit the processor's cache."""
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Members of the posterior, and what their deviations from the model need; a :class:`suite.prediction.samples.Predictor`."""
+    """Members of the posterior, and what their deviations from the model need; a
+    :class:`suite.prediction.samples.Predictor`."""
 
     board: Board
     scales: tuple[float, float]
@@ -54,25 +60,34 @@ class Posterior:
     seed: int
 
     def predict(self, rows: Array) -> Samples:
-        """Time and power in each mode, of every member: its law, its deviation at the profiled modes, and a draw of what they leave open."""
+        """Time and power in each mode, of every member: its law, its deviation at the profiled
+        modes, and a draw of what they leave open."""
         given = self.board.inputs(rows, np.float32)
         random = np.random.default_rng(self.seed)
-        parts = [self._block(given.take(slice(start, start + BLOCK)), random) for start in range(0, len(rows), BLOCK)]
-        log_time, log_power = (np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True))
+        parts = [
+            self._block(given.take(slice(start, start + BLOCK)), random)
+            for start in range(0, len(rows), BLOCK)
+        ]
+        log_time, log_power = (
+            np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True)
+        )
         return Samples(log_time, log_power)
 
     def _block(self, given: Inputs, random: np.random.Generator) -> tuple[Array, Array]:
         law = log_time_and_power(self.parameters, given, self.scales)
         covariance = _kernel(given, self.profiled)
-        return self.time.applied(law[0], covariance, random), self.power.applied(law[1], covariance, random)
+        return self.time.applied(law[0], covariance, random), self.power.applied(
+            law[1], covariance, random
+        )
 
 
 @dataclass(frozen=True)
 class Deviations:
     """Deviation of one quantity from the model.
 
-    ``sizes`` of each member (index into ``whitening``, the inverse Cholesky factors of the covariance of the profiled modes), ``residuals`` of each
-    member at the profiled modes, ``scale`` of the intervals.
+    ``sizes`` of each member (index into ``whitening``, the inverse Cholesky factors of the
+    covariance of the profiled modes), ``residuals`` of each member at the profiled modes, ``scale``
+    of the intervals.
     """
 
     deviations: tuple[float, ...]
@@ -82,7 +97,8 @@ class Deviations:
     scale: float
 
     def applied(self, law: Array, covariance: Array, random: np.random.Generator) -> Array:
-        """The law's values, corrected by the residuals, with a draw of the remaining deviation, scaled about the mean."""
+        """The law's values, corrected by the residuals, with a draw of the remaining deviation,
+        scaled about the mean."""
         for size, deviation in enumerate(self.deviations):
             own = self.sizes == size
             if not own.any():
@@ -90,13 +106,16 @@ class Deviations:
             gain = (deviation**2 * covariance @ self.whitening[size].T).astype(np.float32)
             left = np.sqrt(np.maximum(deviation**2 - np.sum(gain**2, axis=1), 0))
             draws = random.standard_normal((int(own.sum()), len(gain)), dtype=np.float32)
-            law[own] += (self.residuals[own] @ self.whitening[size].T).astype(np.float32) @ gain.T + draws * left
+            law[own] += (self.residuals[own] @ self.whitening[size].T).astype(
+                np.float32
+            ) @ gain.T + draws * left
         centre = np.mean(law, axis=0)
         return centre + (law - centre) * self.scale
 
 
 def fit(modes: Modes, profile: Profile, seed: int = 0) -> Posterior:
-    """Fit the model to profiled modes; ``modes`` are those of the board. The same arguments give the same posterior."""
+    """Fit the model to profiled modes; ``modes`` are those of the board. The same arguments give
+    the same posterior."""
     board, random = board_of(modes), np.random.default_rng(seed)
     problem = _problem(board, profile)
     standard, objective = _optimised(problem, random)
@@ -105,16 +124,27 @@ def fit(modes: Modes, profile: Profile, seed: int = 0) -> Posterior:
     count = len(profile)
     residuals = problem.observed - problem.law(standard[chosen])
     time_errors, power_errors = np.split(errors[chosen], 2, axis=1)
-    time = Deviations(TIME_DEVIATIONS, problem.time_whitening, problem.time_sizes[chosen], residuals[:, :count], TIME_WIDTH * _scale(time_errors))
+    time = Deviations(
+        TIME_DEVIATIONS,
+        problem.time_whitening,
+        problem.time_sizes[chosen],
+        residuals[:, :count],
+        TIME_WIDTH * _scale(time_errors),
+    )
     power = Deviations(
-        POWER_DEVIATIONS, problem.power_whitening, problem.power_sizes[chosen], residuals[:, count:], POWER_WIDTH * _scale(power_errors)
+        POWER_DEVIATIONS,
+        problem.power_whitening,
+        problem.power_sizes[chosen],
+        residuals[:, count:],
+        POWER_WIDTH * _scale(power_errors),
     )
     return Posterior(board, problem.scales, standard[chosen], problem.profiled, time, power, seed)
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """The measurements (logarithms of times, then of powers) and the members' covariances of them."""
+    """The measurements (logarithms of times, then of powers) and the members' covariances of
+    them."""
 
     profiled: Inputs
     scales: tuple[float, float]
@@ -133,14 +163,18 @@ class _Problem:
         count = values.shape[-1] // 2
         time = np.stack(self.time_whitening)[self.time_sizes]
         power = np.stack(self.power_whitening)[self.power_sizes]
-        return np.concatenate([_product(time, values[..., :count]), _product(power, values[..., count:])], axis=-1)
+        return np.concatenate(
+            [_product(time, values[..., :count]), _product(power, values[..., count:])], axis=-1
+        )
 
     def jacobian(self, standard: Array, law: Array) -> Array:
         """Derivatives of the whitened law, (members, parameters, 2 modes), by differences."""
         members, count = standard.shape
         moved = np.repeat(standard, count, axis=0)
         moved[np.arange(members * count), np.tile(np.arange(count), members)] += DIFFERENCE
-        return self.whitened((self.law(moved).reshape(members, count, -1) - law[:, None]) / DIFFERENCE)
+        return self.whitened(
+            (self.law(moved).reshape(members, count, -1) - law[:, None]) / DIFFERENCE
+        )
 
 
 def _product(matrices: Array, values: Array) -> Array:
@@ -167,7 +201,10 @@ def _problem(board: Board, profile: Profile) -> _Problem:
 
 
 def _whitening(deviations: Sequence[float], covariance: Array, errors: Array) -> tuple[Array, ...]:
-    return tuple(np.linalg.inv(np.linalg.cholesky(size**2 * covariance + np.diag(errors**2))) for size in deviations)
+    return tuple(
+        np.linalg.inv(np.linalg.cholesky(size**2 * covariance + np.diag(errors**2)))
+        for size in deviations
+    )
 
 
 def _kernel(first: Inputs, second: Inputs) -> Array:
@@ -180,11 +217,14 @@ def _kernel(first: Inputs, second: Inputs) -> Array:
 def _places(given: Inputs) -> Array:
     usable = np.minimum(given.width, given.quota)
     crowding = [] if given.crowding is None else [1 + given.crowding]
-    return np.log(np.stack([given.cpu, given.gpu, given.memory, usable, *crowding], axis=1).astype(float))
+    return np.log(
+        np.stack([given.cpu, given.gpu, given.memory, usable, *crowding], axis=1).astype(float)
+    )
 
 
 def _optimised(problem: _Problem, random: np.random.Generator) -> tuple[Array, Array]:
-    """Parameters of each member after the optimisation, and its objective (distance to its own data and prior draw)."""
+    """Parameters of each member after the optimisation, and its objective (distance to its own data
+    and prior draw)."""
     members, count = len(problem.time_sizes), len(problem.profiled.priors)
     start = random.standard_normal((members, count))
     every = np.broadcast_to(problem.observed, (members, len(problem.observed)))
@@ -195,7 +235,9 @@ def _optimised(problem: _Problem, random: np.random.Generator) -> tuple[Array, A
     objective = np.sum(left**2, axis=1) + np.sum((standard - start) ** 2, axis=1)
     for _ in range(ROUNDS):
         slopes = problem.jacobian(standard, law)
-        curvature = slopes @ slopes.transpose(0, 2, 1) + np.eye(count) * (1 + damping)[:, None, None]
+        curvature = (
+            slopes @ slopes.transpose(0, 2, 1) + np.eye(count) * (1 + damping)[:, None, None]
+        )
         gradient = (slopes @ left[:, :, None])[:, :, 0] - (standard - start)
         step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
         moved = standard + np.clip(step, -MAX_STEP, MAX_STEP)
@@ -210,19 +252,27 @@ def _optimised(problem: _Problem, random: np.random.Generator) -> tuple[Array, A
 
 
 def _linearised(problem: _Problem, standard: Array) -> tuple[Array, Array]:
-    """Of each member, with the law linearised at its parameters: the logarithm of the evidence, and the standardised leave-one-out errors.
+    """Of each member, with the law linearised at its parameters: the logarithm of the evidence, and
+    the standardised leave-one-out errors.
 
-    The measurements then are normally distributed with covariance S = J' J + C; the standardised error of one given all others is
-    [S^-1 d]_i / (S^-1)_ii^(1/2).
+    The measurements then are normally distributed with covariance S = J' J + C; the standardised
+    error of one given all others is [S^-1 d]_i / (S^-1)_ii^(1/2).
     """
     law = problem.law(standard)
     slopes = problem.jacobian(standard, law)
     covariance = slopes.transpose(0, 2, 1) @ slopes + np.eye(law.shape[1])
-    difference = problem.whitened(problem.observed - law) + np.sum(slopes * standard[:, :, None], axis=1)
+    difference = problem.whitened(problem.observed - law) + np.sum(
+        slopes * standard[:, :, None], axis=1
+    )
     inverse = np.linalg.inv(covariance)
     solved = (inverse @ difference[:, :, None])[:, :, 0]
-    density = _log_determinants(problem.time_whitening)[problem.time_sizes] + _log_determinants(problem.power_whitening)[problem.power_sizes]
-    evidence = density - np.sum(difference * solved, axis=1) / 2 - np.linalg.slogdet(covariance)[1] / 2
+    density = (
+        _log_determinants(problem.time_whitening)[problem.time_sizes]
+        + _log_determinants(problem.power_whitening)[problem.power_sizes]
+    )
+    evidence = (
+        density - np.sum(difference * solved, axis=1) / 2 - np.linalg.slogdet(covariance)[1] / 2
+    )
     whitening = _block_diagonal(problem)
     raw = (whitening.transpose(0, 2, 1) @ solved[:, :, None])[:, :, 0]
     diagonal = np.sum(whitening * (inverse @ whitening), axis=1)
@@ -241,24 +291,36 @@ def _block_diagonal(problem: _Problem) -> Array:
     return blocks
 
 
-def _chosen(problem: _Problem, objective: Array, evidence: Array, random: np.random.Generator) -> Array:
-    """Indices of the members that stand for the posterior: of each group as many as its evidence says, without those stuck in a poor optimum."""
+def _chosen(
+    problem: _Problem, objective: Array, evidence: Array, random: np.random.Generator
+) -> Array:
+    """Indices of the members that stand for the posterior: of each group as many as its evidence
+    says, without those stuck in a poor optimum."""
     group = problem.time_sizes * len(POWER_DEVIATIONS) + problem.power_sizes
     spread = np.sqrt(2.0 * len(problem.observed))
     kept, weights = [], []
     for number in range(group.max() + 1):
         own = np.flatnonzero(group == number)
         own = own[objective[own] <= objective[own].min() + 4 * spread]
-        prior = PRIOR_WEIGHTS[number // len(POWER_DEVIATIONS)] * PRIOR_WEIGHTS[number % len(POWER_DEVIATIONS)]
+        prior = (
+            PRIOR_WEIGHTS[number // len(POWER_DEVIATIONS)]
+            * PRIOR_WEIGHTS[number % len(POWER_DEVIATIONS)]
+        )
         kept.append(own)
         weights.append(float(np.median(evidence[own])) + np.log(prior))
     shares = np.exp(np.array(weights) - max(weights))
     counts = np.round(MEMBERS * shares / shares.sum()).astype(int)
-    return np.concatenate([random.choice(own, count, replace=count > len(own)) for own, count in zip(kept, counts, strict=True)])
+    return np.concatenate(
+        [
+            random.choice(own, count, replace=count > len(own))
+            for own, count in zip(kept, counts, strict=True)
+        ]
+    )
 
 
 def _scale(errors: Array) -> float:
-    """Factor of the intervals' widths by the leave-one-out errors (members, modes): at least the smallest one that these do not contradict."""
+    """Factor of the intervals' widths by the leave-one-out errors (members, modes): at least the
+    smallest one that these do not contradict."""
     from scipy.special import chdtri  # type: ignore[import-untyped]  # start-up: loads SciPy
 
     count, square = errors.shape[1], float(np.median(np.mean(errors**2, axis=1)))

@@ -1,4 +1,5 @@
-"""What every predictor returns: equally likely values of time and power in each mode, and the intervals that follow from them."""
+"""What every predictor returns: equally likely values of time and power in each mode, and the
+intervals that follow from them."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -21,7 +22,8 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Samples:
-    """Logarithms of time (s) and average power (W): arrays of shape (samples, modes). Powers are NaN where none was measured."""
+    """Logarithms of time (s) and average power (W): arrays of shape (samples, modes). Powers are
+    NaN where none was measured."""
 
     log_time: Array
     log_power: Array
@@ -54,12 +56,16 @@ class Predictor(Protocol):
 def intervals(logarithms: Array, confidence: float = CONFIDENCE) -> Intervals:
     """Median and central interval of each column, as values."""
     ordered = np.sort(logarithms, axis=0)
-    low, middle, high = (np.exp(_quantile(ordered, share)) for share in ((1 - confidence) / 2, 0.5, (1 + confidence) / 2))
+    low, middle, high = (
+        np.exp(_quantile(ordered, share))
+        for share in ((1 - confidence) / 2, 0.5, (1 + confidence) / 2)
+    )
     return Intervals(middle, low, high)
 
 
 def _quantile(ordered: Array, share: float) -> Array:
-    """Quantile of sorted columns for a sample: that of rank share (n + 1), so that few samples give wide intervals, not narrow ones."""
+    """Quantile of sorted columns for a sample: that of rank share (n + 1), so that few samples give
+    wide intervals, not narrow ones."""
     count = len(ordered)
     place = min(max(share * (count + 1) - 1, 0.0), count - 1.0)
     below = int(place)

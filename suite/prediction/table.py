@@ -1,4 +1,5 @@
-"""Tables of profiled modes, from files or matrices: what was measured in each, with standard errors, and the modes that a table only names."""
+"""Tables of profiled modes, from files or matrices: what was measured in each, with standard
+errors, and the modes that a table only names."""
 
 import csv
 import json
@@ -17,7 +18,8 @@ Array = Any  # of float64
 ASSUMED_ERROR = 0.02
 """Relative standard error of a value whose error the table does not state."""
 MIN_ERROR = 0.002
-"""Smallest relative standard error that is believed: clocks, temperature and other programs vary more between runs than within one."""
+"""Smallest relative standard error that is believed: clocks, temperature and other programs vary
+more between runs than within one."""
 UNMEASURED = float("nan")
 """Power where none was measured."""
 MAX_SIZE_BYTES = 256_000_000
@@ -25,7 +27,8 @@ MAX_SIZE_BYTES = 256_000_000
 
 @dataclass(frozen=True)
 class Profile:
-    """Measured modes: ``rows`` of resources by ``names``, mean time (s) and average power (W) of each, with relative standard errors.
+    """Measured modes: ``rows`` of resources by ``names``, mean time (s) and average power (W) of
+    each, with relative standard errors.
 
     Powers are NaN where none was measured; then they are in every mode.
     """
@@ -47,30 +50,45 @@ class Profile:
 
     def take(self, index: Any) -> "Profile":
         """Some of the modes."""
-        return Profile(self.names, self.rows[index], self.time_s[index], self.power_w[index], self.time_error[index], self.power_error[index])
+        return Profile(
+            self.names,
+            self.rows[index],
+            self.time_s[index],
+            self.power_w[index],
+            self.time_error[index],
+            self.power_error[index],
+        )
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of modes: those that were profiled, and all that it names (a row without a time is a mode to predict)."""
+    """A table of modes: those that were profiled, and all that it names (a row without a time is a
+    mode to predict)."""
 
     profile: Profile
     modes: Modes
 
 
 def read_table(path: Path) -> Table:
-    """Profiled modes of a CSV, JSON (a list of objects) or Parquet file, or of the folder of a matrix.
+    """Profiled modes of a CSV, JSON (a list of objects) or Parquet file, or of the folder of a
+    matrix.
 
-    Columns: resources (:data:`suite.prediction.modes.COLUMN_ROLES`), ``time_s``, ``power_w`` or ``energy_j`` (in all rows or in none), and optionally
-    their standard errors ``time_se_s``, ``power_se_w``, ``energy_se_j``. Other columns are ignored. Several rows of one mode are repetitions: their
-    mean counts, with the standard error of the rows that state none. Raises FileError.
+    Columns: resources (:data:`suite.prediction.modes.COLUMN_ROLES`), ``time_s``, ``power_w`` or
+    ``energy_j`` (in all rows or in none), and optionally their standard errors ``time_se_s``,
+    ``power_se_w``, ``energy_se_j``. Other columns are ignored. Several rows of one mode are
+    repetitions: their mean counts, with the standard error of the rows that state none. Raises
+    FileError.
     """
     names, measured = _rows_by_mode(path)
     profiled = {mode: values for mode, values in measured.items() if values}
     if not profiled:
         raise FileError(path, "has no row with time_s")
     if len({np.isfinite(row.power_w) for rows in profiled.values() for row in rows}) > 1:
-        raise FileError(path, "has power_w or energy_j in some of the profiled rows only; measure it in all of them, or leave it out")
+        raise FileError(
+            path,
+            "has power_w or energy_j in some of the profiled rows only; measure it in all of them,"
+            " or leave it out",
+        )
     return Table(_profile(names, profiled), _modes(names, measured))
 
 
@@ -88,8 +106,15 @@ def _rows_by_mode(path: Path) -> "tuple[tuple[str, ...], dict[tuple[float, ...],
     """Names of the resources, and the measured rows of each mode, which may be none."""
     try:
         if path.stat().st_size > MAX_SIZE_BYTES:
-            raise FileError(path, f"has more than {MAX_SIZE_BYTES // 1_000_000} MB, which no table of modes needs")
-        rows = _read_matrix(path) if path.is_dir() else _READERS.get(path.suffix.lower(), _read_csv)(path)
+            raise FileError(
+                path,
+                f"has more than {MAX_SIZE_BYTES // 1_000_000} MB, which no table of modes needs",
+            )
+        rows = (
+            _read_matrix(path)
+            if path.is_dir()
+            else _READERS.get(path.suffix.lower(), _read_csv)(path)
+        )
     except OSError as error:
         raise FileError(path, f"cannot be read ({error.strerror})") from error
     except (ValueError, csv.Error) as error:
@@ -147,7 +172,9 @@ class _Row:
 
 
 def _measured(path: Path, number: int, row: Mapping[str, Any]) -> _Row | None:
-    time_s, power_w, energy_j = (_number(path, number, row, name) for name in ("time_s", "power_w", "energy_j"))
+    time_s, power_w, energy_j = (
+        _number(path, number, row, name) for name in ("time_s", "power_w", "energy_j")
+    )
     if time_s is None:
         return None
     if power_w is None:
@@ -163,7 +190,14 @@ def _relative(error: float | None, value: float) -> float | None:
     return None if error is None else error / value
 
 
-def _number(path: Path, number: int, row: Mapping[str, Any], name: str, required: bool = False, least: float = 1e-12) -> Any:
+def _number(
+    path: Path,
+    number: int,
+    row: Mapping[str, Any],
+    name: str,
+    required: bool = False,
+    least: float = 1e-12,
+) -> Any:
     value = row.get(name)
     if value is None or value == "":
         if required:
@@ -174,7 +208,9 @@ def _number(path: Path, number: int, row: Mapping[str, Any], name: str, required
     except (TypeError, ValueError):
         found = float("nan")
     if not least <= found < 1e15:
-        raise FileError(path, f"has {name} = {str(value)[:40]!r} in row {number}; expected a number above 0")
+        raise FileError(
+            path, f"has {name} = {str(value)[:40]!r} in row {number}; expected a number above 0"
+        )
     return found
 
 
@@ -195,8 +231,13 @@ def _mean(rows: list[_Row]) -> tuple[float, float, float, float]:
 
 
 def _error(values: list[float], stated: Iterable[float | None]) -> float:
-    """Relative standard error of the mean of repetitions; the stated or assumed error of one is not believed to be larger than it is."""
+    """Relative standard error of the mean of repetitions; the stated or assumed error of one is not
+    believed to be larger than it is."""
     each = [ASSUMED_ERROR if error is None else error for error in stated]
     own = float(np.sqrt(np.mean(np.square(each)) / len(values)))
-    spread = float(np.std(values, ddof=1) / np.mean(values) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    spread = (
+        float(np.std(values, ddof=1) / np.mean(values) / np.sqrt(len(values)))
+        if len(values) > 1
+        else 0.0
+    )
     return max(MIN_ERROR, own, spread)

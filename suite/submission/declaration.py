@@ -32,7 +32,8 @@ class SystemAvailability(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Code:
-    """The code that ran: the repository's address and commit, and whether files differed from it; None where git does not know."""
+    """The code that ran: the repository's address and commit, and whether files differed from it;
+    None where git does not know."""
 
     address: str | None
     commit: str | None
@@ -41,7 +42,8 @@ class Code:
 
 @dataclass(frozen=True)
 class DeclaredImplementation:
-    """An implementation of the runs: its name, the SHA-256 of its files, title and language, and the code that they are from."""
+    """An implementation of the runs: its name, the SHA-256 of its files, title and language, and
+    the code that they are from."""
 
     name: str
     sha256: str
@@ -91,8 +93,13 @@ def _build(values: dict[str, Any]) -> Declaration:
     names = [field.name for field in fields(Declaration) if ADDED.get(field.name, 1) <= schema]
     if set(values) != set(names):
         raise ValueError(f"its keys must be {', '.join(names)}")
-    if not all(isinstance(values[name], str) for name in ("suite_version", "notes")) or len(values["notes"]) > MAX_NOTES_LENGTH:
-        raise ValueError(f"suite_version and notes must be text, notes of {MAX_NOTES_LENGTH} characters at most")
+    if (
+        not all(isinstance(values[name], str) for name in ("suite_version", "notes"))
+        or len(values["notes"]) > MAX_NOTES_LENGTH
+    ):
+        raise ValueError(
+            f"suite_version and notes must be text, notes of {MAX_NOTES_LENGTH} characters at most"
+        )
     return Declaration(
         schema,
         plain_name(str(values["organization"]), "organization"),
@@ -107,7 +114,9 @@ def _build(values: dict[str, Any]) -> Declaration:
 
 
 def _code(values: dict[str, Any]) -> Code:
-    are_texts = all(values[name] is None or isinstance(values[name], str) for name in ("address", "commit"))
+    are_texts = all(
+        values[name] is None or isinstance(values[name], str) for name in ("address", "commit")
+    )
     if not are_texts or values["modified"] not in (None, True, False):
         raise ValueError("code must hold address, commit and modified")
     return Code(values["address"], values["commit"], values["modified"])
@@ -121,10 +130,17 @@ def _implementations(values: Any) -> tuple[DeclaredImplementation, ...]:
 
 def _implementation(values: dict[str, Any]) -> DeclaredImplementation:
     if set(values) != {field.name for field in fields(DeclaredImplementation)}:
-        raise ValueError("an implementation must have the keys name, sha256, title, language and code")
+        raise ValueError(
+            "an implementation must have the keys name, sha256, title, language and code"
+        )
     if not _DIGEST.fullmatch(str(values["sha256"])) or not all(
         isinstance(values[key], str) and len(values[key]) <= 200 for key in ("title", "language")
     ):
-        raise ValueError("an implementation has a digest that is no SHA-256, or a title or language that is no text")
+        raise ValueError(
+            "an implementation has a digest that is no SHA-256, or a title or language that is no"
+            " text"
+        )
     name = plain_name(str(values["name"]), "implementation")
-    return DeclaredImplementation(name, values["sha256"], values["title"], values["language"], _code(values["code"]))
+    return DeclaredImplementation(
+        name, values["sha256"], values["title"], values["language"], _code(values["code"])
+    )

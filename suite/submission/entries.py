@@ -10,12 +10,19 @@ OF_ONE_RUN = ("seed", "output_directory", "cache_cleared")
 """Keys of a request in which the runs of an entry may differ."""
 
 OF_SPLIT = ("timing", "division", "steps")
-"""Keys in which a run that shows how a step divides may differ from the entry in asynchronous timing that has the score."""
+"""Keys in which a run that shows how a step divides may differ from the entry in asynchronous
+timing that has the score."""
 
 
 def entry_settings(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The request without what may differ between the runs of an entry, nested keys joined by dots."""
-    return {name: repr(value) for name, value in flat({key: value for key, value in request.items() if key not in OF_ONE_RUN})}
+    """The request without what may differ between the runs of an entry, nested keys joined by
+    dots."""
+    return {
+        name: repr(value)
+        for name, value in flat(
+            {key: value for key, value in request.items() if key not in OF_ONE_RUN}
+        )
+    }
 
 
 def entry_key(request: Mapping[str, Any]) -> str:
@@ -29,5 +36,6 @@ def timing_of(request: Mapping[str, Any]) -> Any:
 
 
 def split_key(request: Mapping[str, Any]) -> str:
-    """Equal for the requests of an entry in asynchronous timing and of a run in synchronised timing that shows how its steps divide."""
+    """Equal for the requests of an entry in asynchronous timing and of a run in synchronised timing
+    that shows how its steps divide."""
     return entry_key({name: value for name, value in request.items() if name not in OF_SPLIT})

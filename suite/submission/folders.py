@@ -1,5 +1,5 @@
-"""The folders of a submission: ``<round>/<organization>/`` holds declaration, system, probes, audits, and ``<workload>/<framework>/run_<n>/``
-bundles."""
+"""The folders of a submission: ``<round>/<organization>/`` holds declaration, system, probes,
+audits, and ``<workload>/<framework>/run_<n>/`` bundles."""
 
 import re
 from dataclasses import dataclass
@@ -28,15 +28,25 @@ class RunFolder:
 
 
 def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, ...]]:
-    """The folders of the runs, and everything that does not belong in a submission: files, links, folders without a file."""
+    """The folders of the runs, and everything that does not belong in a submission: files, links,
+    folders without a file."""
     runs: list[RunFolder] = []
     unexpected: list[Path] = []
     found = below(submission)
-    filled = {folder for path in found if path.is_symlink() or not path.is_dir() for folder in path.parents}
+    filled = {
+        folder
+        for path in found
+        if path.is_symlink() or not path.is_dir()
+        for folder in path.parents
+    }
     for path in found:
         parts = path.relative_to(submission).parts
         is_file = path.is_symlink() or not path.is_dir()
-        if path.is_symlink() or (not _is_expected(path, parts) if is_file else path not in filled and _is_odd_folder(parts)):
+        if path.is_symlink() or (
+            not _is_expected(path, parts)
+            if is_file
+            else path not in filled and _is_odd_folder(parts)
+        ):
             unexpected.append(path)
         elif path.is_file() and len(parts) == 4 and parts[3] == RUN:
             runs.append(RunFolder(path.parent, parts[0], parts[1]))
@@ -44,12 +54,15 @@ def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, .
 
 
 def _is_odd_folder(parts: tuple[str, ...]) -> bool:
-    """Whether a folder without a file has no place in a submission; those of a run are the bundle's."""
+    """Whether a folder without a file has no place in a submission; those of a run are the
+    bundle's."""
     return len(parts) <= RUN_DEPTH and parts not in ((PROBES,), (AUDITS,))
 
 
 def _is_expected(path: Path, parts: tuple[str, ...]) -> bool:
-    if len(parts) <= 3 and (parts[-1] == WITHDRAWN or (len(parts) == 3 and _withdrawn_run(path) is not None)):
+    if len(parts) <= 3 and (
+        parts[-1] == WITHDRAWN or (len(parts) == 3 and _withdrawn_run(path) is not None)
+    ):
         return is_withdrawal(path)
     if len(parts) == 1:
         return parts[0] in (NAME, SYSTEM, LISTING, SIGNATURE)
@@ -59,7 +72,8 @@ def _is_expected(path: Path, parts: tuple[str, ...]) -> bool:
 
 
 def _withdrawn_run(path: Path) -> Path | None:
-    """The folder of the run that ``run_<n>.WITHDRAWN`` withdraws; None for other files, and where that folder does not exist."""
+    """The folder of the run that ``run_<n>.WITHDRAWN`` withdraws; None for other files, and where
+    that folder does not exist."""
     run = path.with_suffix("")
     is_beside_run = path.suffix == f".{WITHDRAWN}" and RUN_FOLDER.fullmatch(run.name) is not None
     return run if is_beside_run and not run.is_symlink() and run.is_dir() else None
@@ -76,8 +90,12 @@ def is_withdrawn(run: Path) -> bool:
 
 
 def undeclared_submission(bundle: Path, workload: str, framework: str) -> Path | None:
-    """The folder of which this bundle is a run by its place, <workload>/<framework>/run_<n>; None if it is in no such place."""
-    is_placed = (bundle.parent.parent.name, bundle.parent.name) == (workload, framework) and RUN_FOLDER.fullmatch(bundle.name)
+    """The folder of which this bundle is a run by its place, <workload>/<framework>/run_<n>; None
+    if it is in no such place."""
+    is_placed = (bundle.parent.parent.name, bundle.parent.name) == (
+        workload,
+        framework,
+    ) and RUN_FOLDER.fullmatch(bundle.name)
     return bundle.parents[2] if is_placed else None
 
 
@@ -87,14 +105,18 @@ def probe_path(submission: Path, workload: str, framework: str) -> Path:
 
 
 def audit_path(submission: Path, run_folder: Path) -> Path:
-    """The file of a run's audit by `suite audit`: ``audits/<workload>-<framework>-run_<n>.json``; ``run_folder`` is the run's, of any submission."""
+    """The file of a run's audit by `suite audit`: ``audits/<workload>-<framework>-run_<n>.json``;
+    ``run_folder`` is the run's, of any submission."""
     return submission / AUDITS / f"{'-'.join(run_folder.parts[-3:])}.json"
 
 
 def find_submissions(path: Path) -> tuple[Path, ...]:
-    """The submission at ``path``, or every submission below it, links not followed; raises SuiteError when ``path`` does not exist."""
+    """The submission at ``path``, or every submission below it, links not followed; raises
+    SuiteError when ``path`` does not exist."""
     if not path.exists():
-        raise SuiteError(f"{path} does not exist; give the path of a run directory or a submission.")
+        raise SuiteError(
+            f"{path} does not exist; give the path of a run directory or a submission."
+        )
     if (path / NAME).is_file():
         return (path,)
     return tuple(file.parent for file in files_below(path, NAME))

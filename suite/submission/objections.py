@@ -1,4 +1,5 @@
-"""Objections to submissions: one TOML file each in the folder ``OBJECTIONS/<organization>`` beside the submission, which stays as it was signed."""
+"""Objections to submissions: one TOML file each in the folder ``OBJECTIONS/<organization>`` beside
+the submission, which stays as it was signed."""
 
 import datetime
 import enum
@@ -20,7 +21,8 @@ _AGAINST = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 
 
 class ObjectionState(str, enum.Enum):
-    """Open: nobody has decided. Upheld: the result has to be withdrawn. Dismissed: the result stays."""
+    """Open: nobody has decided. Upheld: the result has to be withdrawn. Dismissed: the result
+    stays."""
 
     OPEN = "open"
     UPHELD = "upheld"
@@ -31,8 +33,9 @@ class ObjectionState(str, enum.Enum):
 class Objection:
     """An objection; the keys of its file.
 
-    ``against`` is the id of a rule or the name of a figure, ``record`` the file, with its line, that contradicts the result. ``run`` is
-    ``<workload>/<framework>/run_<n>``, None for the whole submission. ``decision`` and ``decided_by`` are None while it is open.
+    ``against`` is the id of a rule or the name of a figure, ``record`` the file, with its line,
+    that contradicts the result. ``run`` is ``<workload>/<framework>/run_<n>``, None for the whole
+    submission. ``decision`` and ``decided_by`` are None while it is open.
     """
 
     schema: int
@@ -49,7 +52,8 @@ class Objection:
 
 @dataclass(frozen=True)
 class Objections:
-    """The objections to a submission by the names of their files, and a sentence for each file that is none."""
+    """The objections to a submission by the names of their files, and a sentence for each file that
+    is none."""
 
     by_file: dict[str, Objection]
     unreadable: tuple[str, ...]
@@ -62,7 +66,8 @@ def objections_folder(submission: Path) -> Path:
 
 
 def read_objections(submission: Path) -> Objections:
-    """Read the untrusted files of the objections to a submission, sorted by name; links are not followed."""
+    """Read the untrusted files of the objections to a submission, sorted by name; links are not
+    followed."""
     folder = objections_folder(submission)
     if any(path.is_symlink() for path in (folder.parent, folder)):
         return Objections({}, (f"{folder} is reached by a link; objections are plain files.",))
@@ -97,18 +102,50 @@ def _problem(objection: Objection, submission: Path) -> str | None:
     """The first thing that is wrong with it; None for none."""
     lines = {"by": objection.by, "record": objection.record, "decided_by": objection.decided_by}
     texts = {"text": objection.text, "decision": objection.decision}
-    wrong_line = next((name for name, line in lines.items() if line is not None and not _is_text(line, MAX_LINE_LENGTH)), None)
-    wrong_text = next((name for name, text in texts.items() if text is not None and not _is_text(text, MAX_TEXT_LENGTH)), None)
+    wrong_line = next(
+        (
+            name
+            for name, line in lines.items()
+            if line is not None and not _is_text(line, MAX_LINE_LENGTH)
+        ),
+        None,
+    )
+    wrong_text = next(
+        (
+            name
+            for name, text in texts.items()
+            if text is not None and not _is_text(text, MAX_TEXT_LENGTH)
+        ),
+        None,
+    )
     is_decided = objection.state is not ObjectionState.OPEN
     problems = (
         (objection.schema != SCHEMA, f"its schema must be {SCHEMA}"),
         (not _is_date(objection.date), "date must be YYYY-MM-DD"),
-        (wrong_line is not None, f"{wrong_line} must be text of {MAX_LINE_LENGTH} characters at most"),
-        (wrong_text is not None, f"{wrong_text} must be text of {MAX_TEXT_LENGTH} characters at most"),
-        (not _AGAINST.fullmatch(objection.against), "against must be the id of a rule or the name of a figure"),
-        (objection.run is not None and not _is_run(objection.run, submission), "run must be a run of the submission, <workload>/<framework>/run_<n>"),
-        (is_decided and None in (objection.decision, objection.decided_by), "decision and decided_by must be there once it is decided"),
-        (not is_decided and (objection.decision or objection.decided_by), "it is open and has a decision"),
+        (
+            wrong_line is not None,
+            f"{wrong_line} must be text of {MAX_LINE_LENGTH} characters at most",
+        ),
+        (
+            wrong_text is not None,
+            f"{wrong_text} must be text of {MAX_TEXT_LENGTH} characters at most",
+        ),
+        (
+            not _AGAINST.fullmatch(objection.against),
+            "against must be the id of a rule or the name of a figure",
+        ),
+        (
+            objection.run is not None and not _is_run(objection.run, submission),
+            "run must be a run of the submission, <workload>/<framework>/run_<n>",
+        ),
+        (
+            is_decided and None in (objection.decision, objection.decided_by),
+            "decision and decided_by must be there once it is decided",
+        ),
+        (
+            not is_decided and (objection.decision or objection.decided_by),
+            "it is open and has a decision",
+        ),
     )
     return next((sentence for is_wrong, sentence in problems if is_wrong), None)
 
@@ -126,5 +163,10 @@ def _is_date(text: str) -> bool:
 
 def _is_run(name: str, submission: Path) -> bool:
     parts = name.split("/")
-    is_named = len(name) <= MAX_LINE_LENGTH and len(parts) == 3 and not {"", ".", ".."} & {*parts} and RUN_FOLDER.fullmatch(parts[2]) is not None
+    is_named = (
+        len(name) <= MAX_LINE_LENGTH
+        and len(parts) == 3
+        and not {"", ".", ".."} & {*parts}
+        and RUN_FOLDER.fullmatch(parts[2]) is not None
+    )
     return is_named and "\0" not in name and (submission / name).is_dir()

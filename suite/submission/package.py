@@ -20,7 +20,13 @@ from suite.files.json_file import read_json, write_json
 from suite.files.names import plain_name
 from suite.files.paths import checkout
 from suite.files.redaction import find_names, names_of_machine
-from suite.submission.declaration import SCHEMA, Code, Declaration, DeclaredImplementation, SystemAvailability
+from suite.submission.declaration import (
+    SCHEMA,
+    Code,
+    Declaration,
+    DeclaredImplementation,
+    SystemAvailability,
+)
 from suite.submission.folders import audit_path, probe_path
 from suite.submission.launches import declare_entries
 from suite.submission.signature import sign_submission
@@ -33,7 +39,8 @@ MAX_NAMED = 10
 
 @dataclass(frozen=True)
 class PackagedImplementation:
-    """An implementation outside the checkout whose runs are packaged: name, folder and the SHA-256 of its files as they are now."""
+    """An implementation outside the checkout whose runs are packaged: name, folder and the SHA-256
+    of its files as they are now."""
 
     name: str
     folder: Path
@@ -42,10 +49,12 @@ class PackagedImplementation:
 
 @dataclass(frozen=True)
 class PackageRequest:
-    """What `suite package` is told: organization, round, availability, notes, and files written by `suite verify-model` and `suite audit`.
+    """What `suite package` is told: organization, round, availability, notes, and files written by
+    `suite verify-model` and `suite audit`.
 
-    ``round`` None: that of the runs. ``launches`` are folders in which runs were started, ``planned_runs`` how many runs of each entry were
-    planned (None: those that finished). ``implementations`` are those outside the checkout.
+    ``round`` None: that of the runs. ``launches`` are folders in which runs were started,
+    ``planned_runs`` how many runs of each entry were planned (None: those that finished).
+    ``implementations`` are those outside the checkout.
     """
 
     organization: str
@@ -61,24 +70,39 @@ class PackageRequest:
 
 
 def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
-    """Copy the sealed bundles into ``root/<round>/<organization>`` with declaration and system description; returns that folder.
+    """Copy the sealed bundles into ``root/<round>/<organization>`` with declaration and system
+    description; returns that folder.
 
-    The bundles are copied unchanged, in the order of their run ids. Raises SuiteError, with nothing written, for an unsealed bundle, runs on
-    different machines, runs made for another organization, and a folder that exists.
+    The bundles are copied unchanged, in the order of their run ids. Raises SuiteError, with nothing
+    written, for an unsealed bundle, runs on different machines, runs made for another organization,
+    and a folder that exists.
     """
     bundles = sorted((Bundle(path) for path in runs), key=lambda bundle: bundle.run().run_id)
     round_name = _one_round(bundles, request.round)
     folder = root / round_name / plain_name(request.organization, "--org")
     if folder.exists():
-        raise SuiteError(f"{folder} exists; submissions are never overwritten: choose another --org, or move it away.")
+        raise SuiteError(
+            f"{folder} exists; submissions are never overwritten: choose another --org, or move it"
+            " away."
+        )
     system = _one_system(bundles)
     folders = _folders(bundles, request)
-    evidence = {probe_path(folder, *_subject(path)): path for path in request.probes} | _audits(folder, folders, request)
+    evidence = {probe_path(folder, *_subject(path)): path for path in request.probes} | _audits(
+        folder, folders, request
+    )
     entries = declare_entries(bundles, request.launches, request.planned_runs)
     code = code_of(checkout())
     implementations = _implementations(bundles, request, code)
     declaration = Declaration(
-        SCHEMA, request.organization, round_name, request.availability, __version__, code, request.notes, entries, implementations
+        SCHEMA,
+        request.organization,
+        round_name,
+        request.availability,
+        __version__,
+        code,
+        request.notes,
+        entries,
+        implementations,
     )
     try:
         for run_folder, bundle in folders.items():
@@ -98,7 +122,9 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
         raise
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise SuiteError(f"The submission cannot be written to {folder}: {error.strerror}.") from error
+        raise SuiteError(
+            f"The submission cannot be written to {folder}: {error.strerror}."
+        ) from error
     return folder
 
 
@@ -108,22 +134,33 @@ def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, B
     for bundle in bundles:
         of_run = bundle.run().request
         if not bundle.is_sealed:
-            raise SuiteError(f"{bundle.path} is not a finished, sealed run; submit only runs that `suite run` finished.")
+            raise SuiteError(
+                f"{bundle.path} is not a finished, sealed run; submit only runs that `suite run`"
+                " finished."
+            )
         if bundle.run().study is not None:
             raise SuiteError(
-                f"{bundle.path} was made for a study, and runs of studies are not submitted: make the entry's runs with `suite run`, and show the "
-                "study with `suite report`."
+                f"{bundle.path} was made for a study, and runs of studies are not submitted: make"
+                " the entry's runs with `suite run`, and show the study with `suite report`."
             )
         if of_run["organization"] not in ("none", request.organization):
-            raise SuiteError(f"{bundle.path} was run for {of_run['organization']!r}, not for {request.organization!r}, who cannot submit it.")
-        parent = Path(plain_name(str(of_run["workload"]), "workload")) / plain_name(str(of_run["framework"]), "framework")
+            raise SuiteError(
+                f"{bundle.path} was run for {of_run['organization']!r}, not for"
+                f" {request.organization!r}, who cannot submit it."
+            )
+        parent = Path(plain_name(str(of_run["workload"]), "workload")) / plain_name(
+            str(of_run["framework"]), "framework"
+        )
         number = sum(folder.parent == parent for folder in folders) + 1
         folders[parent / f"run_{number}"] = bundle
     return folders
 
 
-def _implementations(bundles: Sequence[Bundle], request: PackageRequest, code: Code) -> tuple[DeclaredImplementation, ...]:
-    """The implementations of the runs; raises SuiteError for runs of other files than a given folder holds, or of two versions."""
+def _implementations(
+    bundles: Sequence[Bundle], request: PackageRequest, code: Code
+) -> tuple[DeclaredImplementation, ...]:
+    """The implementations of the runs; raises SuiteError for runs of other files than a given
+    folder holds, or of two versions."""
     given = {each.name: each for each in request.implementations}
     declared: dict[str, DeclaredImplementation] = {}
     for bundle in bundles:
@@ -134,55 +171,94 @@ def _implementations(bundles: Sequence[Bundle], request: PackageRequest, code: C
         folder = given.get(name)
         digest = str(recorded.get("sha256"))
         if folder is not None and digest != folder.sha256:
-            raise SuiteError(f"{bundle.path} was trained by other files than {folder.folder} holds now; run it again, or bring the files back.")
+            raise SuiteError(
+                f"{bundle.path} was trained by other files than {folder.folder} holds now; run it"
+                " again, or bring the files back."
+            )
         if name in declared and declared[name].sha256 != digest:
-            raise SuiteError(f"{bundle.path} was trained by other files of {name} than another run; submit each version of it separately.")
+            raise SuiteError(
+                f"{bundle.path} was trained by other files of {name} than another run; submit each"
+                " version of it separately."
+            )
         of = code if folder is None else code_of(_repository(folder.folder))
-        declared[name] = DeclaredImplementation(name, digest, str(recorded.get("title")), str(recorded.get("language")), of)
+        declared[name] = DeclaredImplementation(
+            name, digest, str(recorded.get("title")), str(recorded.get("language")), of
+        )
     unused = sorted(given.keys() - declared.keys())
     if unused:
-        raise SuiteError(f"None of these runs was made by {given[unused[0]].folder} ({unused[0]}); leave that --implementation out.")
+        raise SuiteError(
+            f"None of these runs was made by {given[unused[0]].folder} ({unused[0]}); leave that"
+            " --implementation out."
+        )
     return tuple(declared[name] for name in sorted(declared))
 
 
 def _repository(folder: Path) -> Path | None:
     """The repository that the folder is in."""
-    return next((parent for parent in (folder.absolute(), *folder.absolute().parents) if (parent / ".git").exists()), None)
+    return next(
+        (
+            parent
+            for parent in (folder.absolute(), *folder.absolute().parents)
+            if (parent / ".git").exists()
+        ),
+        None,
+    )
 
 
-def _audits(folder: Path, folders: Mapping[Path, Bundle], request: PackageRequest) -> dict[Path, Path]:
-    """Each audit by its place in the submission; raises SuiteError for one of a run that is not packaged."""
-    manifests = {sha256(bundle.file(MANIFEST)): run_folder for run_folder, bundle in folders.items()}
+def _audits(
+    folder: Path, folders: Mapping[Path, Bundle], request: PackageRequest
+) -> dict[Path, Path]:
+    """Each audit by its place in the submission; raises SuiteError for one of a run that is not
+    packaged."""
+    manifests = {
+        sha256(bundle.file(MANIFEST)): run_folder for run_folder, bundle in folders.items()
+    }
     found = {}
     for path in request.audits:
         audited = read_json(path).get("bundle")
-        run_folder = manifests.get(str(audited.get("manifest_sha256"))) if isinstance(audited, dict) else None
+        run_folder = (
+            manifests.get(str(audited.get("manifest_sha256")))
+            if isinstance(audited, dict)
+            else None
+        )
         if run_folder is None:
-            raise SuiteError(f"{path} is not the audit of one of these runs; make it with `suite audit RUN --output {path}`.")
+            raise SuiteError(
+                f"{path} is not the audit of one of these runs; make it with `suite audit RUN"
+                f" --output {path}`."
+            )
         found[audit_path(folder, run_folder)] = path
     return found
 
 
 def _one_round(bundles: Sequence[Bundle], asked: str | None) -> str:
-    """The round of all bundles; raises SuiteError naming the first bundle of another round than ``asked`` or, without it, than the first bundle."""
+    """The round of all bundles; raises SuiteError naming the first bundle of another round than
+    ``asked`` or, without it, than the first bundle."""
     expected = asked or bundles[0].run().round
     if expected is None:
-        raise SuiteError(f"{bundles[0].path} names no round; it was made by a development version of the suite: run it again.")
+        raise SuiteError(
+            f"{bundles[0].path} names no round; it was made by a development version of the suite:"
+            " run it again."
+        )
     for bundle in bundles:
         if bundle.run().round != expected:
-            raise SuiteError(f"{bundle.path} is a run of round {bundle.run().round}, not of {expected}; submit the runs of each round separately.")
+            raise SuiteError(
+                f"{bundle.path} is a run of round {bundle.run().round}, not of {expected}; submit"
+                " the runs of each round separately."
+            )
     return plain_name(expected, "--round")
 
 
 def _one_system(bundles: Sequence[Bundle]) -> Mapping[str, object]:
-    """The machine that all bundles describe; raises SuiteError naming the first field in which two differ."""
+    """The machine that all bundles describe; raises SuiteError naming the first field in which two
+    differ."""
     systems = [bundle.json(SYSTEM) for bundle in bundles]
     for bundle, system in zip(bundles, systems, strict=True):
         different = different_fields(system, systems[0])
         if different:
             raise SuiteError(
-                f"{bundle.path} was run on another system than {bundles[0].path} ({different[0]}: {system.get(different[0])!r} and "
-                f"{systems[0].get(different[0])!r}); submit each system separately."
+                f"{bundle.path} was run on another system than {bundles[0].path} ({different[0]}:"
+                f" {system.get(different[0])!r} and {systems[0].get(different[0])!r}); submit each"
+                " system separately."
             )
     return {"schema": layout.SCHEMA, **{name: systems[0].get(name) for name in MACHINE}}
 
@@ -192,10 +268,14 @@ def _subject(path: Path) -> tuple[str, str]:
     values = read_json(path)
     try:
         (subject,) = values["subjects"]
-        return plain_name(str(values["workload"]), "workload"), plain_name(str(subject["name"]), "implementation")
+        return plain_name(str(values["workload"]), "workload"), plain_name(
+            str(subject["name"]), "implementation"
+        )
     except (KeyError, TypeError, ValueError) as error:
         how = f"`suite verify-model WORKLOAD --framework NAME --output {path}`"
-        raise SuiteError(f"{path} is not a verdict on one implementation; make it with {how}.") from error
+        raise SuiteError(
+            f"{path} is not a verdict on one implementation; make it with {how}."
+        ) from error
 
 
 def _copy(bundle: Bundle, target: Path) -> None:
@@ -207,28 +287,38 @@ def _copy(bundle: Bundle, target: Path) -> None:
 
 
 def code_of(root: Path | None) -> Code:
-    """The checked-out commit, the repository's address, and whether files differ from the commit; None where git does not know.
+    """The checked-out commit, the repository's address, and whether files differ from the commit;
+    None where git does not know.
 
-    An installed suite (``root`` None) or an unpacked archive is no repository, although a folder above it may be one.
+    An installed suite (``root`` None) or an unpacked archive is no repository, although a folder
+    above it may be one.
     """
     if root is None or not (root / ".git").exists():
         return Code(None, None, None)
     commit, address, changes = (
-        _git(root, *arguments) for arguments in (("rev-parse", "HEAD"), ("config", "--get", "remote.origin.url"), ("status", "--porcelain"))
+        _git(root, *arguments)
+        for arguments in (
+            ("rev-parse", "HEAD"),
+            ("config", "--get", "remote.origin.url"),
+            ("status", "--porcelain"),
+        )
     )
     return Code(_public_address(address), commit, None if changes is None else bool(changes))
 
 
 def _git(root: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=30
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _public_address(address: str | None) -> str | None:
-    """The address without user name and password; None for a path on this machine, and for a host without a public name."""
+    """The address without user name and password; None for a path on this machine, and for a host
+    without a public name."""
     if not address or not address.startswith(("https://", "git@", "ssh://")):
         return None
     scheme, separator, rest = address.partition("://")
@@ -238,12 +328,15 @@ def _public_address(address: str | None) -> str | None:
 
 
 def _refuse_disclosures(folder: Path, public: Collection[str]) -> None:
-    """Raise SuiteError naming what in the submission names a person or a network, this user and host included; ``public`` names may be."""
+    """Raise SuiteError naming what in the submission names a person or a network, this user and
+    host included; ``public`` names may be."""
     names = [name for name, _ in names_of_machine() if name.lower() not in public]
     found = list(islice(disclosures(folder, sorted(folder.rglob("*")), names), MAX_NAMED + 1))
     if found:
         more = f"; and more than {MAX_NAMED} in all" if len(found) > MAX_NAMED else ""
         raise SuiteError(
-            f"The submission would name a person or a network; nothing was written: {'; '.join(map(described, found[:MAX_NAMED]))}{more}. "
-            "Bundles are never edited: leave it out where it is made (your program's log and output, --notes), then run again."
+            "The submission would name a person or a network; nothing was written:"
+            f" {'; '.join(map(described, found[:MAX_NAMED]))}{more}. Bundles are never edited:"
+            " leave it out where it is made (your program's log and output, --notes), then run"
+            " again."
         )

@@ -1,7 +1,8 @@
-"""The signature of a submission: ``FILES.sha256`` lists its files, ``SIGNATURE`` is an SSH signature of that listing. It says who, not what.
+"""The signature of a submission: ``FILES.sha256`` lists its files, ``SIGNATURE`` is an SSH
+signature of that listing. It says who, not what.
 
-sha256sum -c FILES.sha256
-ssh-keygen -Y verify -n edge-training-submission -f ../../ALLOWED_SIGNERS -I NAME -s SIGNATURE < FILES.sha256
+sha256sum -c FILES.sha256 ssh-keygen -Y verify -n edge-training-submission -f ../../ALLOWED_SIGNERS
+-I NAME -s SIGNATURE < FILES.sha256
 """
 
 from collections.abc import Mapping
@@ -11,14 +12,23 @@ from pathlib import Path
 from suite.bundle.layout import WITHDRAWN
 from suite.files.digest import sha256
 from suite.files.paths import repository_root
-from suite.files.signature import MAX_MESSAGE_BYTES, MAX_SIGNATURE_BYTES, SignatureState, SignatureVerdict, sign, verify
+from suite.files.signature import (
+    MAX_MESSAGE_BYTES,
+    MAX_SIGNATURE_BYTES,
+    SignatureState,
+    SignatureVerdict,
+    sign,
+    verify,
+)
 from suite.files.tree import below
 from suite.submission.folders import AUDITS, LISTING, SIGNATURE
 
 NAMESPACE = "edge-training-submission"
-"""Namespace of the signatures (PROTOCOL.sshsig): a signature made for something else is none of a submission."""
+"""Namespace of the signatures (PROTOCOL.sshsig): a signature made for something else is none of a
+submission."""
 UNLISTED = (LISTING, SIGNATURE, WITHDRAWN, AUDITS)
-"""Files and folders that may be added after signing: the signature itself, and what reviewers add."""
+"""Files and folders that may be added after signing: the signature itself, and what reviewers
+add."""
 MAX_DIFFERENCES = 100
 
 
@@ -40,8 +50,13 @@ class SubmissionSignature:
 
     @property
     def signed_by(self) -> str | None:
-        """The name in the allowed signers; None if the signature is bad, unknown or could not be verified, or a file differs."""
-        return None if self.differences or self.verdict.state is not SignatureState.KNOWN else self.verdict.signer
+        """The name in the allowed signers; None if the signature is bad, unknown or could not be
+        verified, or a file differs."""
+        return (
+            None
+            if self.differences or self.verdict.state is not SignatureState.KNOWN
+            else self.verdict.signer
+        )
 
 
 def allowed_signers(root: Path | None = None) -> Path:
@@ -58,7 +73,8 @@ def sign_submission(directory: Path, key: Path) -> None:
 
 
 def read_signature(directory: Path, allowed: Path) -> SubmissionSignature | None:
-    """Verify the signature of an untrusted submission; None if it has neither listing nor signature."""
+    """Verify the signature of an untrusted submission; None if it has neither listing nor
+    signature."""
     signature, listing = directory / SIGNATURE, directory / LISTING
     if not any(path.exists() or path.is_symlink() for path in (signature, listing)):
         return None
@@ -68,8 +84,12 @@ def read_signature(directory: Path, allowed: Path) -> SubmissionSignature | None
         if path.stat().st_size > most:
             return _bad(f"{path.name} is larger than {most} bytes")
     content = listing.read_bytes()
-    verdict = verify(content, signature.read_text(encoding="ascii", errors="replace"), NAMESPACE, allowed)
-    return SubmissionSignature(verdict, _differences(content.decode("utf-8", errors="replace"), _digests(directory)))
+    verdict = verify(
+        content, signature.read_text(encoding="ascii", errors="replace"), NAMESPACE, allowed
+    )
+    return SubmissionSignature(
+        verdict, _differences(content.decode("utf-8", errors="replace"), _digests(directory))
+    )
 
 
 def _bad(reason: str) -> SubmissionSignature:
@@ -77,9 +97,18 @@ def _bad(reason: str) -> SubmissionSignature:
 
 
 def _digests(directory: Path) -> dict[str, str]:
-    """SHA-256 of every plain file that a signature covers, by its path in the submission, sorted by the bytes of the paths."""
-    files = {path.relative_to(directory).as_posix(): path for path in below(directory) if not path.is_symlink() and path.is_file()}
-    return {name: sha256(files[name]) for name in sorted(files, key=_in_bytes) if name.partition("/")[0] not in UNLISTED}
+    """SHA-256 of every plain file that a signature covers, by its path in the submission, sorted by
+    the bytes of the paths."""
+    files = {
+        path.relative_to(directory).as_posix(): path
+        for path in below(directory)
+        if not path.is_symlink() and path.is_file()
+    }
+    return {
+        name: sha256(files[name])
+        for name in sorted(files, key=_in_bytes)
+        if name.partition("/")[0] not in UNLISTED
+    }
 
 
 def _in_bytes(name: str) -> bytes:
@@ -87,13 +116,19 @@ def _in_bytes(name: str) -> bytes:
 
 
 def _differences(text: str, present: Mapping[str, str]) -> tuple[Difference, ...]:
-    listed = {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
+    listed = {
+        name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())
+    }
     found = [
         Difference(name, f"a file with SHA-256 {listed[name][:64]}", _observed(present.get(name)))
         for name in listed
         if present.get(name) != listed[name]
     ]
-    found += [Difference(name, f"only files that {LISTING} lists", "a file that it does not list") for name in present if name not in listed]
+    found += [
+        Difference(name, f"only files that {LISTING} lists", "a file that it does not list")
+        for name in present
+        if name not in listed
+    ]
     return tuple(found[:MAX_DIFFERENCES])
 
 

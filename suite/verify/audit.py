@@ -1,4 +1,5 @@
-"""Audits one bundle: replays its first steps, and those after a training state; asks a float64 replay where they differ; and makes the record."""
+"""Audits one bundle: replays its first steps, and those after a training state; asks a float64
+replay where they differ; and makes the record."""
 
 import platform
 import time
@@ -20,13 +21,29 @@ from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.launch import environments
 from suite.machine.system import board_name, cpu_model
-from suite.metrics.audit_record import RATE_ERROR, SCHEMA, AuditedBundle, AuditRecord, Replayer, StateAudit, rate_error_found
-from suite.metrics.replayed_losses import MAX_STEPS, AuditVerdict, LossComparison, ReplayedLosses, compare_losses, recorded_losses
+from suite.metrics.audit_record import (
+    RATE_ERROR,
+    SCHEMA,
+    AuditedBundle,
+    AuditRecord,
+    Replayer,
+    StateAudit,
+    rate_error_found,
+)
+from suite.metrics.replayed_losses import (
+    MAX_STEPS,
+    AuditVerdict,
+    LossComparison,
+    ReplayedLosses,
+    compare_losses,
+    recorded_losses,
+)
 from suite.verify.kept_state import HandedIn, KeptState, open_state
 from suite.verify.replaying import Replayed, replay, replay_in_float64, usable_threads
 
 DEFAULT_STEPS = 10
-"""Later steps decide nothing: rounding has by then moved the losses by as much as a lie (docs/auditing.md)."""
+"""Later steps decide nothing: rounding has by then moved the losses by as much as a lie
+(docs/auditing.md)."""
 
 Report = Callable[[str], None]
 
@@ -35,8 +52,9 @@ Report = Callable[[str], None]
 class AuditOptions:
     """Options of an audit; None: the default.
 
-    ``framework`` trains the replay (default: the bundle's own if its environment exists, else the first one that does), for ``steps`` steps
-    (default: 10, or all of a shorter run), on the data set in the folder ``data`` (default: that of `suite data prepare`). ``state`` is a training
+    ``framework`` trains the replay (default: the bundle's own if its environment exists, else the
+    first one that does), for ``steps`` steps (default: 10, or all of a shorter run), on the data
+    set in the folder ``data`` (default: that of `suite data prepare`). ``state`` is a training
     state that was handed in.
     """
 
@@ -47,12 +65,16 @@ class AuditOptions:
 
 
 def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
-    """Audit the sealed bundle at ``path``; raises SuiteError when it cannot be replayed. ``report`` gets a line for each replay."""
+    """Audit the sealed bundle at ``path``; raises SuiteError when it cannot be replayed. ``report``
+    gets a line for each replay."""
     started_s = time.monotonic()
     bundle = Bundle(path)
     audited = _audited(bundle)
     if bundle.run().resumed is not None:
-        raise SuiteError(f"{path} is a resumed run, whose first steps do not follow from its seed; audit a run that began with its initial weights.")
+        raise SuiteError(
+            f"{path} is a resumed run, whose first steps do not follow from its seed; audit a run"
+            " that began with its initial weights."
+        )
     original = request_of(bundle.run(), path / RUN)
     own = _trained_by(original)
     kept = None if options.state is None else open_state(bundle, original, options.state)
@@ -61,7 +83,11 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     request = _request(original, prepared, steps)
     auditor = _Auditor(request, own, _framework(original.framework, options.framework), report)
     losses, with_other_rate = auditor.losses(recorded_losses(bundle.steps(), steps))
-    state = None if kept is None else auditor.audit_state(kept, bundle.steps(), options.steps or DEFAULT_STEPS)
+    state = (
+        None
+        if kept is None
+        else auditor.audit_state(kept, bundle.steps(), options.steps or DEFAULT_STEPS)
+    )
     comparison = compare_losses(losses)
     return AuditRecord(
         schema=SCHEMA,
@@ -82,7 +108,9 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
 class _Auditor:
     """The replays of one request, made when they are needed."""
 
-    def __init__(self, request: contract.Request, own: Framework, other: Framework, report: Report) -> None:
+    def __init__(
+        self, request: contract.Request, own: Framework, other: Framework, report: Report
+    ) -> None:
         self._request, self._own, self._other, self._report = request, own, other, report
         self._version: str | None = None
         self._tolerances = load_audit_tolerances(request.workload)
@@ -92,7 +120,9 @@ class _Auditor:
         """Both frameworks compute in float32, so that a float64 replay decides between them."""
         return all(one.serves_closed for one in (self._own, self._other))
 
-    def losses(self, recorded: tuple[float, ...]) -> tuple[ReplayedLosses, tuple[float, ...] | None]:
+    def losses(
+        self, recorded: tuple[float, ...]
+    ) -> tuple[ReplayedLosses, tuple[float, ...] | None]:
         """Both sides' losses; and where they agree, those at a wrong learning rate."""
         float64, plain = None, None
         if self._request.parallel.ranks > 1 and self.has_referee:
@@ -104,12 +134,23 @@ class _Auditor:
         if plain is None or compare_losses(losses).verdict is not AuditVerdict.AGREES:
             return losses, None
         rate = self._request.optimizer.base_learning_rate * (1 - RATE_ERROR)
-        return losses, self._plain(self._request._replace(optimizer=self._request.optimizer._replace(base_learning_rate=rate))).losses
+        return (
+            losses,
+            self._plain(
+                self._request._replace(
+                    optimizer=self._request.optimizer._replace(base_learning_rate=rate)
+                )
+            ).losses,
+        )
 
     def audit_state(self, kept: KeptState, steps: StepRecords, count: int) -> StateAudit:
-        """The evaluation of a training state and the first ``count`` steps after it, as far as the run has them."""
+        """The evaluation of a training state and the first ``count`` steps after it, as far as the
+        run has them."""
         after = kept.steps_after(steps, count)
-        request, recorded = self._request._replace(steps=kept.step + after), recorded_losses(steps, after, kept.step)
+        request, recorded = (
+            self._request._replace(steps=kept.step + after),
+            recorded_losses(steps, after, kept.step),
+        )
         found = self._plain(request, kept)
         losses = self._with_referee(request, recorded, found.losses, None, kept)
         return kept.audited(losses, compare_losses(losses) if recorded else None, found.correct)
@@ -123,40 +164,66 @@ class _Auditor:
         start: KeptState | None = None,
     ) -> ReplayedLosses:
         """What is compared: with the float64 replay where the plain one does not agree."""
-        tolerances, wide = (self._tolerances.of(self._own.name, partner, len(recorded)) for partner in (self._other.name, FLOAT64))
+        tolerances, wide = (
+            self._tolerances.of(self._own.name, partner, len(recorded))
+            for partner in (self._other.name, FLOAT64)
+        )
         if not self.has_referee and None not in tolerances:
             float64 = plain  # the test framework computes in float64
         losses = ReplayedLosses(recorded, plain, float64, tolerances, wide)
-        if recorded and float64 is None and self.has_referee and compare_losses(losses).verdict is not AuditVerdict.AGREES:
+        if (
+            recorded
+            and float64 is None
+            and self.has_referee
+            and compare_losses(losses).verdict is not AuditVerdict.AGREES
+        ):
             losses = replace(losses, float64=self._in_float64(request, start)[0])
         return losses
 
     def replayer(self, data_verified: bool) -> Replayer:
         """What replayed."""
-        return Replayer(self._other.name, self._version, self._request.threads, platform.machine(), cpu_model(), board_name(), data_verified)
+        return Replayer(
+            self._other.name,
+            self._version,
+            self._request.threads,
+            platform.machine(),
+            cpu_model(),
+            board_name(),
+            data_verified,
+        )
 
     def _plain(self, request: contract.Request, start: KeptState | None = None) -> Replayed:
         what = f"{request.steps} steps"
         if start is not None:
             after = (request.steps or 0) - start.step
-            what = f"the evaluation of epoch {start.epoch}" + (f" and the {after} steps after it" if after else "")
-        self._report(f"{what} in {self._other.title}, learning rate {request.optimizer.base_learning_rate:g}")
+            what = f"the evaluation of epoch {start.epoch}" + (
+                f" and the {after} steps after it" if after else ""
+            )
+        self._report(
+            f"{what} in {self._other.title}, learning rate {request.optimizer.base_learning_rate:g}"
+        )
         found = replay(request, self._other, None if start is None else start.file)
         self._version = found.framework_version
         return found
 
-    def _in_float64(self, request: contract.Request, start: KeptState | None = None) -> tuple[tuple[float, ...], bool]:
+    def _in_float64(
+        self, request: contract.Request, start: KeptState | None = None
+    ) -> tuple[tuple[float, ...], bool]:
         self._report(f"{request.steps} steps in {self._other.title}, float64")
         return replay_in_float64(request, self._other, None if start is None else start.file)
 
 
 def _audited(bundle: Bundle) -> AuditedBundle:
-    """The bundle's identity; raises SuiteError where run.json or the step records are not those that the manifest seals."""
+    """The bundle's identity; raises SuiteError where run.json or the step records are not those
+    that the manifest seals."""
     bundle.expect_sealed("audit a run that `suite run` finished")
     lines = set(bundle.manifest())
     for name in (RUN, STEPS):
         if f"{sha256(bundle.file(name))}  {name}" not in lines:
-            raise FileError(bundle.path / name, f"is not the file that {MANIFEST} seals; `suite check` says more")
+            raise FileError(
+                bundle.path / name,
+                f"is not the file that {MANIFEST} seals; `suite check` says more",
+            )
     run = bundle.run()
     request = request_of(run, bundle.path / RUN)
     return AuditedBundle(
@@ -173,21 +240,25 @@ def _audited(bundle: Bundle) -> AuditedBundle:
 
 
 def _trained_by(request: contract.Request) -> Framework:
-    """The framework of the run; raises SuiteError for an implementation that is not in the checkout, and where no tolerance was measured."""
+    """The framework of the run; raises SuiteError for an implementation that is not in the
+    checkout, and where no tolerance was measured."""
     name = request.framework
     if name not in {framework.name for framework in load_frameworks()}:
         raise SuiteError(
-            f"The run was trained by {name[:80]!r}, an implementation outside the checkout. How far its losses may be from others' was not measured: "
-            "an audit cannot tell. `suite verify-model` compares what it computes."
+            f"The run was trained by {name[:80]!r}, an implementation outside the checkout. How far"
+            " its losses may be from others' was not measured: an audit cannot tell. `suite"
+            " verify-model` compares what it computes."
         )
     if request.accumulation > 1:
         raise SuiteError(
-            f"The run updated its parameters after every {request.accumulation} mini-batches, a replay after each: an audit cannot tell."
+            f"The run updated its parameters after every {request.accumulation} mini-batches, a"
+            " replay after each: an audit cannot tell."
         )
     framework = load_framework(name)
     if framework.serves_closed and request.precision != contract.FLOAT32:
         raise SuiteError(
-            f"The run computed in {request.precision}. How far its losses may be from others' was measured for float32 only: an audit cannot tell."
+            f"The run computed in {request.precision}. How far its losses may be from others' was"
+            " measured for float32 only: an audit cannot tell."
         )
     return framework
 
@@ -204,18 +275,24 @@ def _framework(own: str, chosen: str | None) -> Framework:
         except SuiteError:
             continue
         return candidate
-    raise SuiteError("There is no environment of a framework", f"create it with `suite env create {own}`")
+    raise SuiteError(
+        "There is no environment of a framework", f"create it with `suite env create {own}`"
+    )
 
 
 def _data(request: contract.Request, directory: Path | None) -> PreparedDataSet:
-    """The run's data set on this machine; raises SuiteError when it has another size than the request says."""
+    """The run's data set on this machine; raises SuiteError when it has another size than the
+    request says."""
     name = request.data.name
-    prepared = find(name, directory or (synthetic_place(name) if request.data.synthetic is True else None))
+    prepared = find(
+        name, directory or (synthetic_place(name) if request.data.synthetic is True else None)
+    )
     found, asked = prepared.contents, request.data
     if (found.classes, found.train_samples) != (asked.classes, asked.train_samples):
         raise SuiteError(
-            f"The data set {name!r} in {prepared.directory} has {found.train_samples} training samples of {found.classes} classes, the run's had "
-            f"{asked.train_samples} of {asked.classes}; give the run's data set with --data DIR."
+            f"The data set {name!r} in {prepared.directory} has {found.train_samples} training"
+            f" samples of {found.classes} classes, the run's had {asked.train_samples} of"
+            f" {asked.classes}; give the run's data set with --data DIR."
         )
     return prepared
 
@@ -232,9 +309,14 @@ def _steps(bundle: Bundle, chosen: int | None) -> int:
 
 def _request(original: contract.Request, prepared: PreparedDataSet, steps: int) -> contract.Request:
     """The run's request, on this machine's data set and processor, ending after ``steps`` steps."""
-    data = original.data._replace(directory=str(prepared.directory), layout=prepared.definition.layout)
+    data = original.data._replace(
+        directory=str(prepared.directory), layout=prepared.definition.layout
+    )
     if original.global_batch_size > data.train_samples:
-        raise SuiteError(f"The run's mini-batches of {original.global_batch_size} samples are larger than its data set; `suite check` says more.")
+        raise SuiteError(
+            f"The run's mini-batches of {original.global_batch_size} samples are larger than its"
+            " data set; `suite check` says more."
+        )
     return original._replace(
         data=data,
         steps=steps,
@@ -242,7 +324,8 @@ def _request(original: contract.Request, prepared: PreparedDataSet, steps: int) 
         drop_cache_every_epoch=False,
         accelerator="cpu",
         threads=usable_threads(_workload(original).threads),
-        precision=load_framework(original.framework).precisions[0].value,  # requests of earlier versions do not name that of a variant
+        # requests of earlier versions do not name that of a variant
+        precision=load_framework(original.framework).precisions[0].value,
     )
 
 
@@ -255,5 +338,8 @@ def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:
     if comparison.verdict is not AuditVerdict.CANNOT_TELL:
         return None
     if not auditor.has_referee:
-        return "no tolerance was measured for this pair of implementations, and there is no float64 replay for the open division's own arithmetic"
+        return (
+            "no tolerance was measured for this pair of implementations, and there is no float64"
+            " replay for the open division's own arithmetic"
+        )
     return "rounding alone moves the losses of this run as far from its first steps on"

@@ -8,13 +8,15 @@ import numpy as np
 
 Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 NEGLIGIBLE = 1e-6
-"""Floor of a relative error's denominator, as a share of the largest value in the array's group: a gradient that is zero but for
-rounding (of a bias before batch normalisation, for example) has no meaningful relative error."""
+"""Floor of a relative error's denominator, as a share of the largest value in the array's group: a
+gradient that is zero but for rounding (of a bias before batch normalisation, for example) has no
+meaningful relative error."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A quantity's relative error against the reference: largest deviation over largest value, of the array ``worst``.
+    """A quantity's relative error against the reference: largest deviation over largest value, of
+    the array ``worst``.
 
     ``error`` is None where the arrays cannot be compared; ``problem`` then says why.
     """
@@ -31,9 +33,17 @@ class Difference:
         return self.error is not None and self.error <= self.tolerance
 
 
-def compare(reference: Arrays, found: Arrays, tolerances: Mapping[str, float]) -> tuple[Difference, ...]:
-    """One difference per quantity that has a tolerance; arrays are grouped into quantities by what precedes the slash of their names."""
-    return tuple(_compare_group(quantity, _group(reference, quantity), _group(found, quantity), tolerances[quantity]) for quantity in tolerances)
+def compare(
+    reference: Arrays, found: Arrays, tolerances: Mapping[str, float]
+) -> tuple[Difference, ...]:
+    """One difference per quantity that has a tolerance; arrays are grouped into quantities by what
+    precedes the slash of their names."""
+    return tuple(
+        _compare_group(
+            quantity, _group(reference, quantity), _group(found, quantity), tolerances[quantity]
+        )
+        for quantity in tolerances
+    )
 
 
 def _group(arrays: Arrays, quantity: str) -> dict[str, "np.ndarray[Any, Any]"]:
@@ -41,15 +51,26 @@ def _group(arrays: Arrays, quantity: str) -> dict[str, "np.ndarray[Any, Any]"]:
 
 
 def _compare_group(quantity: str, reference: Arrays, found: Arrays, tolerance: float) -> Difference:
-    missing, unknown = sorted(reference.keys() - found.keys()), sorted(found.keys() - reference.keys())
+    missing, unknown = (
+        sorted(reference.keys() - found.keys()),
+        sorted(found.keys() - reference.keys()),
+    )
     if missing or unknown:
         problem = f"{len(missing)} missing, {len(unknown)} unknown"
         return Difference(quantity, None, tolerance, (missing or unknown)[0], problem)
     for name, value in reference.items():
         if value.shape != found[name].shape:
-            return Difference(quantity, None, tolerance, name, f"shape {found[name].shape} where the reference has {value.shape}")
+            return Difference(
+                quantity,
+                None,
+                tolerance,
+                name,
+                f"shape {found[name].shape} where the reference has {value.shape}",
+            )
     largest = max((_largest(value) for value in reference.values()), default=0.0)
-    errors = {name: _error(value, found[name], NEGLIGIBLE * largest) for name, value in reference.items()}
+    errors = {
+        name: _error(value, found[name], NEGLIGIBLE * largest) for name, value in reference.items()
+    }
     if not errors:
         return Difference(quantity, 0.0, tolerance, "", None)
     worst = max(errors, key=lambda name: errors[name])

@@ -1,4 +1,5 @@
-"""Training states that are handed in for an audit: the draw of the epoch, and whether a state is the one that the run logged."""
+"""Training states that are handed in for an audit: the draw of the epoch, and whether a state is
+the one that the run logged."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ from suite.metrics.replayed_losses import LossComparison, ReplayedLosses
 
 @dataclass(frozen=True)
 class HandedIn:
-    """A training state and the epoch after which it was taken; ``value`` is the text that the epoch was drawn with, None: self-drawn."""
+    """A training state and the epoch after which it was taken; ``value`` is the text that the epoch
+    was drawn with, None: self-drawn."""
 
     file: Path
     epoch: int
@@ -27,7 +29,8 @@ class HandedIn:
 
 @dataclass(frozen=True)
 class Draw:
-    """The result of a draw among the epochs 1 to ``epochs``; ``head`` is the chain value that it began with."""
+    """The result of a draw among the epochs 1 to ``epochs``; ``head`` is the chain value that it
+    began with."""
 
     epoch: int
     epochs: int
@@ -37,9 +40,11 @@ class Draw:
 
 @dataclass(frozen=True)
 class KeptState:
-    """A state whose digests are those that the run logged after ``epoch``, when ``step`` steps were taken.
+    """A state whose digests are those that the run logged after ``epoch``, when ``step`` steps were
+    taken.
 
-    ``correct`` is what the run's evaluation after this epoch counted, of ``eval_samples``; None where there was none. ``value``: as in HandedIn.
+    ``correct`` is what the run's evaluation after this epoch counted, of ``eval_samples``; None
+    where there was none. ``value``: as in HandedIn.
     """
 
     file: Path
@@ -53,29 +58,51 @@ class KeptState:
         """How many of ``count`` steps after the state the run has."""
         return min(count, len(set(steps.step[steps.step > self.step].tolist())))
 
-    def audited(self, losses: ReplayedLosses, comparison: LossComparison | None, replayed_correct: int | None) -> StateAudit:
+    def audited(
+        self,
+        losses: ReplayedLosses,
+        comparison: LossComparison | None,
+        replayed_correct: int | None,
+    ) -> StateAudit:
         """The record; an evaluation counts where both sides made it."""
         if self.correct is None or replayed_correct is None:
-            return StateAudit(self.epoch, self.value, losses, comparison, None, None, self.eval_samples)
-        return StateAudit(self.epoch, self.value, losses, comparison, self.correct, replayed_correct, self.eval_samples)
+            return StateAudit(
+                self.epoch, self.value, losses, comparison, None, None, self.eval_samples
+            )
+        return StateAudit(
+            self.epoch,
+            self.value,
+            losses,
+            comparison,
+            self.correct,
+            replayed_correct,
+            self.eval_samples,
+        )
 
 
 def draw(path: Path, value: str | None) -> Draw:
-    """Draw the epoch whose state must be handed in, from the chain of the bundle at ``path`` and ``value``; without one, from the chain alone."""
+    """Draw the epoch whose state must be handed in, from the chain of the bundle at ``path`` and
+    ``value``; without one, from the chain alone."""
     bundle = Bundle(path)
     bundle.expect_sealed("the epoch is drawn after a run was finished")
     epochs, head = len(bundle.log().finished_epochs()), chain_head(path / contract.log_name(0))
     if not epochs or head is None:
-        raise SuiteError(f"{path} has no finished epoch, or a log without a chain; there is nothing to draw.")
+        raise SuiteError(
+            f"{path} has no finished epoch, or a log without a chain; there is nothing to draw."
+        )
     return Draw(drawn_epoch(head, value or "", epochs), epochs, head, value)
 
 
 def open_state(bundle: Bundle, request: contract.Request, handed_in: HandedIn) -> KeptState:
-    """The state, verified against the log; raises SuiteError for another epoch than the drawn one, and for any difference."""
+    """The state, verified against the log; raises SuiteError for another epoch than the drawn one,
+    and for any difference."""
     if handed_in.value is not None:
         drawn = draw(bundle.path, handed_in.value)
         if drawn.epoch != handed_in.epoch:
-            raise SuiteError(f"This value draws epoch {drawn.epoch} of {drawn.epochs}, not epoch {handed_in.epoch}; hand in the state of that epoch.")
+            raise SuiteError(
+                f"This value draws epoch {drawn.epoch} of {drawn.epochs}, not epoch"
+                f" {handed_in.epoch}; hand in the state of that epoch."
+            )
     try:
         return _verified(bundle, request, handed_in)
     except contract.ContractError as error:
@@ -86,23 +113,41 @@ def _verified(bundle: Bundle, request: contract.Request, handed_in: HandedIn) ->
     file, epoch = StateFile(str(handed_in.file)), handed_in.epoch
     is_local = request.parallel.ranks > 1 and request.parallel.normalisation == contract.LOCAL
     if is_local and any(name.startswith("statistic/") for name in file):
-        raise SuiteError("The state of a run on several ranks with batch normalisation cannot be replayed on one rank, which has other statistics.")
+        raise SuiteError(
+            "The state of a run on several ranks with batch normalisation cannot be replayed on one"
+            " rank, which has other statistics."
+        )
     for rank in range(request.parallel.ranks):
-        logged = next((event.value for event in bundle.log(rank).all("state_digests") if event.epoch == epoch), None)
+        logged = next(
+            (
+                event.value
+                for event in bundle.log(rank).all("state_digests")
+                if event.epoch == epoch
+            ),
+            None,
+        )
         if not isinstance(logged, dict):
-            raise SuiteError(f"{bundle.path}/{contract.log_name(rank)} has no state_digests of epoch {epoch}; give another --epoch.")
+            raise SuiteError(
+                f"{bundle.path}/{contract.log_name(rank)} has no state_digests of epoch {epoch};"
+                " give another --epoch."
+            )
         for kind, digest in digests(file.of_rank(rank)).items():
             if logged.get(kind) != digest:
                 raise SuiteError(
-                    f"{handed_in.file} is not the state that the run logged after epoch {epoch}: the {kind} digest of rank {rank} is {digest[:16]}…, "
-                    f"logged was {str(logged.get(kind))[:16]}…; hand in the file that the run kept."
+                    f"{handed_in.file} is not the state that the run logged after epoch {epoch}:"
+                    f" the {kind} digest of rank {rank} is {digest[:16]}…, logged was"
+                    f" {str(logged.get(kind))[:16]}…; hand in the file that the run kept."
                 )
     step = epoch * -(-request.data.train_samples // request.global_batch_size)
     if tuple(file.progress) != (epoch, step):
         said = f"after epoch {file.progress.epoch}, step {file.progress.step}"
-        raise SuiteError(f"{handed_in.file} says that it was taken {said}, not after epoch {epoch}, step {step}.")
+        raise SuiteError(
+            f"{handed_in.file} says that it was taken {said}, not after epoch {epoch}, step {step}."
+        )
     correct = next(_correct(bundle, epoch), None)
-    return KeptState(handed_in.file.resolve(), epoch, step, handed_in.value, correct, request.data.eval_samples)
+    return KeptState(
+        handed_in.file.resolve(), epoch, step, handed_in.value, correct, request.data.eval_samples
+    )
 
 
 def _correct(bundle: Bundle, epoch: int) -> Iterator[int]:

@@ -1,7 +1,9 @@
-"""Runs a probe in its framework's environment and reads the arrays that it writes, without pickles: a vendor's program is not trusted.
+"""Runs a probe in its framework's environment and reads the arrays that it writes, without pickles:
+a vendor's program is not trusted.
 
-The probes in the checkout make their inputs from the seed (reference_impls.probe) and write an archive. One of an implementation elsewhere gets its
-inputs as ``.npy`` files and writes its arrays as ``.npy`` files: any language can read and write them (docs/implementing.md).
+The probes in the checkout make their inputs from the seed (reference_impls.probe) and write an
+archive. One of an implementation elsewhere gets its inputs as ``.npy`` files and writes its arrays
+as ``.npy`` files: any language can read and write them (docs/implementing.md).
 """
 
 import json
@@ -39,10 +41,12 @@ NO_SHAPES: Mapping[str, Shape] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class ProbedImplementation:
-    """An implementation to be probed: ``python -m <module>`` with ``interpreter``; ``name`` is its label in tables.
+    """An implementation to be probed: ``python -m <module>`` with ``interpreter``; ``name`` is its
+    label in tables.
 
-    ``outside`` is an implementation that is not in the checkout: its own command is probed, with files. ``sha256`` is the digest of its files.
-    ``train`` is the command that trains in a run; empty: its steps are not compared.
+    ``outside`` is an implementation that is not in the checkout: its own command is probed, with
+    files. ``sha256`` is the digest of its files. ``train`` is the command that trains in a run;
+    empty: its steps are not compared.
     """
 
     name: str
@@ -56,11 +60,22 @@ class ProbedImplementation:
 def probed(framework: Framework, environment: Environment) -> ProbedImplementation:
     """The framework's probe, built; raises SuiteError where it has none or cannot be built."""
     build(framework, environment)
-    digest, train = implementation_sha256(framework), tuple(train_command(framework, environment.interpreter))
+    digest, train = (
+        implementation_sha256(framework),
+        tuple(train_command(framework, environment.interpreter)),
+    )
     if framework.outside is None:
-        return ProbedImplementation(framework.name, environment.interpreter, f"{framework.module}.probe", sha256=digest, train=train)
+        return ProbedImplementation(
+            framework.name,
+            environment.interpreter,
+            f"{framework.module}.probe",
+            sha256=digest,
+            train=train,
+        )
     command = " ".join(probe_command(framework, environment.interpreter, "float64"))
-    return ProbedImplementation(framework.name, environment.interpreter, command, framework, digest, train)
+    return ProbedImplementation(
+        framework.name, environment.interpreter, command, framework, digest, train
+    )
 
 
 def probe(
@@ -71,13 +86,15 @@ def probe(
     shapes: Mapping[str, Shape] | None = None,
     accelerator: str = "cpu",
 ) -> Arrays:
-    """The arrays that the probe writes in ``precision`` ("float64" or "float32"); raises SuiteError when it writes none.
+    """The arrays that the probe writes in ``precision`` ("float64" or "float32"); raises SuiteError
+    when it writes none.
 
-    ``shapes`` are those of the reference's parameters and statistics, by ``parameter/<name>`` and ``statistic/<name>``: the inputs of a probe that
-    gets files.
+    ``shapes`` are those of the reference's parameters and statistics, by ``parameter/<name>`` and
+    ``statistic/<name>``: the inputs of a probe that gets files.
 
-    In float32 only the first optimiser step is taken: rounding switches ReLUs on or off, so that after a few steps two networks differ.
-    The statistics after the first forward pass do not depend on that.
+    In float32 only the first optimiser step is taken: rounding switches ReLUs on or off, so that
+    after a few steps two networks differ. The statistics after the first forward pass do not depend
+    on that.
     """
     settings = workload.verification
     rates = settings.learning_rates if precision == "float64" else settings.learning_rates[:1]
@@ -103,29 +120,56 @@ def probe(
     )
 
 
-def probe_as(implementation: ProbedImplementation, request: ProbeRequest, shapes: Mapping[str, Shape] = NO_SHAPES) -> Arrays:
-    """The arrays that the probe writes for a request; its ``output`` is replaced by a temporary file or folder."""
+def probe_as(
+    implementation: ProbedImplementation,
+    request: ProbeRequest,
+    shapes: Mapping[str, Shape] = NO_SHAPES,
+) -> Arrays:
+    """The arrays that the probe writes for a request; its ``output`` is replaced by a temporary
+    file or folder."""
     if implementation.outside is not None:
         return _probe_with_files(implementation, implementation.outside, request, shapes)
     with tempfile.TemporaryDirectory(prefix="probe-") as folder:
         request_file, output = Path(folder) / "probe.json", Path(folder) / "probe.npz"
         values = {**request._asdict(), "output": str(output)}
         _write_request(request_file, values)
-        command = [str(implementation.interpreter), "-m", implementation.module, "--request", str(request_file)]
+        command = [
+            str(implementation.interpreter),
+            "-m",
+            implementation.module,
+            "--request",
+            str(request_file),
+        ]
         _run(implementation, request, request_file, command, repository_root())
         return _read(output, implementation)
 
 
 def _write_request(path: Path, values: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps({**values, **{name: values[name]._asdict() for name in ("optimizer", "parallel")}}), encoding="utf-8")
+    path.write_text(
+        json.dumps(
+            {**values, **{name: values[name]._asdict() for name in ("optimizer", "parallel")}}
+        ),
+        encoding="utf-8",
+    )
 
 
 def _probe_with_files(
-    implementation: ProbedImplementation, outside: Framework, request: ProbeRequest, shapes: Mapping[str, Shape]
+    implementation: ProbedImplementation,
+    outside: Framework,
+    request: ProbeRequest,
+    shapes: Mapping[str, Shape],
 ) -> dict[str, "np.ndarray[Any, Any]"]:
     with tempfile.TemporaryDirectory(prefix="probe-") as temporary:
-        request_file, inputs, output = (Path(temporary) / name for name in ("probe.json", "inputs", "output"))
-        for folder in (inputs / "parameter", inputs / "statistic", output / "parameter", output / "statistic", output / "gradient"):
+        request_file, inputs, output = (
+            Path(temporary) / name for name in ("probe.json", "inputs", "output")
+        )
+        for folder in (
+            inputs / "parameter",
+            inputs / "statistic",
+            output / "parameter",
+            output / "statistic",
+            output / "gradient",
+        ):
             folder.mkdir(parents=True)
         for name, shape in shapes.items():
             values = random_value(name.partition("/")[2], shape, request.seed).astype(request.dtype)
@@ -133,18 +177,34 @@ def _probe_with_files(
         for index in range(len(request.learning_rates)):
             for what, array in zip(("images", "labels"), mini_batch(request, index), strict=True):
                 np.save(inputs / f"{what}_{index}.npy", array, allow_pickle=False)
-        _write_request(request_file, {**request._asdict(), "inputs": str(inputs), "output": str(output)})
-        command = [*probe_command(outside, implementation.interpreter, request.dtype), "--request", str(request_file)]
+        _write_request(
+            request_file, {**request._asdict(), "inputs": str(inputs), "output": str(output)}
+        )
+        command = [
+            *probe_command(outside, implementation.interpreter, request.dtype),
+            "--request",
+            str(request_file),
+        ]
         _run(implementation, request, request_file, command, working_folder(outside))
         return _read_files(output, implementation)
 
 
-def _run(implementation: ProbedImplementation, request: ProbeRequest, request_file: Path, command: list[str], folder: Path) -> None:
+def _run(
+    implementation: ProbedImplementation,
+    request: ProbeRequest,
+    request_file: Path,
+    command: list[str],
+    folder: Path,
+) -> None:
     variables = {**child_environment(request.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
     if request.parallel.ranks > 1:
         variables = allow_root(variables)
         command = mpirun_command(
-            find_mpirun(implementation.interpreter), Placement((), request.parallel.ranks), command, variables, request_file.parent
+            find_mpirun(implementation.interpreter),
+            Placement((), request.parallel.ranks),
+            command,
+            variables,
+            request_file.parent,
         )
     try:
         done = subprocess.run(
@@ -157,12 +217,21 @@ def _run(implementation: ProbedImplementation, request: ProbeRequest, request_fi
             timeout=TIMEOUT_S,
         )
     except OSError as error:
-        raise SuiteError(f"{command[0]} cannot be started ({error.strerror}); it is the probe of {implementation.name}.") from error
+        raise SuiteError(
+            f"{command[0]} cannot be started ({error.strerror}); it is the probe of"
+            f" {implementation.name}."
+        ) from error
     except subprocess.TimeoutExpired:
-        raise SuiteError(f"The probe of {implementation.name} did not finish within {TIMEOUT_S} s; run it by hand: {' '.join(command)}") from None
+        raise SuiteError(
+            f"The probe of {implementation.name} did not finish within {TIMEOUT_S} s; run it by"
+            f" hand: {' '.join(command)}"
+        ) from None
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1][:300]
-        raise SuiteError(f"The probe of {implementation.name} (`{implementation.module}`) ended with {done.returncode}: {last}")
+        raise SuiteError(
+            f"The probe of {implementation.name} (`{implementation.module}`) ended with"
+            f" {done.returncode}: {last}"
+        )
 
 
 def _read(output: Path, implementation: ProbedImplementation) -> dict[str, "np.ndarray[Any, Any]"]:
@@ -171,20 +240,27 @@ def _read(output: Path, implementation: ProbedImplementation) -> dict[str, "np.n
             return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise SuiteError(
-            f"The probe of {implementation.name} wrote no readable archive ({str(error)[:200]}); see docs/verifying.md for what it must write."
+            f"The probe of {implementation.name} wrote no readable archive ({str(error)[:200]});"
+            " see docs/verifying.md for what it must write."
         ) from error
 
 
-def _read_files(output: Path, implementation: ProbedImplementation) -> dict[str, "np.ndarray[Any, Any]"]:
+def _read_files(
+    output: Path, implementation: ProbedImplementation
+) -> dict[str, "np.ndarray[Any, Any]"]:
     found = {}
     for path in sorted(output.rglob("*.npy")):
         name = path.relative_to(output).as_posix().removesuffix(".npy")
         try:
             found[name] = np.load(path, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
-            raise SuiteError(f"The probe of {implementation.name} wrote {name}.npy, which is no array ({str(error)[:200]}).") from error
+            raise SuiteError(
+                f"The probe of {implementation.name} wrote {name}.npy, which is no array"
+                f" ({str(error)[:200]})."
+            ) from error
     if not found:
         raise SuiteError(
-            f"The probe of {implementation.name} wrote no .npy file into the output folder; see docs/implementing.md for what it must write."
+            f"The probe of {implementation.name} wrote no .npy file into the output folder; see"
+            " docs/implementing.md for what it must write."
         )
     return found

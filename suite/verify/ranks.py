@@ -23,8 +23,8 @@ ONE_RANK, SHARES_IN_TURN = "one rank", "one rank, shares in turn"
 class RanksVerdict:
     """Differences between N ranks and one, the ``reference``, after ``steps`` steps in float64.
 
-    The reference trains on the whole mini-batches; for a model whose ranks normalise locally it takes every rank's share in turn, each
-    normalised by its own statistics.
+    The reference trains on the whole mini-batches; for a model whose ranks normalise locally it
+    takes every rank's share in turn, each normalised by its own statistics.
     """
 
     schema: int
@@ -47,29 +47,58 @@ class RanksVerdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {**asdict(self), "passed": self.passed, "differences": [{**asdict(one), "passed": one.passed} for one in self.differences]}
+        return {
+            **asdict(self),
+            "passed": self.passed,
+            "differences": [{**asdict(one), "passed": one.passed} for one in self.differences],
+        }
 
 
 def verify_ranks(
-    workload: Workload, implementation: ProbedImplementation, parallel: Parallel, report: Callable[[str], None], steps: int = STEPS
+    workload: Workload,
+    implementation: ProbedImplementation,
+    parallel: Parallel,
+    report: Callable[[str], None],
+    steps: int = STEPS,
 ) -> RanksVerdict:
-    """Train with N ranks on this machine and with one, and compare. Raises SuiteError when a probe fails.
+    """Train with N ranks on this machine and with one, and compare. Raises SuiteError when a probe
+    fails.
 
-    Mini-batches have one sample more than can be shared evenly, so that a rank with more samples must have a larger weight.
+    Mini-batches have one sample more than can be shared evenly, so that a rank with more samples
+    must have a larger weight.
     """
     report(f"{parallel.ranks} ranks of {implementation.name}")
     found = probe_as(implementation, _request(workload, parallel, parallel.ranks, 1, steps))
-    by_shares = parallel.normalisation == LOCAL and any(name.startswith("statistic/") for name in found)
+    by_shares = parallel.normalisation == LOCAL and any(
+        name.startswith("statistic/") for name in found
+    )
     reference = SHARES_IN_TURN if by_shares else ONE_RANK
     report(f"{reference} of {implementation.name}")
-    expected = probe_as(implementation, _request(workload, ALONE, parallel.ranks, parallel.ranks if by_shares else 1, steps))
+    expected = probe_as(
+        implementation,
+        _request(workload, ALONE, parallel.ranks, parallel.ranks if by_shares else 1, steps),
+    )
     tolerances = workload.verification.tolerances
-    limits = {"losses": tolerances.losses, "parameter": tolerances.parameter, "statistic": tolerances.statistic}
+    limits = {
+        "losses": tolerances.losses,
+        "parameter": tolerances.parameter,
+        "statistic": tolerances.statistic,
+    }
     differences = (*compare(expected, found, limits), _apart(found))
     return RanksVerdict(
-        SCHEMA, __version__, workload.name, implementation.name, parallel.ranks, parallel.collective, parallel.overlap,
-        parallel.normalisation, steps, _samples(workload, parallel.ranks), reference, differences,
-    )  # fmt: skip
+        SCHEMA,
+        __version__,
+        workload.name,
+        implementation.name,
+        parallel.ranks,
+        parallel.collective,
+        parallel.overlap,
+        parallel.normalisation,
+        steps,
+        _samples(workload, parallel.ranks),
+        reference,
+        differences,
+    )
 
 
 def _samples(workload: Workload, ranks: int) -> int:
@@ -81,11 +110,25 @@ def _apart(found: Arrays) -> Difference:
     return Difference("ranks apart", float(found["apart"]), 0.0, "")
 
 
-def _request(workload: Workload, parallel: Parallel, ranks: int, shares: int, steps: int) -> ProbeRequest:
+def _request(
+    workload: Workload, parallel: Parallel, ranks: int, shares: int, steps: int
+) -> ProbeRequest:
     settings = workload.verification
     first, last = settings.learning_rates[0], settings.learning_rates[-1]
     rates = [first] * (steps // 2) + [last] * (steps - steps // 2)
     return ProbeRequest(
-        PROBE_VERSION, workload.model, settings.classes, list(settings.image_shape), _samples(workload, ranks), "float64", settings.seed,
-        Optimizer(**asdict(workload.optimizer)), rates, 1, "cpu", parallel, shares, "",
-    )  # fmt: skip
+        PROBE_VERSION,
+        workload.model,
+        settings.classes,
+        list(settings.image_shape),
+        _samples(workload, ranks),
+        "float64",
+        settings.seed,
+        Optimizer(**asdict(workload.optimizer)),
+        rates,
+        1,
+        "cpu",
+        parallel,
+        shares,
+        "",
+    )

@@ -1,4 +1,5 @@
-"""Trains the first steps of a request again, in a framework's environment: through the implementation and the loop, or in float64."""
+"""Trains the first steps of a request again, in a framework's environment: through the
+implementation and the loop, or in float64."""
 
 import csv
 import json
@@ -27,9 +28,11 @@ ALONE = contract.Parallel(1, 1, "none", 0, False)
 
 @dataclass(frozen=True)
 class Replayed:
-    """The losses of the replayed steps, each the mean of its global mini-batch, and the version of the framework that computed them.
+    """The losses of the replayed steps, each the mean of its global mini-batch, and the version of
+    the framework that computed them.
 
-    ``correct`` is the number of correctly classified samples of the first evaluation; None without one.
+    ``correct`` is the number of correctly classified samples of the first evaluation; None without
+    one.
     """
 
     losses: tuple[float, ...]
@@ -38,10 +41,12 @@ class Replayed:
 
 
 def replay(request: contract.Request, framework: Framework, start: Path | None = None) -> Replayed:
-    """Train the request's steps with the framework's implementation, as the loop drives it in a run; raises SuiteError when that fails.
+    """Train the request's steps with the framework's implementation, as the loop drives it in a
+    run; raises SuiteError when that fails.
 
-    One rank trains on the whole mini-batches of a request of several. From the training state in the file ``start``, the losses are those of the
-    steps after it, and the evaluation after the state's epoch comes first.
+    One rank trains on the whole mini-batches of a request of several. From the training state in
+    the file ``start``, the losses are those of the steps after it, and the evaluation after the
+    state's epoch comes first.
     """
     changed = request._replace(framework=framework.name, parallel=ALONE, target_accuracy=None)
     with tempfile.TemporaryDirectory(prefix="audit-") as folder:
@@ -50,40 +55,79 @@ def replay(request: contract.Request, framework: Framework, start: Path | None =
         version, evaluation = log.value("framework_version"), log.first("eval_accuracy")
         correct = None if evaluation is None else evaluation.metadata.get("correct")
         losses = _losses(Path(folder) / contract.steps_name(0))
-        return Replayed(losses, version if isinstance(version, str) else None, correct if isinstance(correct, int) else None)
+        return Replayed(
+            losses,
+            version if isinstance(version, str) else None,
+            correct if isinstance(correct, int) else None,
+        )
 
 
-def replay_in_float64(request: contract.Request, framework: Framework, start: Path | None = None) -> tuple[tuple[float, ...], bool]:
-    """The same in float64, and whether every rank's share was normalised alone, as in the run: then one rank cannot replace several."""
+def replay_in_float64(
+    request: contract.Request, framework: Framework, start: Path | None = None
+) -> tuple[tuple[float, ...], bool]:
+    """The same in float64, and whether every rank's share was normalised alone, as in the run: then
+    one rank cannot replace several."""
     with tempfile.TemporaryDirectory(prefix="audit-") as folder:
-        _train(request._replace(framework=framework.name, output_directory=folder), framework, f"{framework.module}.replay", start)
+        _train(
+            request._replace(framework=framework.name, output_directory=folder),
+            framework,
+            f"{framework.module}.replay",
+            start,
+        )
         try:
             with np.load(Path(folder) / LOSSES_NAME, allow_pickle=False) as archive:
                 return tuple(map(float, archive["losses"])), bool(archive["by_shares"])
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-            raise SuiteError(f"The replay in {framework.title} wrote no readable losses ({str(error)[:200]}).") from error
+            raise SuiteError(
+                f"The replay in {framework.title} wrote no readable losses ({str(error)[:200]})."
+            ) from error
 
 
-def _train(request: contract.Request, framework: Framework, module: str, start: Path | None) -> None:
-    command = [str(find(framework).interpreter), "-m", module, *(() if start is None else ("--start-state", str(start)))]
-    train(request, command, repository_root(), f"The replay in {framework.title} (`python -m {module}`)")
+def _train(
+    request: contract.Request, framework: Framework, module: str, start: Path | None
+) -> None:
+    command = [
+        str(find(framework).interpreter),
+        "-m",
+        module,
+        *(() if start is None else ("--start-state", str(start))),
+    ]
+    train(
+        request,
+        command,
+        repository_root(),
+        f"The replay in {framework.title} (`python -m {module}`)",
+    )
 
 
 def train(request: contract.Request, command: Sequence[str], folder: Path, what: str) -> None:
-    """Start a program that trains the request, in ``folder``; raises SuiteError, which names it as ``what``, where it does not end well."""
+    """Start a program that trains the request, in ``folder``; raises SuiteError, which names it as
+    ``what``, where it does not end well."""
     path = Path(request.output_directory) / contract.REQUEST_NAME
     path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
     tf32 = request.precision == contract.TF32
     variables = {**child_environment(request.threads, tf32=tf32), "TF_CPP_MIN_LOG_LEVEL": "3"}
     try:
         done = subprocess.run(
-            [*command, "--request", str(path)], cwd=folder, env=variables, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S,
+            [*command, "--request", str(path)],
+            cwd=folder,
+            env=variables,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
             check=False,
-        )  # fmt: skip
+        )
     except OSError as error:
-        raise SuiteError(f"{command[0]} cannot be started ({error.strerror}); create the environment again with `suite env create`.") from error
+        raise SuiteError(
+            f"{command[0]} cannot be started ({error.strerror}); create the environment again with"
+            " `suite env create`."
+        ) from error
     except subprocess.TimeoutExpired:
-        raise SuiteError(f"{what} did not finish within {TIMEOUT_S} s; ask for fewer steps or smaller mini-batches.") from None
+        raise SuiteError(
+            f"{what} did not finish within {TIMEOUT_S} s; ask for fewer steps or smaller"
+            " mini-batches."
+        ) from None
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1][:300]
         raise SuiteError(f"{what} ended with {done.returncode}: {last}")

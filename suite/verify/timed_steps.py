@@ -1,8 +1,11 @@
-"""Trains a few epochs with the command that a run times, and compares them with the same steps of a referee in float64.
+"""Trains a few epochs with the command that a run times, and compares them with the same steps of a
+referee in float64.
 
-The command reads a request like a run's, on generated data in the workload's layout: whole mini-batches and smaller last ones, evaluations between
-them, the whole schedule. What it writes is what a run writes: the losses of its steps, and the correct predictions of its evaluations. An
-implementation of the checkout also keeps its training state, which shows what the first step did to every parameter.
+The command reads a request like a run's, on generated data in the workload's layout: whole
+mini-batches and smaller last ones, evaluations between them, the whole schedule. What it writes is
+what a run writes: the losses of its steps, and the correct predictions of its evaluations. An
+implementation of the checkout also keeps its training state, which shows what the first step did to
+every parameter.
 """
 
 import csv
@@ -61,7 +64,8 @@ FIRST_LOSS, LOSSES, CORRECT = "timed first loss", "timed losses", "timed correct
 
 @dataclass(frozen=True)
 class Processor:
-    """What the implementations compute on, and in which precision; the referee computes on the CPU in float64."""
+    """What the implementations compute on, and in which precision; the referee computes on the CPU
+    in float64."""
 
     accelerator: str = "cpu"
     precision: str = contract.FLOAT32
@@ -69,7 +73,8 @@ class Processor:
 
 @dataclass(frozen=True)
 class TimedReference:
-    """The request that every implementation trains, and the referee's arrays, by the names of a verdict's quantities.
+    """The request that every implementation trains, and the referee's arrays, by the names of a
+    verdict's quantities.
 
     ``first`` is the request of the training that ends after its first step.
     """
@@ -82,17 +87,28 @@ class TimedReference:
 
 @contextmanager
 def timed_reference(
-    workload: Workload, timed: TimedSteps, batch_size: int | None, processor: Processor, report: Callable[[str], None]
+    workload: Workload,
+    timed: TimedSteps,
+    batch_size: int | None,
+    processor: Processor,
+    report: Callable[[str], None],
 ) -> Iterator[TimedReference]:
-    """Generate the data, and let the referee train; raises SuiteError when that fails. The data are removed afterwards.
+    """Generate the data, and let the referee train; raises SuiteError when that fails. The data are
+    removed afterwards.
 
-    ``batch_size`` is the size of a run's mini-batches, of which evaluations have whole ones, too; None for the size of the timed steps.
+    ``batch_size`` is the size of a run's mini-batches, of which evaluations have whole ones, too;
+    None for the size of the timed steps.
     """
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
         request = _request(workload, timed, batch_size, processor, Path(folder))
-        report(f"training {timed.epochs} epochs in float64, mini-batches of {request.global_batch_size} samples (the referee)")
+        report(
+            f"training {timed.epochs} epochs in float64, mini-batches of"
+            f" {request.global_batch_size} samples (the referee)"
+        )
         first_rate = timed.first_base_learning_rate or timed.base_learning_rate
-        first = request._replace(steps=1, optimizer=request.optimizer._replace(base_learning_rate=first_rate))
+        first = request._replace(
+            steps=1, optimizer=request.optimizer._replace(base_learning_rate=first_rate)
+        )
         arrays = _at_rate(_referee(request, Path(folder)), first_rate / timed.base_learning_rate)
         yield TimedReference(request, first, arrays, timed.tolerances.by_quantity())
 
@@ -103,12 +119,15 @@ def ragged(batch_size: int) -> int:
 
 
 def whole_evaluation(layout: str) -> int:
-    """Samples of a whole and a smaller mini-batch of an evaluation, as the layout's reader makes them: of 250 but of photographs."""
+    """Samples of a whole and a smaller mini-batch of an evaluation, as the layout's reader makes
+    them: of 250 but of photographs."""
     at_once = cast("type[Reader]", reader_of(layout)).evaluation_batch
     return at_once + ragged(at_once)
 
 
-def timed_differences(implementation: ProbedImplementation, reference: TimedReference) -> tuple[Difference, ...]:
+def timed_differences(
+    implementation: ProbedImplementation, reference: TimedReference
+) -> tuple[Difference, ...]:
     """Train with the implementation's own command, and compare; raises SuiteError when it fails."""
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
         tolerances = dict(reference.tolerances)
@@ -116,38 +135,71 @@ def timed_differences(implementation: ProbedImplementation, reference: TimedRefe
             found = _of_states(implementation, reference, Path(folder))
         else:
             found = _trained(implementation, reference.request, Path(folder) / "run")
-            tolerances = {name: value for name, value in tolerances.items() if name not in OF_STATES}
+            tolerances = {
+                name: value for name, value in tolerances.items() if name not in OF_STATES
+            }
     return compare(reference.arrays, found, tolerances)
 
 
 def _timing(implementation: ProbedImplementation, accelerator: str) -> str:
     """That of a run without --timing: what is timed is what is proved."""
     declared = implementation.outside or known_frameworks().get(implementation.name)
-    possible = possible_timings(accelerator, False, () if declared is None else declared.asynchronous_on)
+    possible = possible_timings(
+        accelerator, False, () if declared is None else declared.asynchronous_on
+    )
     return str(possible[0].value)
 
 
-def _request(workload: Workload, timed: TimedSteps, of_a_run: int | None, processor: Processor, folder: Path) -> contract.Request:
+def _request(
+    workload: Workload, timed: TimedSteps, of_a_run: int | None, processor: Processor, folder: Path
+) -> contract.Request:
     definition, batch_size = load_data_set(workload.data), of_a_run or timed.batch_size
-    evaluated = timed.evaluated if of_a_run is None else max(timed.evaluated, whole_evaluation(definition.layout))
+    evaluated = (
+        timed.evaluated
+        if of_a_run is None
+        else max(timed.evaluated, whole_evaluation(definition.layout))
+    )
     classes, samples = definition.classes or FOLDERS, batch_size + ragged(batch_size)
     data = folder / "data"
     data.mkdir()
     WRITERS[definition.layout](data, definition, samples, evaluated, SEED)
     optimizer = contract.Optimizer(**asdict(workload.optimizer))
     return contract.Request(
-        contract.CONTRACT_VERSION, workload.name, workload.model, REFERENCE, "open", "none", "generic", SEED, timed.epochs, None, 1, None, batch_size,
-        optimizer._replace(base_learning_rate=timed.base_learning_rate, weight_decay=timed.weight_decay),
+        contract.CONTRACT_VERSION,
+        workload.name,
+        workload.model,
+        REFERENCE,
+        "open",
+        "none",
+        "generic",
+        SEED,
+        timed.epochs,
+        None,
+        1,
+        None,
+        batch_size,
+        optimizer._replace(
+            base_learning_rate=timed.base_learning_rate, weight_decay=timed.weight_decay
+        ),
         workload.initial_weights,
-        contract.DataSet(workload.data, str(data), definition.layout, classes, samples, evaluated, False, True),
+        contract.DataSet(
+            workload.data, str(data), definition.layout, classes, samples, evaluated, False, True
+        ),
         contract.Preprocessing(
             list(workload.preprocessing.mean),
             [deviation / timed.contrast for deviation in workload.preprocessing.std],
             workload.preprocessing.augmentation,
         ),
-        contract.Loading(0, 2), ALONE, "read", False, processor.accelerator, usable_threads(workload.threads), None, str(folder),
+        contract.Loading(0, 2),
+        ALONE,
+        "read",
+        False,
+        processor.accelerator,
+        usable_threads(workload.threads),
+        None,
+        str(folder),
         precision=processor.precision,
-    )  # fmt: skip
+    )
 
 
 def _referee(request: contract.Request, folder: Path) -> dict[str, "np.ndarray"]:
@@ -166,35 +218,61 @@ def _referee(request: contract.Request, folder: Path) -> dict[str, "np.ndarray"]
         raise SuiteError(f"The referee wrote no readable archive ({str(error)[:200]}).") from error
     losses, correct = arrays.pop("losses"), arrays.pop("correct")
     own = tuple(f"{name}/" for name in (INITIAL, WAY, STATISTIC_WAY))
-    named = {name if name.startswith(own) else f"timed {name}": value for name, value in arrays.items()}
+    named = {
+        name if name.startswith(own) else f"timed {name}": value for name, value in arrays.items()
+    }
     whole = dict.fromkeys((RATE, DECAY, PATH, BIAS_PATH, STATISTIC_PATH), np.ones(1))
     return {**named, FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: np.cumsum(correct), **whole}
 
 
-def _trained(implementation: ProbedImplementation, request: contract.Request, folder: Path, *arguments: str) -> dict[str, "np.ndarray"]:
+def _trained(
+    implementation: ProbedImplementation, request: contract.Request, folder: Path, *arguments: str
+) -> dict[str, "np.ndarray"]:
     """The losses of all steps, and the numbers of correct predictions."""
     folder.mkdir()
-    request = request._replace(framework=implementation.name, timing=_timing(implementation, request.accelerator), output_directory=str(folder))
-    working = repository_root() if implementation.outside is None else Path(str(implementation.outside.outside))
-    train(request, [*implementation.train, *arguments], working, f"The training of {implementation.name} (`{' '.join(implementation.train)}`)")
+    request = request._replace(
+        framework=implementation.name,
+        timing=_timing(implementation, request.accelerator),
+        output_directory=str(folder),
+    )
+    working = (
+        repository_root()
+        if implementation.outside is None
+        else Path(str(implementation.outside.outside))
+    )
+    train(
+        request,
+        [*implementation.train, *arguments],
+        working,
+        f"The training of {implementation.name} (`{' '.join(implementation.train)}`)",
+    )
     try:
         with (folder / contract.steps_name(0)).open(encoding="utf-8", newline="") as stream:
             losses = np.array([float(row["loss"]) for row in csv.DictReader(stream)])
         evaluations = read_log(folder / contract.log_name(0)).all("eval_accuracy")
-        correct = np.array([float(event.metadata.get("correct", math.nan)) for event in evaluations])
+        correct = np.array(
+            [float(event.metadata.get("correct", math.nan)) for event in evaluations]
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SuiteError(
-            f"The training of {implementation.name} wrote no readable records ({str(error)[:200]}); see docs/implementing.md."
+            f"The training of {implementation.name} wrote no readable records ({str(error)[:200]});"
+            " see docs/implementing.md."
         ) from error
     return {FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: np.cumsum(correct)}
 
 
-def _of_states(implementation: ProbedImplementation, reference: TimedReference, folder: Path) -> dict[str, "np.ndarray"]:
-    """The losses and evaluations of all steps, and what two states show: after all steps, and after the first one of a training that ends there.
+def _of_states(
+    implementation: ProbedImplementation, reference: TimedReference, folder: Path
+) -> dict[str, "np.ndarray"]:
+    """The losses and evaluations of all steps, and what two states show: after all steps, and after
+    the first one of a training that ends there.
 
-    The state after all steps is kept only where the workload has a tolerance for the path: it may take hundreds of megabytes.
+    The state after all steps is kept only where the workload has a tolerance for the path: it may
+    take hundreds of megabytes.
     """
-    initial, update, way, statistic_way = (_named(reference.arrays, kind) for kind in (INITIAL, UPDATE, WAY, STATISTIC_WAY))
+    initial, update, way, statistic_way = (
+        _named(reference.arrays, kind) for kind in (INITIAL, UPDATE, WAY, STATISTIC_WAY)
+    )
     keeping = _keeping(folder / "states") if PATH in reference.tolerances else ()
     found = _trained(implementation, reference.request, folder / "run", *keeping)
     _trained(implementation, reference.first, folder / "first", *_keeping(folder / "first-states"))
@@ -203,11 +281,16 @@ def _of_states(implementation: ProbedImplementation, reference: TimedReference, 
         last = changes(folder / "states" / state_name(reference.request.epochs), initial)
         found[PATH] = np.array([along(last["parameter"], way)])
         found[BIAS_PATH] = np.array([along(biases(last["parameter"]), biases(way))])
-        found[STATISTIC_PATH] = np.array([along(since(last["statistic"], first["statistic"]), statistic_way)])
+        found[STATISTIC_PATH] = np.array(
+            [along(since(last["statistic"], first["statistic"]), statistic_way)]
+        )
     found.update((f"{UPDATE}/{name}", value) for name, value in first["parameter"].items())
     found.update((f"{STATISTIC}/{name}", value) for name, value in first["statistic"].items())
     multiples = rate_and_decay(first["parameter"], update, _decayed(reference.first, initial))
-    return {**found, **{name: np.array([value]) for name, value in zip((RATE, DECAY), multiples, strict=True)}}
+    return {
+        **found,
+        **{name: np.array([value]) for name, value in zip((RATE, DECAY), multiples, strict=True)},
+    }
 
 
 def _keeping(folder: Path) -> tuple[str, str]:
@@ -216,8 +299,12 @@ def _keeping(folder: Path) -> tuple[str, str]:
 
 
 def _at_rate(arrays: dict[str, "np.ndarray"], multiple: float) -> Arrays:
-    """With the first update that the referee would make at a multiple of the rate: it is proportional to it."""
-    return {name: value * multiple if name.startswith(f"{UPDATE}/") else value for name, value in arrays.items()}
+    """With the first update that the referee would make at a multiple of the rate: it is
+    proportional to it."""
+    return {
+        name: value * multiple if name.startswith(f"{UPDATE}/") else value
+        for name, value in arrays.items()
+    }
 
 
 def _decayed(request: contract.Request, initial: Arrays) -> Arrays:
@@ -230,4 +317,8 @@ def _decayed(request: contract.Request, initial: Arrays) -> Arrays:
 def _named(arrays: Arrays, quantity: str) -> Arrays:
     """A quantity's arrays by their own names."""
     prefix = f"{quantity}/"
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+    return {
+        name.removeprefix(prefix): value
+        for name, value in arrays.items()
+        if name.startswith(prefix)
+    }

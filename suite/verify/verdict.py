@@ -1,4 +1,5 @@
-"""Verifies a workload's implementations: probes each, compares each with the reference, and keeps digests of the arrays compared."""
+"""Verifies a workload's implementations: probes each, compares each with the reference, and keeps
+digests of the arrays compared."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,8 @@ GOLDEN_LOGITS = 10
 
 @dataclass(frozen=True)
 class ImplementationVerdict:
-    """One implementation's differences from the reference. ``digests`` are SHA-256 over all arrays that the probe wrote, by precision.
+    """One implementation's differences from the reference. ``digests`` are SHA-256 over all arrays
+    that the probe wrote, by precision.
 
     ``implementation_sha256`` is the digest of its files (suite.catalog.seeds).
     """
@@ -43,10 +45,12 @@ class ImplementationVerdict:
 
 @dataclass(frozen=True)
 class EquivalenceVerdict:
-    """The verdict that a submission contains: the workload, the reference and each implementation's differences from it.
+    """The verdict that a submission contains: the workload, the reference and each implementation's
+    differences from it.
 
-    ``accelerator`` is that of the implementations; the reference and the referee compute on the CPU. ``timed_batch_size`` is the size of the timed
-    steps' mini-batches, None without them; schema 1 had neither, and no timed steps.
+    ``accelerator`` is that of the implementations; the reference and the referee compute on the
+    CPU. ``timed_batch_size`` is the size of the timed steps' mini-batches, None without them;
+    schema 1 had neither, and no timed steps.
     """
 
     schema: int
@@ -68,9 +72,16 @@ class EquivalenceVerdict:
         """Plain values for JSON."""
         subjects = [
             {
-                **{key: value for key, value in asdict(implementation).items() if key != "differences"},
+                **{
+                    key: value
+                    for key, value in asdict(implementation).items()
+                    if key != "differences"
+                },
                 "passed": implementation.passed,
-                "differences": [{"precision": precision, **asdict(one), "passed": one.passed} for precision, one in implementation.differences],
+                "differences": [
+                    {"precision": precision, **asdict(one), "passed": one.passed}
+                    for precision, one in implementation.differences
+                ],
             }
             for implementation in self.subjects
         ]
@@ -79,9 +90,11 @@ class EquivalenceVerdict:
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """``accelerator`` computes for the implementations. ``batch_size`` is that of the runs which are to be proved; None: that of the timed steps.
+    """``accelerator`` computes for the implementations. ``batch_size`` is that of the runs which
+    are to be proved; None: that of the timed steps.
 
-    ``precision`` is that of the timed steps. The tolerances are those of float32: they show what another precision changes.
+    ``precision`` is that of the timed steps. The tolerances are those of float32: they show what
+    another precision changes.
     """
 
     accelerator: str = "cpu"
@@ -99,61 +112,115 @@ def verify(
     report: Callable[[str], None],
     options: VerifyOptions = DEFAULT,
 ) -> EquivalenceVerdict:
-    """Probe the reference and every implementation in both precisions, train the timed steps, and compare. Raises SuiteError when one fails."""
+    """Probe the reference and every implementation in both precisions, train the timed steps, and
+    compare. Raises SuiteError when one fails."""
     report(f"probing {reference.name} (the reference)")
     expected = probe_both(reference, workload)
     if reference not in implementations:
         _expect_golden(reference, workload, expected)
-    shapes = {name: value.shape for name, value in expected[WIDE].items() if name.startswith(("parameter/", "statistic/"))}
+    shapes = {
+        name: value.shape
+        for name, value in expected[WIDE].items()
+        if name.startswith(("parameter/", "statistic/"))
+    }
     verdicts = []
     for implementation in implementations:
         report(f"probing {implementation.name}")
         is_same = implementation == reference and options.accelerator == "cpu"
-        found = expected if is_same else probe_both(implementation, workload, shapes, options.accelerator)
+        found = (
+            expected
+            if is_same
+            else probe_both(implementation, workload, shapes, options.accelerator)
+        )
         verdicts.append(judge(implementation, workload, expected, found, options.accelerator))
     settings, batch_size = workload.verification.timed, None
     if settings is None:
-        report(f"the steps of the program that is timed are not compared: no tolerances were measured for {workload.name}")
+        report(
+            "the steps of the program that is timed are not compared: no tolerances were measured"
+            f" for {workload.name}"
+        )
     elif any(implementation.train for implementation in implementations):
         processor = Processor(options.accelerator, options.precision)
         with timed_reference(workload, settings, options.batch_size, processor, report) as timed:
             batch_size = timed.request.global_batch_size
-            verdicts = [_with_timed(verdict, one, timed, report) for verdict, one in zip(verdicts, implementations, strict=True)]
+            verdicts = [
+                _with_timed(verdict, one, timed, report)
+                for verdict, one in zip(verdicts, implementations, strict=True)
+            ]
     return EquivalenceVerdict(
-        SCHEMA, __version__, workload.name, workload.model, workload.parameters, reference.name, options.accelerator, batch_size, tuple(verdicts)
+        SCHEMA,
+        __version__,
+        workload.name,
+        workload.model,
+        workload.parameters,
+        reference.name,
+        options.accelerator,
+        batch_size,
+        tuple(verdicts),
     )
 
 
 def _with_timed(
-    verdict: ImplementationVerdict, implementation: ProbedImplementation, timed: TimedReference, report: Callable[[str], None]
+    verdict: ImplementationVerdict,
+    implementation: ProbedImplementation,
+    timed: TimedReference,
+    report: Callable[[str], None],
 ) -> ImplementationVerdict:
     if not implementation.train:
         return verdict
     report(f"training the timed steps in {implementation.name}")
-    differences = tuple((timed.request.precision, one) for one in timed_differences(implementation, timed))
+    differences = tuple(
+        (timed.request.precision, one) for one in timed_differences(implementation, timed)
+    )
     return replace(verdict, differences=(*verdict.differences, *differences))
 
 
 def probe_both(
-    implementation: ProbedImplementation, workload: Workload, shapes: Mapping[str, Shape] = NO_SHAPES, accelerator: str = "cpu"
+    implementation: ProbedImplementation,
+    workload: Workload,
+    shapes: Mapping[str, Shape] = NO_SHAPES,
+    accelerator: str = "cpu",
 ) -> dict[str, Arrays]:
     """The implementation's arrays, by precision; ``shapes`` as in suite.verify.probing.probe."""
-    return {precision: probe(implementation, workload, precision, shapes=shapes, accelerator=accelerator) for precision in (WIDE, NARROW)}
+    return {
+        precision: probe(
+            implementation, workload, precision, shapes=shapes, accelerator=accelerator
+        )
+        for precision in (WIDE, NARROW)
+    }
 
 
 def judge(
-    implementation: ProbedImplementation, workload: Workload, expected: dict[str, Arrays], found: dict[str, Arrays], accelerator: str = "cpu"
+    implementation: ProbedImplementation,
+    workload: Workload,
+    expected: dict[str, Arrays],
+    found: dict[str, Arrays],
+    accelerator: str = "cpu",
 ) -> ImplementationVerdict:
-    """Compare an implementation's arrays (``found``, on ``accelerator``) with the reference's (``expected``), both by precision."""
+    """Compare an implementation's arrays (``found``, on ``accelerator``) with the reference's
+    (``expected``), both by precision."""
     tolerances = workload.verification.tolerances.by_precision(accelerator)
-    parameters = sum(value.size for name, value in found[WIDE].items() if name.startswith("parameter/"))
-    count = Difference(
-        PARAMETER_COUNT, abs(parameters - workload.parameters) / workload.parameters, 0.0, f"{parameters:,} of {workload.parameters:,} expected"
+    parameters = sum(
+        value.size for name, value in found[WIDE].items() if name.startswith("parameter/")
     )
-    differences = [(WIDE, count), *((WIDE, one) for one in _golden_differences(workload, found[WIDE], tolerances[WIDE]))]
-    if found is not expected:  # the reference itself is checked for its number of parameters and the pinned numbers
-        differences += [(WIDE, one) for one in compare(expected[WIDE], found[WIDE], tolerances[WIDE])]
-        differences += [(NARROW, one) for one in compare(expected[NARROW], found[NARROW], tolerances[NARROW])]
+    count = Difference(
+        PARAMETER_COUNT,
+        abs(parameters - workload.parameters) / workload.parameters,
+        0.0,
+        f"{parameters:,} of {workload.parameters:,} expected",
+    )
+    differences = [
+        (WIDE, count),
+        *((WIDE, one) for one in _golden_differences(workload, found[WIDE], tolerances[WIDE])),
+    ]
+    # the reference itself is checked for its number of parameters and the pinned numbers
+    if found is not expected:
+        differences += [
+            (WIDE, one) for one in compare(expected[WIDE], found[WIDE], tolerances[WIDE])
+        ]
+        differences += [
+            (NARROW, one) for one in compare(expected[NARROW], found[NARROW], tolerances[NARROW])
+        ]
     return ImplementationVerdict(
         implementation.name,
         implementation.module,
@@ -164,7 +231,9 @@ def judge(
     )
 
 
-def _golden_differences(workload: Workload, found: Arrays, tolerances: Mapping[str, float]) -> tuple[Difference, ...]:
+def _golden_differences(
+    workload: Workload, found: Arrays, tolerances: Mapping[str, float]
+) -> tuple[Difference, ...]:
     """From the numbers that the workload pins; none where it pins none."""
     golden = workload.verification.golden
     if golden is None:
@@ -175,20 +244,32 @@ def _golden_differences(workload: Workload, found: Arrays, tolerances: Mapping[s
 
 
 def golden_values(found: Arrays) -> dict[str, np.ndarray]:
-    """Of a probe's arrays those that workloads pin: the first outputs for the first sample, and the losses of the steps."""
+    """Of a probe's arrays those that workloads pin: the first outputs for the first sample, and the
+    losses of the steps."""
     shown = {name: np.ravel(found[name]) for name in GOLDEN if name in found}
     if "logits" in shown:
         shown["logits"] = np.atleast_2d(found["logits"])[:1].ravel()[:GOLDEN_LOGITS]
     return shown
 
 
-def _expect_golden(reference: ProbedImplementation, workload: Workload, found: dict[str, Arrays]) -> None:
-    """Raises SuiteError where the reference computes other numbers than the workload pins: comparing with it would prove nothing."""
-    missed = [one for one in _golden_differences(workload, found[WIDE], workload.verification.tolerances.by_precision()[WIDE]) if not one.passed]
+def _expect_golden(
+    reference: ProbedImplementation, workload: Workload, found: dict[str, Arrays]
+) -> None:
+    """Raises SuiteError where the reference computes other numbers than the workload pins:
+    comparing with it would prove nothing."""
+    missed = [
+        one
+        for one in _golden_differences(
+            workload, found[WIDE], workload.verification.tolerances.by_precision()[WIDE]
+        )
+        if not one.passed
+    ]
     if missed:
         raise SuiteError(
-            f"{reference.name}, with which implementations are compared, computes other {' and '.join(one.quantity for one in missed)} than "
-            f"rules/workloads/{workload.name}.toml pins; undo the change in reference_impls/{reference.name}."
+            f"{reference.name}, with which implementations are compared, computes other"
+            f" {' and '.join(one.quantity for one in missed)} than"
+            f" rules/workloads/{workload.name}.toml pins; undo the change in"
+            f" reference_impls/{reference.name}."
         )
 
 
@@ -197,7 +278,9 @@ def _digest(arrays: Arrays) -> str:
     for name in sorted(arrays):
         value = arrays[name]
         if value.dtype.kind not in "fiu":
-            raise SuiteError(f"A probe wrote {name[:100]!r} as {value.dtype}; it must write floats or integers.")
+            raise SuiteError(
+                f"A probe wrote {name[:100]!r} as {value.dtype}; it must write floats or integers."
+            )
         digest.update(f"{name} {value.dtype.str} {value.shape}\n".encode())
         digest.update(value.tobytes())
     return digest.hexdigest()

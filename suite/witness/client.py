@@ -1,4 +1,5 @@
-"""Asks a witness over HTTP, within bounded time. A witness that does not answer stops nothing: the answer says why."""
+"""Asks a witness over HTTP, within bounded time. A witness that does not answer stops nothing: the
+answer says why."""
 
 import base64
 import http.client
@@ -14,26 +15,36 @@ from suite.witness.record import Answer
 from suite.witness.statement import read_statement
 
 AUTHORITY = "rfc3161:"
-"""Prefix of the address of a time stamp authority; without it, the address is that of a `suite witness serve`."""
+"""Prefix of the address of a time stamp authority; without it, the address is that of a `suite
+witness serve`."""
 ATTEMPTS = 3
 TIMEOUT_S = 5.0
 PAUSE_S = 1.0
 MAX_ANSWER_BYTES = 64 * 2**10
 _QUERY_START = bytes.fromhex("30390201013031300d060960864801650304020105000420")
 _QUERY_END = bytes.fromhex("0101ff")
-"""TimeStampReq (RFC 3161, 2.4.1), version 1, SHA-256, certReq true: only the digest between the two varies."""
+"""TimeStampReq (RFC 3161, 2.4.1), version 1, SHA-256, certReq true: only the digest between the two
+varies."""
 
 
 def check_address(address: str) -> None:
     """Raise SuiteError unless the address is one that :func:`ask` can use."""
     if not address.removeprefix(AUTHORITY).startswith(("http://", "https://")):
         raise SuiteError(
-            f"--witness {address[:200]!r} is no address; use http://HOST:PORT of a `suite witness serve`, or {AUTHORITY}URL of an authority."
+            f"--witness {address[:200]!r} is no address; use http://HOST:PORT of a `suite witness"
+            f" serve`, or {AUTHORITY}URL of an authority."
         )
 
 
-def ask(address: str, digest: str, attempts: int = ATTEMPTS, timeout_s: float = TIMEOUT_S, pause_s: float = PAUSE_S) -> Answer:
-    """Ask for a signature over a digest (SHA-256, hexadecimal); a failed attempt is repeated after a pause. Raises nothing for a bad witness."""
+def ask(
+    address: str,
+    digest: str,
+    attempts: int = ATTEMPTS,
+    timeout_s: float = TIMEOUT_S,
+    pause_s: float = PAUSE_S,
+) -> Answer:
+    """Ask for a signature over a digest (SHA-256, hexadecimal); a failed attempt is repeated after
+    a pause. Raises nothing for a bad witness."""
     reason: str | None = None
     for attempt in range(1, attempts + 1):
         if attempt > 1:
@@ -41,40 +52,71 @@ def ask(address: str, digest: str, attempts: int = ATTEMPTS, timeout_s: float = 
         asked_ns, token = time.monotonic_ns(), None
         try:
             token = (
-                _stamp(address.removeprefix(AUTHORITY), digest, timeout_s) if address.startswith(AUTHORITY) else _state(address, digest, timeout_s)
+                _stamp(address.removeprefix(AUTHORITY), digest, timeout_s)
+                if address.startswith(AUTHORITY)
+                else _state(address, digest, timeout_s)
             )
         except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
             reason = _reason(error)
         if token is not None:
             return Answer(digest, asked_ns, time.monotonic_ns(), attempt, token, None)
-    return Answer(digest, asked_ns, time.monotonic_ns(), attempts, None, f"no answer in {attempts} attempts: {reason}"[:300])
+    return Answer(
+        digest,
+        asked_ns,
+        time.monotonic_ns(),
+        attempts,
+        None,
+        f"no answer in {attempts} attempts: {reason}"[:300],
+    )
 
 
 def _state(address: str, digest: str, timeout_s: float) -> Mapping[str, Any]:
     """A signed statement of a lab's witness."""
-    values = json.loads(_post(f"{address.rstrip('/')}/statements", json.dumps({"digest": digest}).encode(), "application/json", timeout_s))
+    values = json.loads(
+        _post(
+            f"{address.rstrip('/')}/statements",
+            json.dumps({"digest": digest}).encode(),
+            "application/json",
+            timeout_s,
+        )
+    )
     statement = read_statement(values.get("statement")) if isinstance(values, dict) else None
-    if statement is None or statement.digest != digest or not isinstance(values.get("signature"), str):
+    if (
+        statement is None
+        or statement.digest != digest
+        or not isinstance(values.get("signature"), str)
+    ):
         raise ValueError("the answer is no signed statement about this digest")
     return {"kind": "ssh", "statement": values["statement"], "signature": values["signature"]}
 
 
 def _stamp(address: str, digest: str, timeout_s: float) -> Mapping[str, Any]:
     """A time stamp of an authority."""
-    response = _post(address, _QUERY_START + bytes.fromhex(digest) + _QUERY_END, "application/timestamp-query", timeout_s)
+    response = _post(
+        address,
+        _QUERY_START + bytes.fromhex(digest) + _QUERY_END,
+        "application/timestamp-query",
+        timeout_s,
+    )
     return {"kind": "rfc3161", "response": base64.b64encode(response).decode("ascii")}
 
 
 def _post(address: str, body: bytes, content_type: str, timeout_s: float) -> bytes:
-    """The body of the answer; ``timeout_s`` bounds connecting and each wait for bytes, and the whole answer."""
+    """The body of the answer; ``timeout_s`` bounds connecting and each wait for bytes, and the
+    whole answer."""
     until_s = time.monotonic() + timeout_s
-    request = urllib.request.Request(address, data=body, headers={"Content-Type": content_type, "Accept": "*/*"}, method="POST")
+    request = urllib.request.Request(
+        address, data=body, headers={"Content-Type": content_type, "Accept": "*/*"}, method="POST"
+    )
     content = b""
     with urllib.request.urlopen(request, timeout=timeout_s) as answer:
         while chunk := answer.read1(MAX_ANSWER_BYTES):
             content += chunk
             if len(content) > MAX_ANSWER_BYTES or time.monotonic() > until_s:
-                raise ValueError(f"the answer is larger than {MAX_ANSWER_BYTES} bytes or takes longer than {timeout_s:g} s")
+                raise ValueError(
+                    f"the answer is larger than {MAX_ANSWER_BYTES} bytes or takes longer than"
+                    f" {timeout_s:g} s"
+                )
     return content
 
 

@@ -1,6 +1,8 @@
-"""A witness for a lab: signs the digests that runs show it, with its own clock, and keeps a journal of every statement.
+"""A witness for a lab: signs the digests that runs show it, with its own clock, and keeps a journal
+of every statement.
 
-``GET /`` names the witness and its public key. ``POST /statements`` with ``{"digest": "<SHA-256>"}`` returns a signed statement.
+``GET /`` names the witness and its public key. ``POST /statements`` with ``{"digest":
+"<SHA-256>"}`` returns a signed statement.
 """
 
 import json
@@ -26,8 +28,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
 
 
 class Journal:
-    """An append-only file with one line per statement; each statement holds the SHA-256 of the line before. Lines are on the disk when
-    :meth:`append` returns.
+    """An append-only file with one line per statement; each statement holds the SHA-256 of the line
+    before. Lines are on the disk when :meth:`append` returns.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,12 +38,17 @@ class Journal:
             lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
             self._stream = path.open("ab")
         except OSError as error:
-            raise SuiteError(f"The journal {path} cannot be written: {error.strerror}; choose another --journal.") from error
-        if lines[-1]:  # the power went while the line was written: it stays, and the next one refers to it
+            raise SuiteError(
+                f"The journal {path} cannot be written: {error.strerror}; choose another --journal."
+            ) from error
+        # the power went while the line was written: it stays, and the next one refers to it
+        if lines[-1]:
             self._stream.write(b"\n")
             lines.append(b"")
         self.serial = len(lines) - 1
-        self.previous = sha256_of_text(lines[-2].decode("utf-8", errors="replace")) if self.serial else FIRST
+        self.previous = (
+            sha256_of_text(lines[-2].decode("utf-8", errors="replace")) if self.serial else FIRST
+        )
 
     def append(self, token: dict[str, Any]) -> None:
         """Add a line."""
@@ -59,13 +66,23 @@ class Journal:
 class Witness:
     """Signs one statement after the other with ``key``; ``clock`` gives Unix time."""
 
-    def __init__(self, name: str, key: Path, journal: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, name: str, key: Path, journal: Path, clock: Callable[[], float] = time.time
+    ) -> None:
         if not _NAME.fullmatch(name):
-            raise SuiteError(f"--name {name[:100]!r} must be letters, digits, '.', '@', '-' and '_', 100 at most.")
+            raise SuiteError(
+                f"--name {name[:100]!r} must be letters, digits, '.', '@', '-' and '_', 100 at"
+                " most."
+            )
         if not key.exists():
             make_key(key, name)
         self.name, self.public_key = name, public_key(key)
-        self._key, self._clock, self._lock, self._journal = key, clock, threading.Lock(), Journal(journal)
+        self._key, self._clock, self._lock, self._journal = (
+            key,
+            clock,
+            threading.Lock(),
+            Journal(journal),
+        )
 
     @property
     def trust_line(self) -> str:
@@ -75,7 +92,9 @@ class Witness:
     def state(self, digest: str) -> dict[str, Any]:
         """Sign that ``digest`` was shown now, and enter it in the journal."""
         with self._lock:
-            token = Statement(self.name, self._journal.serial + 1, self._clock(), digest, self._journal.previous).token(self._key)
+            token = Statement(
+                self.name, self._journal.serial + 1, self._clock(), digest, self._journal.previous
+            ).token(self._key)
             self._journal.append(token)
             return token
 
@@ -95,7 +114,9 @@ class WitnessServer(ThreadingHTTPServer):
         try:
             super().__init__((host, port), _Handler)
         except OSError as error:
-            raise SuiteError(f"Port {port} of {host} cannot be used: {error.strerror}; choose another --port.") from error
+            raise SuiteError(
+                f"Port {port} of {host} cannot be used: {error.strerror}; choose another --port."
+            ) from error
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -105,7 +126,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Name the witness."""
         if self.path == "/":
-            self._answer(200, {"witness": self.server.witness.name, "key": self.server.witness.public_key})
+            self._answer(
+                200, {"witness": self.server.witness.name, "key": self.server.witness.public_key}
+            )
         else:
             self._answer(404, {"error": "there is only / and, with POST, /statements"})
 
@@ -113,7 +136,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Sign a digest."""
         digest = self._digest()
         if self.path != "/statements" or digest is None:
-            self._answer(400, {"error": 'POST {"digest": "<SHA-256, 64 hexadecimal digits>"} to /statements'})
+            self._answer(
+                400, {"error": 'POST {"digest": "<SHA-256, 64 hexadecimal digits>"} to /statements'}
+            )
             return
         try:
             self._answer(200, self.server.witness.state(digest))

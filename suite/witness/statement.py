@@ -1,4 +1,5 @@
-"""What a lab's witness signs: a digest that it was shown, its own time, and the digest of its journal's line before."""
+"""What a lab's witness signs: a digest that it was shown, its own time, and the digest of its
+journal's line before."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -10,14 +11,16 @@ from suite.files.canonical import canonical_json
 from suite.files.signature import sign
 
 NAMESPACE = "edge-training-witness"
-"""Namespace of the signatures (PROTOCOL.sshsig): a signature made for something else is none of a witness."""
+"""Namespace of the signatures (PROTOCOL.sshsig): a signature made for something else is none of a
+witness."""
 MAX_STATEMENT_LENGTH = 2000
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 @dataclass(frozen=True)
 class Statement:
-    """``digest`` was shown to ``witness`` at ``time_s`` (Unix time, UTC), as number ``serial`` of its journal.
+    """``digest`` was shown to ``witness`` at ``time_s`` (Unix time, UTC), as number ``serial`` of
+    its journal.
 
     ``previous`` is the SHA-256 of the journal's line before; 64 zeros for the first.
     """
@@ -51,4 +54,8 @@ def read_statement(text: object) -> Statement | None:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return None
     texts = (read.witness, read.digest, read.previous)
-    return read if all(isinstance(value, str) for value in texts) and isinstance(read.serial, int) else None
+    return (
+        read
+        if all(isinstance(value, str) for value in texts) and isinstance(read.serial, int)
+        else None
+    )

@@ -1,4 +1,5 @@
-"""Verifies tokens: signed statements of a lab's witness, and time stamps of an authority (RFC 3161)."""
+"""Verifies tokens: signed statements of a lab's witness, and time stamps of an authority (RFC
+3161)."""
 
 import base64
 import binascii
@@ -21,14 +22,18 @@ ALLOWED_SIGNERS = "allowed_signers"
 MAX_RESPONSE_BYTES = 32 * 2**10
 LIMIT_S = 20
 OPENSSL = "openssl"
-_STAMPED = re.compile(r"^Time stamp: (\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d)(\.\d{1,9})? (\d{4}) GMT$", re.MULTILINE)
+_STAMPED = re.compile(
+    r"^Time stamp: (\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d)(\.\d{1,9})? (\d{4}) GMT$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
 class TokenVerdict:
-    """What a token proves: ``time_s`` (Unix time by the witness's clock; None if it names none), and whose signature it carries.
+    """What a token proves: ``time_s`` (Unix time by the witness's clock; None if it names none),
+    and whose signature it carries.
 
-    ``witness`` is the name in the trust list where the state is ``known``, else the name that the token gives itself; None if it gives none.
+    ``witness`` is the name in the trust list where the state is ``known``, else the name that the
+    token gives itself; None if it gives none.
     """
 
     state: SignatureState
@@ -38,17 +43,21 @@ class TokenVerdict:
 
 
 def trust_list(root: Path | None = None) -> Path:
-    """The folder of the witnesses that the rulebook knows: ``allowed_signers`` and certificates of authorities, ``<name>.pem``."""
+    """The folder of the witnesses that the rulebook knows: ``allowed_signers`` and certificates of
+    authorities, ``<name>.pem``."""
     return rules_folder(root) / "witnesses"
 
 
 def verify_token(token: Mapping[str, Any], digest: str, trusted: Path) -> TokenVerdict:
-    """Whether an untrusted token is a signature over ``digest`` (SHA-256, hexadecimal), whose, and of what time."""
+    """Whether an untrusted token is a signature over ``digest`` (SHA-256, hexadecimal), whose, and
+    of what time."""
     if token.get("kind") == "ssh":
         return _verify_statement(token, digest, trusted)
     if token.get("kind") == "rfc3161":
         return _verify_response(token, digest, trusted)
-    return TokenVerdict(SignatureState.BAD, reason="it is neither a signed statement nor a time stamp")
+    return TokenVerdict(
+        SignatureState.BAD, reason="it is neither a signed statement nor a time stamp"
+    )
 
 
 def _verify_statement(token: Mapping[str, Any], digest: str, trusted: Path) -> TokenVerdict:
@@ -56,9 +65,21 @@ def _verify_statement(token: Mapping[str, Any], digest: str, trusted: Path) -> T
     if statement is None or not isinstance(signature, str):
         return TokenVerdict(SignatureState.BAD, reason="its statement cannot be read")
     if statement.digest != digest:
-        return TokenVerdict(SignatureState.BAD, statement.time_s, statement.witness, "it is a statement about something else")
-    found = verify(str(token["statement"]).encode("utf-8", errors="surrogatepass"), signature, NAMESPACE, trusted / ALLOWED_SIGNERS)
-    return TokenVerdict(found.state, statement.time_s, found.signer or statement.witness[:100], found.reason)
+        return TokenVerdict(
+            SignatureState.BAD,
+            statement.time_s,
+            statement.witness,
+            "it is a statement about something else",
+        )
+    found = verify(
+        str(token["statement"]).encode("utf-8", errors="surrogatepass"),
+        signature,
+        NAMESPACE,
+        trusted / ALLOWED_SIGNERS,
+    )
+    return TokenVerdict(
+        found.state, statement.time_s, found.signer or statement.witness[:100], found.reason
+    )
 
 
 def _verify_response(token: Mapping[str, Any], digest: str, trusted: Path) -> TokenVerdict:
@@ -82,25 +103,58 @@ def _verify_file(path: Path, digest: str, authorities: Sequence[Path]) -> TokenV
     if found is None:
         return TokenVerdict(SignatureState.BAD, reason="it is not a time stamp that was granted")
     month, day, clock, fraction, year = found.groups()
-    moment = datetime.strptime(f"{month} {day} {clock} {year}", "%b %d %H:%M:%S %Y").replace(tzinfo=timezone.utc)
+    moment = datetime.strptime(f"{month} {day} {clock} {year}", "%b %d %H:%M:%S %Y").replace(
+        tzinfo=timezone.utc
+    )
     time_s = moment.timestamp() + float(fraction or 0)
     for authority in authorities:
-        if _openssl("ts", "-verify", "-in", str(path), "-digest", digest, "-CAfile", str(authority)) is not None:
+        if (
+            _openssl(
+                "ts", "-verify", "-in", str(path), "-digest", digest, "-CAfile", str(authority)
+            )
+            is not None
+        ):
             return TokenVerdict(SignatureState.KNOWN, time_s, authority.stem)
     own = path.with_suffix(".pem")
     token = path.with_suffix(".tst")
     _openssl("ts", "-reply", "-in", str(path), "-token_out", "-out", str(token))
-    own.write_text(_openssl("pkcs7", "-inform", "DER", "-in", str(token), "-print_certs") or "", encoding="utf-8")
-    if _openssl("ts", "-verify", "-in", str(path), "-digest", digest, "-partial_chain", "-CAfile", str(own)) is not None:
-        return TokenVerdict(SignatureState.UNKNOWN, time_s, reason="its authority is not in rules/witnesses")
-    return TokenVerdict(SignatureState.BAD, time_s, reason="it does not fit what was stamped, or carries no certificate")
+    own.write_text(
+        _openssl("pkcs7", "-inform", "DER", "-in", str(token), "-print_certs") or "",
+        encoding="utf-8",
+    )
+    if (
+        _openssl(
+            "ts",
+            "-verify",
+            "-in",
+            str(path),
+            "-digest",
+            digest,
+            "-partial_chain",
+            "-CAfile",
+            str(own),
+        )
+        is not None
+    ):
+        return TokenVerdict(
+            SignatureState.UNKNOWN, time_s, reason="its authority is not in rules/witnesses"
+        )
+    return TokenVerdict(
+        SignatureState.BAD,
+        time_s,
+        reason="it does not fit what was stamped, or carries no certificate",
+    )
 
 
 def _openssl(*arguments: str) -> str | None:
     """The output of openssl; None where it fails or takes too long."""
     try:
         done = subprocess.run(
-            [OPENSSL, *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, env={**os.environ, "LC_ALL": "C"}
+            [OPENSSL, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LIMIT_S,
+            env={**os.environ, "LC_ALL": "C"},
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -1,4 +1,5 @@
-"""The benchmarks are found, their statistics are right, their page is rendered from the record, and failures are reported on it."""
+"""The benchmarks are found, their statistics are right, their page is rendered from the record, and
+failures are reported on it."""
 
 import json
 import math
@@ -27,7 +28,8 @@ from tests.launchers import with_ctrl_c
 
 ROOT = repository_root()
 RECORDED = Path(__file__).parent / "golden" / "benchmarks.json"
-"""A small record with one benchmark of each outcome. Its figures are invented; no machine measured them."""
+"""A small record with one benchmark of each outcome. Its figures are invented; no machine measured
+them."""
 
 PAGE = RECORDED.with_suffix(".md")
 REFRESH = f"{sys.executable} -m benchmarks.runner.page {RECORDED} > {PAGE}"
@@ -44,7 +46,9 @@ def test_every_module_is_a_benchmark_or_a_declared_helper(module: str) -> None:
 def test_every_declared_helper_exists() -> None:
     modules = discovery.modules()
     assert set(discovery.HELPERS) <= set(modules)
-    assert all(any(module.startswith(f"{room}.") for module in modules) for room in discovery.HELPER_ROOMS)
+    assert all(
+        any(module.startswith(f"{room}.") for module in modules) for room in discovery.HELPER_ROOMS
+    )
 
 
 @pytest.mark.parametrize("benchmark", discovery.discover().values(), ids=discovery.discover())
@@ -63,7 +67,13 @@ def test_all_benchmarks_together_fit_their_time() -> None:
 
 
 def test_a_ratio_is_the_median_of_the_pairs_with_its_spread() -> None:
-    assert (RATIO.median, RATIO.low, RATIO.high, RATIO.pairs, RATIO.spread) == (1.0, 0.5, 1.5, 3, "range")
+    assert (RATIO.median, RATIO.low, RATIO.high, RATIO.pairs, RATIO.spread) == (
+        1.0,
+        0.5,
+        1.5,
+        3,
+        "range",
+    )
     assert (RATIO.compared_value, RATIO.baseline_value) == (2.0, 2.0)
     assert ratio_of("work", "new", "old", [(1.0, 2.0)] * 6).spread == "95 % interval"
 
@@ -71,7 +81,9 @@ def test_a_ratio_is_the_median_of_the_pairs_with_its_spread() -> None:
 @pytest.mark.parametrize("count", [6, 9, 30])
 def test_the_interval_contains_the_true_median_as_often_as_it_claims(count: int) -> None:
     source, repeats = random.Random(count), 4000
-    found = [median_interval([source.lognormvariate(0, 1) for _ in range(count)]) for _ in range(repeats)]
+    found = [
+        median_interval([source.lognormvariate(0, 1) for _ in range(count)]) for _ in range(repeats)
+    ]
     covered = statistics.mean(low <= 1.0 <= high for low, high in found)
     assert covered >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / repeats)
 
@@ -85,7 +97,8 @@ def test_the_committed_page_is_the_rendering_of_its_record() -> None:
     if not record.exists() and not page.exists():
         pytest.skip("no benchmarks are recorded here: make bench")
     assert page.read_text() == render(read_record(record)), (
-        "docs/benchmarks.md was edited by hand, or its renderer changed: python -m benchmarks.runner.page docs/benchmarks.json > docs/benchmarks.md"
+        "docs/benchmarks.md was edited by hand, or its renderer changed: python -m"
+        " benchmarks.runner.page docs/benchmarks.json > docs/benchmarks.md"
     )
     assert page.read_text().startswith(MARK)
 
@@ -105,12 +118,22 @@ def test_text_from_a_benchmark_cannot_break_the_table() -> None:
     assert "| a \\| b c |" in render(replace(record, entries=(entry,)))
 
 
-@pytest.mark.parametrize(("value", "text"), [(1.0234567, "1.023"), (0.0051234, "0.00512"), (41.26, "41.3")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.0234567, "1.023"), (0.0051234, "0.00512"), (41.26, "41.3")]
+)
 def test_ratios_have_the_digits_that_they_need(value: float, text: str) -> None:
     assert ratio_text(value) == text
 
 
-@pytest.mark.parametrize(("value", "unit", "text"), [(1.5, "s", "1.5 s"), (0.0123, "s", "12.3 ms"), (2e-6, "s", "2 us"), (269.4, "MiB", "269.4 MiB")])
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1.5, "s", "1.5 s"),
+        (0.0123, "s", "12.3 ms"),
+        (2e-6, "s", "2 us"),
+        (269.4, "MiB", "269.4 MiB"),
+    ],
+)
 def test_absolute_values_have_a_unit(value: float, unit: str, text: str) -> None:
     assert absolute_text(value, unit) == text
 
@@ -125,7 +148,8 @@ def test_usage_is_that_of_the_command_and_not_of_the_process_that_measures() -> 
 
 
 def run_script(script: str, timeout_s: float = 60.0) -> tuple[Entry, list[Ratio | Skipped]]:
-    """Run a script in place of a benchmark; returns the entry, and what was reported while it ran."""
+    """Run a script in place of a benchmark; returns the entry, and what was reported while it
+    ran."""
     reported: list[Ratio | Skipped] = []
     return run_command(ENTRY, [sys.executable, "-c", script], reported.append, timeout_s), reported
 
@@ -150,8 +174,14 @@ def test_a_complete_benchmark_keeps_its_ratios_and_the_load() -> None:
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        (printing(LINE) + "\nimport sys; sys.exit('the device is gone')", "ended with 1: the device is gone"),
-        (printing(LINE) + "\nimport os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended with -9: no output"),
+        (
+            printing(LINE) + "\nimport sys; sys.exit('the device is gone')",
+            "ended with 1: the device is gone",
+        ),
+        (
+            printing(LINE) + "\nimport os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+            "ended with -9: no output",
+        ),
         (printing(LINE) + "\nprint('hello')", "a line that is no result: 'hello'"),
         (printing(LINE, {"ratio": {"median": "fast"}}), "is missing"),
     ],
@@ -178,11 +208,17 @@ def test_ctrl_c_keeps_what_was_measured() -> None:
         signal.raise_signal(signal.SIGINT)
 
     with with_ctrl_c():
-        entry = run_command(ENTRY, [sys.executable, "-c", printing(LINE) + "\nimport signal; signal.pause()"], interrupt)
+        entry = run_command(
+            ENTRY,
+            [sys.executable, "-c", printing(LINE) + "\nimport signal; signal.pause()"],
+            interrupt,
+        )
     assert (entry.outcome, entry.ratios) == (Outcome.INTERRUPTED, (RATIO,))
 
 
-def test_the_time_left_follows_the_pace_of_this_machine(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_left_follows_the_pace_of_this_machine(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     progress = Progress({"first": 10.0, "second": 20.0})
     progress.begin("first")
     monkeypatch.setattr(Progress, "taken_s", property(lambda self: 30.0))
@@ -202,7 +238,12 @@ def test_a_missing_environment_skips_with_the_command_that_creates_it(tmp_path: 
 
 def test_the_commit_is_marked_when_files_differ_from_it(tmp_path: Path) -> None:
     def git(*arguments: str) -> None:
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *arguments], cwd=tmp_path, check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *arguments],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+        )
 
     assert this_commit(tmp_path) == "unknown"
     git("init")
@@ -217,7 +258,9 @@ def test_the_commit_is_marked_when_files_differ_from_it(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("starts_programs")
 def test_an_unknown_name_names_the_benchmarks() -> None:
-    answer = subprocess.run([sys.executable, "-m", "benchmarks", "energy"], cwd=ROOT, capture_output=True, text=True)
+    answer = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "energy"], cwd=ROOT, capture_output=True, text=True
+    )
     assert answer.returncode == 2
     assert "There is no benchmark 'energy'; the benchmarks are allreduce," in answer.stderr
 
@@ -225,11 +268,25 @@ def test_an_unknown_name_names_the_benchmarks() -> None:
 @pytest.mark.usefixtures("starts_programs")
 def test_one_benchmark_runs_alone_and_in_the_runner(tmp_path: Path) -> None:
     alone = subprocess.run(
-        [sys.executable, "-m", "benchmarks.energy_speed", "--readings", "1000", "--pairs", "2"], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "benchmarks.energy_speed", "--readings", "1000", "--pairs", "2"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "integrate_power / trapezoids in NumPy = " in alone.stdout
-    command = [sys.executable, "-m", "benchmarks", "energy_speed", "--quick", "--output", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks",
+        "energy_speed",
+        "--quick",
+        "--output",
+        str(tmp_path),
+    ]
     subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     record = read_record(tmp_path / "benchmarks.json")
-    assert [(entry.name, entry.outcome, len(entry.ratios)) for entry in record.entries] == [("energy_speed", Outcome.COMPLETE, 2)]
+    assert [(entry.name, entry.outcome, len(entry.ratios)) for entry in record.entries] == [
+        ("energy_speed", Outcome.COMPLETE, 2)
+    ]
     assert (tmp_path / "benchmarks.md").read_text() == render(record)

@@ -1,4 +1,5 @@
-"""The judge of predictions: laws are positive everywhere, scores are of modes not profiled, a law is refused where it is none."""
+"""The judge of predictions: laws are positive everywhere, scores are of modes not profiled, a law
+is refused where it is none."""
 
 import argparse
 from pathlib import Path
@@ -34,12 +35,18 @@ def test_a_law_is_faster_and_takes_more_power_at_the_highest_clocks(path: Path) 
 def test_laws_of_an_outsider_of_published_shapes_and_of_measured_boards_are_there() -> None:
     assert len(LAWS) >= 20
     assert sum(path.stem.startswith("held_out_") for path in LAWS) == 2
-    assert [sum(path.stem.startswith(kind) for path in LAWS) for kind in ("outsider_", "published_", "measured_", "fresh_")] == [4, 2, 2, 2]
+    assert [
+        sum(path.stem.startswith(kind) for path in LAWS)
+        for kind in ("outsider_", "published_", "measured_", "fresh_")
+    ] == [4, 2, 2, 2]
 
 
 def test_random_laws_are_positive_differ_and_are_the_same_again() -> None:
     laws = [random_law(number, MODES) for number in range(1, 21)]
-    assert all(np.all(law.time_s > 0) and np.all(law.power_w > 0) and np.isfinite(law.time_s).all() for law in laws)
+    assert all(
+        np.all(law.time_s > 0) and np.all(law.power_w > 0) and np.isfinite(law.time_s).all()
+        for law in laws
+    )
     assert len({law.time_s[0] / law.time_s[-1] for law in laws}) == 20
     assert np.array_equal(random_law(3, MODES).power_w, laws[2].power_w)
 
@@ -64,7 +71,11 @@ def test_an_interval_that_is_widened_by_the_factor_it_needs_just_reaches_the_tru
 
 
 def test_a_law_is_left_out_of_the_width_that_judges_it() -> None:
-    needed = {"narrow": np.full(1000, 0.5), "middle": np.full(1000, 1.0), "wide": np.full(1000, 2.0)}
+    needed = {
+        "narrow": np.full(1000, 0.5),
+        "middle": np.full(1000, 1.0),
+        "wide": np.full(1000, 2.0),
+    }
     assert width_of(needed.values()) == 2.0
     assert left_out(needed) == {"narrow": 100.0, "middle": 100.0, "wide": 0.0}
 
@@ -72,11 +83,25 @@ def test_a_law_is_left_out_of_the_width_that_judges_it() -> None:
 @pytest.mark.proof
 def test_less_noise_is_a_smaller_error() -> None:
     law = load_law(FOLDER / "additive.py", MODES)
-    errors = [np.mean([draw(Judge(MODES, 10, noise, "physical", False), law, number).time_error for number in range(1, 4)]) for noise in (0.002, 0.2)]
+    errors = [
+        np.mean(
+            [
+                draw(Judge(MODES, 10, noise, "physical", False), law, number).time_error
+                for number in range(1, 4)
+            ]
+        )
+        for noise in (0.002, 0.2)
+    ]
     assert errors[0] < errors[1]
 
 
-@pytest.mark.parametrize("text", ["def time_s(mode):\n    return 1.0\n", "def time_s(mode):\n    return -1.0\ndef power_w(mode):\n    return 1.0\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def time_s(mode):\n    return 1.0\n",
+        "def time_s(mode):\n    return -1.0\ndef power_w(mode):\n    return 1.0\n",
+    ],
+)
 def test_a_file_that_is_no_law_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "law.py"
     path.write_text(text)
@@ -85,9 +110,15 @@ def test_a_file_that_is_no_law_is_refused(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.proof
-def test_a_table_is_split_the_same_for_every_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_is_split_the_same_for_every_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     law, path = load_law(FOLDER / "additive.py", MODES), tmp_path / "modes.csv"
-    rows = [",".join(map(str, (*row, law.time_s[index], law.power_w[index]))) for index, row in enumerate(MODES.rows.tolist()) if index % 5 == 0]
+    rows = [
+        ",".join(map(str, (*row, law.time_s[index], law.power_w[index])))
+        for index, row in enumerate(MODES.rows.tolist())
+        if index % 5 == 0
+    ]
     path.write_text("\n".join([",".join((*MODES.names, "time_s", "power_w")), *rows]))
     judge_table(argparse.Namespace(table=path, profiled=8, draws=2))
     printed = capsys.readouterr().out

@@ -4,25 +4,46 @@ import pytest
 
 from benchmarks.target_scatter import Curves, crossed, table
 
-CURVES = Curves("lenet", 4, {"1": (0.90, 0.96, 0.95, 0.97, 0.98, 0.97, 0.98, 0.99), "2": (0.91, 0.92, 0.95, 0.98)})
+CURVES = Curves(
+    "lenet",
+    4,
+    {"1": (0.90, 0.96, 0.95, 0.97, 0.98, 0.97, 0.98, 0.99), "2": (0.91, 0.92, 0.95, 0.98)},
+)
 
 
 @pytest.mark.parametrize(
     ("target", "every", "epochs"),
-    [(0.96, 1, [0.5, 1.0]), (0.96, 2, [0.5, 1.0]), (0.96, 4, [1.0, 1.0]), (0.98, 1, [1.25, 1.0]), (0.98, 4, [2.0, 1.0]), (0.99, 1, [2.0, None])],
+    [
+        (0.96, 1, [0.5, 1.0]),
+        (0.96, 2, [0.5, 1.0]),
+        (0.96, 4, [1.0, 1.0]),
+        (0.98, 1, [1.25, 1.0]),
+        (0.98, 4, [2.0, 1.0]),
+        (0.99, 1, [2.0, None]),
+    ],
 )
-def test_a_seed_reaches_a_target_at_the_first_evaluation_that_is_no_lower(target: float, every: int, epochs: list[float | None]) -> None:
+def test_a_seed_reaches_a_target_at_the_first_evaluation_that_is_no_lower(
+    target: float, every: int, epochs: list[float | None]
+) -> None:
     assert crossed(CURVES, target, every) == epochs
 
 
 @pytest.mark.parametrize(
-    ("target", "every", "mean_of", "epochs"), [(0.945, 1, 4, [1.0, None]), (0.975, 1, 2, [1.25, None]), (0.97, 4, 2, [2.0, None])]
+    ("target", "every", "mean_of", "epochs"),
+    [(0.945, 1, 4, [1.0, None]), (0.975, 1, 2, [1.25, None]), (0.97, 4, 2, [2.0, None])],
 )
-def test_the_mean_of_several_evaluations_may_be_what_reaches_it(target: float, every: int, mean_of: int, epochs: list[float | None]) -> None:
+def test_the_mean_of_several_evaluations_may_be_what_reaches_it(
+    target: float, every: int, mean_of: int, epochs: list[float | None]
+) -> None:
     assert crossed(CURVES, target, every, mean_of) == epochs
 
 
-def test_the_coefficient_of_variation_is_of_targets_that_every_seed_reached(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_coefficient_of_variation_is_of_targets_that_every_seed_reached(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     table([CURVES], [0.96, 0.99], [1])
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
-    assert rows == [["96.00%", "4", "2 of 2", "0.75", "0.5", "1", "47%"], ["99.00%", "4", "1 of 2", "2.00", "2", "2", "—"]]
+    assert rows == [
+        ["96.00%", "4", "2 of 2", "0.75", "0.5", "1", "47%"],
+        ["99.00%", "4", "1 of 2", "2.00", "2", "2", "—"],
+    ]

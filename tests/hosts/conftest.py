@@ -41,8 +41,11 @@ def four_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def trainer(request: pytest.FixtureRequest, two_hosts: Cluster, tmp_path: Path, digits: Path) -> Trainer:
-    """Trains on node1 and node2, over MPICH, which the environments bring, unless the test asks for the other."""
+def trainer(
+    request: pytest.FixtureRequest, two_hosts: Cluster, tmp_path: Path, digits: Path
+) -> Trainer:
+    """Trains on node1 and node2, over MPICH, which the environments bring, unless the test asks for
+    the other."""
     is_other = getattr(request, "param", Flavour.MPICH) is Flavour.OPEN_MPI
     variables = request.getfixturevalue("over_open_mpi") if is_other else OVER_THE_WIRE
     return Trainer(two_hosts, digits, two_hosts.hostfile(tmp_path / "hosts.txt"), variables)

@@ -1,4 +1,5 @@
-"""What must never be wrong in silence: a node that differs, and a machine under two names, end a run before its first step."""
+"""What must never be wrong in silence: a node that differs, and a machine under two names, end a
+run before its first step."""
 
 import re
 import subprocess
@@ -25,19 +26,32 @@ def rolled(labels: Path, place: Path, by: int = 3) -> Path:
 
 
 def refused(trainer: Trainer, framework: str, output: Path) -> str:
-    """The sentence with which a run ends, with exit code 2; nobody is left on any host, and no epoch was trained."""
+    """The sentence with which a run ends, with exit code 2; nobody is left on any host, and no
+    epoch was trained."""
     answer = trainer.cluster.run(
-        trainer.cluster.hosts[0], *trainer.words(framework, output), variables=trainer.variables, cwd=repository_root(), timeout_s=300
+        trainer.cluster.hosts[0],
+        *trainer.words(framework, output),
+        variables=trainer.variables,
+        cwd=repository_root(),
+        timeout_s=300,
     )
     assert answer.returncode == 2, answer.stdout + answer.stderr
     assert "Traceback" not in answer.stderr
-    assert "epoch_stop" not in ((output / "log.txt").read_text() if (output / "log.txt").exists() else "")
+    assert "epoch_stop" not in (
+        (output / "log.txt").read_text() if (output / "log.txt").exists() else ""
+    )
     trainer.cluster.expect_nobody_left()
     return next(line for line in answer.stderr.splitlines() if line.startswith("error: "))
 
 
-def test_labels_rolled_by_three_on_one_node(trainer: Trainer, framework: str, tmp_path: Path) -> None:
-    trainer.cluster.replace(trainer.cluster.hosts[1], trainer.digits / LABELS, rolled(trainer.digits / LABELS, tmp_path / "labels"))
+def test_labels_rolled_by_three_on_one_node(
+    trainer: Trainer, framework: str, tmp_path: Path
+) -> None:
+    trainer.cluster.replace(
+        trainer.cluster.hosts[1],
+        trainer.digits / LABELS,
+        rolled(trainer.digits / LABELS, tmp_path / "labels"),
+    )
     sentence = refused(trainer, framework, tmp_path / "run")
     assert "node2 has other data in train-labels-idx1-ubyte than node1" in sentence
     assert "rsync" in sentence
@@ -46,27 +60,41 @@ def test_labels_rolled_by_three_on_one_node(trainer: Trainer, framework: str, tm
 @pytest.mark.pytorch
 def test_every_rank_says_it(trainer: Trainer, tmp_path: Path) -> None:
     environment_of("pytorch")
-    trainer.cluster.replace(trainer.cluster.hosts[1], trainer.digits / LABELS, rolled(trainer.digits / LABELS, tmp_path / "labels"))
+    trainer.cluster.replace(
+        trainer.cluster.hosts[1],
+        trainer.digits / LABELS,
+        rolled(trainer.digits / LABELS, tmp_path / "labels"),
+    )
     refused(trainer, "pytorch", tmp_path / "run")
-    said = re.findall(r"error: rank (\d) on node\d: (.*)", (tmp_path / "run/output.txt").read_text())
+    said = re.findall(
+        r"error: rank (\d) on node\d: (.*)", (tmp_path / "run/output.txt").read_text()
+    )
     assert {rank for rank, _ in said} <= {"0", "1"} and said
     assert len({sentence for _, sentence in said}) == 1
 
 
 @pytest.mark.pytorch
-def test_another_learning_rate_in_the_schedules_of_one_node(trainer: Trainer, tmp_path: Path) -> None:
+def test_another_learning_rate_in_the_schedules_of_one_node(
+    trainer: Trainer, tmp_path: Path
+) -> None:
     environment_of("pytorch")
-    (tmp_path / "schedules.py").write_text(SCHEDULES.read_text().replace("return base * (1.0 - step", "return base * (1.1 - step"))
+    (tmp_path / "schedules.py").write_text(
+        SCHEDULES.read_text().replace("return base * (1.0 - step", "return base * (1.1 - step")
+    )
     trainer.cluster.replace(trainer.cluster.hosts[1], SCHEDULES, tmp_path / "schedules.py")
     sentence = refused(trainer, "pytorch", tmp_path / "run")
-    assert "node2" in sentence and "reference_impls/schedules.py" in sentence and "rsync" in sentence
+    assert (
+        "node2" in sentence and "reference_impls/schedules.py" in sentence and "rsync" in sentence
+    )
 
 
 @pytest.mark.pytorch
 def test_another_version_of_the_framework_on_one_node(trainer: Trainer, tmp_path: Path) -> None:
     version = _torch(environment_of("pytorch")) / "version.py"
     text = version.read_text()
-    (tmp_path / "version.py").write_text(re.sub(r"__version__ = '[^']*'", "__version__ = '1.0.0'", text))
+    (tmp_path / "version.py").write_text(
+        re.sub(r"__version__ = '[^']*'", "__version__ = '1.0.0'", text)
+    )
     assert (tmp_path / "version.py").read_text() != text
     trainer.cluster.replace(trainer.cluster.hosts[1], version, tmp_path / "version.py")
     sentence = refused(trainer, "pytorch", tmp_path / "run")
@@ -76,7 +104,8 @@ def test_another_version_of_the_framework_on_one_node(trainer: Trainer, tmp_path
 
 @pytest.mark.pytorch
 def test_ranks_that_come_apart_after_all_comparisons(trainer: Trainer, tmp_path: Path) -> None:
-    """A library of the same version that computes something else: node2's SGD steps a tenth further."""
+    """A library of the same version that computes something else: node2's SGD steps a tenth
+    further."""
     optimizer = _torch(environment_of("pytorch")) / "optim/sgd.py"
     text = optimizer.read_text()
     (tmp_path / "sgd.py").write_text(text.replace("alpha=-lr", "alpha=-1.1 * lr"))
@@ -90,7 +119,10 @@ def test_ranks_that_come_apart_after_all_comparisons(trainer: Trainer, tmp_path:
         timeout_s=300,
     )
     assert answer.returncode == 2, answer.stderr
-    assert "node2 (rank 1) has another parameter" in answer.stderr and "than node1 (rank 0) after epoch 1" in answer.stderr
+    assert (
+        "node2 (rank 1) has another parameter" in answer.stderr
+        and "than node1 (rank 0) after epoch 1" in answer.stderr
+    )
 
 
 @pytest.mark.pytorch
@@ -110,7 +142,11 @@ def test_labels_that_change_on_one_node_while_it_trains(trainer: Trainer, tmp_pa
 
 
 def _torch(environment: Environment) -> Path:
-    words = [str(environment.interpreter), "-c", "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"]
+    words = [
+        str(environment.interpreter),
+        "-c",
+        "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])",
+    ]
     return Path(subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip())
 
 

@@ -1,4 +1,5 @@
-"""`suite cluster doctor` on hosts that are well, down, of another version, with other data, and on a slow link."""
+"""`suite cluster doctor` on hosts that are well, down, of another version, with other data, and on
+a slow link."""
 
 import json
 import re
@@ -35,8 +36,24 @@ def doctor(three_hosts: Cluster, tmp_path: Path, data: Path) -> Doctor:
     hostfile = three_hosts.hostfile(tmp_path / "hosts.txt")
 
     def call(*words: object, **options: Any) -> "subprocess.CompletedProcess[str]":
-        command = [Path(sys.executable).with_name("suite"), "cluster", "doctor", "--hostfile", hostfile, "--data", data]
-        return three_hosts.run(three_hosts.hosts[0], *command, "--launch-agent", three_hosts.agent, *words, cwd=repository_root(), **options)
+        command = [
+            Path(sys.executable).with_name("suite"),
+            "cluster",
+            "doctor",
+            "--hostfile",
+            hostfile,
+            "--data",
+            data,
+        ]
+        return three_hosts.run(
+            three_hosts.hosts[0],
+            *command,
+            "--launch-agent",
+            three_hosts.agent,
+            *words,
+            cwd=repository_root(),
+            **options,
+        )
 
     return call
 
@@ -55,20 +72,30 @@ def test_hosts_that_are_well_can_train_together(doctor: Doctor) -> None:
     assert [each["facts"]["node"] for each in found["answers"]] == ["node1", "node2", "node3"]
     assert {each["facts"]["link"]["interface"] for each in found["answers"]} == {"eth0"}
     for measure in found["links"]["measures"]:
-        assert abs(measure["wall_offset_ns"]) <= measure["uncertainty_ns"] + 1_000_000  # they share a clock
+        # they share a clock
+        assert abs(measure["wall_offset_ns"]) <= measure["uncertainty_ns"] + 1_000_000
         assert 0 < measure["round_trip_s"] < 1
 
 
-def test_a_host_that_is_down_is_named_and_the_others_are_looked_at(doctor: Doctor, three_hosts: Cluster) -> None:
+def test_a_host_that_is_down_is_named_and_the_others_are_looked_at(
+    doctor: Doctor, three_hosts: Cluster
+) -> None:
     three_hosts.cut(three_hosts.hosts[2])
     answer = doctor("--json")
     assert problems(answer) == [("node3", "reach")]
-    assert [measure["node"] for measure in json.loads(answer.stdout)["links"]["measures"]] == ["node2"]
+    assert [measure["node"] for measure in json.loads(answer.stdout)["links"]["measures"]] == [
+        "node2"
+    ]
     assert "Traceback" not in answer.stderr
 
 
-def test_a_host_with_another_version_and_one_with_other_sources_are_named(doctor: Doctor, three_hosts: Cluster, tmp_path: Path) -> None:
-    version, source = repository_root() / "suite" / "__init__.py", repository_root() / "reference_impls" / "schedules.py"
+def test_a_host_with_another_version_and_one_with_other_sources_are_named(
+    doctor: Doctor, three_hosts: Cluster, tmp_path: Path
+) -> None:
+    version, source = (
+        repository_root() / "suite" / "__init__.py",
+        repository_root() / "reference_impls" / "schedules.py",
+    )
     (tmp_path / "old.py").write_text('__version__ = "0.0.9"\n')
     (tmp_path / "other.py").write_text(source.read_text() + "# changed\n")
     three_hosts.replace(three_hosts.hosts[1], version, tmp_path / "old.py")
@@ -78,29 +105,58 @@ def test_a_host_with_another_version_and_one_with_other_sources_are_named(doctor
     assert "version 0.0.9" in answer.stdout
 
 
-def test_a_host_with_other_data_is_named(doctor: Doctor, three_hosts: Cluster, tmp_path: Path, data: Path) -> None:
+def test_a_host_with_other_data_is_named(
+    doctor: Doctor, three_hosts: Cluster, tmp_path: Path, data: Path
+) -> None:
     (tmp_path / "labels").write_text("9876543210")
     three_hosts.replace(three_hosts.hosts[1], data / "labels", tmp_path / "labels")
     assert problems(doctor("--json")) == [("node2", "data")]
 
 
-def test_a_host_without_the_checkout_is_told_how_to_get_it(doctor: Doctor, three_hosts: Cluster, tmp_path: Path) -> None:
+def test_a_host_without_the_checkout_is_told_how_to_get_it(
+    doctor: Doctor, three_hosts: Cluster, tmp_path: Path
+) -> None:
     (tmp_path / "empty").mkdir()
-    three_hosts.replace(three_hosts.hosts[1], repository_root() / "reference_impls", tmp_path / "empty")
+    three_hosts.replace(
+        three_hosts.hosts[1], repository_root() / "reference_impls", tmp_path / "empty"
+    )
     answer = doctor()
     assert answer.returncode == 1
     assert "put the same checkout" in answer.stdout
 
 
-def test_a_firewall_on_another_host_is_named_with_the_port(doctor: Doctor, three_hosts: Cluster) -> None:
+def test_a_firewall_on_another_host_is_named_with_the_port(
+    doctor: Doctor, three_hosts: Cluster
+) -> None:
     """MPI, which would wait for an answer, is not asked to connect to it."""
-    words = ["iptables", "-A", "INPUT", "-i", "eth0", "-p", "tcp", "--syn", "--dport", "1024:65535", "-j", "REJECT", "--reject-with", "tcp-reset"]
-    if shutil.which(words[0]) is None or three_hosts.run(three_hosts.hosts[1], *words).returncode != 0:
+    words = [
+        "iptables",
+        "-A",
+        "INPUT",
+        "-i",
+        "eth0",
+        "-p",
+        "tcp",
+        "--syn",
+        "--dport",
+        "1024:65535",
+        "-j",
+        "REJECT",
+        "--reject-with",
+        "tcp-reset",
+    ]
+    if (
+        shutil.which(words[0]) is None
+        or three_hosts.run(three_hosts.hosts[1], *words).returncode != 0
+    ):
         pytest.skip("needs a firewall in a network namespace: sudo apt-get install iptables")
     answer = doctor("--json")
     assert problems(answer) == [("node2", "connect")]
     found = json.loads(answer.stdout)
-    assert re.match(r"node1 cannot connect to node2 at port \d+ \(Connection refused\)", found["problems"][0]["sentence"])
+    assert re.match(
+        r"node1 cannot connect to node2 at port \d+ \(Connection refused\)",
+        found["problems"][0]["sentence"],
+    )
     assert [measure["node"] for measure in found["links"]["measures"]] == ["node3"]
 
 
@@ -118,7 +174,9 @@ def test_an_mpi_that_cannot_use_the_network_is_a_problem_not_a_traceback(doctor:
     assert "Traceback" not in answer.stderr
 
 
-def test_hosts_of_which_this_machine_is_not_the_first_are_named(three_hosts: Cluster, doctor: Doctor, tmp_path: Path) -> None:
+def test_hosts_of_which_this_machine_is_not_the_first_are_named(
+    three_hosts: Cluster, doctor: Doctor, tmp_path: Path
+) -> None:
     (tmp_path / "others.txt").write_text("node2\nnode3\n")
     assert problems(doctor("--json", "--hostfile", tmp_path / "others.txt")) == [("node2", "first")]
 

@@ -1,4 +1,5 @@
-"""A rank dies, a node hangs, the network is cut: the run ends within 30 s, says who and when, and leaves nobody behind."""
+"""A rank dies, a node hangs, the network is cut: the run ends within 30 s, says who and when, and
+leaves nobody behind."""
 
 import json
 import os
@@ -36,18 +37,28 @@ class Training:
     def rank(self, number: int) -> int:
         """The process that trains on a host."""
         found = self.cluster.processes(self.cluster.hosts[number])
-        (pid,) = [pid for pid, words in found.items() if words.split()[1:3] == ["-m", f"reference_impls.{self.framework}"]]
+        (pid,) = [
+            pid
+            for pid, words in found.items()
+            if words.split()[1:3] == ["-m", f"reference_impls.{self.framework}"]
+        ]
         return pid
 
     def find(self, number: int, words: str) -> int:
         """The Python process on a host whose command line has these words."""
         found = self.cluster.processes(self.cluster.hosts[number])
-        (pid,) = [pid for pid, said in found.items() if words in said and "python" in said.split()[0]]
+        (pid,) = [
+            pid for pid, said in found.items() if words in said and "python" in said.split()[0]
+        ]
         return pid
 
     def ranks_run(self) -> bool:
         """Whether a rank trains on any host."""
-        return any(f"-m reference_impls.{self.framework}" in words for host in self.cluster.hosts for words in self.cluster.processes(host).values())
+        return any(
+            f"-m reference_impls.{self.framework}" in words
+            for host in self.cluster.hosts
+            for words in self.cluster.processes(host).values()
+        )
 
 
 @pytest.fixture
@@ -60,7 +71,8 @@ def pytorch_training(trainer: Trainer, tmp_path: Path) -> Iterator[Training]:
 
 @pytest.fixture
 def training(trainer: Trainer, tmp_path: Path) -> Iterator[Training]:
-    """The same by the framework of the standard library, whose ranks begin sooner: for faults of which the framework takes no part."""
+    """The same by the framework of the standard library, whose ranks begin sooner: for faults of
+    which the framework takes no part."""
     home = tmp_path / "home"
     adopt(load_framework("fake"), environment_of("pytorch").interpreter, home)  # it has mpi4py
     at_home = replace(trainer, variables={**trainer.variables, "SUITE_HOME": str(home)})
@@ -100,12 +112,17 @@ def expect_end(training: Training, suite: Run, rank: int | None) -> str:
 
 
 def expect_sentence(training: Training, suite: Run, rank: int | None) -> str:
-    """The run ends in time, with one sentence; the bundle has every finished epoch and can be judged. ``rank`` None: no rank is to blame."""
+    """The run ends in time, with one sentence; the bundle has every finished epoch and can be
+    judged. ``rank`` None: no rank is to blame."""
     _, said = training.process.communicate(timeout=TIMEOUT_S)
     sentence = next(line for line in said.splitlines() if line.startswith("error: "))
     assert training.process.returncode == 2
     assert "Traceback" not in said
-    assert f"rank {rank} on node node{rank + 1}" in sentence if rank is not None else " on node node" not in sentence
+    assert (
+        f"rank {rank} on node node{rank + 1}" in sentence
+        if rank is not None
+        else " on node node" not in sentence
+    )
     last = max(finished_epochs(training.bundle))
     assert f"epoch {last}" in sentence
     assert set(Bundle(training.bundle).steps_frame()["epoch"]) >= set(range(1, last + 1))
@@ -113,32 +130,54 @@ def expect_sentence(training: Training, suite: Run, rank: int | None) -> str:
     assert verdict.returncode == 1, verdict.stderr
     (finding,) = json.loads(verdict.stdout)["verdicts"][0]["findings"]
     assert finding["rule"] == "run-complete"
-    said_in_bundle = re.sub(r"\bnode(\d)\b", lambda host: f"node{int(host[1]) - 1}", sentence.partition("did not finish: ")[2])
+    said_in_bundle = re.sub(
+        r"\bnode(\d)\b",
+        lambda host: f"node{int(host[1]) - 1}",
+        sentence.partition("did not finish: ")[2],
+    )
     assert said_in_bundle.partition("; the last")[0] in finding["observed"]
     return sentence
 
 
 @OVER_BOTH
-@pytest.mark.parametrize(("rank", "number"), [(0, signal.SIGBUS), (1, signal.SIGKILL)])  # more: make prove host-faults
-def test_a_rank_that_is_ended_by_a_signal(pytorch_training: Training, suite: Run, rank: int, number: signal.Signals) -> None:
+# more: make prove host-faults
+@pytest.mark.parametrize(("rank", "number"), [(0, signal.SIGBUS), (1, signal.SIGKILL)])
+def test_a_rank_that_is_ended_by_a_signal(
+    pytorch_training: Training, suite: Run, rank: int, number: signal.Signals
+) -> None:
     os.kill(pytorch_training.rank(rank), number)
-    assert f"was ended by signal {number.value} ({number.name})" in expect_end(pytorch_training, suite, rank)
+    assert f"was ended by signal {number.value} ({number.name})" in expect_end(
+        pytorch_training, suite, rank
+    )
 
 
 def test_an_mpirun_that_is_killed(training: Training, suite: Run) -> None:
     found = training.cluster.processes(training.cluster.hosts[0])
-    (pid,) = [pid for pid, words in found.items() if words.split()[0].endswith(("mpirun", "mpiexec", "mpiexec.hydra"))]
+    (pid,) = [
+        pid
+        for pid, words in found.items()
+        if words.split()[0].endswith(("mpirun", "mpiexec", "mpiexec.hydra"))
+    ]
     os.kill(pid, signal.SIGKILL)
-    assert "mpirun, which starts and watches the ranks, was ended by signal 9 (SIGKILL)" in expect_end(training, suite, None)
+    assert (
+        "mpirun, which starts and watches the ranks, was ended by signal 9 (SIGKILL)"
+        in expect_end(training, suite, None)
+    )
 
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_proxy_of_mpirun_that_is_killed(training: Training, suite: Run, rank: int) -> None:
     """The ranks would go on, and their results be lost at the end."""
     found = training.cluster.processes(training.cluster.hosts[rank])
-    (pid,) = [pid for pid, words in found.items() if words and words.split()[0].endswith("hydra_pmi_proxy")]
+    (pid,) = [
+        pid
+        for pid, words in found.items()
+        if words and words.split()[0].endswith("hydra_pmi_proxy")
+    ]
     os.kill(pid, signal.SIGKILL)
-    assert f"the launcher of rank {rank} on node node{rank + 1}" in expect_end(training, suite, rank)
+    assert f"the launcher of rank {rank} on node node{rank + 1}" in expect_end(
+        training, suite, rank
+    )
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -147,17 +186,28 @@ def test_a_heartbeat_process_that_is_killed(training: Training, suite: Run, rank
     assert "the heartbeat process of rank" in expect_end(training, suite, rank)
 
 
-def test_a_harness_that_is_stopped_for_longer_than_its_ranks_wait(training: Training, suite: Run) -> None:
+def test_a_harness_that_is_stopped_for_longer_than_its_ranks_wait(
+    training: Training, suite: Run
+) -> None:
     os.kill(training.process.pid, signal.SIGSTOP)
     wait_for(lambda: not training.ranks_run(), TIMEOUT_S)
     os.kill(training.process.pid, signal.SIGCONT)
     assert "the harness itself was stopped for" in expect_end(training, suite, None)
 
 
-def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on_until_its_terminal_is_closed(training: Training) -> None:
+def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on_until_its_terminal_is_closed(  # noqa: E501
+    training: Training,
+) -> None:
     pid = training.find(1, "suite.execution.node_recorder")
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: [1 for words in training.cluster.processes(training.cluster.hosts[1]).values() if '"goes_on": true' in words], TIMEOUT_S)
+    wait_for(
+        lambda: [
+            1
+            for words in training.cluster.processes(training.cluster.hosts[1]).values()
+            if '"goes_on": true' in words
+        ],
+        TIMEOUT_S,
+    )
     assert training.process.poll() is None
     training.process.send_signal(signal.SIGHUP)
     _, said = training.process.communicate(timeout=TIMEOUT_S)

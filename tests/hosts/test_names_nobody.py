@@ -1,4 +1,5 @@
-"""Two hosts with tell-tale names train from a home folder with one: no file of the submission has any of them."""
+"""Two hosts with tell-tale names train from a home folder with one: no file of the submission has
+any of them."""
 
 import os
 import subprocess
@@ -22,7 +23,9 @@ pytestmark = [pytest.mark.hosts, pytest.mark.proof, pytest.mark.pytorch]
 def renamed(cluster: Cluster) -> list[str]:
     """Give every host of the cluster another name, which every host resolves."""
     names = [f"{HOST}{number}" for number, _ in enumerate(cluster.hosts, start=1)]
-    lines = "".join(f"{host.address} {name}\n" for host, name in zip(cluster.hosts, names, strict=True))
+    lines = "".join(
+        f"{host.address} {name}\n" for host, name in zip(cluster.hosts, names, strict=True)
+    )
     for host, name in zip(cluster.hosts, names, strict=True):
         with Path("/etc/netns", host.namespace, "hosts").open("a") as stream:
             stream.write(lines)
@@ -30,15 +33,32 @@ def renamed(cluster: Cluster) -> list[str]:
     return names
 
 
-def test_runs_on_two_hosts_name_neither(two_hosts: Cluster, digits: Path, suite: Run, tmp_path: Path) -> None:
+def test_runs_on_two_hosts_name_neither(
+    two_hosts: Cluster, digits: Path, suite: Run, tmp_path: Path
+) -> None:
     person, interpreter = tmp_path / PERSON, environment_of("pytorch").interpreter
     (person / "digits").mkdir(parents=True)
     subprocess.run(["cp", "-r", f"{digits}/.", str(person / "digits")], check=True)
     adopt(load_framework("fake"), interpreter, person / ".cache/edge-training-suite")
     hostfile = person / f"{THESIS}.txt"
     hostfile.write_text("".join(f"{name}\n" for name in renamed(two_hosts)))
-    variables = {**OVER_THE_WIRE, "HOME": str(person), "USER": PERSON, "LOGNAME": PERSON, "SUITE_HOME": str(person / ".cache/edge-training-suite")}
-    words = [SUITE, *FAKE, "--batch-size", 360, "--data", f"digits={person}/digits", "--output", person / THESIS]
+    variables = {
+        **OVER_THE_WIRE,
+        "HOME": str(person),
+        "USER": PERSON,
+        "LOGNAME": PERSON,
+        "SUITE_HOME": str(person / ".cache/edge-training-suite"),
+    }
+    words = [
+        SUITE,
+        *FAKE,
+        "--batch-size",
+        360,
+        "--data",
+        f"digits={person}/digits",
+        "--output",
+        person / THESIS,
+    ]
     ran = two_hosts.run(
         two_hosts.hosts[0],
         *(*words, "--hostfile", hostfile, "--launch-agent", two_hosts.agent),
@@ -49,13 +69,24 @@ def test_runs_on_two_hosts_name_neither(two_hosts: Cluster, digits: Path, suite:
     assert ran.returncode == 0, ran.stderr
     bundle = Bundle(person / THESIS)
     assert bundle.log().value("nodes_of_ranks") == ["node0", "node1"]
-    assert [(node.host, node.node, (node.link or {}).get("interface")) for node in read_nodes(bundle)] == [
+    assert [
+        (node.host, node.node, (node.link or {}).get("interface")) for node in read_nodes(bundle)
+    ] == [
         ("node0", "node0", "eth0"),
         ("node1", "node1", "eth0"),
     ]
     judged = suite("check", bundle.path)
     assert judged.returncode == 0, judged.stdout
-    packaged = suite("package", bundle.path, "--org", "acme", "--availability", "research", "--output", tmp_path / "tree")
+    packaged = suite(
+        "package",
+        bundle.path,
+        "--org",
+        "acme",
+        "--availability",
+        "research",
+        "--output",
+        tmp_path / "tree",
+    )
     assert packaged.returncode in (0, 1), packaged.stderr
     (folder,) = (tmp_path / "tree").glob("*/acme")
     assert leaks(folder) == []

@@ -18,7 +18,9 @@ SIZE_BYTES = 2_000_000
 
 def test_a_command_runs_on_the_host_it_is_sent_to(two_hosts: Cluster) -> None:
     first, second = two_hosts.hosts
-    answer = two_hosts.run(first, two_hosts.agent, second.name, "hostname; ip -4 -o address show eth0")
+    answer = two_hosts.run(
+        first, two_hosts.agent, second.name, "hostname; ip -4 -o address show eth0"
+    )
     assert "node2" in answer.stdout, answer.stderr
     assert second.address in answer.stdout
 
@@ -42,7 +44,9 @@ def test_a_shaped_link_takes_as_long_as_its_rate_says(two_hosts: Cluster) -> Non
 
 def test_a_cut_link_carries_nothing(two_hosts: Cluster) -> None:
     two_hosts.cut(two_hosts.hosts[1])
-    answer = two_hosts.run(two_hosts.hosts[0], two_hosts.agent, "-o", "ConnectTimeout=1", "node2", "true")
+    answer = two_hosts.run(
+        two_hosts.hosts[0], two_hosts.agent, "-o", "ConnectTimeout=1", "node2", "true"
+    )
     assert answer.returncode == 255
 
 
@@ -55,14 +59,18 @@ with joined_hosts(2, Path({str(tmp_path)!r})) as cluster:
     print(*[host.namespace for host in cluster.hosts], flush=True)
     signal.pause()
 """
-    maker = subprocess.Popen([sys.executable, "-c", script], cwd=repository_root(), stdout=subprocess.PIPE, text=True)
+    maker = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=repository_root(), stdout=subprocess.PIPE, text=True
+    )
     assert maker.stdout is not None
     namespaces = maker.stdout.readline().split()
     assert len(namespaces) == 2
     os.kill(maker.pid, signal.SIGKILL)
     maker.wait()
     deadline_s = time.monotonic() + 10
-    while (left := [name for name in namespaces if name in _namespaces()]) and time.monotonic() < deadline_s:
+    while (
+        left := [name for name in namespaces if name in _namespaces()]
+    ) and time.monotonic() < deadline_s:
         time.sleep(0.1)
     assert not left
 

@@ -1,4 +1,5 @@
-"""A node is lost: the run ends after the silence that was asked for, and goes on with the nodes that are left."""
+"""A node is lost: the run ends after the silence that was asked for, and goes on with the nodes
+that are left."""
 
 import subprocess
 from collections.abc import Callable
@@ -18,11 +19,13 @@ from tests.namespaces import OVER_THE_WIRE, Cluster
 pytestmark = [pytest.mark.hosts, pytest.mark.proof, pytest.mark.pytorch]
 EPOCHS, LOST_AFTER_S = 20, 20
 ENDS_S = 60.0
-TRAINING = ("--epochs", EPOCHS, "--learning-rate", 1e-9, "--keep-states", "--baseload", 0)  # too slow to reach the target
+# too slow to reach the target
+TRAINING = ("--epochs", EPOCHS, "--learning-rate", 1e-9, "--keep-states", "--baseload", 0)
 
 
 def lose_last_node(trainer: Trainer, output: Path, *more: object) -> str:
-    """Train until a state was kept, cut the last host's link, and return the sentence with which the run ends."""
+    """Train until a state was kept, cut the last host's link, and return the sentence with which
+    the run ends."""
     process = trainer.start("pytorch", output, *TRAINING, *more)
     try:
         wait_for(lambda: process.poll() is not None or is_kept(output), 180)
@@ -37,22 +40,42 @@ def lose_last_node(trainer: Trainer, output: Path, *more: object) -> str:
 
 def is_kept(output: Path) -> bool:
     """Whether the state of a finished epoch was kept."""
-    return any((states_folder(output) / f"epoch_{epoch}.npz").exists() for epoch in finished_epochs(output))
+    return any(
+        (states_folder(output) / f"epoch_{epoch}.npz").exists() for epoch in finished_epochs(output)
+    )
 
 
-def resume(trainer: Trainer, run: Path, output: Path, left: int) -> "subprocess.CompletedProcess[str]":
+def resume(
+    trainer: Trainer, run: Path, output: Path, left: int
+) -> "subprocess.CompletedProcess[str]":
     """Continue a run on the first hosts of the hostfile."""
     trainer.hostfile.write_text("".join(f"{host.name}\n" for host in trainer.cluster.hosts[:left]))
     words = trainer.words("pytorch", output, *TRAINING, "--resume", run)
-    return trainer.cluster.run(trainer.cluster.hosts[0], *words, variables=trainer.variables, cwd=repository_root(), timeout_s=300)
+    return trainer.cluster.run(
+        trainer.cluster.hosts[0],
+        *words,
+        variables=trainer.variables,
+        cwd=repository_root(),
+        timeout_s=300,
+    )
 
 
-def expect_whole(before: Path, after: Path, ranks: tuple[int, int], check: Callable[[Path], "subprocess.CompletedProcess[str]"]) -> None:
-    """The second run trained from the first one's last kept state to the last epoch, says from what, and complies."""
+def expect_whole(
+    before: Path,
+    after: Path,
+    ranks: tuple[int, int],
+    check: Callable[[Path], "subprocess.CompletedProcess[str]"],
+) -> None:
+    """The second run trained from the first one's last kept state to the last epoch, says from
+    what, and complies."""
     bundle = Bundle(after)
     record = read_resumption(bundle.run().resumed)
     assert record is not None and record.epoch >= 1
-    assert (record.run_id, record.ranks, record.nodes) == (Bundle(before).run().run_id, ranks[0], ranks[0])
+    assert (record.run_id, record.ranks, record.nodes) == (
+        Bundle(before).run().run_id,
+        ranks[0],
+        ranks[0],
+    )
     assert "no heartbeat from rank" in record.reason
     assert bundle.log().value("ranks") == ranks[1]
     assert finished_epochs(after) == list(range(record.epoch + 1, EPOCHS + 1))
@@ -72,16 +95,24 @@ def test_the_only_node_that_is_left_goes_on(trainer: Trainer, suite: Run, tmp_pa
     expect_whole(tmp_path / "lost", tmp_path / "again", (2, 1), lambda run: suite("check", run))
 
 
-def test_two_of_three_nodes_go_on(three_hosts: Cluster, digits: Path, suite: Run, tmp_path: Path) -> None:
+def test_two_of_three_nodes_go_on(
+    three_hosts: Cluster, digits: Path, suite: Run, tmp_path: Path
+) -> None:
     environment_of("pytorch")
-    trainer = Trainer(three_hosts, digits, three_hosts.hostfile(tmp_path / "hosts.txt"), OVER_THE_WIRE)
-    assert "no heartbeat from rank 2 on node node3 for 10 s" in lose_last_node(trainer, tmp_path / "lost")
+    trainer = Trainer(
+        three_hosts, digits, three_hosts.hostfile(tmp_path / "hosts.txt"), OVER_THE_WIRE
+    )
+    assert "no heartbeat from rank 2 on node node3 for 10 s" in lose_last_node(
+        trainer, tmp_path / "lost"
+    )
     answer = resume(trainer, tmp_path / "lost", tmp_path / "again", 2)
     assert answer.returncode == 0, answer.stderr
     expect_whole(tmp_path / "lost", tmp_path / "again", (3, 2), lambda run: suite("check", run))
 
 
-def test_a_node_that_is_still_lost_is_named_before_anything_is_trained(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_node_that_is_still_lost_is_named_before_anything_is_trained(
+    trainer: Trainer, tmp_path: Path
+) -> None:
     environment_of("pytorch")
     lose_last_node(trainer, tmp_path / "lost")
     answer = resume(trainer, tmp_path / "lost", tmp_path / "again", 2)

@@ -1,4 +1,5 @@
-"""Two hosts train together: every gradient crosses the wire between them, and a slower wire costs what it must."""
+"""Two hosts train together: every gradient crosses the wire between them, and a slower wire costs
+what it must."""
 
 from pathlib import Path
 
@@ -13,48 +14,65 @@ from tests.namespaces import Traffic
 
 pytestmark = pytest.mark.hosts
 LEAST_BYTES = 4 * load_workload("lenet").parameters
-"""What each of two ranks must at least send and receive in a step: the sum of two arrays needs, at both ends, all that the other end has."""
+"""What each of two ranks must at least send and receive in a step: the sum of two arrays needs, at
+both ends, all that the other end has."""
 
 
 MEASURING_BYTES = sum(2**power for power in range(16, 21)) + 2 * 2**20
-"""What each of two nodes sends to measure its link before the run: messages from 64 KiB to 1 MiB, the last one three times."""
+"""What each of two nodes sends to measure its link before the run: messages from 64 KiB to 1 MiB,
+the last one three times."""
 
 
 def counted(trainer: Trainer) -> dict[str, Traffic]:
     return {host.name: trainer.cluster.traffic(host) for host in trainer.cluster.hosts}
 
 
-def train_and_count(trainer: Trainer, framework: str, output: Path, *more: object, at_most: float = 1.05) -> Bundle:
-    """Three epochs, in which every gradient goes through both hosts' interfaces, both ways, and little else: ``at_most`` times the gradients."""
+def train_and_count(
+    trainer: Trainer, framework: str, output: Path, *more: object, at_most: float = 1.05
+) -> Bundle:
+    """Three epochs, in which every gradient goes through both hosts' interfaces, both ways, and
+    little else: ``at_most`` times the gradients."""
     before = counted(trainer)
     bundle = trainer.train(framework, output, "--epochs", 3, *more)
     after = counted(trainer)
     steps = bundle.steps_frame()
     least = LEAST_BYTES * steps["step"].max()
     for host in before:
-        for crossed in (after[host].sent_bytes - before[host].sent_bytes, after[host].received_bytes - before[host].received_bytes):
+        for crossed in (
+            after[host].sent_bytes - before[host].sent_bytes,
+            after[host].received_bytes - before[host].received_bytes,
+        ):
             assert least < crossed - MEASURING_BYTES < at_most * least
     assert bundle.log().value("nodes_of_ranks") == ["node0", "node1"]
     assert list(steps.groupby("rank")["samples"].sum()) == [3 * 719, 3 * 719]
     return bundle
 
 
-def test_every_gradient_crosses_the_wire(trainer: Trainer, some_framework: str, suite: Run, tmp_path: Path) -> None:
+def test_every_gradient_crosses_the_wire(
+    trainer: Trainer, some_framework: str, suite: Run, tmp_path: Path
+) -> None:
     bundle = train_and_count(trainer, some_framework, tmp_path / "run")
     judged = suite("check", bundle.path)
     assert judged.returncode == 0, judged.stdout
 
 
 @pytest.mark.proof
-def test_accumulated_gradients_cross_the_wire_once_an_update(trainer: Trainer, framework: str, suite: Run, tmp_path: Path) -> None:
-    """Of 45 mini-batches every fifth. Counted is what the second host sends: the first one measures the link before the run, too."""
+def test_accumulated_gradients_cross_the_wire_once_an_update(
+    trainer: Trainer, framework: str, suite: Run, tmp_path: Path
+) -> None:
+    """Of 45 mini-batches every fifth. Counted is what the second host sends: the first one measures
+    the link before the run, too."""
     first = trainer.cluster.hosts[0]
     before = trainer.cluster.traffic(first)
-    bundle = trainer.train(framework, tmp_path / "run", "--epochs", 3, "--batch-size", 32, "--accumulate", 5)
+    bundle = trainer.train(
+        framework, tmp_path / "run", "--epochs", 3, "--batch-size", 32, "--accumulate", 5
+    )
     after = trainer.cluster.traffic(first)
     least = LEAST_BYTES * 3 * 9
     assert least < after.received_bytes - before.received_bytes - MEASURING_BYTES < 1.05 * least
-    assert {bucket["exchanges"] for event in bundle.log().all("bucket_times") for bucket in event.value} == {9}
+    assert {
+        bucket["exchanges"] for event in bundle.log().all("bucket_times") for bucket in event.value
+    } == {9}
     judged = suite("check", bundle.path)
     assert judged.returncode == 0, judged.stdout
 
@@ -69,7 +87,8 @@ def test_another_mpi_does_the_same(trainer: Trainer, tmp_path: Path) -> None:
 @pytest.mark.proof
 @pytest.mark.pytorch
 def test_a_link_of_100_megabits_shows_as_communication(trainer: Trainer, tmp_path: Path) -> None:
-    """The backward pass hides a part of the exchange, the larger the slower the machine: only a whole step has the wire's time as its least."""
+    """The backward pass hides a part of the exchange, the larger the slower the machine: only a
+    whole step has the wire's time as its least."""
     environment_of("pytorch")
     on_the_wire_s = LEAST_BYTES * 8 / 100e6
     open_s, _ = undisturbed_s(trainer.train("pytorch", tmp_path / "open", "--steps", 60))
@@ -81,25 +100,37 @@ def test_a_link_of_100_megabits_shows_as_communication(trainer: Trainer, tmp_pat
 
 
 def undisturbed_s(bundle: Bundle) -> tuple[float, float]:
-    """The communication of a step, and the whole step, when the machine does little else: the lower quartiles, of the rank that takes longer."""
+    """The communication of a step, and the whole step, when the machine does little else: the lower
+    quartiles, of the rank that takes longer."""
     steps = bundle.steps_frame()
-    longest = steps.assign(step_s=steps[PARTS].sum(axis=1)).groupby("step")[["communication_s", "step_s"]].max().quantile(0.25)
+    longest = (
+        steps.assign(step_s=steps[PARTS].sum(axis=1))
+        .groupby("step")[["communication_s", "step_s"]]
+        .max()
+        .quantile(0.25)
+    )
     return float(longest["communication_s"]), float(longest["step_s"])
 
 
 @pytest.mark.proof
-def test_a_run_that_does_not_begin_on_its_first_host_is_refused(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_run_that_does_not_begin_on_its_first_host_is_refused(
+    trainer: Trainer, tmp_path: Path
+) -> None:
     """The records would be where nobody looks."""
     _, second = trainer.cluster.hosts
     answer = trainer.cluster.run(second, *trainer.words("fake", tmp_path / "run"))
     assert answer.returncode == 2
-    assert answer.stderr.splitlines()[-1].startswith("error: The hostfile's first host, node1, is not this machine")
+    assert answer.stderr.splitlines()[-1].startswith(
+        "error: The hostfile's first host, node1, is not this machine"
+    )
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.proof
 @pytest.mark.pytorch
-def test_a_node_without_the_data_is_named_in_its_own_words(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_node_without_the_data_is_named_in_its_own_words(
+    trainer: Trainer, tmp_path: Path
+) -> None:
     environment_of("pytorch")
     first, second = trainer.cluster.hosts
     (tmp_path / "empty").mkdir()

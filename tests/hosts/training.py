@@ -19,13 +19,18 @@ from tests.conftest import environment_of
 from tests.namespaces import Cluster
 
 SUITE = Path(sys.executable).with_name("suite")
-OVER_OPEN_MPI = pytest.mark.parametrize("trainer", [Flavour.OPEN_MPI], indirect=True, ids=["open-mpi"])
-OVER_BOTH = pytest.mark.parametrize("trainer", list(Flavour), indirect=True, ids=["mpich", "open-mpi"])
+OVER_OPEN_MPI = pytest.mark.parametrize(
+    "trainer", [Flavour.OPEN_MPI], indirect=True, ids=["open-mpi"]
+)
+OVER_BOTH = pytest.mark.parametrize(
+    "trainer", list(Flavour), indirect=True, ids=["mpich", "open-mpi"]
+)
 
 
 @dataclass(frozen=True)
 class Trainer:
-    """LeNet on the digits, on all hosts of a cluster; ``variables`` are the child_environment that choose an MPI and send it over the wire."""
+    """LeNet on the digits, on all hosts of a cluster; ``variables`` are the child_environment that
+    choose an MPI and send it over the wire."""
 
     cluster: Cluster
     digits: Path
@@ -34,24 +39,55 @@ class Trainer:
 
     def words(self, framework: str, output: Path, *more: object) -> list[object]:
         """What is typed."""
-        what = ["--division", "open", "--workload", "lenet", "--framework", framework, "--data", f"digits={self.digits}", "--threads", 1]
-        return [SUITE, "run", *what, "--output", output, "--hostfile", self.hostfile, "--launch-agent", self.cluster.agent, *more]
+        what = [
+            "--division",
+            "open",
+            "--workload",
+            "lenet",
+            "--framework",
+            framework,
+            "--data",
+            f"digits={self.digits}",
+            "--threads",
+            1,
+        ]
+        return [
+            SUITE,
+            "run",
+            *what,
+            "--output",
+            output,
+            "--hostfile",
+            self.hostfile,
+            "--launch-agent",
+            self.cluster.agent,
+            *more,
+        ]
 
     def start(self, framework: str, output: Path, *more: object) -> "subprocess.Popen[str]":
         """Begin to train."""
         words = self.words(framework, output, *more)
-        return self.cluster.start(self.cluster.hosts[0], *words, variables=self.variables, cwd=repository_root())
+        return self.cluster.start(
+            self.cluster.hosts[0], *words, variables=self.variables, cwd=repository_root()
+        )
 
     def train(self, framework: str, output: Path, *more: object) -> Bundle:
         """Train to the end."""
         words = self.words(framework, output, *more)
-        answer = self.cluster.run(self.cluster.hosts[0], *words, variables=self.variables, cwd=repository_root(), timeout_s=300)
+        answer = self.cluster.run(
+            self.cluster.hosts[0],
+            *words,
+            variables=self.variables,
+            cwd=repository_root(),
+            timeout_s=300,
+        )
         assert answer.returncode == 0, answer.stderr
         return Bundle(output)
 
 
 def adopt_open_mpi(home: Path) -> None:
-    """The system's Open MPI is used by an environment that brings no MPI: make one for PyTorch below ``home``."""
+    """The system's Open MPI is used by an environment that brings no MPI: make one for PyTorch
+    below ``home``."""
     refuse_without_open_mpi()
     whole = environment_of("pytorch").interpreter
     subprocess.run([str(whole), "-m", "venv", "--without-pip", str(home / "bare")], check=True)
@@ -66,4 +102,6 @@ def refuse_without_open_mpi() -> None:
     """Skip where the system has none; in CI that is a failure."""
     found = shutil.which("mpirun")
     if found is None or find_mpirun(Path("/nowhere/python")).flavour is not Flavour.OPEN_MPI:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("needs the system's Open MPI: sudo apt-get install openmpi-bin")
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "needs the system's Open MPI: sudo apt-get install openmpi-bin"
+        )

@@ -1,12 +1,24 @@
-"""The laws of the emulated board: the closed form is the integral, and the registers show the power."""
+"""The laws of the emulated board: the closed form is the integral, and the registers show the
+power."""
 
 import numpy as np
 import pytest
 
-from proofs.box.law import BUS_STEP_V, RAILS, SHUNT_OHM, SHUNT_STEP_V, energy_of_time_j, power_of_load_w, power_of_time_w, registers
+from proofs.box.law import (
+    BUS_STEP_V,
+    RAILS,
+    SHUNT_OHM,
+    SHUNT_STEP_V,
+    energy_of_time_j,
+    power_of_load_w,
+    power_of_time_w,
+    registers,
+)
 
 
-@pytest.mark.parametrize(("start_s", "stop_s"), [(0.0, 1.0), (3.3, 61.7), (100.0, 104.6), (7.0, 7.5)])
+@pytest.mark.parametrize(
+    ("start_s", "stop_s"), [(0.0, 1.0), (3.3, 61.7), (100.0, 104.6), (7.0, 7.5)]
+)
 def test_the_closed_form_is_the_integral(start_s: float, stop_s: float) -> None:
     edges_s = np.linspace(start_s, stop_s, 200_001)
     middles_s = (edges_s[1:] + edges_s[:-1]) / 2

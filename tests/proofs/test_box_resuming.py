@@ -1,4 +1,5 @@
-"""The box is resumable: parts are made once, an unfinished one again, and a check that held is not repeated; no emulator runs here."""
+"""The box is resumable: parts are made once, an unfinished one again, and a check that held is not
+repeated; no emulator runs here."""
 
 import subprocess
 from collections.abc import Callable
@@ -31,7 +32,9 @@ def test_a_part_is_made_once(made: list[str]) -> None:
     assert made == ["root", "wheels", "kernel"]
 
 
-def test_a_part_that_failed_is_made_again_and_the_others_are_not(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_failed_is_made_again_and_the_others_are_not(
+    made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def failing() -> None:
         raise subprocess.CalledProcessError(1, ["mmdebstrap", "--mode=root"])
 
@@ -51,14 +54,18 @@ def test_a_new_root_gets_new_wheels(made: list[str]) -> None:
     assert made == ["root", "wheels"] * 2
 
 
-def test_other_wheels_in_the_lock_are_installed(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_wheels_in_the_lock_are_installed(
+    made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     place.make("root", "wheels")
     monkeypatch.setattr(place, "MADE_FROM", {"wheels": ("pyproject.toml",)})
     place.make("root", "wheels")
     assert made == ["root", "wheels", "wheels"]
 
 
-def test_a_check_that_held_is_not_repeated(made: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_held_is_not_repeated(
+    made: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran: list[str] = []
 
     def run(name: str, kept: Path) -> box.Result:
@@ -81,5 +88,8 @@ def test_a_check_that_held_is_not_repeated(made: list[str], capsys: pytest.Captu
 
 
 def test_an_unknown_check_is_refused_with_the_names(made: list[str]) -> None:
-    with pytest.raises(SystemExit, match="no check 'energie'; its checks are userspace, energy, counters, profiles, bringup"):
+    with pytest.raises(
+        SystemExit,
+        match="no check 'energie'; its checks are userspace, energy, counters, profiles, bringup",
+    ):
         box.main(["energie"])

@@ -23,7 +23,11 @@ def tallies(tmp_path_factory: pytest.TempPathFactory) -> list[Tally]:
 
 def test_the_checker_withstands_edited_input(tallies: list[Tally]) -> None:
     assert sum(tally.inputs for tally in tallies) >= 0.99 * INPUTS
-    assert all(tally.not_compliant + tally.refused for tally in tallies if tally.target not in ("bytes of a log", "a submission's files"))
+    assert all(
+        tally.not_compliant + tally.refused
+        for tally in tallies
+        if tally.target not in ("bytes of a log", "a submission's files")
+    )
 
 
 def _raise(error: Exception) -> None:

@@ -1,4 +1,5 @@
-"""The campaign of faults on hosts: one row per fault, each of its tries in it once; it goes on where it was broken off, and only then."""
+"""The campaign of faults on hosts: one row per fault, each of its tries in it once; it goes on
+where it was broken off, and only then."""
 
 from pathlib import Path
 
@@ -46,7 +47,11 @@ def test_tries_stand_one_after_the_other_and_sentences_where_they_differ(rows: P
     when = "; ".join(map(said, chosen))
     line = rows_of(rows.read_text())["rank 1 stopped"]
     sentences = f"{stopped}no epoch was finished **or** {cut}the last finished epoch is epoch 9"
-    assert line == f"| rank 1 stopped | {when} | 1.5; 1.5; 1.5 | 2 | {sentences} | 0 epochs; 1 epoch, 1 process; 9 epochs |"
+    assert (
+        line
+        == f"| rank 1 stopped | {when} | 1.5; 1.5; 1.5 | 2 | {sentences} | 0 epochs; 1 epoch, 1"
+        " process; 9 epochs |"
+    )
 
 
 def test_rows_of_other_sources_are_not_gone_on_with(rows: Path) -> None:
@@ -79,6 +84,12 @@ def test_a_campaign_goes_on_prints_the_whole_table_and_removes_its_rows(
 
 
 @pytest.mark.parametrize(("is_silent", "left"), [(True, 0), (False, 1)])
-def test_a_silent_fault_and_a_process_that_stays_fail_the_proof(rows: Path, monkeypatch: pytest.MonkeyPatch, is_silent: bool, left: int) -> None:
-    monkeypatch.setattr(campaign, "tried", lambda fault, moment: Outcome(fault, said(moment), 1.5, 0, "", 0, left, is_silent))
+def test_a_silent_fault_and_a_process_that_stays_fail_the_proof(
+    rows: Path, monkeypatch: pytest.MonkeyPatch, is_silent: bool, left: int
+) -> None:
+    monkeypatch.setattr(
+        campaign,
+        "tried",
+        lambda fault, moment: Outcome(fault, said(moment), 1.5, 0, "", 0, left, is_silent),
+    )
     assert main(["0", ROLLED.name]) == 1

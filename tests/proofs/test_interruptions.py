@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from proofs.interruptions.__main__ import CLOSING, GROUP, KILL, START, TERM, TRAINING, Moment, interrupt
+from proofs.interruptions.__main__ import (
+    CLOSING,
+    GROUP,
+    KILL,
+    START,
+    TERM,
+    TRAINING,
+    Moment,
+    interrupt,
+)
 from tests.every_case import some
 
 MOMENTS = (
@@ -17,8 +26,18 @@ MOMENTS = (
 )
 
 
-@pytest.mark.parametrize("moment", some(MOMENTS), ids=lambda moment: f"{moment.how} {moment.phase}{', twice' * moment.twice}")
-def test_nothing_that_was_trained_is_lost(moment: Moment, digits: Path, suite_home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "moment",
+    some(MOMENTS),
+    ids=lambda moment: f"{moment.how} {moment.phase}{', twice' * moment.twice}",
+)
+def test_nothing_that_was_trained_is_lost(
+    moment: Moment, digits: Path, suite_home: Path, tmp_path: Path
+) -> None:
     outcome = interrupt(moment, tmp_path / "run", suite_home)
     if (moment.phase, moment.how, moment.twice) == (CLOSING, TERM, False):
-        assert (outcome.before, outcome.after, outcome.epochs) == ("finished, sealed", "finished", 2)
+        assert (outcome.before, outcome.after, outcome.epochs) == (
+            "finished, sealed",
+            "finished",
+            2,
+        )

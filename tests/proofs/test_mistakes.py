@@ -1,4 +1,5 @@
-"""The list of mistakes is long, every edit still fits the sources, and a golden value notices one of each class in shared code."""
+"""The list of mistakes is long, every edit still fits the sources, and a golden value notices one
+of each class in shared code."""
 
 import shutil
 from collections import Counter
@@ -15,15 +16,21 @@ MIN_MISTAKES = 242
 """The number may only grow."""
 
 A_FEW = (
-    "order: the same in every epoch", "mnist: transposed digits", "photographs: nearest pixel", "one_cycle: warm-up over a tenth",
-    "loop: one rate for an epoch", "weights: fan_in for fan_out",
-)  # fmt: skip
+    "order: the same in every epoch",
+    "mnist: transposed digits",
+    "photographs: nearest pixel",
+    "one_cycle: warm-up over a tenth",
+    "loop: one rate for an epoch",
+    "weights: fan_in for fan_out",
+)
 """Of each class one; `make prove mistakes` makes them all."""
 
 
 def test_the_list_is_long_and_has_every_class() -> None:
     assert len(MISTAKES) >= MIN_MISTAKES
-    assert not [name for name, count in Counter(mistake.name for mistake in MISTAKES).items() if count > 1]
+    assert not [
+        name for name, count in Counter(mistake.name for mistake in MISTAKES).items() if count > 1
+    ]
     assert {mistake.framework for mistake in MISTAKES} == {None, "pytorch", "tensorflow", "chainer"}
 
 
@@ -32,7 +39,9 @@ def test_every_edit_fits_the_sources(tmp_path: Path) -> None:
         (tmp_path / mistake.path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(repository_root() / mistake.path, tmp_path / mistake.path)
         mistake.apply(tmp_path)
-        assert (tmp_path / mistake.path).read_text() != (repository_root() / mistake.path).read_text(), mistake.name
+        assert (tmp_path / mistake.path).read_text() != (
+            repository_root() / mistake.path
+        ).read_text(), mistake.name
 
 
 @pytest.mark.proof

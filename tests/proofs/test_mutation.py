@@ -26,14 +26,24 @@ def submissions(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
 
 
 def test_a_good_submission_has_no_finding(submissions: dict[int, Path]) -> None:
-    assert [findings_of(check_submission(submission)) for submission in submissions.values()] == [(), ()]
+    assert [findings_of(check_submission(submission)) for submission in submissions.values()] == [
+        (),
+        (),
+    ]
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
 @pytest.mark.parametrize("ranks", RANKS)
-def test_the_first_fault_of_a_module_is_found_by_its_rule(module: RuleModule, ranks: int, submissions: dict[int, Path], tmp_path: Path) -> None:
-    mutations = (Mutation(fault, rule.id) for rule in module.rules for fault in rule.faults if fault.ranks == ranks)
+def test_the_first_fault_of_a_module_is_found_by_its_rule(
+    module: RuleModule, ranks: int, submissions: dict[int, Path], tmp_path: Path
+) -> None:
+    mutations = (
+        Mutation(fault, rule.id)
+        for rule in module.rules
+        for fault in rule.faults
+        if fault.ranks == ranks
+    )
     first = next(mutations, None)
     if first is not None:
         (outcome,) = try_out(submissions, [first], tmp_path)
@@ -43,7 +53,10 @@ def test_the_first_fault_of_a_module_is_found_by_its_rule(module: RuleModule, ra
 @pytest.mark.proof
 def test_every_survivor_survives(submissions: dict[int, Path], tmp_path: Path) -> None:
     for outcome in try_out(submissions, survivors(), tmp_path):
-        assert not outcome.is_refused, f"{outcome.mutation.name} is refused by {sorted(outcome.rules)}: make it a fault of that rule"
+        assert not outcome.is_refused, (
+            f"{outcome.mutation.name} is refused by {sorted(outcome.rules)}: make it a fault of"
+            " that rule"
+        )
 
 
 def test_mutations_are_many_and_distinct_and_cover_every_rule() -> None:
@@ -64,12 +77,18 @@ def test_the_documentation_states_a_score_and_every_survivor() -> None:
         assert f"| {survivor.fault.name.partition(' [')[0]} | {survivor.reason}" in text
 
 
-@pytest.mark.parametrize(("edit", "rule"), [(stop_early(), "log-clock"), (stop_early_in_order(), "epochs-in-order")])
-@pytest.mark.parametrize("recompute", [False, True], ids=["manifests fit", "manifests and figures fit"])
+@pytest.mark.parametrize(
+    ("edit", "rule"), [(stop_early(), "log-clock"), (stop_early_in_order(), "epochs-in-order")]
+)
+@pytest.mark.parametrize(
+    "recompute", [False, True], ids=["manifests fit", "manifests and figures fit"]
+)
 def test_a_run_stop_one_second_after_run_start_in_every_run_is_caught(
     edit: Edit, rule: str, recompute: bool, submissions: dict[int, Path], tmp_path: Path
 ) -> None:
-    submission = Path(shutil.copytree(submissions[1], tmp_path / submissions[1].parent.name / submissions[1].name))
+    submission = Path(
+        shutil.copytree(submissions[1], tmp_path / submissions[1].parent.name / submissions[1].name)
+    )
     for run in sorted(submission.glob("*/*/run_*")):
         save_after(edit, recompute)(run)
     verdict = check_submission(submission)

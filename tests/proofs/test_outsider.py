@@ -1,17 +1,38 @@
-"""The outsider's list: its size and form, honest samples, and for each class the first lie of each level, applied to its sample."""
+"""The outsider's list: its size and form, honest samples, and for each class the first lie of each
+level, applied to its sample."""
 
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from proofs.outsider.__main__ import LEVELS, NOT_APPLIED, REFUSED, classes, evidence_table, places, report, table, try_all, unsealed_report
+from proofs.outsider.__main__ import (
+    LEVELS,
+    NOT_APPLIED,
+    REFUSED,
+    classes,
+    evidence_table,
+    places,
+    report,
+    table,
+    try_all,
+    unsealed_report,
+)
 from proofs.outsider.honest import HONEST
 from proofs.outsider.lies import ALL, LIES
 from proofs.outsider.other_evidence import audit_verdict, witness_rules, witnessed_lie
 from proofs.outsider.samples import SAMPLES, copy_of
 from proofs.outsider.third_list.trial import EDITS
-from proofs.outsider.trial import HONEST_CLASS, Outcome, apply, findings, lie_at, try_out, unsealed_lie, unsealed_rules
+from proofs.outsider.trial import (
+    HONEST_CLASS,
+    Outcome,
+    apply,
+    findings,
+    lie_at,
+    try_out,
+    unsealed_lie,
+    unsealed_rules,
+)
 from reporter.data.workers import map_tasks
 from tests.every_case import some
 
@@ -42,7 +63,9 @@ def test_every_entry_has_a_known_level_and_sample() -> None:
     assert all(lie.gain or lie.level == "error" for lie in LIES)
 
 
-@pytest.mark.parametrize("sample", some(["rich", "two_ranks", "real", "reference", "submission"], 4))
+@pytest.mark.parametrize(
+    "sample", some(["rich", "two_ranks", "real", "reference", "submission"], 4)
+)
 def test_a_sample_has_no_finding(sample: str, tmp_path: Path) -> None:
     fired, message = findings(copy_of(sample, tmp_path))
     assert (message, [sorted(rules) for rules in fired.values()]) == ("", [[], []])
@@ -79,24 +102,41 @@ def test_lies_that_are_accepted_unsealed_are_named() -> None:
 
 def test_a_lie_is_refused_with_the_rule_that_found_it() -> None:
     lies = ALL["4 accuracies and target"]
-    number = next(number for number, lie in enumerate(lies) if lie.name == "More samples are correct than were evaluated")
+    number = next(
+        number
+        for number, lie in enumerate(lies)
+        if lie.name == "More samples are correct than were evaluated"
+    )
     outcome = try_out(("4 accuracies and target", number))
     assert (outcome.column, outcome.rules) == (REFUSED, ("accuracy-counts",))
 
 
 def test_a_lie_that_raises_is_counted_as_not_applied(monkeypatch: pytest.MonkeyPatch) -> None:
     (lie, *_), name = ALL["1 data"], "1 data"
-    monkeypatch.setitem(ALL, name, [type(lie)(lie.name, lie.level, lie.gain, lie.contradicts, lambda bundle: bundle.event("none"))])
+    monkeypatch.setitem(
+        ALL,
+        name,
+        [
+            type(lie)(
+                lie.name, lie.level, lie.gain, lie.contradicts, lambda bundle: bundle.event("none")
+            )
+        ],
+    )
     outcome = try_out((name, 0))
     assert (outcome.column, outcome.message) == (NOT_APPLIED, "IndexError: list index out of range")
 
 
-def test_the_report_counts_lies_and_names_refused_honest_variations(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_counts_lies_and_names_refused_honest_variations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     lies, name = ALL["4 accuracies and target"], "4 accuracies and target"
     monkeypatch.setitem(ALL, name, lies[:2])
     monkeypatch.setattr("proofs.outsider.trial.HONEST", HONEST[:2])
     outcomes = try_all([name, HONEST_CLASS], print)
-    assert [len(outcomes), table(outcomes).splitlines()[-1].split(" | ")[:3]] == [4, ["| all", "all", "2"]]
+    assert [len(outcomes), table(outcomes).splitlines()[-1].split(" | ")[:3]] == [
+        4,
+        ["| all", "all", "2"],
+    ]
     assert "honest variations refused: 0 of 2" in report(outcomes)
 
 
@@ -119,9 +159,16 @@ def test_the_evidence_counts_what_check_audit_and_witness_find_and_what_none_of_
     def outcome(name: str, column: str) -> Outcome:
         return Outcome("1 data", "edited record", name, "rich", True, "", column, (), (), "")
 
-    lies = [outcome("a", REFUSED), outcome("b", "accepted"), outcome("c", "accepted"), outcome("d", "accepted")]
+    lies = [
+        outcome("a", REFUSED),
+        outcome("b", "accepted"),
+        outcome("c", "accepted"),
+        outcome("d", "accepted"),
+    ]
     audits = {"a": "agrees", "b": "contradicts", "c": "agrees", "d": "is not about one run"}
-    rows = evidence_table(lies, audits, {"a": ("witness-files",), "b": (), "c": ("witness-files",), "d": None}).splitlines()
+    rows = evidence_table(
+        lies, audits, {"a": ("witness-files",), "b": (), "c": ("witness-files",), "d": None}
+    ).splitlines()
     assert rows[-1] == "| all | edited record | 4 | 1 | 1 of 3 | 2 of 3 | 2 | 1 |"
 
 

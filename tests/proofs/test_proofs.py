@@ -1,4 +1,5 @@
-"""Proofs: each is declared, covers what `make test` leaves out, keeps its last result as fields, and is stale when its files have changed."""
+"""Proofs: each is declared, covers what `make test` leaves out, keeps its last result as fields,
+and is stale when its files have changed."""
 
 import re
 import sys
@@ -23,47 +24,80 @@ LEAVES_OUT = re.compile(r"pytest\.mark\.proof|one_of_each\(|\bsome\(|some_framew
 def test_every_proof_is_whole() -> None:
     for proof in PROOFS:
         declared = proof.declared
-        assert declared.shows.endswith(".") and declared.resume.endswith(".") and declared.minutes > 0, proof.name
+        assert (
+            declared.shows.endswith(".") and declared.resume.endswith(".") and declared.minutes > 0
+        ), proof.name
         assert all((ROOT / test).exists() for test in declared.tests), proof.name
         if declared.run:
-            assert declared.run[:2] == ("python", "-m") and (ROOT / declared.run[2].replace(".", "/") / "__main__.py").is_file(), proof.name
+            assert (
+                declared.run[:2] == ("python", "-m")
+                and (ROOT / declared.run[2].replace(".", "/") / "__main__.py").is_file()
+            ), proof.name
 
 
 def test_whatever_make_test_leaves_out_is_in_a_proof() -> None:
     proved = tuple(f"{ROOT / test}" for proof in PROOFS for test in proof.declared.tests)
-    leaving = [path for path in (ROOT / "tests").rglob("test_*.py") if LEAVES_OUT.search(path.read_text(encoding="utf-8"))]
+    leaving = [
+        path
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if LEAVES_OUT.search(path.read_text(encoding="utf-8"))
+    ]
     assert len(leaving) > 20
     assert [str(path) for path in leaving if not str(path).startswith(proved)] == []
 
 
 def test_the_pages_of_evidence_are_up_to_date() -> None:
     folder = ROOT / "docs" / "evidence"
-    assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} == pages(PROOFS), "python -m proofs.evidence writes them"
-    assert all(f"| {proof.name} |" in pages(PROOFS)[OVERVIEW] or f"| [{proof.name}]" in pages(PROOFS)[OVERVIEW] for proof in PROOFS)
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} == pages(
+        PROOFS
+    ), "python -m proofs.evidence writes them"
+    assert all(
+        f"| {proof.name} |" in pages(PROOFS)[OVERVIEW]
+        or f"| [{proof.name}]" in pages(PROOFS)[OVERVIEW]
+        for proof in PROOFS
+    )
 
 
 @pytest.fixture(scope="module")
 def files_of() -> dict[str, set[str]]:
     """The files that two proofs depend on."""
-    return {name: {path.relative_to(ROOT).as_posix() for path in files(find(name), ROOT)} for name in ("energy-intervals", "mutation")}
+    return {
+        name: {path.relative_to(ROOT).as_posix() for path in files(find(name), ROOT)}
+        for name in ("energy-intervals", "mutation")
+    }
 
 
-def test_a_proof_depends_on_what_it_imports_and_on_what_that_discovers(files_of: dict[str, set[str]]) -> None:
-    assert {"proofs/energy_intervals/__main__.py", "suite/metrics/energy.py"} <= files_of["energy-intervals"]
+def test_a_proof_depends_on_what_it_imports_and_on_what_that_discovers(
+    files_of: dict[str, set[str]],
+) -> None:
+    assert {"proofs/energy_intervals/__main__.py", "suite/metrics/energy.py"} <= files_of[
+        "energy-intervals"
+    ]
     assert not [name for name in files_of["energy-intervals"] if name.startswith("reporter/")]
-    assert {"suite/compliance/rules/integrity.py", "rules/workloads/lenet.toml"} <= files_of["mutation"]
+    assert {"suite/compliance/rules/integrity.py", "rules/workloads/lenet.toml"} <= files_of[
+        "mutation"
+    ]
 
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Proof:
     """A proof in a checkout of its own that imports one module."""
-    for name, text in {"proofs/small/__main__.py": "import suite.one\n", "suite/one.py": "", "suite/two.py": ""}.items():
+    for name, text in {
+        "proofs/small/__main__.py": "import suite.one\n",
+        "suite/one.py": "",
+        "suite/two.py": "",
+    }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    return Proof(tmp_path / "proofs" / "small", Declaration("It works.", 1, "Starts anew.", run=("python", "-c", "print('shown')")))
+    return Proof(
+        tmp_path / "proofs" / "small",
+        Declaration("It works.", 1, "Starts anew.", run=("python", "-c", "print('shown')")),
+    )
 
 
-def test_it_is_stale_when_a_file_that_it_depends_on_has_changed(scratch: Proof, tmp_path: Path) -> None:
+def test_it_is_stale_when_a_file_that_it_depends_on_has_changed(
+    scratch: Proof, tmp_path: Path
+) -> None:
     before = parts(scratch, tmp_path)
     assert list(before) == ["proofs/small", "suite"]
     (tmp_path / "suite" / "two.py").write_text("nothing of it")
@@ -82,18 +116,32 @@ def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_pages", "starts_programs")
-@pytest.mark.parametrize(("ends", "verdict", "code"), [("", Verdict.HOLDS, 0), ("raise SystemExit(1)", Verdict.FAILS, 1)])
-def test_a_result_is_kept_as_fields_with_what_was_printed(ends: str, verdict: Verdict, code: int, scratch: Proof) -> None:
-    proof = replace(scratch, declared=replace(scratch.declared, run=("python", "-c", f"{HANDS_OVER}\n{ends}")))
+@pytest.mark.parametrize(
+    ("ends", "verdict", "code"), [("", Verdict.HOLDS, 0), ("raise SystemExit(1)", Verdict.FAILS, 1)]
+)
+def test_a_result_is_kept_as_fields_with_what_was_printed(
+    ends: str, verdict: Verdict, code: int, scratch: Proof
+) -> None:
+    proof = replace(
+        scratch, declared=replace(scratch.declared, run=("python", "-c", f"{HANDS_OVER}\n{ends}"))
+    )
     assert runner.run(proof, ()) == code
     result = read(proof)
-    assert result is not None and (result.verdict, dict(result.figures)) == (verdict, {"refused": 3})
+    assert result is not None and (result.verdict, dict(result.figures)) == (
+        verdict,
+        {"refused": 3},
+    )
     assert (proof.folder / REPORT).read_text() == "shown\n"
 
 
 @pytest.mark.usefixtures("without_pages", "starts_programs")
-@pytest.mark.parametrize(("script", "arguments"), [("raise ValueError", ()), (HANDS_OVER, ("a part",)), ("raise SystemExit(2)", ())])
-def test_neither_a_part_nor_a_crash_replaces_a_result(script: str, arguments: tuple[str, ...], scratch: Proof) -> None:
+@pytest.mark.parametrize(
+    ("script", "arguments"),
+    [("raise ValueError", ()), (HANDS_OVER, ("a part",)), ("raise SystemExit(2)", ())],
+)
+def test_neither_a_part_nor_a_crash_replaces_a_result(
+    script: str, arguments: tuple[str, ...], scratch: Proof
+) -> None:
     proof = replace(scratch, declared=replace(scratch.declared, run=("python", "-c", script)))
     runner.run(proof, arguments)
     assert not (proof.folder / RECORD).exists()
@@ -103,7 +151,10 @@ def test_neither_a_part_nor_a_crash_replaces_a_result(script: str, arguments: tu
     ("text", "says"),
     [
         ('shows = "."\nminutes = 1\nresume = "."\n', "give either"),
-        ('shows = "."\nminutes = 1\nresume = "."\nrun = ["a"]\nneeds = ["luck"]\n', "the need 'luck' is unknown"),
+        (
+            'shows = "."\nminutes = 1\nresume = "."\nrun = ["a"]\nneeds = ["luck"]\n',
+            "the need 'luck' is unknown",
+        ),
         ('shwos = "."\n', "did you mean 'shows'"),
     ],
 )

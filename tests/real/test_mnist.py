@@ -22,10 +22,29 @@ STEPS = 100
 ROUNDED_ALIKE = 20
 
 
-def test_a_closed_run_reaches_the_target_and_complies(framework: str, suite: Run, mnist: Path, tmp_path: Path) -> None:
-    assert suite("env", "create", framework, "--interpreter", environment_of(framework).interpreter).returncode == 0
+def test_a_closed_run_reaches_the_target_and_complies(
+    framework: str, suite: Run, mnist: Path, tmp_path: Path
+) -> None:
+    assert (
+        suite(
+            "env", "create", framework, "--interpreter", environment_of(framework).interpreter
+        ).returncode
+        == 0
+    )
     assert suite("data", "prepare", "mnist", "--from", mnist).returncode == 0
-    command = ("run", "--division", "closed", "--device", "auto", "--workload", "lenet", "--framework", framework, "--threads", 1)
+    command = (
+        "run",
+        "--division",
+        "closed",
+        "--device",
+        "auto",
+        "--workload",
+        "lenet",
+        "--framework",
+        framework,
+        "--threads",
+        1,
+    )
     ran = suite(*command, "--output", tmp_path / "run", "--json")
     assert ran.returncode == 0, ran.stderr
     figures = json.loads(ran.stdout)["figures"]
@@ -38,13 +57,26 @@ def test_a_closed_run_reaches_the_target_and_complies(framework: str, suite: Run
 @pytest.mark.agreement
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_first_losses_agree_between_frameworks(seed: int, mnist: Path, tmp_path: Path) -> None:
-    """Same initial weights, same mini-batches: in float64 the losses of 100 steps agree to 1e-9 relative.
+    """Same initial weights, same mini-batches: in float64 the losses of 100 steps agree to 1e-9
+    relative.
 
-    In float32 they agree until rounding decides a comparison (a maximum, a ReLU) differently, after which they diverge. When that is depends on
-    the CPU's instructions: of seeds 1 to 3 none within 100 steps on one machine, seed 3 at step 52 on another.
+    In float32 they agree until rounding decides a comparison (a maximum, a ReLU) differently, after
+    which they diverge. When that is depends on the CPU's instructions: of seeds 1 to 3 none within
+    100 steps on one machine, seed 3 at step 52 on another.
     """
-    data = DataSet("mnist", str(from_directory("mnist", mnist, tmp_path / "home").directory), "idx", 10, 60000, 10000, True, False)
-    exact = {name: _in_float64(name, tmp_path / f"{name}-float64", data, seed) for name in FRAMEWORKS}
+    data = DataSet(
+        "mnist",
+        str(from_directory("mnist", mnist, tmp_path / "home").directory),
+        "idx",
+        10,
+        60000,
+        10000,
+        True,
+        False,
+    )
+    exact = {
+        name: _in_float64(name, tmp_path / f"{name}-float64", data, seed) for name in FRAMEWORKS
+    }
     for name in FRAMEWORKS:
         assert len(exact[name]) == STEPS
         assert exact[name] == pytest.approx(exact["pytorch"], rel=1e-9)
@@ -55,9 +87,24 @@ def test_the_first_losses_agree_between_frameworks(seed: int, mnist: Path, tmp_p
 
 def _in_float64(framework: str, folder: Path, data: DataSet, seed: int) -> list[float]:
     folder.mkdir()
-    request = make_request(folder, Scenario(framework=framework))._replace(data=data, global_batch_size=16, threads=1, seed=seed, steps=STEPS)
+    request = make_request(folder, Scenario(framework=framework))._replace(
+        data=data, global_batch_size=16, threads=1, seed=seed, steps=STEPS
+    )
     (folder / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(request)))
-    words = [environment_of(framework).interpreter, "-m", f"{load_framework(framework).module}.replay", "--request", folder / contract.REQUEST_NAME]
-    answer = subprocess.run(list(map(str, words)), cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, timeout=600)
+    words = [
+        environment_of(framework).interpreter,
+        "-m",
+        f"{load_framework(framework).module}.replay",
+        "--request",
+        folder / contract.REQUEST_NAME,
+    ]
+    answer = subprocess.run(
+        list(map(str, words)),
+        cwd=repository_root(),
+        env=child_environment(1),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert answer.returncode == 0, answer.stderr[-2000:]
     return [float(loss) for loss in np.load(folder / LOSSES_NAME)["losses"]]

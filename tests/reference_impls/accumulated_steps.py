@@ -1,7 +1,8 @@
-"""A framework's implementation in float64, for test_accumulation: LeNet-5 takes the same updates by whole mini-batches and by parts of them.
+"""A framework's implementation in float64, for test_accumulation: LeNet-5 takes the same updates by
+whole mini-batches and by parts of them.
 
-``python -m tests.reference_impls.accumulated_steps pytorch`` prints, as JSON, the largest differences of losses and
-of parameters, and the largest change of a parameter.
+``python -m tests.reference_impls.accumulated_steps pytorch`` prints, as JSON, the largest
+differences of losses and of parameters, and the largest change of a parameter.
 """
 
 import importlib
@@ -14,7 +15,11 @@ import numpy as np
 from reference_impls import probe
 from reference_impls.contract import Batch, Optimizer
 
-PROBES = {"pytorch": "ProbedPyTorchModel", "tensorflow": "ProbedTensorFlowModel", "chainer": "ProbedChainerModel"}
+PROBES = {
+    "pytorch": "ProbedPyTorchModel",
+    "tensorflow": "ProbedTensorFlowModel",
+    "chainer": "ProbedChainerModel",
+}
 SETTINGS = Optimizer("sgd", 0.1, 0.9, 1e-3, "constant")
 SAMPLES, PART, RATES = 40, 16, [0.1, 0.05, 0.025, 0.01]
 """The last of three parts has half as many samples as the others."""
@@ -22,9 +27,29 @@ SAMPLES, PART, RATES = 40, 16, [0.1, 0.05, 0.025, 0.01]
 
 def main(framework: str) -> None:
     """Four updates, with momentum and weight decay."""
-    request = probe.ProbeRequest(probe.PROBE_VERSION, "lenet5", 10, [1, 28, 28], SAMPLES, "float64", 1, SETTINGS, RATES, 1, "cpu", probe.ALONE, 1, "")
-    model = getattr(importlib.import_module(f"reference_impls.{framework}.probe"), PROBES[framework])(request)
-    values = {name: probe.random_value(name, value.shape, 1).astype(np.float64) for name, value in model.parameters().items()}
+    request = probe.ProbeRequest(
+        probe.PROBE_VERSION,
+        "lenet5",
+        10,
+        [1, 28, 28],
+        SAMPLES,
+        "float64",
+        1,
+        SETTINGS,
+        RATES,
+        1,
+        "cpu",
+        probe.ALONE,
+        1,
+        "",
+    )
+    model = getattr(
+        importlib.import_module(f"reference_impls.{framework}.probe"), PROBES[framework]
+    )(request)
+    values = {
+        name: probe.random_value(name, value.shape, 1).astype(np.float64)
+        for name, value in model.parameters().items()
+    }
     found = []
     for update in (_whole, _in_parts):
         model.assign(values)
@@ -38,14 +63,20 @@ def main(framework: str) -> None:
     (whole, expected), (in_parts, parameters) = found
     answer = {
         "losses": max(abs(one - other) for one, other in zip(whole, in_parts, strict=True)),
-        "parameters": max(float(np.abs(value - expected[name]).max()) for name, value in parameters.items()),
-        "moved": max(float(np.abs(value - values[name]).max()) for name, value in parameters.items()),
+        "parameters": max(
+            float(np.abs(value - expected[name]).max()) for name, value in parameters.items()
+        ),
+        "moved": max(
+            float(np.abs(value - values[name]).max()) for name, value in parameters.items()
+        ),
     }
     print(json.dumps(answer))
 
 
 def _whole(implementation: Any, images: np.ndarray, labels: np.ndarray, rate: float) -> float:
-    return float(implementation.step(implementation.to_device(Batch(images, labels)), rate, 1.0).loss)
+    return float(
+        implementation.step(implementation.to_device(Batch(images, labels)), rate, 1.0).loss
+    )
 
 
 def _in_parts(implementation: Any, images: np.ndarray, labels: np.ndarray, rate: float) -> float:
@@ -55,12 +86,17 @@ def _in_parts(implementation: Any, images: np.ndarray, labels: np.ndarray, rate:
         batch = Batch(images[start : start + PART], labels[start : start + PART])
         share, on_device = len(batch.labels) / SAMPLES, implementation.to_device(batch)
         is_last = start + PART >= SAMPLES
-        mean += share * (implementation.step(on_device, rate, share).loss if is_last else implementation.accumulate(on_device, share))
+        mean += share * (
+            implementation.step(on_device, rate, share).loss
+            if is_last
+            else implementation.accumulate(on_device, share)
+        )
     return mean
 
 
 def implementation_on(framework: str, model: Any) -> Any:
-    """A new one, without velocities, on the probe's model; TensorFlow's with the variables in which it accumulates."""
+    """A new one, without velocities, on the probe's model; TensorFlow's with the variables in which
+    it accumulates."""
     made = importlib.import_module(f"reference_impls.{framework}.implementation")
     network = model._model
     if framework == "pytorch":

@@ -1,7 +1,9 @@
-"""Keeps the mini-batches that a framework trains on: ``python -m tests.reference_impls.fetched_batches MODULE FOLDER`` in its environment.
+"""Keeps the mini-batches that a framework trains on: ``python -m
+tests.reference_impls.fetched_batches MODULE FOLDER`` in its environment.
 
-The implementation is built for the request in FOLDER, and its pipeline fetches two epochs, of which the second is late, and the evaluation set.
-FOLDER/fetched.npz has images and labels in turn, as the pipeline gives them, in their types.
+The implementation is built for the request in FOLDER, and its pipeline fetches two epochs, of which
+the second is late, and the evaluation set. FOLDER/fetched.npz has images and labels in turn, as the
+pipeline gives them, in their types.
 """
 
 import importlib
@@ -20,7 +22,9 @@ def main(module: str, folder: Path) -> None:
     """In order: the mini-batches of the first epoch, of the late one, of the evaluation."""
     build = importlib.import_module(f"{module}.implementation").build
     pipeline = build(read_request(str(folder / REQUEST_NAME)), World()).pipeline
-    batches = [batch for epoch in EPOCHS for batch in pipeline.training(epoch)] + list(pipeline.evaluation())
+    batches = [batch for epoch in EPOCHS for batch in pipeline.training(epoch)] + list(
+        pipeline.evaluation()
+    )
     np.savez(folder / "fetched.npz", *(np.asarray(array) for batch in batches for array in batch))
 
 

@@ -1,4 +1,5 @@
-"""PyTorch's probe with one mistake in what ranks do together, named by MISTAKE: what the comparison of ranks must notice."""
+"""PyTorch's probe with one mistake in what ranks do together, named by MISTAKE: what the comparison
+of ranks must notice."""
 
 import os
 
@@ -25,7 +26,9 @@ def every_rank_counts_alike(model: Mistaken, world: MpiWorld, settings: Parallel
     GradientExchange.begin = lambda self, share: begin(self, 1.0 / world.size)
 
 
-def nobody_gets_the_first_ranks_weights(model: Mistaken, world: MpiWorld, settings: Parallel) -> None:
+def nobody_gets_the_first_ranks_weights(
+    model: Mistaken, world: MpiWorld, settings: Parallel
+) -> None:
     """Each goes on from its own."""
     world.broadcast = lambda arrays: None
     ProbedPyTorchModel.join(model, world, settings)
@@ -45,11 +48,15 @@ def every_rank_normalises_alone(model: Mistaken, world: MpiWorld, settings: Para
     ProbedPyTorchModel.join(model, world, settings)
 
 
-def every_rank_weighs_alike_in_the_backward_pass(model: Mistaken, world: MpiWorld, settings: Parallel) -> None:
+def every_rank_weighs_alike_in_the_backward_pass(
+    model: Mistaken, world: MpiWorld, settings: Parallel
+) -> None:
     """As if every rank had as many samples as this one."""
     ProbedPyTorchModel.join(model, world, settings)
     corrections = Synchroniser.corrections
-    Synchroniser.corrections = lambda self, count, of_all, *sums: corrections(self, count, world.size * count, *sums)
+    Synchroniser.corrections = lambda self, count, of_all, *sums: corrections(
+        self, count, world.size * count, *sums
+    )
 
 
 def biased_running_variances(model: Mistaken, world: MpiWorld, settings: Parallel) -> None:
@@ -61,10 +68,14 @@ def biased_running_variances(model: Mistaken, world: MpiWorld, settings: Paralle
 MISTAKES = {
     function.__name__: function
     for function in (
-        every_rank_counts_alike, nobody_gets_the_first_ranks_weights, a_bucket_stays_at_home, every_rank_normalises_alone,
-        every_rank_weighs_alike_in_the_backward_pass, biased_running_variances,
+        every_rank_counts_alike,
+        nobody_gets_the_first_ranks_weights,
+        a_bucket_stays_at_home,
+        every_rank_normalises_alone,
+        every_rank_weighs_alike_in_the_backward_pass,
+        biased_running_variances,
     )
-}  # fmt: skip
+}
 
 
 def open_model(request: ProbeRequest) -> ProbedPyTorchModel:

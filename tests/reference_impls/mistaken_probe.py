@@ -1,4 +1,5 @@
-"""PyTorch's probe with one mistake, named by MISTAKE: what the comparison must notice. Started as a vendor's probe would be."""
+"""PyTorch's probe with one mistake, named by MISTAKE: what the comparison must notice. Started as a
+vendor's probe would be."""
 
 import os
 
@@ -29,10 +30,13 @@ def other_epsilon(model: ProbedPyTorchModel) -> None:
 def biased_variance(model: ProbedPyTorchModel) -> None:
     """What Keras keeps."""
 
-    def correct(module: nn.BatchNorm2d, inputs: "tuple[torch.Tensor]", output: torch.Tensor) -> None:
+    def correct(
+        module: nn.BatchNorm2d, inputs: "tuple[torch.Tensor]", output: torch.Tensor
+    ) -> None:
         if module.training:
             count = inputs[0].numel() / inputs[0].shape[1]
-            # past autograd's count of changes: the backward pass refuses a tensor that was changed after the forward pass kept it
+            # past autograd's count of changes: the backward pass refuses a tensor that was changed
+            # after the forward pass kept it
             module.running_var.data.sub_(0.1 * inputs[0].detach().var((0, 2, 3)) / count)
 
     for module in normalisations(model):
@@ -48,9 +52,15 @@ def biased_variance_in_float32(model: ProbedPyTorchModel) -> None:
 def asymmetric_padding(model: ProbedPyTorchModel) -> None:
     """Keras's `same` at stride 2."""
     for module in model._model.modules():
-        if isinstance(module, nn.Conv2d) and module.stride == (2, 2) and module.kernel_size == (3, 3):
+        if (
+            isinstance(module, nn.Conv2d)
+            and module.stride == (2, 2)
+            and module.kernel_size == (3, 3)
+        ):
             module.padding = (0, 0)
-            module.register_forward_pre_hook(lambda _, inputs: (nn.functional.pad(inputs[0], (0, 1, 0, 1)),))
+            module.register_forward_pre_hook(
+                lambda _, inputs: (nn.functional.pad(inputs[0], (0, 1, 0, 1)),)
+            )
 
 
 def momentum_of_keras(model: ProbedPyTorchModel) -> None:

@@ -1,7 +1,9 @@
-"""PyTorch's exchange with parameters that say that they are on a GPU: ``python -m tests.reference_impls.other_device`` in PyTorch's environment.
+"""PyTorch's exchange with parameters that say that they are on a GPU: ``python -m
+tests.reference_impls.other_device`` in PyTorch's environment.
 
-The first line of output is the gradient that the exchange leaves, share times what the backward pass computed. No GPU is needed: an operation that
-writes what it computes there into the buckets, which are the host's, ends as it does on a GPU.
+The first line of output is the gradient that the exchange leaves, share times what the backward
+pass computed. No GPU is needed: an operation that writes what it computes there into the buckets,
+which are the host's, ends as it does on a GPU.
 """
 
 from typing import Any
@@ -24,7 +26,9 @@ class OnAGpu(torch.nn.Parameter):
 class OfTwoDevices(TorchFunctionMode):
     """Refuses ``out=``, as PyTorch does for a result on another device than its operands."""
 
-    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         if "out" in (kwargs or {}):
             raise RuntimeError("Expected all tensors to be on the same device")
         return function(*args, **(kwargs or {}))

@@ -1,4 +1,5 @@
-"""A rank of test_wire: three steps of sums in buckets, rounded on the wire; rank 0 prints the largest errors. Started by mpirun."""
+"""A rank of test_wire: three steps of sums in buckets, rounded on the wire; rank 0 prints the
+largest errors. Started by mpirun."""
 
 import json
 import sys
@@ -19,7 +20,10 @@ def main(ranks: int, wire: str) -> None:
     buckets = Buckets(world, SIZES, np.float32, Parallel(ranks, 1, "mpi", 400, True, LOCAL, wire))
     errors, are_alike = [], True
     for step in range(3):
-        numbers = [np.random.RandomState([step, rank]).normal(0, 1, sum(SIZES)).astype(np.float32) for rank in range(ranks)]
+        numbers = [
+            np.random.RandomState([step, rank]).normal(0, 1, sum(SIZES)).astype(np.float32)
+            for rank in range(ranks)
+        ]
         expected = np.sum(numbers, axis=0, dtype=np.float64)
         begin = np.cumsum((0, *SIZES))
         for bucket, members in enumerate(buckets.plan.members):
@@ -34,7 +38,9 @@ def main(ranks: int, wire: str) -> None:
         errors.append(float(np.abs(found - expected).max()))
         are_alike = are_alike and len(set(world.allgather(found.tobytes()))) == 1
     if world.rank == 0:
-        print(json.dumps({"errors": errors, "are_alike": are_alike, "buckets": len(buckets.arrays)}))
+        print(
+            json.dumps({"errors": errors, "are_alike": are_alike, "buckets": len(buckets.arrays)})
+        )
 
 
 if __name__ == "__main__":

@@ -1,16 +1,26 @@
-"""What ranks share out and how gradients are put together; the exchange itself is tested in tests/suite/verify/test_verify_ranks.py."""
+"""What ranks share out and how gradients are put together; the exchange itself is tested in
+tests/suite/verify/test_verify_ranks.py."""
 
 import subprocess
 import sys
 
 import pytest
 
-from reference_impls.communication import ClockOffset, Plan, World, join, plan_buckets, whole_offsets
+from reference_impls.communication import (
+    ClockOffset,
+    Plan,
+    World,
+    join,
+    plan_buckets,
+    whole_offsets,
+)
 from suite.files.paths import repository_root
 
 
 def test_buckets_fill_from_the_last_parameter_to_the_first() -> None:
-    assert plan_buckets([10, 20, 30, 40], item_bytes=4, bucket_bytes=200) == Plan([[3, 2], [1, 0]], [70, 30])
+    assert plan_buckets([10, 20, 30, 40], item_bytes=4, bucket_bytes=200) == Plan(
+        [[3, 2], [1, 0]], [70, 30]
+    )
 
 
 def test_a_parameter_larger_than_a_bucket_has_one_of_its_own() -> None:
@@ -28,11 +38,20 @@ def test_every_parameter_is_in_one_bucket(bucket_bytes: int) -> None:
 def test_a_single_rank_is_a_world_of_size_one() -> None:
     world = join(1)
     assert type(world) is World
-    assert (world.rank, world.size, world.allgather(3), world.gather(4), world.bcast(5)) == (0, 1, [3], [4], 5)
+    assert (world.rank, world.size, world.allgather(3), world.gather(4), world.bcast(5)) == (
+        0,
+        1,
+        [3],
+        [4],
+        5,
+    )
 
 
 def test_one_rank_imports_neither_mpi_nor_numpy() -> None:
-    words = "import sys; from reference_impls import communication, loop; communication.join(1); assert not {'mpi4py', 'numpy'} & set(sys.modules)"
+    words = (
+        "import sys; from reference_impls import communication, loop; communication.join(1); assert"
+        " not {'mpi4py', 'numpy'} & set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", words], check=True, cwd=repository_root())
 
 

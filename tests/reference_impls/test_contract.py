@@ -21,10 +21,18 @@ def test_a_request_survives_the_file(tmp_path: Path) -> None:
     assert contract.read_request(str(tmp_path / "request.json")) == request
 
 
-@pytest.mark.parametrize("change", [{"colour": "red"}, {"contract_version": 99}, {"optimizer": {"name": "sgd"}}, {"data": 3}], ids=str)
-def test_a_request_that_does_not_fit_is_refused_by_name(change: dict[str, object], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [{"colour": "red"}, {"contract_version": 99}, {"optimizer": {"name": "sgd"}}, {"data": 3}],
+    ids=str,
+)
+def test_a_request_that_does_not_fit_is_refused_by_name(
+    change: dict[str, object], tmp_path: Path
+) -> None:
     values = {**contract.request_to_dict(make_request(tmp_path, Scenario())), **change}
-    with pytest.raises(contract.ContractError, match=next(iter(change)) if "data" not in change else "object"):
+    with pytest.raises(
+        contract.ContractError, match=next(iter(change)) if "data" not in change else "object"
+    ):
         contract.request_from_dict(values)
 
 
@@ -37,10 +45,19 @@ def test_a_request_of_an_earlier_version_normalised_locally(tmp_path: Path) -> N
 
 
 def test_the_spans_of_ranks_are_their_shares_unless_they_synchronise(tmp_path: Path) -> None:
-    request = make_request(tmp_path, Scenario())._replace(global_batch_size=10, parallel=contract.Parallel(4, 4, "mpi", 0, False))
+    request = make_request(tmp_path, Scenario())._replace(
+        global_batch_size=10, parallel=contract.Parallel(4, 4, "mpi", 0, False)
+    )
     assert [contract.normalisation_span(request, rank) for rank in range(4)] == [3, 3, 2, 2]
-    synchronised = request._replace(parallel=request.parallel._replace(normalisation=contract.SYNCHRONISED))
-    assert [contract.normalisation_span(synchronised, rank) for rank in range(4)] == [10, 10, 10, 10]
+    synchronised = request._replace(
+        parallel=request.parallel._replace(normalisation=contract.SYNCHRONISED)
+    )
+    assert [contract.normalisation_span(synchronised, rank) for rank in range(4)] == [
+        10,
+        10,
+        10,
+        10,
+    ]
 
 
 EVENTS = st.lists(

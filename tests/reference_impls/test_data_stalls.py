@@ -1,4 +1,5 @@
-"""Pipelines of the stall analysis around any other: the same number of mini-batches and samples, nothing read, or nothing cached."""
+"""Pipelines of the stall analysis around any other: the same number of mini-batches and samples,
+nothing read, or nothing cached."""
 
 import os
 from collections.abc import Iterator
@@ -52,7 +53,9 @@ def test_without_a_stall_analysis_the_pipeline_is_not_wrapped(file: Path) -> Non
     assert as_requested(request(file), pipeline) is pipeline
 
 
-def test_synthetic_gives_one_batch_again_and_again_and_as_many_samples_as_the_data_set(file: Path) -> None:
+def test_synthetic_gives_one_batch_again_and_again_and_as_many_samples_as_the_data_set(
+    file: Path,
+) -> None:
     inner = Counting(file)
     pipeline = as_requested(request(file, batches="synthetic"), inner)
     batches = list(pipeline.training(1)) + list(pipeline.training(2))
@@ -61,8 +64,13 @@ def test_synthetic_gives_one_batch_again_and_again_and_as_many_samples_as_the_da
     assert inner.made == 1
 
 
-def test_uncached_gives_the_same_batches_and_leaves_nothing_of_the_files_in_memory(file: Path) -> None:
-    files, pipeline = data_files(file.parent), as_requested(request(file, drop_cache_every_epoch=True), Counting(file))
+def test_uncached_gives_the_same_batches_and_leaves_nothing_of_the_files_in_memory(
+    file: Path,
+) -> None:
+    files, pipeline = (
+        data_files(file.parent),
+        as_requested(request(file, drop_cache_every_epoch=True), Counting(file)),
+    )
     for batches in (lambda: pipeline.training(1), pipeline.evaluation):
         kept = []
         for batch in batches():

@@ -10,7 +10,13 @@ from suite.bundle.log import read_log
 from suite.bundle.reader import Bundle
 from tests.conftest import Run
 
-SOMETIMES = (definitions.SEVERAL_RANKS, definitions.SEVERAL_NODES, definitions.IN_BUDGET, definitions.RESUMED, definitions.ACCUMULATING)
+SOMETIMES = (
+    definitions.SEVERAL_RANKS,
+    definitions.SEVERAL_NODES,
+    definitions.IN_BUDGET,
+    definitions.RESUMED,
+    definitions.ACCUMULATING,
+)
 OF_MODELS = {"model_layers", "arithmetic"}
 """What the fake framework, whose model is two arrays, does not log."""
 NEEDED = {event.key for event in definitions.EVENTS if event.needed not in SOMETIMES} - OF_MODELS
@@ -21,7 +27,19 @@ def bundle(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory) -
     """A run of the fake framework."""
     path = tmp_path_factory.mktemp("runs") / "run"
     answer = suite(
-        *("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--epochs", 2),
+        *(
+            "run",
+            "--division",
+            "open",
+            "--workload",
+            "lenet",
+            "--framework",
+            "fake",
+            "--data",
+            "digits",
+            "--epochs",
+            2,
+        ),
         *("--device", "generic", "--baseload", 0, "--output", path),
     )
     assert answer.returncode == 0, answer.stderr
@@ -35,13 +53,19 @@ def test_a_run_logs_what_is_defined(bundle: Bundle) -> None:
     metadata = {event.key: set(event.metadata) for event in definitions.EVENTS}
     for event in log.events:
         assert event.event_type == types.get(event.key, definitions.POINT)
-        assert set(event.metadata) - {"mono_ns", "rank", "boot", "chain"} == metadata.get(event.key, set())
+        assert set(event.metadata) - {"mono_ns", "rank", "boot", "chain"} == metadata.get(
+            event.key, set()
+        )
 
 
-def test_the_harness_begins_the_log_and_the_implementation_continues_its_chain(bundle: Bundle) -> None:
+def test_the_harness_begins_the_log_and_the_implementation_continues_its_chain(
+    bundle: Bundle,
+) -> None:
     log = bundle.log()
     assert not log.problems
-    assert [event.key for event in log.events[: len(definitions.FACTS)]] == [fact.key for fact in definitions.FACTS]
+    assert [event.key for event in log.events[: len(definitions.FACTS)]] == [
+        fact.key for fact in definitions.FACTS
+    ]
     attached = {str(meter["name"]): meter for meter in bundle.run().meters}
     assert attached, "the meters were opened between the facts and init_start"
     assert log.events[len(definitions.FACTS)].key == "init_start"
@@ -54,7 +78,9 @@ def test_an_implementation_that_finds_no_log_begins_it(tmp_path: Path) -> None:
     writer.close()
     begun = contract.last_link(str(tmp_path / "log.txt"))
     assert begun == writer.chain
-    more = contract.LogWriter(contract.RecordFile(str(tmp_path / "log.txt"), exists=True), begun=begun)
+    more = contract.LogWriter(
+        contract.RecordFile(str(tmp_path / "log.txt"), exists=True), begun=begun
+    )
     assert more.is_begun
     more.point("model", "lenet5")
     more.close()

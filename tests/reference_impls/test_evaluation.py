@@ -1,11 +1,13 @@
-"""Evaluation in each framework computes in float32, too: the timed steps of `suite verify-model` have too few samples to show 16 bits there."""
+"""Evaluation in each framework computes in float32, too: the timed steps of `suite verify-model`
+have too few samples to show 16 bits there."""
 
 import pytest
 
 from tests.conftest import told_by
 
 MOST_BY_ROUNDING = 3
-"""Of about 400 samples near borders between classes; none were seen on x86-64. Pictures in float16 change 19 of 404, in bfloat16 108."""
+"""Of about 400 samples near borders between classes; none were seen on x86-64. Pictures in float16
+change 19 of 404, in bfloat16 108."""
 
 
 @pytest.mark.proof

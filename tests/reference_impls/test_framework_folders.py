@@ -1,4 +1,5 @@
-"""Every framework folder that needs no environment trains, from request to a bundle that complies; those with one: test_frameworks.py."""
+"""Every framework folder that needs no environment trains, from request to a bundle that complies;
+those with one: test_frameworks.py."""
 
 from pathlib import Path
 
@@ -12,8 +13,22 @@ NAMES = [framework.name for framework in load_frameworks() if not framework.need
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_learns_the_digits_and_its_run_complies(name: str, suite: Run, digits: Path, tmp_path: Path) -> None:
-    command = ("run", "--division", "open", "--workload", "lenet", "--framework", name, "--data", "digits", "--epochs", 3)
+def test_it_learns_the_digits_and_its_run_complies(
+    name: str, suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    command = (
+        "run",
+        "--division",
+        "open",
+        "--workload",
+        "lenet",
+        "--framework",
+        name,
+        "--data",
+        "digits",
+        "--epochs",
+        3,
+    )
     for seed, folder in ((1, "one"), (1, "two"), (2, "three")):
         ran = suite(*command, "--seed", seed, "--output", tmp_path / folder)
         assert ran.returncode == 0, ran.stderr

@@ -1,4 +1,5 @@
-"""What every framework's implementation must do, through the process boundary that a vendor's would have, too."""
+"""What every framework's implementation must do, through the process boundary that a vendor's would
+have, too."""
 
 import json
 import math
@@ -52,7 +53,9 @@ def few(tmp_path: Path) -> DataSet:
         for kind, header, size in (("images-idx3", 16, 784), ("labels-idx1", 8, 1)):
             content = (source / f"train-{kind}-ubyte").read_bytes()
             count = SAMPLES.to_bytes(4, "big")
-            (folder / f"{split}-{kind}-ubyte").write_bytes(content[:4] + count + content[8:header] + content[header : header + SAMPLES * size])
+            (folder / f"{split}-{kind}-ubyte").write_bytes(
+                content[:4] + count + content[8:header] + content[header : header + SAMPLES * size]
+            )
     return DataSet("mnist", str(folder), "idx", 10, SAMPLES, SAMPLES, True, False)
 
 
@@ -67,41 +70,92 @@ for request in requests:
 
 
 def test_parameters_and_first_loss(framework: str, tmp_path: Path) -> None:
-    """Of every workload, from generated data in its own layout: as many parameters as it says, and at first no idea which class it is.
+    """Of every workload, from generated data in its own layout: as many parameters as it says, and
+    at first no idea which class it is.
 
     One process trains them in turn, since a framework's start is most of the time.
     """
     workloads = load_workloads()
     requests = [_one_step(framework, workload, tmp_path / workload.name) for workload in workloads]
-    command = [str(environment_of(framework).interpreter), "-c", TRAIN_EACH, load_framework(framework).module, *map(str, requests)]
-    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, check=False)
+    command = [
+        str(environment_of(framework).interpreter),
+        "-c",
+        TRAIN_EACH,
+        load_framework(framework).module,
+        *map(str, requests),
+    ]
+    done = subprocess.run(
+        command,
+        cwd=repository_root(),
+        env=child_environment(1),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     for workload in workloads:
         trained = Trained.read(tmp_path / workload.name)
         assert trained.log.value("parameters") == workload.parameters, workload.name
-        built, classes = trained.log.value("model_layers"), load_data_set(workload.data).classes or 0
-        assert built["sha256"] == STRUCTURES.get(workload.model, built["sha256"]) and built["dropout"] == 0, workload.name
+        built, classes = (
+            trained.log.value("model_layers"),
+            load_data_set(workload.data).classes or 0,
+        )
+        assert (
+            built["sha256"] == STRUCTURES.get(workload.model, built["sha256"])
+            and built["dropout"] == 0
+        ), workload.name
         assert trained.losses[0] == pytest.approx(math.log(classes), rel=0.1), workload.name
 
 
 def _one_step(framework: str, workload: Workload, folder: Path) -> Path:
     """The request of one step of eight samples, in a new folder."""
-    data_folder, definition, settings = folder / "data", load_data_set(workload.data), workload.preprocessing
+    data_folder, definition, settings = (
+        folder / "data",
+        load_data_set(workload.data),
+        workload.preprocessing,
+    )
     data_folder.mkdir(parents=True)
     WRITERS[definition.layout](data_folder, definition, 8, 5, 1)
-    data = DataSet(workload.data, str(data_folder), definition.layout, definition.classes or 0, 8, 5, False, True)
+    data = DataSet(
+        workload.data,
+        str(data_folder),
+        definition.layout,
+        definition.classes or 0,
+        8,
+        5,
+        False,
+        True,
+    )
     preprocessing = Preprocessing(list(settings.mean), list(settings.std), settings.augmentation)
-    changes = {"model": workload.model, "initial_weights": workload.initial_weights, "preprocessing": preprocessing}
+    changes = {
+        "model": workload.model,
+        "initial_weights": workload.initial_weights,
+        "preprocessing": preprocessing,
+    }
     return write_request(framework, folder, data, steps=1, global_batch_size=8, **changes)
 
 
 def fetched(framework: str, request: Request, folder: Path) -> list[Array]:
-    """Images and labels, in turn, that the framework's own pipeline gives for the request (fetched_batches)."""
+    """Images and labels, in turn, that the framework's own pipeline gives for the request
+    (fetched_batches)."""
     folder.mkdir()
     (folder / REQUEST_NAME).write_text(json.dumps(request_to_dict(request)))
     module = load_framework(framework).module
-    command = [str(environment_of(framework).interpreter), "-m", "tests.reference_impls.fetched_batches", module, str(folder)]
-    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, check=False)
+    command = [
+        str(environment_of(framework).interpreter),
+        "-m",
+        "tests.reference_impls.fetched_batches",
+        module,
+        str(folder),
+    ]
+    done = subprocess.run(
+        command,
+        cwd=repository_root(),
+        env=child_environment(1),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     with np.load(folder / "fetched.npz") as archive:
         return list(archive.values())
@@ -109,45 +163,81 @@ def fetched(framework: str, request: Request, folder: Path) -> list[Array]:
 
 @pytest.mark.proof
 def test_workers_change_no_bit_of_a_mini_batch(framework: str, tmp_path: Path) -> None:
-    """They pass on, from one process or library to another, the float32 pixels and 64-bit labels that the pipeline makes without them."""
+    """They pass on, from one process or library to another, the float32 pixels and 64-bit labels
+    that the pipeline makes without them."""
     WRITERS["cifar10"](tmp_path, load_data_set("cifar10"), 44, 10, 1)
-    data, settings = DataSet("cifar10", str(tmp_path), "cifar10", 10, 44, 10, False, True), load_workload("vgg11").preprocessing
+    data, settings = (
+        DataSet("cifar10", str(tmp_path), "cifar10", 10, 44, 10, False, True),
+        load_workload("vgg11").preprocessing,
+    )
     preprocessing = Preprocessing(list(settings.mean), list(settings.std), "crop_flip")
-    request = make_request(tmp_path, Scenario(framework=framework))._replace(data=data, preprocessing=preprocessing, global_batch_size=8, threads=1)
+    request = make_request(tmp_path, Scenario(framework=framework))._replace(
+        data=data, preprocessing=preprocessing, global_batch_size=8, threads=1
+    )
     found = fetched(framework, request._replace(loading=Loading(2, 2)), tmp_path / "run")
-    pipeline = open_pipeline(request._replace(loading=Loading(0, 2)), channels_last=found[0].shape[-1] == 3)
-    batches = [batch for epoch in EPOCHS for batch in pipeline.training(epoch)] + list(pipeline.evaluation())
+    pipeline = open_pipeline(
+        request._replace(loading=Loading(0, 2)), channels_last=found[0].shape[-1] == 3
+    )
+    batches = [batch for epoch in EPOCHS for batch in pipeline.training(epoch)] + list(
+        pipeline.evaluation()
+    )
     assert len(found) == 2 * len(batches) == 26
     for number, batch in enumerate(batches):
         images, labels = found[2 * number : 2 * number + 2]
-        assert images.dtype == np.float32 and np.array_equal(images, batch.images), f"pixels of mini-batch {number}"
-        assert labels.dtype == np.int64 and np.array_equal(labels, batch.labels), f"labels of mini-batch {number}"
+        assert images.dtype == np.float32 and np.array_equal(images, batch.images), (
+            f"pixels of mini-batch {number}"
+        )
+        assert labels.dtype == np.int64 and np.array_equal(labels, batch.labels), (
+            f"labels of mini-batch {number}"
+        )
 
 
 @pytest.mark.proof
-def test_a_run_with_workers_has_the_losses_of_one_without(framework: str, few: DataSet, tmp_path: Path) -> None:
+def test_a_run_with_workers_has_the_losses_of_one_without(
+    framework: str, few: DataSet, tmp_path: Path
+) -> None:
     """To the rounding of two runs of one seed: their mini-batches are compared bit by bit above."""
-    runs = [train(framework, tmp_path / str(count), few, loading=Loading(count, 2), epochs=2, target_accuracy=None) for count in (0, 2)]
+    runs = [
+        train(
+            framework,
+            tmp_path / str(count),
+            few,
+            loading=Loading(count, 2),
+            epochs=2,
+            target_accuracy=None,
+        )
+        for count in (0, 2)
+    ]
     assert runs[0].losses == pytest.approx(runs[1].losses, rel=1e-6)
     assert len(runs[0].losses) == 2 * SAMPLES / 16
 
 
 @pytest.mark.proof
 def test_64_samples_can_be_overfitted(framework: str, few: DataSet, tmp_path: Path) -> None:
-    trained = train(framework, tmp_path / "run", few, epochs=60, eval_every_epochs=5, target_accuracy=1.0)
+    trained = train(
+        framework, tmp_path / "run", few, epochs=60, eval_every_epochs=5, target_accuracy=1.0
+    )
     assert max(event.value for event in trained.log.all("eval_accuracy")) == 1.0
 
 
 @pytest.mark.proof
-def test_same_seed_same_losses_other_seed_other_losses(framework: str, few: DataSet, tmp_path: Path) -> None:
-    runs = [train(framework, tmp_path / str(index), few, seed=seed, steps=12, epochs=3) for index, seed in enumerate((5, 5, 6))]
+def test_same_seed_same_losses_other_seed_other_losses(
+    framework: str, few: DataSet, tmp_path: Path
+) -> None:
+    runs = [
+        train(framework, tmp_path / str(index), few, seed=seed, steps=12, epochs=3)
+        for index, seed in enumerate((5, 5, 6))
+    ]
     assert runs[0].losses == pytest.approx(runs[1].losses, rel=1e-6)
     assert runs[0].losses[0] != pytest.approx(runs[2].losses[0], rel=1e-4)
 
 
 def test_a_short_run_is_complete(framework: str, few: DataSet, tmp_path: Path) -> None:
-    """Its log has no problem, the last mini-batch of an epoch may be smaller, and a CPU computes in float32, by switches that are logged."""
-    trained = train(framework, tmp_path / "run", few, global_batch_size=24, epochs=2, target_accuracy=None)
+    """Its log has no problem, the last mini-batch of an epoch may be smaller, and a CPU computes in
+    float32, by switches that are logged."""
+    trained = train(
+        framework, tmp_path / "run", few, global_batch_size=24, epochs=2, target_accuracy=None
+    )
     assert list(trained.steps["samples"]) == 2 * [24, 24, 16]
     assert trained.log.problems == ()
     assert trained.log.finished_epochs() == (1, 2)
@@ -159,7 +249,8 @@ def test_a_short_run_is_complete(framework: str, few: DataSet, tmp_path: Path) -
 @pytest.mark.proof
 @pytest.mark.pytorch
 def test_the_open_variant_trains_nearly_as_the_reference(few: DataSet, tmp_path: Path) -> None:
-    """Bfloat16 keeps eight bits of a number: the first losses are the reference's to a few hundredths, and not to float32's rounding."""
+    """Bfloat16 keeps eight bits of a number: the first losses are the reference's to a few
+    hundredths, and not to float32's rounding."""
     environment_of("pytorch")
     reference = train("pytorch", tmp_path / "pytorch", few, steps=4)
     tuned = train("pytorch_bf16", tmp_path / "pytorch_bf16", few, steps=4, precision=BF16_MIXED)
@@ -169,16 +260,22 @@ def test_the_open_variant_trains_nearly_as_the_reference(few: DataSet, tmp_path:
 
 
 def observed_in(trained: Trained) -> tuple[int, int, bool]:
-    """The bits of products and convolutions, and whether large numbers overflow, as the implementation logged them."""
+    """The bits of products and convolutions, and whether large numbers overflow, as the
+    implementation logged them."""
     value = trained.log.value("arithmetic")
     return value["product_bits"], value["convolution_bits"], value["overflows"]
 
 
 @pytest.mark.proof
-def test_a_mixed_precision_trains_nearly_as_float32_and_is_observed(framework: str, few: DataSet, tmp_path: Path) -> None:
-    """In every 16-bit type that a framework declares: the first losses are float32's to a few hundredths, and not to its rounding."""
+def test_a_mixed_precision_trains_nearly_as_float32_and_is_observed(
+    framework: str, few: DataSet, tmp_path: Path
+) -> None:
+    """In every 16-bit type that a framework declares: the first losses are float32's to a few
+    hundredths, and not to its rounding."""
     plain = train(framework, tmp_path / "plain", few, steps=4)
-    for precision in (one.value for one in load_framework(framework).precisions if one.value in BITS):
+    for precision in (
+        one.value for one in load_framework(framework).precisions if one.value in BITS
+    ):
         trained = train(framework, tmp_path / precision, few, steps=4, precision=precision)
         assert observed_in(trained) == BITS[precision]
         assert trained.losses == pytest.approx(plain.losses, rel=0.05)
@@ -187,7 +284,8 @@ def test_a_mixed_precision_trains_nearly_as_float32_and_is_observed(framework: s
 
 @pytest.mark.pytorch
 def test_every_switch_of_tf32_is_set_by_itself() -> None:
-    """PyTorch 2.11 has cuDNN's convolutions in TF32 by a switch of their own, which the one of all backends leaves as it is."""
+    """PyTorch 2.11 has cuDNN's convolutions in TF32 by a switch of their own, which the one of all
+    backends leaves as it is."""
     script = """
 import json, torch
 from reference_impls.pytorch.arithmetic import set_arithmetic
@@ -199,29 +297,60 @@ for before, precision in (("tf32", "float32"), ("ieee", "tf32")):
 print(json.dumps(found))
 """
     command = [str(environment_of("pytorch").interpreter), "-c", script]
-    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=repository_root(),
+        env=child_environment(1),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout == '[["ieee", "ieee"], ["tf32", "tf32"]]\n', done.stderr[-2000:]
 
 
 @pytest.mark.proof
 @pytest.mark.pytorch
 def test_gradients_on_a_gpu_are_exchanged_through_the_host() -> None:
-    command = [str(environment_of("pytorch").interpreter), "-m", "tests.reference_impls.other_device"]
-    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, check=False)
+    command = [
+        str(environment_of("pytorch").interpreter),
+        "-m",
+        "tests.reference_impls.other_device",
+    ]
+    done = subprocess.run(
+        command,
+        cwd=repository_root(),
+        env=child_environment(1),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout == "[0.25, 0.5, 0.75]\n", done.stderr[-2000:]
 
 
 @pytest.mark.proof
-def test_ranks_that_synchronise_their_normalisation_keep_equal_statistics(framework: str, tmp_path: Path) -> None:
-    """Their statistics are never averaged: the digests after every epoch are equal because those of every step were. Shares are unequal."""
+def test_ranks_that_synchronise_their_normalisation_keep_equal_statistics(
+    framework: str, tmp_path: Path
+) -> None:
+    """Their statistics are never averaged: the digests after every epoch are equal because those of
+    every step were. Shares are unequal."""
     definition = load_data_set("cifar10")
     WRITERS["cifar10"](tmp_path, definition, 10, 5, 1)
     data = DataSet("cifar10", str(tmp_path), "cifar10", 10, 10, 5, False, True)
     workload = load_workload("resnet18")
-    preprocessing = Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), "none")
-    changes = {"model": "resnet18", "initial_weights": "kaiming_normal", "preprocessing": preprocessing, "epochs": 2, "target_accuracy": None}
+    preprocessing = Preprocessing(
+        list(workload.preprocessing.mean), list(workload.preprocessing.std), "none"
+    )
+    changes = {
+        "model": "resnet18",
+        "initial_weights": "kaiming_normal",
+        "preprocessing": preprocessing,
+        "epochs": 2,
+        "target_accuracy": None,
+    }
     parallel = Parallel(2, 1, "mpi", 2**20, True, SYNCHRONISED)
-    trained = train(framework, tmp_path / "run", data, global_batch_size=5, parallel=parallel, **changes)
+    trained = train(
+        framework, tmp_path / "run", data, global_batch_size=5, parallel=parallel, **changes
+    )
     logs = [trained.log, read_log(tmp_path / "run" / log_name(1))]
     assert [log.value("model_bn_span") for log in logs] == [5, 5]
     digests = [[event.value for event in log.all("state_digests")] for log in logs]

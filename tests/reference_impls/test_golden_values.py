@@ -1,7 +1,9 @@
-"""The workload pinned outside the code that all frameworks share: orders, mini-batches, rates and initial weights, written down as numbers.
+"""The workload pinned outside the code that all frameworks share: orders, mini-batches, rates and
+initial weights, written down as numbers.
 
-Three frameworks that train on the same wrong mini-batches agree with one another. So every value here is a literal, or is computed by lines of NumPy
-in this file that call nothing of the project. Digests are the first sixteen digits of SHA-256, of little-endian bytes in C order. A value that
+Three frameworks that train on the same wrong mini-batches agree with one another. So every value
+here is a literal, or is computed by lines of NumPy in this file that call nothing of the project.
+Digests are the first sixteen digits of SHA-256, of little-endian bytes in C order. A value that
 changes is another workload: it needs a new round of the rulebook, not a new number here.
 """
 
@@ -19,7 +21,15 @@ from PIL import Image
 
 from reference_impls import initial_weights, loop
 from reference_impls.communication import World
-from reference_impls.contract import Batch, DataSet, Implementation, Pipeline, Preprocessing, Request, StepResult
+from reference_impls.contract import (
+    Batch,
+    DataSet,
+    Implementation,
+    Pipeline,
+    Preprocessing,
+    Request,
+    StepResult,
+)
 from reference_impls.data.order import epoch_order
 from reference_impls.data.photographs import ImageFolderReader, central_crop, random_crop
 from reference_impls.data.pipelines import Share, open_pipeline
@@ -47,7 +57,8 @@ def digest(*arrays: Array) -> str:
     return whole.hexdigest()[:16]
 
 
-# Orders: RandomState([seed, epoch]).permutation(samples), MT19937 initialised by an array (NEP 19: its stream never changes).
+# Orders: RandomState([seed, epoch]).permutation(samples), MT19937 initialised by an array (NEP 19:
+# its stream never changes).
 
 ORDERS = {
     1: [9, 8, 5, 6, 2, 3, 7, 0, 1, 4],
@@ -58,7 +69,13 @@ ORDERS = {
 }
 """Of ten samples, seed 7, in the first epochs and in two late ones."""
 
-ORDER_OF_MNIST = {1: "7da87b7a86b72076", 2: "ea220ad701c4f457", 3: "f64c1e6787d43b35", 5: "9f8e682aabc121da", 29: "6c52e6916ec6c8a6"}
+ORDER_OF_MNIST = {
+    1: "7da87b7a86b72076",
+    2: "ea220ad701c4f457",
+    3: "f64c1e6787d43b35",
+    5: "9f8e682aabc121da",
+    29: "6c52e6916ec6c8a6",
+}
 """Digests of the orders of MNIST's 60,000 training samples as int64, seed 7."""
 
 
@@ -71,7 +88,9 @@ def test_the_order_of_samples(epoch: int) -> None:
 @pytest.mark.parametrize("seed", [0, 7, 2**32 - 1])
 def test_every_epoch_and_every_seed_has_an_order_of_its_own(seed: int) -> None:
     orders = {epoch: epoch_order(seed, epoch, 10).tolist() for epoch in EPOCHS}
-    assert orders == {epoch: np.random.RandomState([seed, epoch]).permutation(10).tolist() for epoch in EPOCHS}
+    assert orders == {
+        epoch: np.random.RandomState([seed, epoch]).permutation(10).tolist() for epoch in EPOCHS
+    }
 
 
 # Schedules: base rate 1 over a horizon of 20 steps.
@@ -80,16 +99,26 @@ RATES = {
     "constant": {0: 1.0, 7: 1.0, 19: 1.0},
     # 1 - step / 20: step 20, where it would be 0, is never run
     "linear": {0: 1.0, 1: 0.95, 10: 0.5, 19: 0.05},
-    # up by (1 - 1/25) / 6 a step to step 6 = 0.3 * 20, then (1 + cos(pi k / 14)) / 2 for k = 0 ... 13
+    # up by (1 - 1/25) / 6 a step to step 6 = 0.3 * 20, then (1 + cos(pi k / 14)) / 2 for k = 0 ...
+    # 13
     "one_cycle": {
-        0: 0.04, 1: 0.2, 3: 0.52, 5: 0.84, 6: 1.0, 7: 0.5 + 0.5 * math.cos(math.pi / 14), 13: 0.5, 19: 0.5 - 0.5 * math.cos(math.pi / 14),
+        0: 0.04,
+        1: 0.2,
+        3: 0.52,
+        5: 0.84,
+        6: 1.0,
+        7: 0.5 + 0.5 * math.cos(math.pi / 14),
+        13: 0.5,
+        19: 0.5 - 0.5 * math.cos(math.pi / 14),
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("schedule", RATES)
 def test_the_rates_of_a_schedule(schedule: str) -> None:
-    assert {step: SCHEDULES[schedule](1.0, step, 20) for step in RATES[schedule]} == pytest.approx(RATES[schedule], abs=1e-12)
+    assert {step: SCHEDULES[schedule](1.0, step, 20) for step in RATES[schedule]} == pytest.approx(
+        RATES[schedule], abs=1e-12
+    )
     assert SCHEDULES[schedule](0.3, 5, 20) == pytest.approx(0.3 * SCHEDULES[schedule](1.0, 5, 20))
 
 
@@ -99,7 +128,8 @@ def test_every_schedule_is_pinned() -> None:
 
 
 class Recorder(Implementation, Pipeline):
-    """Three mini-batches an epoch, of 4, 4 and 2 samples; an evaluation of two, of 3 and 2. Keeps what the loop asks for."""
+    """Three mini-batches an epoch, of 4, 4 and 2 samples; an evaluation of two, of 3 and 2. Keeps
+    what the loop asks for."""
 
     def __init__(self) -> None:
         self.epochs: list[int] = []
@@ -127,12 +157,17 @@ class Recorder(Implementation, Pipeline):
 
 
 def test_the_loop_gives_every_step_its_rate_and_evaluates_every_sample(tmp_path: Path) -> None:
-    """Thirty epochs of three steps under the linear schedule from 9: its horizon is ninety steps, so each step has 0.1 less than the one before."""
+    """Thirty epochs of three steps under the linear schedule from 9: its horizon is ninety steps,
+    so each step has 0.1 less than the one before."""
     recorder, request = Recorder(), make_request(tmp_path, Scenario())
     data = request.data._replace(train_samples=10, eval_samples=5)
     optimizer = request.optimizer._replace(base_learning_rate=9.0, schedule="linear")
-    request = request._replace(data=data, optimizer=optimizer, global_batch_size=4, epochs=30, target_accuracy=None)
-    loop.run(request, World(), lambda request, world: loop.Built(recorder, recorder, {"parameters": 1}))
+    request = request._replace(
+        data=data, optimizer=optimizer, global_batch_size=4, epochs=30, target_accuracy=None
+    )
+    loop.run(
+        request, World(), lambda request, world: loop.Built(recorder, recorder, {"parameters": 1})
+    )
     assert recorder.rates == pytest.approx([tenths / 10 for tenths in range(90, 0, -1)])
     assert recorder.epochs == list(range(1, 31)), "the epochs whose mini-batches the loop asks for"
     assert recorder.evaluated == [3, 2] * 30
@@ -140,29 +175,41 @@ def test_the_loop_gives_every_step_its_rate_and_evaluates_every_sample(tmp_path:
     assert [(event.value, event.metadata["correct"]) for event in evaluations] == [(0.8, 4)] * 30
 
 
-# Mini-batches of data sets that are made here: every pixel follows from its place, so that no two planes, rows, columns or samples are alike.
+# Mini-batches of data sets that are made here: every pixel follows from its place, so that no two
+# planes, rows, columns or samples are alike.
 
 
-def request_for(folder: Path, layout: str, statistics: tuple[list[float], list[float]], augmentation: str) -> Request:
+def request_for(
+    folder: Path, layout: str, statistics: tuple[list[float], list[float]], augmentation: str
+) -> Request:
     """Mini-batches of eight from twenty samples."""
     data = DataSet(layout, str(folder), layout, 10, TRAIN, EVAL, False, False)
     preprocessing = Preprocessing(*statistics, augmentation)
-    return make_request(folder, Scenario())._replace(data=data, preprocessing=preprocessing, global_batch_size=BATCH, seed=SEED)
+    return make_request(folder, Scenario())._replace(
+        data=data, preprocessing=preprocessing, global_batch_size=BATCH, seed=SEED
+    )
 
 
 def normalised(pixels: Array, mean: list[float], std: list[float]) -> Array:
-    """``(pixel / 255 - mean) / std`` of (samples, channels, height, width), as one multiplication and one addition in float32."""
-    scale, shift = (np.array(values).astype(np.float32).reshape(-1, 1, 1) for values in (1 / (255 * np.array(std)), -np.array(mean) / np.array(std)))
+    """``(pixel / 255 - mean) / std`` of (samples, channels, height, width), as one multiplication
+    and one addition in float32."""
+    scale, shift = (
+        np.array(values).astype(np.float32).reshape(-1, 1, 1)
+        for values in (1 / (255 * np.array(std)), -np.array(mean) / np.array(std))
+    )
     return np.asarray(pixels.astype(np.float32) * scale + shift)
 
 
 def order(epoch: int, batch: int = 0) -> Array:
     """The samples of an epoch's mini-batch."""
-    return np.random.RandomState([SEED, epoch]).permutation(TRAIN)[batch * BATCH : (batch + 1) * BATCH]
+    return np.random.RandomState([SEED, epoch]).permutation(TRAIN)[
+        batch * BATCH : (batch + 1) * BATCH
+    ]
 
 
 def draws(epoch: int, count: int) -> Array:
-    """The random numbers of every sample's augmentation: one row per sample, by its place in the files."""
+    """The random numbers of every sample's augmentation: one row per sample, by its place in the
+    files."""
     return np.random.RandomState([SEED, epoch, 1]).random_sample((TRAIN, count))
 
 
@@ -173,17 +220,28 @@ def digit(sample: int) -> Array:
 
 
 def write_digits(folder: Path, evaluated: int = EVAL) -> None:
-    """Four IDX files: magic number 2051 or 2049, sizes as big-endian 32-bit numbers, then bytes (LeCun's description of MNIST)."""
+    """Four IDX files: magic number 2051 or 2049, sizes as big-endian 32-bit numbers, then bytes
+    (LeCun's description of MNIST)."""
     for prefix, first, count in (("train", 0, TRAIN), ("t10k", 100, evaluated)):
         samples = range(first, first + count)
         header = b"".join(number.to_bytes(4, "big") for number in (2051, count, 28, 28))
-        (folder / f"{prefix}-images-idx3-ubyte").write_bytes(header + b"".join(digit(sample).tobytes() for sample in samples))
+        (folder / f"{prefix}-images-idx3-ubyte").write_bytes(
+            header + b"".join(digit(sample).tobytes() for sample in samples)
+        )
         header = b"".join(number.to_bytes(4, "big") for number in (2049, count))
-        (folder / f"{prefix}-labels-idx1-ubyte").write_bytes(header + bytes(sample % 10 for sample in samples))
+        (folder / f"{prefix}-labels-idx1-ubyte").write_bytes(
+            header + bytes(sample % 10 for sample in samples)
+        )
 
 
 OF_LENET = ([0.1307], [0.3081])
-DIGITS = {1: "8ec92c46c9670f57", 2: "29c11f5ca9d32b3f", 3: "12ae7aca57087903", 5: "0a7689463ad3ef8c", 29: "e4d669c44bf32940"}
+DIGITS = {
+    1: "8ec92c46c9670f57",
+    2: "29c11f5ca9d32b3f",
+    3: "12ae7aca57087903",
+    5: "0a7689463ad3ef8c",
+    29: "e4d669c44bf32940",
+}
 EVALUATED_DIGITS = "92757d446eea0a93"
 
 
@@ -193,7 +251,10 @@ def test_the_first_mini_batches_of_mnist(tmp_path: Path) -> None:
     for epoch, expected in DIGITS.items():
         first = next(iter(pipeline.training(epoch)))
         chosen = order(epoch)
-        assert np.array_equal(first.images, normalised(np.stack([digit(sample) for sample in chosen])[:, np.newaxis], *OF_LENET))
+        assert np.array_equal(
+            first.images,
+            normalised(np.stack([digit(sample) for sample in chosen])[:, np.newaxis], *OF_LENET),
+        )
         assert first.labels.tolist() == [sample % 10 for sample in chosen]
         assert digest(first.images, first.labels) == expected
     assert [len(batch.labels) for batch in pipeline.training(1)] == [8, 8, 4]
@@ -201,8 +262,12 @@ def test_the_first_mini_batches_of_mnist(tmp_path: Path) -> None:
     assert digest(evaluated.images, evaluated.labels) == EVALUATED_DIGITS
 
 
-@pytest.mark.parametrize(("rank", "ranks", "sizes"), [(0, 1, [250, 10]), (0, 3, [87]), (2, 3, [86])])
-def test_every_rank_evaluates_its_share_of_mnist(rank: int, ranks: int, sizes: list[int], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("rank", "ranks", "sizes"), [(0, 1, [250, 10]), (0, 3, [87]), (2, 3, [86])]
+)
+def test_every_rank_evaluates_its_share_of_mnist(
+    rank: int, ranks: int, sizes: list[int], tmp_path: Path
+) -> None:
     """Of 260 digits, 250 at a time, rank r of n takes r, r + n, ... in the order of the file."""
     write_digits(tmp_path, 260)
     request = request_for(tmp_path, "idx", OF_LENET, "none")
@@ -210,7 +275,9 @@ def test_every_rank_evaluates_its_share_of_mnist(rank: int, ranks: int, sizes: l
     evaluated = list(open_pipeline(request, share=Share(rank, ranks)).evaluation())
     chosen = range(100, 360)[rank::ranks]
     assert [len(batch.labels) for batch in evaluated] == sizes
-    assert np.concatenate([batch.labels for batch in evaluated]).tolist() == [sample % 10 for sample in chosen]
+    assert np.concatenate([batch.labels for batch in evaluated]).tolist() == [
+        sample % 10 for sample in chosen
+    ]
     expected = normalised(np.stack([digit(sample) for sample in chosen])[:, np.newaxis], *OF_LENET)
     assert np.array_equal(np.concatenate([batch.images for batch in evaluated]), expected)
 
@@ -222,15 +289,24 @@ def picture(sample: int) -> Array:
 
 
 def write_pictures(folder: Path) -> None:
-    """CIFAR-10's binary version: a label, then 1024 red, 1024 green and 1024 blue bytes, row by row; four samples in each of five files."""
+    """CIFAR-10's binary version: a label, then 1024 red, 1024 green and 1024 blue bytes, row by
+    row; four samples in each of five files."""
     for number in range(5):
-        records = [bytes([sample % 10]) + picture(sample).tobytes() for sample in range(4 * number, 4 * number + 4)]
+        records = [
+            bytes([sample % 10]) + picture(sample).tobytes()
+            for sample in range(4 * number, 4 * number + 4)
+        ]
         (folder / f"data_batch_{number + 1}.bin").write_bytes(b"".join(records))
-    (folder / "test_batch.bin").write_bytes(b"".join(bytes([sample % 10]) + picture(sample).tobytes() for sample in range(100, 100 + EVAL)))
+    (folder / "test_batch.bin").write_bytes(
+        b"".join(
+            bytes([sample % 10]) + picture(sample).tobytes() for sample in range(100, 100 + EVAL)
+        )
+    )
 
 
 def cropped(image: Array, draw: Array) -> Array:
-    """A window of the image in a frame of four black pixels, nine places down and nine across; mirrored if the third number is below a half."""
+    """A window of the image in a frame of four black pixels, nine places down and nine across;
+    mirrored if the third number is below a half."""
     framed = np.pad(image, ((0, 0), (4, 4), (4, 4)))
     top, left = int(draw[0] * 9), int(draw[1] * 9)
     window = framed[:, top : top + 32, left : left + 32]
@@ -240,11 +316,19 @@ def cropped(image: Array, draw: Array) -> Array:
 def augmented(epoch: int, chosen: Array) -> Array:
     """The chosen samples as an epoch trains on them."""
     drawn = draws(epoch, 3)
-    return normalised(np.stack([cropped(picture(sample), drawn[sample]) for sample in chosen]), *OF_RESNET)
+    return normalised(
+        np.stack([cropped(picture(sample), drawn[sample]) for sample in chosen]), *OF_RESNET
+    )
 
 
 OF_RESNET = ([0.4914, 0.4822, 0.4465], [0.2470, 0.2435, 0.2616])
-FIRST_DIGESTS = {1: "120b9d1d3862ebd0", 2: "aedcdddc0a4a58b5", 3: "da35a32ffff0ae3d", 5: "358f700c40e54f09", 29: "2871bafd3e66abea"}
+FIRST_DIGESTS = {
+    1: "120b9d1d3862ebd0",
+    2: "aedcdddc0a4a58b5",
+    3: "da35a32ffff0ae3d",
+    5: "358f700c40e54f09",
+    29: "2871bafd3e66abea",
+}
 EVALUATED_DIGEST = "e697b3928746ce92"
 
 
@@ -262,56 +346,77 @@ def test_the_first_mini_batches_of_cifar10(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_every_mini_batch_of_every_epoch_of_cifar10(ranks: int, tmp_path: Path) -> None:
-    """Three mini-batches an epoch, of 8, 8 and 4 samples, of which rank r of n takes r, r + n, ...; each with the draws of its epoch."""
+    """Three mini-batches an epoch, of 8, 8 and 4 samples, of which rank r of n takes r, r + n, ...;
+    each with the draws of its epoch."""
     write_pictures(tmp_path)
     request = request_for(tmp_path, "cifar10", OF_RESNET, "crop_flip")
     for rank in range(ranks):
         pipeline = open_pipeline(request, share=Share(rank, ranks))
         for epoch in EPOCHS:
-            where, batches = f"of rank {rank} of {ranks} in epoch {epoch}", list(pipeline.training(epoch))
+            where, batches = (
+                f"of rank {rank} of {ranks} in epoch {epoch}",
+                list(pipeline.training(epoch)),
+            )
             shares = [order(epoch, number)[rank::ranks] for number in range(3)]
-            assert [batch.labels.tolist() for batch in batches] == [[sample % 10 for sample in chosen] for chosen in shares], f"labels {where}"
+            assert [batch.labels.tolist() for batch in batches] == [
+                [sample % 10 for sample in chosen] for chosen in shares
+            ], f"labels {where}"
             for batch, chosen in zip(batches, shares, strict=True):
-                assert np.array_equal(batch.images, augmented(epoch, chosen)), f"pictures or their augmentation {where}"
+                assert np.array_equal(batch.images, augmented(epoch, chosen)), (
+                    f"pictures or their augmentation {where}"
+                )
 
 
 def test_the_draws_of_the_first_pictures_cover_both_sides() -> None:
-    """Of the twenty samples of epoch 1 some are mirrored and some are not, or the digests above would prove less."""
+    """Of the twenty samples of epoch 1 some are mirrored and some are not, or the digests above
+    would prove less."""
     assert 4 < np.count_nonzero(draws(1, 3)[:, 2] < 0.5) < 16
 
 
-# Photographs: BMP files under JPEG's names, because decoders of JPEG differ in the last bit; Pillow goes by the content.
+# Photographs: BMP files under JPEG's names, because decoders of JPEG differ in the last bit; Pillow
+# goes by the content.
 
 WIDTH, HEIGHT = 300, 200
 OF_MOBILENET = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
 
 
 def photograph(sample: int) -> Array:
-    """(200, 300, 3): red falls to the right, green downwards, and noise, which shows how pixels are weighed."""
+    """(200, 300, 3): red falls to the right, green downwards, and noise, which shows how pixels are
+    weighed."""
     row, column = np.mgrid[:HEIGHT, :WIDTH]
     noise = np.random.RandomState(sample).randint(0, 120, (HEIGHT, WIDTH, 3))
-    planes = np.stack([135 - column * 135 // WIDTH, row * 135 // HEIGHT, np.full_like(row, 10 * (sample % 10))], axis=2)
+    planes = np.stack(
+        [135 - column * 135 // WIDTH, row * 135 // HEIGHT, np.full_like(row, 10 * (sample % 10))],
+        axis=2,
+    )
     return (planes + noise).astype(np.uint8)
 
 
 def write_photographs(folder: Path) -> None:
     """GLD-23k's two tables and the folder of images."""
     (folder / "images").mkdir()
-    tables = (("mini_gld_train_split.csv", range(TRAIN)), ("mini_gld_test.csv", range(100, 100 + EVAL)))
+    tables = (
+        ("mini_gld_train_split.csv", range(TRAIN)),
+        ("mini_gld_test.csv", range(100, 100 + EVAL)),
+    )
     for name, samples in tables:
         with (folder / name).open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream)
             writer.writerow(["user_id", "image_id", "class"])
             writer.writerows([0, f"photograph{sample}", sample % 10] for sample in samples)
         for sample in samples:
-            Image.fromarray(photograph(sample)).save(folder / "images" / f"photograph{sample}.jpg", format="BMP")
+            Image.fromarray(photograph(sample)).save(
+                folder / "images" / f"photograph{sample}.jpg", format="BMP"
+            )
 
 
 def weights_of_pixels(size: int, low: float, high: float) -> Array:
-    """(224, size): how much each pixel of a side counts in each output pixel, for the part from ``low`` to ``high``.
+    """(224, size): how much each pixel of a side counts in each output pixel, for the part from
+    ``low`` to ``high``.
 
-    Pillow's bilinear filter with antialiasing: a triangle around the output pixel's centre, as wide as two output pixels where the image shrinks and
-    as two input pixels where it grows; its values at the centres of the input pixels, divided by their sum.
+    Pillow's bilinear filter with antialiasing: a triangle around the output pixel's centre, as wide
+    as two output pixels where the image shrinks and as two input pixels where it grows; its values
+    at the centres of the input pixels, divided by their sum.
     """
     step = (high - low) / 224
     centres = low + (np.arange(224) + 0.5) * step
@@ -323,28 +428,54 @@ def weights_of_pixels(size: int, low: float, high: float) -> Array:
 def resized(image: Array, crop: tuple[float, float, float, float]) -> Array:
     """The crop (left, top, right, bottom) at 224x224, in floating point: (224, 224, planes)."""
     left, top, right, bottom = crop
-    down, across = weights_of_pixels(image.shape[0], top, bottom), weights_of_pixels(image.shape[1], left, right)
-    return np.stack([down @ image[:, :, plane].astype(np.float64) @ across.T for plane in range(image.shape[2])], axis=2)
+    down, across = (
+        weights_of_pixels(image.shape[0], top, bottom),
+        weights_of_pixels(image.shape[1], left, right),
+    )
+    return np.stack(
+        [
+            down @ image[:, :, plane].astype(np.float64) @ across.T
+            for plane in range(image.shape[2])
+        ],
+        axis=2,
+    )
 
 
-def crop_of(draw: Array, width: int = WIDTH, height: int = HEIGHT) -> tuple[float, float, float, float]:
-    """torchvision's RandomResizedCrop: 8 % to 100 % of the area, an aspect ratio between 3:4 and 4:3, uniform in its logarithm."""
+def crop_of(
+    draw: Array, width: int = WIDTH, height: int = HEIGHT
+) -> tuple[float, float, float, float]:
+    """torchvision's RandomResizedCrop: 8 % to 100 % of the area, an aspect ratio between 3:4 and
+    4:3, uniform in its logarithm."""
     area = width * height * (0.08 + 0.92 * draw[0])
     ratio = (3 / 4) * (16 / 9) ** draw[1]
     wide, high = min(width, (area * ratio) ** 0.5), min(height, (area / ratio) ** 0.5)
-    return draw[2] * (width - wide), draw[3] * (height - high), draw[2] * (width - wide) + wide, draw[3] * (height - high) + high
+    return (
+        draw[2] * (width - wide),
+        draw[3] * (height - high),
+        draw[2] * (width - wide) + wide,
+        draw[3] * (height - high) + high,
+    )
 
 
 def assert_like(images: Array, expected: Array) -> None:
-    """Pillow rounds to whole levels after each of its two passes: so an output pixel is off by one level at most."""
+    """Pillow rounds to whole levels after each of its two passes: so an output pixel is off by one
+    level at most."""
     level = 1 / (255 * np.array(OF_MOBILENET[1]).reshape(-1, 1, 1))
-    assert (np.abs(images - normalised(expected.transpose(0, 3, 1, 2), *OF_MOBILENET)) <= 1.1 * level).all()
+    assert (
+        np.abs(images - normalised(expected.transpose(0, 3, 1, 2), *OF_MOBILENET)) <= 1.1 * level
+    ).all()
 
 
 @pytest.mark.parametrize("epoch", [1, 5, 29])
 def test_the_first_mini_batch_of_photographs(epoch: int, tmp_path: Path) -> None:
     write_photographs(tmp_path)
-    first = next(iter(open_pipeline(request_for(tmp_path, "gld23k", OF_MOBILENET, "resized_crop")).training(epoch)))
+    first = next(
+        iter(
+            open_pipeline(request_for(tmp_path, "gld23k", OF_MOBILENET, "resized_crop")).training(
+                epoch
+            )
+        )
+    )
     expected = []
     for sample in order(epoch):
         draw = draws(epoch, 5)[sample]
@@ -357,18 +488,32 @@ def test_the_first_mini_batch_of_photographs(epoch: int, tmp_path: Path) -> None
 def test_the_middle_of_the_photographs_is_evaluated(tmp_path: Path) -> None:
     """A short side of 256, of which the middle 224 are left: 175 of 200 pixels."""
     write_photographs(tmp_path)
-    (evaluated,) = open_pipeline(request_for(tmp_path, "gld23k", OF_MOBILENET, "resized_crop")).evaluation()
-    assert_like(evaluated.images, np.stack([resized(photograph(sample), (62.5, 12.5, 237.5, 187.5)) for sample in range(100, 100 + EVAL)]))
+    (evaluated,) = open_pipeline(
+        request_for(tmp_path, "gld23k", OF_MOBILENET, "resized_crop")
+    ).evaluation()
+    assert_like(
+        evaluated.images,
+        np.stack(
+            [
+                resized(photograph(sample), (62.5, 12.5, 237.5, 187.5))
+                for sample in range(100, 100 + EVAL)
+            ]
+        ),
+    )
 
 
 CROPS = {
     # area, aspect, left, top, mirror: what is left of 400x300, and whether it is mirrored
-    (0.0, 0.5, 0.0, 0.0, 0.0): ((0.0, 0.0, 97.98, 97.98), True),  # 8 % of 120,000 pixels, square: sqrt(9600)
-    (0.5, 0.5, 0.5, 0.5, 0.4999): ((72.72, 22.72, 327.28, 277.28), True),  # 54 %: sqrt(64,800) = 254.56, in the middle
-    (0.0, 0.0, 1.0, 1.0, 0.5): ((315.15, 186.86, 400.0, 300.0), False),  # 3:4: sqrt(9600 * 3 / 4) by sqrt(9600 * 4 / 3), lower right
+    # 8 % of 120,000 pixels, square: sqrt(9600)
+    (0.0, 0.5, 0.0, 0.0, 0.0): ((0.0, 0.0, 97.98, 97.98), True),
+    # 54 %: sqrt(64,800) = 254.56, in the middle
+    (0.5, 0.5, 0.5, 0.5, 0.4999): ((72.72, 22.72, 327.28, 277.28), True),
+    # 3:4: sqrt(9600 * 3 / 4) by sqrt(9600 * 4 / 3), lower right
+    (0.0, 0.0, 1.0, 1.0, 0.5): ((315.15, 186.86, 400.0, 300.0), False),
     (0.0, 1.0, 0.0, 1.0, 0.9): ((0.0, 215.15, 113.14, 300.0), False),  # 4:3
-    (1.0, 0.0, 0.3, 0.3, 0.9): ((30.0, 0.0, 330.0, 300.0), False),  # the whole area at 3:4 would be 300 x 400: clipped to 300 rows
-}  # fmt: skip
+    # the whole area at 3:4 would be 300 x 400: clipped to 300 rows
+    (1.0, 0.0, 0.3, 0.3, 0.9): ((30.0, 0.0, 330.0, 300.0), False),
+}
 
 
 @pytest.mark.parametrize("draw", CROPS, ids=str)
@@ -382,15 +527,20 @@ def test_the_middle_of_a_photograph() -> None:
 
 
 def test_a_jpeg_that_is_decoded_at_half_its_size_has_the_same_crop(tmp_path: Path) -> None:
-    """1200x900, of which 787.5 pixels become 224: Pillow decodes at half the size. Red is the column, green the row, in levels of a 256th."""
+    """1200x900, of which 787.5 pixels become 224: Pillow decodes at half the size. Red is the
+    column, green the row, in levels of a 256th."""
     (tmp_path / "train" / "a").mkdir(parents=True)
     (tmp_path / "val" / "a").mkdir(parents=True)
     row, column = np.mgrid[:900, :1200]
-    image = np.stack([column * 256 // 1200, row * 256 // 900, np.full_like(row, 128)], axis=2).astype(np.uint8)
+    image = np.stack(
+        [column * 256 // 1200, row * 256 // 900, np.full_like(row, 128)], axis=2
+    ).astype(np.uint8)
     for split in ("train", "val"):
         Image.fromarray(image).save(tmp_path / split / "a" / "1.jpg", quality=95)
     request = request_for(tmp_path, "imagefolder", ([0.0] * 3, [1.0] * 3), "resized_crop")
-    (evaluated,) = open_pipeline(request._replace(data=request.data._replace(train_samples=1, eval_samples=1))).evaluation()
+    (evaluated,) = open_pipeline(
+        request._replace(data=request.data._replace(train_samples=1, eval_samples=1))
+    ).evaluation()
     levels = evaluated.images[0] * 255
     columns = (206.25 + (np.arange(224) + 0.5) * 787.5 / 224) * 256 / 1200 - 0.5
     rows = (56.25 + (np.arange(224) + 0.5) * 787.5 / 224) * 256 / 900 - 0.5
@@ -400,7 +550,8 @@ def test_a_jpeg_that_is_decoded_at_half_its_size_has_the_same_crop(tmp_path: Pat
 
 
 DECODED = [
-    # the sizes of a JPEG and of its crop, and n: it is decoded at 1/n, the smallest size that leaves the crop's short side 224 pixels
+    # the sizes of a JPEG and of its crop, and n: it is decoded at 1/n, the smallest size that
+    # leaves the crop's short side 224 pixels
     ((1600, 1200), (437, 437), 1),  # at a half, 218.5
     ((1600, 1200), (582, 437), 1),  # the long side would have 291, the short one decides
     ((1600, 1200), (460, 460), 2),  # 230
@@ -410,14 +561,21 @@ DECODED = [
     ((2000, 2000), (1800, 1800), 8),  # 225
 ]
 LEVELS_OFF = 3.0
-"""Root mean square. Measured: 0.5 with libjpeg-turbo, 2.0 for a decoder that keeps the low frequencies of every block, as IJG's libjpeg does from
-version 7 on, 5.9 to 18 at a smaller scale, and 3.6 to 4.5 with a bicubic filter."""
+"""Root mean square. Measured: 0.5 with libjpeg-turbo, 2.0 for a decoder that keeps the low
+frequencies of every block, as IJG's libjpeg does from version 7 on, 5.9 to 18 at a smaller scale,
+and 3.6 to 4.5 with a bicubic filter."""
 
 
 def waves(size: tuple[int, int], crop: tuple[int, int]) -> Array:
-    """Grey levels (height, width): waves across and down, two and a half pixels of the crop at 224x224 long, which fewer pixels cannot show."""
-    phases = [2 * np.pi * np.arange(whole) / (2.5 * part / 224) for whole, part in zip(size, crop, strict=True)]
-    return np.asarray(128 + 30 * np.sin(phases[0]) + 30 * np.sin(phases[1])[:, np.newaxis]).astype(np.uint8)
+    """Grey levels (height, width): waves across and down, two and a half pixels of the crop at
+    224x224 long, which fewer pixels cannot show."""
+    phases = [
+        2 * np.pi * np.arange(whole) / (2.5 * part / 224)
+        for whole, part in zip(size, crop, strict=True)
+    ]
+    return np.asarray(128 + 30 * np.sin(phases[0]) + 30 * np.sin(phases[1])[:, np.newaxis]).astype(
+        np.uint8
+    )
 
 
 def crop_found(image: Image.Image, name: str, draw: Array, folder: Path) -> Array:
@@ -430,18 +588,34 @@ def crop_found(image: Image.Image, name: str, draw: Array, folder: Path) -> Arra
 
 
 def draw_of(size: tuple[int, int], crop: tuple[int, int]) -> Array:
-    """Area and aspect of a crop, the other way round than in crop_of, and a place that is neither a corner nor the middle; not mirrored."""
+    """Area and aspect of a crop, the other way round than in crop_of, and a place that is neither a
+    corner nor the middle; not mirrored."""
     (width, height), (wide, high) = size, crop
-    return np.array([(wide * high / (width * height) - 0.08) / 0.92, math.log(wide / high / (3 / 4), 16 / 9), 0.3, 0.6, 0.9])
+    return np.array(
+        [
+            (wide * high / (width * height) - 0.08) / 0.92,
+            math.log(wide / high / (3 / 4), 16 / 9),
+            0.3,
+            0.6,
+            0.9,
+        ]
+    )
 
 
 @pytest.mark.parametrize(("size", "crop", "part"), DECODED, ids=str)
-def test_a_large_jpeg_is_decoded_with_the_pixels_that_its_crop_needs(size: tuple[int, int], crop: tuple[int, int], part: int, tmp_path: Path) -> None:
-    """A decoder at 1/n of the size gives the mean of every n x n pixels, here of those that it decodes in full."""
+def test_a_large_jpeg_is_decoded_with_the_pixels_that_its_crop_needs(
+    size: tuple[int, int], crop: tuple[int, int], part: int, tmp_path: Path
+) -> None:
+    """A decoder at 1/n of the size gives the mean of every n x n pixels, here of those that it
+    decodes in full."""
     (width, height), draw = size, draw_of(size, crop)
     found = crop_found(Image.fromarray(waves(size, crop)).convert("RGB"), "1.jpg", draw, tmp_path)
     with Image.open(tmp_path / "train" / "a" / "1.jpg") as image:
-        decoded = np.asarray(image.convert("L")).reshape(height // part, part, width // part, part).mean(axis=(1, 3))
+        decoded = (
+            np.asarray(image.convert("L"))
+            .reshape(height // part, part, width // part, part)
+            .mean(axis=(1, 3))
+        )
     left, top, right, bottom = (edge / part for edge in crop_of(draw, width, height))
     off = found - resized(decoded[:, :, np.newaxis], (left, top, right, bottom))
     levels_off = float(np.sqrt(np.square(off).mean()))
@@ -449,11 +623,14 @@ def test_a_large_jpeg_is_decoded_with_the_pixels_that_its_crop_needs(size: tuple
 
 
 def test_a_large_png_is_decoded_in_full(tmp_path: Path) -> None:
-    """It has no smaller sizes: four random pixels across and four down become one, each weighed as in a small picture."""
+    """It has no smaller sizes: four random pixels across and four down become one, each weighed as
+    in a small picture."""
     pixels = np.random.RandomState(0).randint(0, 256, (1200, 1600, 3)).astype(np.uint8)
     draw = draw_of((1600, 1200), (910, 910))
     found = crop_found(Image.fromarray(pixels), "1.png", draw, tmp_path)
-    assert np.abs(found - resized(pixels, crop_of(draw, 1600, 1200))).max() <= 1.1, "levels, of which Pillow rounds one away"
+    assert np.abs(found - resized(pixels, crop_of(draw, 1600, 1200))).max() <= 1.1, (
+        "levels, of which Pillow rounds one away"
+    )
 
 
 # Initial weights, seed 7.
@@ -465,39 +642,53 @@ DIGESTS_OF_WEIGHTS = {
     "resnet50": "c7580010406ccfc1",
     "vgg11": "7f4d29692980a414",
 }
-"""Over the parameters in the order of their names, each its name and a line break, then its float32 values."""
+"""Over the parameters in the order of their names, each its name and a line break, then its float32
+values."""
 
 LAYERS = {
-    # Glorot: sqrt(6 / (fan_in + fan_out)) = sqrt(6 / (6 * 25 + 16 * 25)) bounds a uniform distribution, whose deviation is a sqrt(3)th of it
+    # Glorot: sqrt(6 / (fan_in + fan_out)) = sqrt(6 / (6 * 25 + 16 * 25)) bounds a uniform
+    # distribution, whose deviation is a sqrt(3)th of it
     ("lenet5", "conv2.weight"): (math.sqrt(6 / 550) / math.sqrt(3), math.sqrt(6 / 550)),
     ("lenet5", "fc1.weight"): (math.sqrt(6 / 520) / math.sqrt(3), math.sqrt(6 / 520)),
     ("lenet5", "fc1.bias"): (0.0, 0.0),
-    # He: a normal distribution with 2 / fan_out, fan_out being output channels times kernel area; no bound
+    # He: a normal distribution with 2 / fan_out, fan_out being output channels times kernel area;
+    # no bound
     ("resnet18", "conv1.weight"): (math.sqrt(2 / (64 * 9)), None),
     ("resnet18", "layer2.0.downsample.0.weight"): (math.sqrt(2 / 128), None),
     ("resnet18", "fc.weight"): (0.01, None),
     ("resnet18", "bn1.bias"): (0.0, 0.0),
-    ("mobilenetv3_large", "features.1.block.0.0.weight"): (math.sqrt(2 / (16 * 9)), None),  # depthwise: 16 maps of 3x3
+    # depthwise: 16 maps of 3x3
+    ("mobilenetv3_large", "features.1.block.0.0.weight"): (math.sqrt(2 / (16 * 9)), None),
     ("mobilenetv3_large", "classifier.0.weight"): (0.01, None),
     ("vgg11", "features.0.weight"): (math.sqrt(2 / (64 * 9)), None),
-}  # fmt: skip
-"""Standard deviation and bound of a layer's initial values; ten thousand values scatter by less than two hundredths around their deviation."""
+}
+"""Standard deviation and bound of a layer's initial values; ten thousand values scatter by less
+than two hundredths around their deviation."""
 
 
 def weights_of(model: str) -> dict[str, Array]:
     """The initial weights of a workload's model."""
-    (distribution,) = {workload.initial_weights for workload in load_workloads() if workload.model == model}
-    return initial_weights.make(distribution, {name: tuple(shape) for name, shape in PARAMETERS[model].items()}, SEED)
+    (distribution,) = {
+        workload.initial_weights for workload in load_workloads() if workload.model == model
+    }
+    return initial_weights.make(
+        distribution, {name: tuple(shape) for name, shape in PARAMETERS[model].items()}, SEED
+    )
 
 
 @pytest.mark.parametrize("model", DIGESTS_OF_WEIGHTS)
 def test_the_initial_weights_of_a_model(model: str) -> None:
     made, whole = weights_of(model), hashlib.sha256()
-    assert sum(value.size for value in made.values()) == {one.model: one.parameters for one in load_workloads()}[model]
+    assert (
+        sum(value.size for value in made.values())
+        == {one.model: one.parameters for one in load_workloads()}[model]
+    )
     for name in sorted(made):
         whole.update(f"{name}\n".encode() + made[name].astype("<f4").tobytes())
     assert whole.hexdigest()[:16] == DIGESTS_OF_WEIGHTS[model]
-    for name, (deviation, bound) in {name: values for (of, name), values in LAYERS.items() if of == model}.items():
+    for name, (deviation, bound) in {
+        name: values for (of, name), values in LAYERS.items() if of == model
+    }.items():
         value = made[name].astype(np.float64)
         assert value.std() == pytest.approx(deviation, rel=4 / math.sqrt(value.size))
         assert abs(value.mean()) <= 4 * deviation / math.sqrt(value.size)
@@ -510,7 +701,9 @@ def test_a_scale_of_batch_normalisation_begins_at_one() -> None:
 
 def test_uniform_fan_in_is_bounded_by_the_root_of_fan_in() -> None:
     """PyTorch's default, which no workload has: U(-1/20, 1/20) for 400 inputs, for the bias too."""
-    made = initial_weights.make("uniform_fan_in", {"fc1.weight": (120, 400), "fc1.bias": (120,)}, SEED)
+    made = initial_weights.make(
+        "uniform_fan_in", {"fc1.weight": (120, 400), "fc1.bias": (120,)}, SEED
+    )
     assert 0.0499 < np.abs(made["fc1.weight"]).max() <= 0.05
     assert made["fc1.weight"].std() == pytest.approx(0.05 / math.sqrt(3), rel=0.02)
     assert 0.045 < np.abs(made["fc1.bias"]).max() <= 0.05
@@ -518,15 +711,28 @@ def test_uniform_fan_in_is_bounded_by_the_root_of_fan_in() -> None:
 
 # Real MNIST.
 
-MNIST = {1: "df06cdef95a145f6", 2: "c53ac906b0792b16", 3: "e364131c10fd1436", 5: "6305ce00d6614a11", 29: "7cd89176d713deb9"}
+MNIST = {
+    1: "df06cdef95a145f6",
+    2: "c53ac906b0792b16",
+    3: "e364131c10fd1436",
+    5: "6305ce00d6614a11",
+    29: "7cd89176d713deb9",
+}
 """Digests of the first mini-batch of sixteen as LeNet-5 trains on it, seed 7, by epoch."""
 
 
 @pytest.mark.real
 def test_the_first_mini_batches_of_the_published_mnist(mnist: Path, tmp_path: Path) -> None:
-    preprocessing, prepared = load_workload("lenet").preprocessing, from_directory("mnist", mnist, tmp_path)
-    request = request_for(prepared.directory, "idx", (list(preprocessing.mean), list(preprocessing.std)), "none")
-    request = request._replace(data=request.data._replace(train_samples=60_000, eval_samples=10_000), global_batch_size=16)
+    preprocessing, prepared = (
+        load_workload("lenet").preprocessing,
+        from_directory("mnist", mnist, tmp_path),
+    )
+    request = request_for(
+        prepared.directory, "idx", (list(preprocessing.mean), list(preprocessing.std)), "none"
+    )
+    request = request._replace(
+        data=request.data._replace(train_samples=60_000, eval_samples=10_000), global_batch_size=16
+    )
     for epoch, expected in MNIST.items():
         first = next(iter(open_pipeline(request).training(epoch)))
         assert digest(first.images, first.labels) == expected

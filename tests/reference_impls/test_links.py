@@ -1,4 +1,5 @@
-"""Who measures whose link within a run; the measuring itself is tested on hosts (tests/hosts/test_measured_nodes.py)."""
+"""Who measures whose link within a run; the measuring itself is tested on hosts
+(tests/hosts/test_measured_nodes.py)."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""The training loop, with an implementation that does as it is told and a clock that moves when it is told."""
+"""The training loop, with an implementation that does as it is told and a clock that moves when it
+is told."""
 
 import array
 from collections.abc import Iterator
@@ -10,7 +11,14 @@ import pytest
 
 from reference_impls import contract, loop
 from reference_impls.communication import ClockOffset, World
-from reference_impls.contract import Batch, ContractError, Implementation, Pipeline, Request, StepResult
+from reference_impls.contract import (
+    Batch,
+    ContractError,
+    Implementation,
+    Pipeline,
+    Request,
+    StepResult,
+)
 from reference_impls.fake import implementation as fake
 from reference_impls.state_file import Progress, StateFile, write_state
 from suite.bundle.channels import no_channels
@@ -33,11 +41,14 @@ class Clock:
 
 
 class Scripted(Implementation, Pipeline):
-    """Ten samples in batches of four; the accuracies of the epochs and the losses of the steps are given."""
+    """Ten samples in batches of four; the accuracies of the epochs and the losses of the steps are
+    given."""
 
     evaluated = 10
 
-    def __init__(self, clock: Clock, accuracies: list[float], losses: list[float] | None = None) -> None:
+    def __init__(
+        self, clock: Clock, accuracies: list[float], losses: list[float] | None = None
+    ) -> None:
         self.clock, self.accuracies, self.losses = clock, iter(accuracies), losses
         self.learning_rates: list[float] = []
 
@@ -56,7 +67,9 @@ class Scripted(Implementation, Pipeline):
     def step(self, device_batch: Any, learning_rate: float, share: float) -> StepResult:
         self.clock.now_ns += STEP_NS
         self.learning_rates.append(learning_rate)
-        return StepResult(self.losses[len(self.learning_rates) - 1] if self.losses else 1.0, COMMUNICATION_S)
+        return StepResult(
+            self.losses[len(self.learning_rates) - 1] if self.losses else 1.0, COMMUNICATION_S
+        )
 
     def count_correct(self, device_batch: Any) -> int:
         return round(next(self.accuracies) * self.evaluated)
@@ -71,7 +84,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 class Submitted(Scripted):
-    """A device that works by itself: submitting takes a microsecond, and reading waits for everything that was submitted."""
+    """A device that works by itself: submitting takes a microsecond, and reading waits for
+    everything that was submitted."""
 
     SUBMIT_NS, is_deferred, waiting_ns = 1_000, False, 0
 
@@ -101,12 +115,24 @@ class Submitted(Scripted):
 def request_for(path: Path, **changes: Any) -> Request:
     request = make_request(path, Scenario())
     data = request.data._replace(train_samples=10, eval_samples=10)
-    return request._replace(data=data, global_batch_size=4, epochs=5, target_accuracy=0.9)._replace(**changes)
+    return request._replace(data=data, global_batch_size=4, epochs=5, target_accuracy=0.9)._replace(
+        **changes
+    )
 
 
-def train(path: Path, clock: Clock, accuracies: list[float], losses: list[float] | None = None, **changes: Any) -> Scripted:
+def train(
+    path: Path,
+    clock: Clock,
+    accuracies: list[float],
+    losses: list[float] | None = None,
+    **changes: Any,
+) -> Scripted:
     scripted = Scripted(clock, accuracies, losses)
-    loop.run(request_for(path, **changes), World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}))
+    loop.run(
+        request_for(path, **changes),
+        World(),
+        lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}),
+    )
     return scripted
 
 
@@ -124,7 +150,10 @@ class Normalising(Scripted):
     averaged = 0
 
     def training_state(self) -> dict[str, Any]:
-        return {"parameter/a": array.array("d", [float(len(self.learning_rates))]), "statistic/a.running_mean": array.array("d", [0.5])}
+        return {
+            "parameter/a": array.array("d", [float(len(self.learning_rates))]),
+            "statistic/a.running_mean": array.array("d", [0.5]),
+        }
 
     def average_statistics(self, mean: Any) -> None:
         self.averaged += 1
@@ -149,14 +178,20 @@ class Twins(World):
         return [ClockOffset(0, 0), ClockOffset(0, 0)]
 
 
-@pytest.mark.parametrize(("normalisation", "span", "averaged"), [(contract.LOCAL, 2, 2), (contract.SYNCHRONISED, 4, 0)])
+@pytest.mark.parametrize(
+    ("normalisation", "span", "averaged"), [(contract.LOCAL, 2, 2), (contract.SYNCHRONISED, 4, 0)]
+)
 def test_statistics_are_averaged_unless_the_ranks_synchronise_them(
     normalisation: str, span: int, averaged: int, clock: Clock, tmp_path: Path
 ) -> None:
     """Averages would hide that ranks which should have equal statistics have others."""
     scripted = Normalising(clock, [0.1, 0.4])
     parallel = contract.Parallel(2, 1, "mpi", 0, False, normalisation)
-    loop.run(request_for(tmp_path, parallel=parallel, epochs=2), Twins(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}))
+    loop.run(
+        request_for(tmp_path, parallel=parallel, epochs=2),
+        Twins(),
+        lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}),
+    )
     assert read_log(tmp_path / "log.txt").value("model_bn_span") == span
     assert scripted.averaged == averaged
 
@@ -167,16 +202,31 @@ def test_a_training_state_takes_no_counted_time(clock: Clock, tmp_path: Path) ->
     states.mkdir()
     (tmp_path / "run").mkdir()
     request = request_for(tmp_path / "run")
-    loop.run(request, World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}), loop.States(str(states)))
+    loop.run(
+        request,
+        World(),
+        lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}),
+        loop.States(str(states)),
+    )
     bundle = Bundle(tmp_path / "run")
     log = bundle.log()
     steps_s = 3 * (FETCH_NS + COPY_NS + STEP_NS) * 1e-9
     assert [interval.length_s for interval in uncounted_intervals(log)] == [1.0, 1.0]
-    assert target_figures(log)["time_to_target_s"].value == pytest.approx(2 * (steps_s + COPY_NS * 1e-9))
-    assert [epoch.end_to_end_s for epoch in derive_epochs(log, bundle.steps(), no_channels(), ())] == pytest.approx([steps_s, steps_s])
+    assert target_figures(log)["time_to_target_s"].value == pytest.approx(
+        2 * (steps_s + COPY_NS * 1e-9)
+    )
+    assert [
+        epoch.end_to_end_s for epoch in derive_epochs(log, bundle.steps(), no_channels(), ())
+    ] == pytest.approx([steps_s, steps_s])
     keys = [event.key for event in log.events]
     first = keys.index("epoch_stop")
-    assert keys[first : first + 5] == ["epoch_stop", "uncounted_start", "learning_rates", "state_digests", "uncounted_stop"]
+    assert keys[first : first + 5] == [
+        "epoch_stop",
+        "uncounted_start",
+        "learning_rates",
+        "state_digests",
+        "uncounted_stop",
+    ]
     assert StateFile(str(states / "epoch_2.npz")).progress == (2, 6)
 
 
@@ -186,31 +236,65 @@ def test_training_from_a_state_repeats_the_epochs_after_it(digits: Path, tmp_pat
     for place in places:
         place.mkdir()
     data = contract.DataSet("digits", str(digits), "idx", 10, 1438, 359, False, False)
-    whole, rest = (make_request(place, Scenario())._replace(data=data, global_batch_size=64, epochs=3) for place in places[:2])
+    whole, rest = (
+        make_request(place, Scenario())._replace(data=data, global_batch_size=64, epochs=3)
+        for place in places[:2]
+    )
     loop.run(whole, World(), fake.build, loop.States(str(places[2])))
     loop.run(rest, World(), fake.build, loop.States(None, str(places[2] / "epoch_1.npz")))
-    logs, steps = [read_log(place / "log.txt") for place in places[:2]], [Bundle(place).steps_frame() for place in places[:2]]
+    logs, steps = (
+        [read_log(place / "log.txt") for place in places[:2]],
+        [Bundle(place).steps_frame() for place in places[:2]],
+    )
     later = steps[0][steps[0]["epoch"] > 1]
     assert list(steps[1]["step"]) == list(later["step"])
     assert list(steps[1]["loss"]) == list(later["loss"])
-    assert [event.value for event in logs[1].all("state_digests")] == [event.value for event in logs[0].all("state_digests")][1:]
-    evaluations = [[(event.epoch, event.metadata["correct"]) for event in log.all("eval_accuracy")] for log in logs]
+    assert [event.value for event in logs[1].all("state_digests")] == [
+        event.value for event in logs[0].all("state_digests")
+    ][1:]
+    evaluations = [
+        [(event.epoch, event.metadata["correct"]) for event in log.all("eval_accuracy")]
+        for log in logs
+    ]
     assert evaluations[0] == evaluations[1]
 
 
 @pytest.mark.parametrize(
     ("state", "progress", "words"),
     [
-        ({"parameter/weights": [0.0] * 5, "velocity/weights": [0.0] * 5}, (1, 3), "of another model"),
+        (
+            {"parameter/weights": [0.0] * 5, "velocity/weights": [0.0] * 5},
+            (1, 3),
+            "of another model",
+        ),
         ({"parameter/weights": [0.0] * 500}, (1, 3), "of another model"),
-        ({"parameter/weights": [0.0] * 500, "velocity/weights": [0.0] * 500}, (1, 2), "after 2 steps"),
-        ({"parameter/weights": [0.0] * 500, "velocity/weights": [0.0] * 500}, (0, 0), "after 0 steps"),
+        (
+            {"parameter/weights": [0.0] * 500, "velocity/weights": [0.0] * 500},
+            (1, 2),
+            "after 2 steps",
+        ),
+        (
+            {"parameter/weights": [0.0] * 500, "velocity/weights": [0.0] * 500},
+            (0, 0),
+            "after 0 steps",
+        ),
     ],
 )
-def test_a_state_of_another_training_is_refused(state: dict[str, list[float]], progress: tuple[int, int], words: str, tmp_path: Path) -> None:
-    write_state(str(tmp_path / "state.npz"), {name: array.array("d", values) for name, values in state.items()}, Progress(*progress))
+def test_a_state_of_another_training_is_refused(
+    state: dict[str, list[float]], progress: tuple[int, int], words: str, tmp_path: Path
+) -> None:
+    write_state(
+        str(tmp_path / "state.npz"),
+        {name: array.array("d", values) for name, values in state.items()},
+        Progress(*progress),
+    )
     with pytest.raises(ContractError, match=words):
-        loop.run(request_for(tmp_path), World(), fake.build, loop.States(None, str(tmp_path / "state.npz")))
+        loop.run(
+            request_for(tmp_path),
+            World(),
+            fake.build,
+            loop.States(None, str(tmp_path / "state.npz")),
+        )
 
 
 def test_an_implementation_without_restore_says_so(clock: Clock, tmp_path: Path) -> None:
@@ -218,7 +302,12 @@ def test_an_implementation_without_restore_says_so(clock: Clock, tmp_path: Path)
     write_state(str(tmp_path / "state.npz"), scripted.training_state(), Progress(1, 3))
     with pytest.raises(ContractError, match="has no method restore"):
         built = loop.Built(scripted, scripted, {"parameters": 1})
-        loop.run(request_for(tmp_path), World(), lambda request, world: built, loop.States(None, str(tmp_path / "state.npz")))
+        loop.run(
+            request_for(tmp_path),
+            World(),
+            lambda request, world: built,
+            loop.States(None, str(tmp_path / "state.npz")),
+        )
 
 
 def test_it_stops_at_the_target(clock: Clock, tmp_path: Path) -> None:
@@ -233,7 +322,9 @@ def test_one_sample_too_few_is_not_the_target(clock: Clock, tmp_path: Path) -> N
     scripted.evaluated = 10_000
     request = request_for(tmp_path)
     request = request._replace(data=request.data._replace(eval_samples=scripted.evaluated))
-    loop.run(request, World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}))
+    loop.run(
+        request, World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1})
+    )
     assert read_log(tmp_path / "log.txt").finished_epochs() == (1, 2)
 
 
@@ -249,7 +340,11 @@ def test_without_a_target_it_runs_every_epoch(clock: Clock, tmp_path: Path) -> N
 
 def test_it_evaluates_at_the_interval_and_at_the_end(clock: Clock, tmp_path: Path) -> None:
     train(tmp_path, clock, [0.5] * 3, eval_every_epochs=2)
-    assert [event.epoch for event in read_log(tmp_path / "log.txt").all("eval_accuracy")] == [2, 4, 5]
+    assert [event.epoch for event in read_log(tmp_path / "log.txt").all("eval_accuracy")] == [
+        2,
+        4,
+        5,
+    ]
 
 
 @pytest.mark.parametrize("steps", [1, 3, 4])
@@ -258,12 +353,18 @@ def test_a_step_limit_is_kept_to_the_step(steps: int, clock: Clock, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("steps", "evaluated"), [(1, []), (3, [1]), (4, [1]), (6, [1, 2])])
-def test_an_epoch_that_the_step_limit_cuts_short_is_not_evaluated(steps: int, evaluated: list[int], clock: Clock, tmp_path: Path) -> None:
+def test_an_epoch_that_the_step_limit_cuts_short_is_not_evaluated(
+    steps: int, evaluated: list[int], clock: Clock, tmp_path: Path
+) -> None:
     train(tmp_path, clock, [0.5] * 5, steps=steps)
-    assert [event.epoch for event in read_log(tmp_path / "log.txt").all("eval_accuracy")] == evaluated
+    assert [
+        event.epoch for event in read_log(tmp_path / "log.txt").all("eval_accuracy")
+    ] == evaluated
 
 
-def test_the_learning_rate_falls_linearly_to_zero_over_all_epochs(clock: Clock, tmp_path: Path) -> None:
+def test_the_learning_rate_falls_linearly_to_zero_over_all_epochs(
+    clock: Clock, tmp_path: Path
+) -> None:
     scripted = train(tmp_path, clock, [0.5] * 5)
     base = request_for(tmp_path).optimizer.base_learning_rate
     assert scripted.learning_rates == pytest.approx([base * (1 - step / 15) for step in range(15)])
@@ -298,50 +399,78 @@ def test_an_epoch_that_was_cut_short_is_no_epoch(clock: Clock, tmp_path: Path) -
     train(tmp_path / "two", clock, [0.5] * 5, steps=8)
     for name, first_s, later in (("one", None, 0), ("two", True, 1)):
         bundle = Bundle(tmp_path / name)
-        figures = time_figures(derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), ()), bundle.log())
+        figures = time_figures(
+            derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), ()), bundle.log()
+        )
         assert (figures["first_epoch_s"].value is not None) is bool(first_s)
         assert figures["time_to_epoch_s"].count == later
         if first_s is None:
-            assert figures["first_epoch_s"].reason == "epoch 1 was cut short: it trained 8 of 10 samples"
+            assert (
+                figures["first_epoch_s"].reason
+                == "epoch 1 was cut short: it trained 8 of 10 samples"
+            )
 
 
-def test_a_run_without_an_accelerator_has_no_utilisation_of_one(clock: Clock, tmp_path: Path) -> None:
+def test_a_run_without_an_accelerator_has_no_utilisation_of_one(
+    clock: Clock, tmp_path: Path
+) -> None:
     train(tmp_path, clock, [0.5, 0.5, 0.9])
     bundle = Bundle(tmp_path)
-    figures = time_figures(derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), ()), bundle.log())
+    figures = time_figures(
+        derive_epochs(bundle.log(), bundle.steps(), bundle.channels(), ()), bundle.log()
+    )
     assert figures["compute_share"].value is not None and 0 < figures["compute_share"].value < 1
     assert figures["accelerator_utilisation"].value is None
     assert "no accelerator" in str(figures["accelerator_utilisation"].reason)
 
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf")])
-def test_a_diverging_run_says_where_and_keeps_its_steps(loss: float, clock: Clock, tmp_path: Path) -> None:
+def test_a_diverging_run_says_where_and_keeps_its_steps(
+    loss: float, clock: Clock, tmp_path: Path
+) -> None:
     with pytest.raises(ContractError, match="at step 2"):
         train(tmp_path, clock, [0.5] * 5, losses=[1.0, loss, 1.0])
     assert len((tmp_path / "steps.csv").read_text().splitlines()) == 1 + 3
 
 
-def test_in_asynchronous_timing_an_epoch_ends_when_the_device_has_finished(tmp_path: Path, clock: Clock) -> None:
+def test_in_asynchronous_timing_an_epoch_ends_when_the_device_has_finished(
+    tmp_path: Path, clock: Clock
+) -> None:
     scripted = Submitted(clock, [0.5, 0.9], [3.0, 2.5, 2.0, 1.5, 1.0, 0.5])
     request = request_for(tmp_path, timing=contract.ASYNCHRONOUS)
-    loop.run(request, World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}))
+    loop.run(
+        request, World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1})
+    )
     steps, log = Bundle(tmp_path).steps(), read_log(tmp_path / "log.txt")
     assert steps.loss.tolist() == [3.0, 2.5, 2.0, 1.5, 1.0, 0.5]
     assert steps.fetch_stall_s.tolist() == pytest.approx([FETCH_NS * 1e-9] * 6)
     assert not steps.is_split and np.isnan(steps.parts_s[1:]).all()
-    (first, _) = derive_epochs(log, steps, no_channels(), ())
-    assert first.end_to_end_s == pytest.approx((3 * (FETCH_NS + 2 * Submitted.SUBMIT_NS) + 3 * (COPY_NS + STEP_NS)) * 1e-9)
-    assert (first.copy_s, first.compute_s, first.communication_s, first.overhead_s) == (None, None, None, None)
+    first, _ = derive_epochs(log, steps, no_channels(), ())
+    assert first.end_to_end_s == pytest.approx(
+        (3 * (FETCH_NS + 2 * Submitted.SUBMIT_NS) + 3 * (COPY_NS + STEP_NS)) * 1e-9
+    )
+    assert (first.copy_s, first.compute_s, first.communication_s, first.overhead_s) == (
+        None,
+        None,
+        None,
+        None,
+    )
     assert [event.value for event in log.all("eval_accuracy")] == [0.5, 0.9]
 
 
-def test_a_figure_of_a_part_says_that_asynchronous_timing_takes_none(tmp_path: Path, clock: Clock) -> None:
+def test_a_figure_of_a_part_says_that_asynchronous_timing_takes_none(
+    tmp_path: Path, clock: Clock
+) -> None:
     scripted = Submitted(clock, [0.5, 0.6, 0.95], [1.0] * 9)
     request = request_for(tmp_path, timing=contract.ASYNCHRONOUS)
-    loop.run(request, World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1}))
+    loop.run(
+        request, World(), lambda request, world: loop.Built(scripted, scripted, {"parameters": 1})
+    )
     log = read_log(tmp_path / "log.txt")
     figures = time_figures(derive_epochs(log, Bundle(tmp_path).steps(), no_channels(), ()), log)
-    assert figures["time_to_epoch_s"].value is not None and figures["fetch_stall_s"].value == pytest.approx(3 * FETCH_NS * 1e-9)
+    assert figures["time_to_epoch_s"].value is not None and figures[
+        "fetch_stall_s"
+    ].value == pytest.approx(3 * FETCH_NS * 1e-9)
     for name in ("copy_s", "compute_s", "communication_s", "overhead_s", "compute_share"):
         assert figures[name].value is None and "asynchronous timing" in str(figures[name].reason)
 

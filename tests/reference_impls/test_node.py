@@ -27,7 +27,9 @@ def interface(root: Path, name: str, speed: str | None, *entries: str) -> Path:
         ("10000\n", (), "virtual", 10000),
     ],
 )
-def test_an_interface_is_described_from_sysfs(tmp_path: Path, speed: str | None, entries: tuple[str, ...], kind: str, expected: int | None) -> None:
+def test_an_interface_is_described_from_sysfs(
+    tmp_path: Path, speed: str | None, entries: tuple[str, ...], kind: str, expected: int | None
+) -> None:
     found = node.describe_interface("eth0", str(interface(tmp_path, "eth0", speed, *entries)))
     assert (found["kind"], found["speed_mbit_s"]) == (kind, expected)
     assert (found["reason"] is None) == (expected is not None)
@@ -55,7 +57,9 @@ def test_data_of_the_same_size_with_another_content_have_another_digest(tmp_path
     assert node.data_digest(str(tmp_path / "none")) is None
 
 
-def test_the_source_digest_changes_with_any_source_and_not_with_what_python_leaves(tmp_path: Path) -> None:
+def test_the_source_digest_changes_with_any_source_and_not_with_what_python_leaves(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "reference_impls"
     folder.mkdir()
     (folder / "loop.py").write_text("step()\n")

@@ -1,4 +1,5 @@
-"""Statistics over all ranks are those of one rank with all samples; ranks are threads here, MPI's are in tests/suite/verify/test_verify_ranks.py."""
+"""Statistics over all ranks are those of one rank with all samples; ranks are threads here, MPI's
+are in tests/suite/verify/test_verify_ranks.py."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -39,18 +40,26 @@ def on_ranks(shares: Sequence[Any], work: Callable[[Synchroniser, Any], Any]) ->
     """What each rank computes of its share."""
     barrier, offered = threading.Barrier(len(shares)), list[Any]()
     with ThreadPoolExecutor(len(shares)) as pool:
-        return list(pool.map(lambda share: work(Synchroniser(ThreadWorld(barrier, offered)), share), shares))
+        return list(
+            pool.map(lambda share: work(Synchroniser(ThreadWorld(barrier, offered)), share), shares)
+        )
 
 
 def layer(synchroniser: Synchroniser, images: Any, of_loss: Any) -> tuple[Any, ...]:
-    """Forward and backward pass as the frameworks' layers do them: outputs, gradient of the images, and both running statistics."""
+    """Forward and backward pass as the frameworks' layers do them: outputs, gradient of the images,
+    and both running statistics."""
     count, axes = images.size // images.shape[1], (0, 2, 3)
     moments = synchroniser.moments(count, images.mean(axes), images.var(axes))
     scale = 1 / np.sqrt(moments.variance + EPSILON)
     outputs = (images - by_channel(moments.mean)) * by_channel(scale)
     sums, products = of_loss.sum(axes), (of_loss * outputs).sum(axes)
     constant, factor = synchroniser.corrections(count, moments.count, sums, products)
-    return outputs, (of_loss - by_channel(constant) - outputs * by_channel(factor)) * by_channel(scale), moments.mean, moments.unbiased
+    return (
+        outputs,
+        (of_loss - by_channel(constant) - outputs * by_channel(factor)) * by_channel(scale),
+        moments.mean,
+        moments.unbiased,
+    )
 
 
 def by_channel(vector: Any) -> Any:
@@ -59,29 +68,41 @@ def by_channel(vector: Any) -> Any:
 
 @pytest.mark.parametrize("counts", SHARES.values(), ids=SHARES)
 def test_ranks_normalise_as_one_rank_with_all_samples(counts: tuple[int, ...]) -> None:
-    """Forward pass, gradients of the images, and running statistics in float64; each rank's loss is the mean of its own samples."""
+    """Forward pass, gradients of the images, and running statistics in float64; each rank's loss is
+    the mean of its own samples."""
     stream, whole = np.random.default_rng(3), sum(counts)
     images = stream.normal(3.0, 2.0, (whole, 5, 3, 2))
     of_sample = stream.normal(0.0, 1.0, images.shape)
     places = np.cumsum(counts)[:-1]
     given = zip(np.split(images, places), np.split(of_sample, places), counts, strict=True)
-    found = on_ranks(list(given), lambda synchroniser, share: layer(synchroniser, share[0], share[1] / share[2]))
-    ((outputs, gradient, mean, variance),) = on_ranks(
-        [(images, of_sample)], lambda synchroniser, share: layer(synchroniser, share[0], share[1] / whole)
+    found = on_ranks(
+        list(given), lambda synchroniser, share: layer(synchroniser, share[0], share[1] / share[2])
     )
-    weighted = [one[1] * count / whole for one, count in zip(found, counts, strict=True)]  # as the exchange weights it
-    np.testing.assert_allclose(np.concatenate([one[0] for one in found]), outputs, rtol=0, atol=1e-13)
+    ((outputs, gradient, mean, variance),) = on_ranks(
+        [(images, of_sample)],
+        lambda synchroniser, share: layer(synchroniser, share[0], share[1] / whole),
+    )
+    # as the exchange weights it
+    weighted = [one[1] * count / whole for one, count in zip(found, counts, strict=True)]
+    np.testing.assert_allclose(
+        np.concatenate([one[0] for one in found]), outputs, rtol=0, atol=1e-13
+    )
     np.testing.assert_allclose(np.concatenate(weighted), gradient, rtol=0, atol=1e-14)
     for one in found:
         np.testing.assert_allclose(one[2], mean, rtol=1e-14)
         np.testing.assert_allclose(one[3], variance, rtol=1e-13)
-        assert (one[2] == found[0][2]).all() and (one[3] == found[0][3]).all(), "the ranks have the same bits"
+        assert (one[2] == found[0][2]).all() and (one[3] == found[0][3]).all(), (
+            "the ranks have the same bits"
+        )
 
 
 @pytest.mark.proof
 def test_every_statistic_becomes_the_mean_over_the_ranks_and_nothing_else(framework: str) -> None:
     """ResNet-18 normalises in 20 layers, each with a running mean and a running variance."""
-    assert told_by(framework, "tests.reference_impls.averaged_statistics") == {"statistics": 40, "wrong": []}
+    assert told_by(framework, "tests.reference_impls.averaged_statistics") == {
+        "statistics": 40,
+        "wrong": [],
+    }
 
 
 def test_the_gradient_is_that_of_the_loss() -> None:
@@ -97,7 +118,9 @@ def test_the_gradient_is_that_of_the_loss() -> None:
     for place in np.ndindex(images.shape):
         moved = np.zeros_like(images)
         moved[place] = 1e-6
-        assert (loss(images + moved) - loss(images - moved)) / 2e-6 == pytest.approx(gradient[place], abs=1e-7)
+        assert (loss(images + moved) - loss(images - moved)) / 2e-6 == pytest.approx(
+            gradient[place], abs=1e-7
+        )
 
 
 def test_waiting_is_counted_once() -> None:

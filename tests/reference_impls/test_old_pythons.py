@@ -1,4 +1,5 @@
-"""What boards with an old Python can run: JetPack 4 has 3.6, 5 has 3.8, 6 has 3.10, 7 has 3.12 (docs/jetpack.md)."""
+"""What boards with an old Python can run: JetPack 4 has 3.6, 5 has 3.8, 6 has 3.10, 7 has 3.12
+(docs/jetpack.md)."""
 
 import json
 import os
@@ -27,8 +28,21 @@ NEWER_BUT_OPTIONAL = {
 
 def newer_than(version: str) -> set[tuple[str, str]]:
     """What vermin finds in reference_impls that needs a later Python: file and feature."""
-    command = [sys.executable, "-c", "from vermin.main import main; main()", "--eval-annotations", "--format", "parsable", "--violations"]
-    answer = subprocess.run([*command, f"-t={version}-", "reference_impls"], cwd=repository_root(), capture_output=True, text=True)
+    command = [
+        sys.executable,
+        "-c",
+        "from vermin.main import main; main()",
+        "--eval-annotations",
+        "--format",
+        "parsable",
+        "--violations",
+    ]
+    answer = subprocess.run(
+        [*command, f"-t={version}-", "reference_impls"],
+        cwd=repository_root(),
+        capture_output=True,
+        text=True,
+    )
     assert answer.stderr == ""
     parts = [line.split(":") for line in answer.stdout.splitlines()]
     return {(Path(file).name, feature) for file, _, _, _, _, feature, *_ in parts if feature}
@@ -37,7 +51,14 @@ def newer_than(version: str) -> set[tuple[str, str]]:
 def python_of(version: str) -> str:
     """An interpreter of this version; skips without one."""
     found = [shutil.which(f"python{version}")]
-    found += [str(path) for path in Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser().glob(f"versions/{version}.*/bin/python")]
+    found += [
+        str(path)
+        for path in (
+            Path(os.environ.get("PYENV_ROOT", "~/.pyenv"))
+            .expanduser()
+            .glob(f"versions/{version}.*/bin/python")
+        )
+    ]
     script = f"import sys; assert sys.version_info[:2] == {tuple(map(int, version.split('.')))}"
     for each in found:
         if each and subprocess.run([each, "-c", script], capture_output=True).returncode == 0:
@@ -58,14 +79,21 @@ def test_a_feature_of_a_later_python_is_found() -> None:
 
 @pytest.mark.parametrize("jetpack", JETPACKS)
 def test_every_file_compiles(jetpack: int) -> None:
-    script = "import sys\nfor name in sys.argv[1:]: compile(open(name, encoding='utf-8').read(), name, 'exec')"
+    script = (
+        "import sys\nfor name in sys.argv[1:]: compile(open(name, encoding='utf-8').read(), name,"
+        " 'exec')"
+    )
     files = sorted((repository_root() / "reference_impls").rglob("*.py"))
-    answer = subprocess.run([python_of(JETPACKS[jetpack]), "-c", script, *files], capture_output=True, text=True)
+    answer = subprocess.run(
+        [python_of(JETPACKS[jetpack]), "-c", script, *files], capture_output=True, text=True
+    )
     assert answer.returncode == 0, answer.stderr
 
 
 @pytest.mark.parametrize("jetpack", some(JETPACKS))
-def test_a_board_of_each_generation_trains_and_describes_itself(jetpack: int, digits: Path, tmp_path: Path) -> None:
+def test_a_board_of_each_generation_trains_and_describes_itself(
+    jetpack: int, digits: Path, tmp_path: Path
+) -> None:
     python = python_of(JETPACKS[jetpack])
     request = make_request(tmp_path, Scenario(framework="fake", division="open", data="digits"))
     request = request._replace(epochs=1, data=request.data._replace(directory=str(digits)))
@@ -76,7 +104,10 @@ def test_a_board_of_each_generation_trains_and_describes_itself(jetpack: int, di
     log = read_log(tmp_path / "log.txt")
     assert log.problems == () and log.first("run_stop") is not None
     described = subprocess.run(
-        [python, "-m", "reference_impls.node", '{"data": [], "peer": null}'], cwd=repository_root(), capture_output=True, text=True
+        [python, "-m", "reference_impls.node", '{"data": [], "peer": null}'],
+        cwd=repository_root(),
+        capture_output=True,
+        text=True,
     )
     facts = json.loads(described.stdout)
     assert facts["python"].startswith(JETPACKS[jetpack]) and "pip" in facts["packages"]
@@ -87,11 +118,11 @@ def test_a_board_of_each_generation_trains_and_describes_itself(jetpack: int, di
 def test_no_model_drops_out_where_torchvision_ignores_the_argument() -> None:
     """JetPack 4's torchvision takes any argument and keeps its own dropout."""
     script = (
-        "from torch import nn; from reference_impls.pytorch.models import mobilenetv3_large\n"
-        "from reference_impls.pytorch.vision import import_torchvision\n"
-        "models = import_torchvision().models; new = models.mobilenet_v3_large\n"
-        "models.mobilenet_v3_large = lambda num_classes, **ignored: new(num_classes=num_classes)\n"
-        "print([module.p for module in mobilenetv3_large(10).modules() if isinstance(module, nn.Dropout)])"
+        "from torch import nn; from reference_impls.pytorch.models import mobilenetv3_large\nfrom"
+        " reference_impls.pytorch.vision import import_torchvision\nmodels ="
+        " import_torchvision().models; new = models.mobilenet_v3_large\nmodels.mobilenet_v3_large ="
+        " lambda num_classes, **ignored: new(num_classes=num_classes)\nprint([module.p for module"
+        " in mobilenetv3_large(10).modules() if isinstance(module, nn.Dropout)])"
     )
     command = [str(environment_of("pytorch").interpreter), "-c", script]
     answer = subprocess.run(command, cwd=repository_root(), capture_output=True, text=True)

@@ -36,7 +36,12 @@ def _no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ranks_are_numbered_within_the_job_and_within_their_node() -> None:
     nodes = ["pi1", "pi1", "pi2", "pi2"]
     found = [torchrun_variables(Job(rank, nodes)) for rank in range(4)]
-    assert [(each["RANK"], each["LOCAL_RANK"]) for each in found] == [("0", "0"), ("1", "1"), ("2", "0"), ("3", "1")]
+    assert [(each["RANK"], each["LOCAL_RANK"]) for each in found] == [
+        ("0", "0"),
+        ("1", "1"),
+        ("2", "0"),
+        ("3", "1"),
+    ]
     assert {(each["WORLD_SIZE"], each["LOCAL_WORLD_SIZE"]) for each in found} == {("4", "2")}
 
 
@@ -46,7 +51,9 @@ def test_the_ranks_meet_at_the_address_that_the_harness_has_and_at_a_free_port()
     assert 1024 <= int(found["MASTER_PORT"]) < 65536
 
 
-def test_libraries_use_the_interface_that_leads_there_unless_the_user_chose_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_use_the_interface_that_leads_there_unless_the_user_chose_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth7")
     found = torchrun_variables(Job(0, ["pi1", "pi2"]))
     assert (found["GLOO_SOCKET_IFNAME"], found["NCCL_SOCKET_IFNAME"]) == ("eth7", "lo")
@@ -56,9 +63,15 @@ def test_an_endpoint_is_an_address_on_the_ranks_network() -> None:
     assert re.fullmatch(r"127\.0\.0\.1:\d+", own_endpoint(Job(0, ["pi1", "pi2"])))
 
 
-@pytest.mark.parametrize("route", [Route(None, None, "no route"), Route(None, "127.0.1.1", "no interface has this address")])
-def test_without_a_known_route_a_rank_gives_its_host_name(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An address such as 127.0.1.1, which Debian gives the own name, would mean another host elsewhere."""
+@pytest.mark.parametrize(
+    "route",
+    [Route(None, None, "no route"), Route(None, "127.0.1.1", "no interface has this address")],
+)
+def test_without_a_known_route_a_rank_gives_its_host_name(
+    route: Route, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address such as 127.0.1.1, which Debian gives the own name, would mean another host
+    elsewhere."""
     monkeypatch.delenv(ADDRESS_VARIABLE)
     monkeypatch.setattr("reference_impls.rendezvous.route_to", lambda host: route)
     found: dict[str, Any] = torchrun_variables(Job(0, ["pi1", "pi2"]))

@@ -1,4 +1,5 @@
-"""Training states on storage: written whole, read as untrusted input, and equal to what was kept."""
+"""Training states on storage: written whole, read as untrusted input, and equal to what was
+kept."""
 
 import array
 import zipfile
@@ -52,7 +53,11 @@ def test_what_numpy_writes_is_read(tmp_path: Path) -> None:
 
 def test_another_rank_has_its_own_statistics(tmp_path: Path) -> None:
     own = np.array([9.0, 9.0], np.float32)
-    write_state(str(tmp_path / "state.npz"), {**STATE, "rank1/statistic/bn.running_mean": own}, PROGRESS_OF_TWO)
+    write_state(
+        str(tmp_path / "state.npz"),
+        {**STATE, "rank1/statistic/bn.running_mean": own},
+        PROGRESS_OF_TWO,
+    )
     file = StateFile(str(tmp_path / "state.npz"))
     assert digests(file.of_rank(0)) == digests(STATE)
     assert digests(file.of_rank(1)) == digests({**STATE, "statistic/bn.running_mean": own})
@@ -64,23 +69,37 @@ def test_nothing_of_a_written_state_stays_in_the_page_cache(tmp_path: Path) -> N
     if _is_in_memory(tmp_path):
         pytest.skip("the file system keeps its files in memory")
     path = tmp_path / "state.npz"
-    write_state(str(path), {"parameter/a": np.zeros(3 * 2**20, np.float32), "parameter/b": np.zeros(3 * 2**20, np.float32)}, PROGRESS_OF_TWO)
+    write_state(
+        str(path),
+        {
+            "parameter/a": np.zeros(3 * 2**20, np.float32),
+            "parameter/b": np.zeros(3 * 2**20, np.float32),
+        },
+        PROGRESS_OF_TWO,
+    )
     assert residency([path]).resident_bytes == 0
 
 
 def _is_in_memory(path: Path) -> bool:
     mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
-    _, kind = max((mount for mount in mounts if str(path).startswith(mount[0])), key=lambda mount: len(mount[0]))
+    _, kind = max(
+        (mount for mount in mounts if str(path).startswith(mount[0])),
+        key=lambda mount: len(mount[0]),
+    )
     return kind in ("tmpfs", "ramfs")
 
 
 def test_a_state_that_cannot_be_written_leaves_no_file_of_its_name(tmp_path: Path) -> None:
     with pytest.raises(ContractError, match="format 'i'"):
-        write_state(str(tmp_path / "state.npz"), {"parameter/a": array.array("i", [1])}, PROGRESS_OF_TWO)
+        write_state(
+            str(tmp_path / "state.npz"), {"parameter/a": array.array("i", [1])}, PROGRESS_OF_TWO
+        )
     assert not (tmp_path / "state.npz").exists()
 
 
-def rewritten(path: Path, name: str, content: bytes | None, compression: int = zipfile.ZIP_STORED) -> Path:
+def rewritten(
+    path: Path, name: str, content: bytes | None, compression: int = zipfile.ZIP_STORED
+) -> Path:
     """A copy in which one member has another content, or is left out."""
     copy = path.with_name("copy.npz")
     with zipfile.ZipFile(path) as source, zipfile.ZipFile(copy, "w") as target:
@@ -104,26 +123,64 @@ def npy(header: str, body: bytes = b"") -> bytes:
     ("name", "content", "words"),
     [
         (MEMBER, b"", "not an array of floats"),
-        (MEMBER, npy("{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }", bytes(24)), "size of its shape"),
-        (MEMBER, npy("{'descr': '<f8', 'fortran_order': False, 'shape': (999999999, 999999999), }", bytes(24)), "size of its shape"),
-        (MEMBER, npy("{'descr': '>f8', 'fortran_order': False, 'shape': (3,), }", bytes(24)), "byte order"),
-        (MEMBER, npy("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", bytes(24)), "not an array of floats"),
-        (MEMBER, npy("{'descr': '<f8', 'fortran_order': True, 'shape': (3,), }", bytes(24)), "not an array of floats"),
+        (
+            MEMBER,
+            npy("{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }", bytes(24)),
+            "size of its shape",
+        ),
+        (
+            MEMBER,
+            npy(
+                "{'descr': '<f8', 'fortran_order': False, 'shape': (999999999, 999999999), }",
+                bytes(24),
+            ),
+            "size of its shape",
+        ),
+        (
+            MEMBER,
+            npy("{'descr': '>f8', 'fortran_order': False, 'shape': (3,), }", bytes(24)),
+            "byte order",
+        ),
+        (
+            MEMBER,
+            npy("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", bytes(24)),
+            "not an array of floats",
+        ),
+        (
+            MEMBER,
+            npy("{'descr': '<f8', 'fortran_order': True, 'shape': (3,), }", bytes(24)),
+            "not an array of floats",
+        ),
         (MEMBER, npy("__import__('os').abort()"), "not an array of floats"),
         (PROGRESS + ".npy", None, "has no progress"),
-        (PROGRESS + ".npy", npy("{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }", bytes(24)), "two whole numbers"),
+        (
+            PROGRESS + ".npy",
+            npy("{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }", bytes(24)),
+            "two whole numbers",
+        ),
         ("readme.txt", b"x", "uncompressed arrays"),
     ],
     ids=str,
 )
-def test_what_is_no_state_is_one_sentence(path: Path, name: str, content: bytes | None, words: str) -> None:
+def test_what_is_no_state_is_one_sentence(
+    path: Path, name: str, content: bytes | None, words: str
+) -> None:
     with pytest.raises(ContractError, match=words):
         dict(StateFile(str(rewritten(path, name, content))))
 
 
 def test_compressed_arrays_are_refused(path: Path) -> None:
     with pytest.raises(ContractError, match="uncompressed"):
-        StateFile(str(rewritten(path, MEMBER, npy("{'descr': '<f8', 'fortran_order': False, 'shape': (0,), }"), zipfile.ZIP_DEFLATED)))
+        StateFile(
+            str(
+                rewritten(
+                    path,
+                    MEMBER,
+                    npy("{'descr': '<f8', 'fortran_order': False, 'shape': (0,), }"),
+                    zipfile.ZIP_DEFLATED,
+                )
+            )
+        )
 
 
 @pytest.mark.parametrize("length", [0, 10, 500, -1])

@@ -1,4 +1,5 @@
-"""The structure of models as they were built: what differs from the suite's, and active dropout, is refused with the remedy."""
+"""The structure of models as they were built: what differs from the suite's, and active dropout, is
+refused with the remedy."""
 
 import pytest
 
@@ -16,16 +17,30 @@ LENET = (
 
 
 def test_a_description_says_what_shapes_do_not_say() -> None:
-    layers = (Layer("bn", (8,), True, epsilon=1e-5, momentum=1 - 0.9), Layer("a", (8, 1, 3, 3), False, stride=2, groups=8), LENET[4])
-    assert described(layers, 10) == ["a, 8x1x3x3, stride 2, groups 8", "bn, 8, epsilon 1e-05, momentum 0.1, bias", "fc3, classesx84, bias"]
+    layers = (
+        Layer("bn", (8,), True, epsilon=1e-5, momentum=1 - 0.9),
+        Layer("a", (8, 1, 3, 3), False, stride=2, groups=8),
+        LENET[4],
+    )
+    assert described(layers, 10) == [
+        "a, 8x1x3x3, stride 2, groups 8",
+        "bn, 8, epsilon 1e-05, momentum 0.1, bias",
+        "fc3, classesx84, bias",
+    ]
 
 
 def test_a_model_has_the_same_structure_for_any_number_of_classes() -> None:
-    assert described((*LENET[:4], Layer("fc3", (144, 84), has_bias=True)), 144) == described(LENET, 10)
+    assert described((*LENET[:4], Layer("fc3", (144, 84), has_bias=True)), 144) == described(
+        LENET, 10
+    )
 
 
 def test_the_layers_of_lenet_are_its_structure() -> None:
-    assert layers_as_built("lenet5", "a library", reversed(LENET), (), 10) == {"layers": 5, "sha256": STRUCTURES["lenet5"], "dropout": 0.0}
+    assert layers_as_built("lenet5", "a library", reversed(LENET), (), 10) == {
+        "layers": 5,
+        "sha256": STRUCTURES["lenet5"],
+        "dropout": 0.0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -39,7 +54,10 @@ def test_the_layers_of_lenet_are_its_structure() -> None:
     ids=["no bias", "another shape", "another name", "a convolution"],
 )
 def test_other_layers_are_refused_with_the_library_and_the_remedy(changed: Layer) -> None:
-    with pytest.raises(ContractError, match=r"lenet5 that torchvision 0\.11 built has other layers .*suite env create"):
+    with pytest.raises(
+        ContractError,
+        match=r"lenet5 that torchvision 0\.11 built has other layers .*suite env create",
+    ):
         layers_as_built("lenet5", "torchvision 0.11", (*LENET[:4], changed), (), 10)
 
 

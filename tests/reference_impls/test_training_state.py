@@ -47,13 +47,18 @@ found["correct"] = [one.count_correct(one.to_device(batch)) for one in (first, s
 found["losses"] = [steps(one, [0.03, 0.01, 0.01]) for one in (first, second)]
 found["trained"] = [digests(one.training_state()) for one in (first, second)]
 json.dump(found, open(folder + "/found.json", "w"))
-"""
+"""  # noqa: E501
 
 
 def test_a_digest_is_over_names_formats_shapes_and_bytes_in_the_order_of_names() -> None:
     values = np.array([[1.0, 2.0]], np.float32)
-    text = hashlib.sha256(b"parameter/a f 1,2\n" + values.tobytes() + b"parameter/b d 1\n" + np.float64(3).tobytes()).hexdigest()
-    assert digests({"parameter/b": array.array("d", [3.0]), "parameter/a": values})["parameter"] == text
+    text = hashlib.sha256(
+        b"parameter/a f 1,2\n" + values.tobytes() + b"parameter/b d 1\n" + np.float64(3).tobytes()
+    ).hexdigest()
+    assert (
+        digests({"parameter/b": array.array("d", [3.0]), "parameter/a": values})["parameter"]
+        == text
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,8 @@ def test_any_difference_is_another_digest(other: dict[str, np.ndarray]) -> None:
 
 
 def answer_of(framework: str, name: str, program: str, tmp_path: Path) -> None:
-    """Run a program with the framework's interpreter on a request of this workload, with eight samples and one thread."""
+    """Run a program with the framework's interpreter on a request of this workload, with eight
+    samples and one thread."""
     workload, definition = load_workload(name), load_data_set(load_workload(name).data)
     WRITERS[definition.layout](tmp_path, definition, 8, 5, 1)
     request = make_request(tmp_path, Scenario(framework=framework))._replace(
@@ -84,33 +90,60 @@ def answer_of(framework: str, name: str, program: str, tmp_path: Path) -> None:
         global_batch_size=8,
         threads=1,
         data=DataSet(workload.data, str(tmp_path), definition.layout, 10, 8, 5, False, True),
-        preprocessing=Preprocessing(list(workload.preprocessing.mean), list(workload.preprocessing.std), workload.preprocessing.augmentation),
+        preprocessing=Preprocessing(
+            list(workload.preprocessing.mean),
+            list(workload.preprocessing.std),
+            workload.preprocessing.augmentation,
+        ),
     )
     (tmp_path / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(request)))
     interpreter, module = environment_of(framework).interpreter, load_framework(framework).module
-    command = [str(interpreter), "-c", program, module, str(tmp_path / contract.REQUEST_NAME), str(tmp_path)]
-    answer = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True, timeout=600)
+    command = [
+        str(interpreter),
+        "-c",
+        program,
+        module,
+        str(tmp_path / contract.REQUEST_NAME),
+        str(tmp_path),
+    ]
+    answer = subprocess.run(
+        command,
+        cwd=repository_root(),
+        env=child_environment(1),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert answer.returncode == 0, answer.stderr[-2000:]
 
 
 @pytest.mark.parametrize("name", some(["lenet", "resnet18"]))
-def test_a_framework_returns_the_canonical_state_and_goes_on_from_it_bit_for_bit(framework: str, name: str, tmp_path: Path) -> None:
-    """Before training, the seed's weights, velocities 0, statistics 0 and 1; after one step, velocities that moved the parameters.
+def test_a_framework_returns_the_canonical_state_and_goes_on_from_it_bit_for_bit(
+    framework: str, name: str, tmp_path: Path
+) -> None:
+    """Before training, the seed's weights, velocities 0, statistics 0 and 1; after one step,
+    velocities that moved the parameters.
 
-    Then a state, kept and restored, goes on with the same losses, counts and digests. One process does all: most of its time is the start.
+    Then a state, kept and restored, goes on with the same losses, counts and digests. One process
+    does all: most of its time is the start.
     """
     workload = load_workload(name)
     answer_of(framework, name, TRAIN_AND_GO_ON, tmp_path)
     before, after = (dict(np.load(tmp_path / f"{when}.npz")) for when in ("before", "after"))
     names = [each.partition("/")[2] for each in before if each.startswith("parameter/")]
-    expected = initial_weights.make(workload.initial_weights, {each: before[f"parameter/{each}"].shape for each in names}, SEED)
+    expected = initial_weights.make(
+        workload.initial_weights, {each: before[f"parameter/{each}"].shape for each in names}, SEED
+    )
     assert sum(value.size for value in expected.values()) == workload.parameters
     for each, value in expected.items():
         assert np.array_equal(before[f"parameter/{each}"], value)
         assert not before[f"velocity/{each}"].any()
         assert after[f"velocity/{each}"].any()
         moved = value - RATE * after[f"velocity/{each}"]
-        np.testing.assert_allclose(after[f"parameter/{each}"], moved, rtol=0, atol=1e-5, equal_nan=False)  # approx would compare one by one
+        # approx would compare one by one
+        np.testing.assert_allclose(
+            after[f"parameter/{each}"], moved, rtol=0, atol=1e-5, equal_nan=False
+        )
     statistics = {each: value for each, value in before.items() if each.startswith("statistic/")}
     assert bool(statistics) is (name == "resnet18")
     assert all(np.all(value == each.endswith("running_var")) for each, value in statistics.items())

@@ -1,4 +1,5 @@
-"""Runs for the reporter's tests: three frameworks on MNIST, three seeds each, one with a power meter; one on other data, in the open division."""
+"""Runs for the reporter's tests: three frameworks on MNIST, three seeds each, one with a power
+meter; one on other data, in the open division."""
 
 import json
 import os
@@ -41,7 +42,13 @@ SCENARIOS = (
         for framework, step_s in SPEEDS.items()
         for seed in (1, 2, 3)
     ),
-    Scenario(name="lenet-fake-digits", framework="fake", division="open", data="digits", accuracies=(0.5, 0.6)),
+    Scenario(
+        name="lenet-fake-digits",
+        framework="fake",
+        division="open",
+        data="digits",
+        accuracies=(0.5, 0.6),
+    ),
 )
 
 
@@ -56,7 +63,8 @@ def _reporters_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", autouse=True)
 def _own_home(_reporters_home: Path) -> Iterator[None]:
-    """A home folder, and so a cache of bundles, for these tests only: the next module of the same worker may need the frameworks' environments."""
+    """A home folder, and so a cache of bundles, for these tests only: the next module of the same
+    worker may need the frameworks' environments."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(HOME_VARIABLE, str(_reporters_home))
         yield
@@ -87,13 +95,23 @@ def edit_json(folder: Path, name: str, edited: Callable[[dict[str, object]], obj
 
 
 @pytest.fixture(scope="session")
-def everything(runs: Path, make_linpack: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with everything a site can show: runs, a submission, a study, LINPACK; refused, withdrawn, generated and broken runs."""
+def everything(
+    runs: Path, make_linpack: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder with everything a site can show: runs, a submission, a study, LINPACK; refused,
+    withdrawn, generated and broken runs."""
     folder = tmp_path_factory.mktemp("everything")
     shutil.copytree(runs, folder / "runs")
     for seed in (1, 2, 3):
         scenario = Scenario(
-            name=f"lenet-offered-{seed}", seed=seed, jitter=0.05, power_w=3.0, throttled_s=0.2, counted=True, workers=2, learning_rate=0.04
+            name=f"lenet-offered-{seed}",
+            seed=seed,
+            jitter=0.05,
+            power_w=3.0,
+            throttled_s=0.2,
+            counted=True,
+            workers=2,
+            learning_rate=0.04,
         )
         scenario = replace(scenario, later_s=900 * seed)
         make_bundle(folder / "made" / str(seed), scenario)
@@ -103,11 +121,19 @@ def everything(runs: Path, make_linpack: Callable[..., Path], tmp_path_factory: 
     make_study(folder / "stalls")
     make_linpack(folder / "linpack")
     make_bundle(folder / "refused", Scenario(name="lenet-refused", framework="tensorflow", seed=4))
-    edit_json(folder / "refused", "summary.json", lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001))  # type: ignore[index]
-    make_bundle(folder / "vendor" / "withdrawn", Scenario(name="lenet-withdrawn", seed=5, threads=4))
+    edit_json(
+        folder / "refused",
+        "summary.json",
+        lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001),
+    )  # type: ignore[index]
+    make_bundle(
+        folder / "vendor" / "withdrawn", Scenario(name="lenet-withdrawn", seed=5, threads=4)
+    )
     (folder / "vendor" / WITHDRAWAL).write_text("Cooled with ice.")
     make_bundle(folder / "generated", Scenario(name="lenet-generated", division="open", seed=6))
-    edit_json(folder / "generated", "run.json", lambda run: run["request"]["data"].update(synthetic=True))  # type: ignore[index]
+    edit_json(
+        folder / "generated", "run.json", lambda run: run["request"]["data"].update(synthetic=True)
+    )  # type: ignore[index]
     make_bundle(folder / "broken", Scenario(name="lenet-broken", seed=7))
     (folder / "broken" / "summary.json").unlink()
     return folder
@@ -117,7 +143,14 @@ def make_study(folder: Path) -> Path:
     """A folder as written by `suite run --stall-analysis`."""
     for source, step_s in (("cold", 0.003), ("warm", 0.002), ("synthetic", 0.001)):
         batches = "synthetic" if source == "synthetic" else "read"
-        of_source = Scenario(name=f"analysed-{source}", division="open", step_s=step_s, batches=batches, drop_cache=source == "cold", jitter=0.02)
+        of_source = Scenario(
+            name=f"analysed-{source}",
+            division="open",
+            step_s=step_s,
+            batches=batches,
+            drop_cache=source == "cold",
+            jitter=0.02,
+        )
         make_bundle(folder / source, of_source)
     stall_analysis.write(stall_analysis.analyse(folder), folder)
     return folder
@@ -143,7 +176,11 @@ def tab(one_browser: Tab) -> Iterator[Tab]:
     one_browser.requests.clear()
     yield one_browser
     assert one_browser.errors == []
-    assert not [address for address in one_browser.requests if not address.startswith(("file:", "data:", "about:", "blob:"))]
+    assert not [
+        address
+        for address in one_browser.requests
+        if not address.startswith(("file:", "data:", "about:", "blob:"))
+    ]
 
 
 @pytest.fixture
@@ -156,23 +193,42 @@ def golden() -> Callable[[str, str], None]:
         if os.environ.get("REFRESH_GOLDEN"):
             path.parent.mkdir(exist_ok=True)
             path.write_text(plain)
-        assert plain == path.read_text(), f"{path.name} differs; if that is intended: REFRESH_GOLDEN=1 pytest tests/reporter, then check git diff"
+        assert plain == path.read_text(), (
+            f"{path.name} differs; if that is intended: REFRESH_GOLDEN=1 pytest tests/reporter,"
+            " then check git diff"
+        )
 
     return compare
 
 
 @pytest.fixture(scope="session")
 def make_linpack(runs: Path) -> Callable[..., Path]:
-    """Writes a sealed LINPACK record of the runs' machine into a folder; keywords replace values."""
+    """Writes a sealed LINPACK record of the runs' machine into a folder; keywords replace
+    values."""
     described = json.loads((runs / SCENARIOS[0].name / layout.SYSTEM).read_text())
 
-    def make(folder: Path, gflops: float = 50.0, residual: float = 0.004, power: Power | None = None, **other: Any) -> Path:
+    def make(
+        folder: Path,
+        gflops: float = 50.0,
+        residual: float = 0.004,
+        power: Power | None = None,
+        **other: Any,
+    ) -> Path:
         values = {
-            "schema": SCHEMA, "kind": "HPL", "program": "/usr/bin/hpcc", "device": SCENARIOS[0].device, "cpu_model": described["cpu_model"],
-            "nodes": 1, "ranks": 2, "threads_per_rank": 1, "blas": "/usr/lib/libopenblas.so",
-            "solution": Solution(Problem(1920, 128, 1, 2), 0.17, gflops, residual), "gflops_per_node": gflops,
-            "power": power or Power(None, None, None, None, "no power sensor was read"), "output": "hpccoutf.txt",
-        }  # fmt: skip
+            "schema": SCHEMA,
+            "kind": "HPL",
+            "program": "/usr/bin/hpcc",
+            "device": SCENARIOS[0].device,
+            "cpu_model": described["cpu_model"],
+            "nodes": 1,
+            "ranks": 2,
+            "threads_per_rank": 1,
+            "blas": "/usr/lib/libopenblas.so",
+            "solution": Solution(Problem(1920, 128, 1, 2), 0.17, gflops, residual),
+            "gflops_per_node": gflops,
+            "power": power or Power(None, None, None, None, "no power sensor was read"),
+            "output": "hpccoutf.txt",
+        }
         folder.mkdir(parents=True)
         json_file.write_json(folder / RECORD, Linpack(**{**values, **other}))
         manifest.seal(folder)

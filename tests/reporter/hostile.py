@@ -32,9 +32,12 @@ MAX_NAME_LENGTH = 200
 
 
 def make_hostile(folder: Path, text: str) -> Path:
-    """A run, a submission, a study and a folder that cannot be read, with ``text`` in every free-text field; all sealed."""
+    """A run, a submission, a study and a folder that cannot be read, with ``text`` in every
+    free-text field; all sealed."""
     _spoil(make_bundle(folder / "run", Scenario(name="lenet-spoiled", jitter=0.05)), text)
-    _spoil(make_bundle(folder / "withdrawn" / "run", Scenario(name="lenet-withdrawn", seed=2)), text)
+    _spoil(
+        make_bundle(folder / "withdrawn" / "run", Scenario(name="lenet-withdrawn", seed=2)), text
+    )
     (folder / "withdrawn" / "WITHDRAWN").write_text(_writable(text))
     _submission(folder, text)
     _study(folder / "study", text)
@@ -45,10 +48,33 @@ def make_hostile(folder: Path, text: str) -> Path:
 
 
 def _spoil(bundle: Path, text: str) -> None:
-    texts = {name: text for name in ("cpu_model", "framework_version", "power_mode", "storage_medium", "board", "kernel", "governor")}
-    edit_json(bundle, "system.json", lambda system: system.update(texts, libraries={text: text}, notes={"memory": text, text: text}))
+    texts = {
+        name: text
+        for name in (
+            "cpu_model",
+            "framework_version",
+            "power_mode",
+            "storage_medium",
+            "board",
+            "kernel",
+            "governor",
+        )
+    }
+    edit_json(
+        bundle,
+        "system.json",
+        lambda system: system.update(
+            texts, libraries={text: text}, notes={"memory": text, text: text}
+        ),
+    )
     meters = [{"name": text, "available": False, "reason": text}]
-    recorded: dict[str, Any] = {"command": ["suite", text], "device_evidence": text, "meters": meters, "suite_version": text, "message": text}
+    recorded: dict[str, Any] = {
+        "command": ["suite", text],
+        "device_evidence": text,
+        "meters": meters,
+        "suite_version": text,
+        "message": text,
+    }
     edit_json(bundle, "run.json", lambda run: run.update(recorded))
     name = text[:MAX_NAME_LENGTH]
     request = {"organization": name, "framework": name, "platform": name, "accelerator": name}
@@ -70,18 +96,32 @@ def _submission(folder: Path, text: str) -> None:
     path = package([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "tree")
     shutil.rmtree(folder / "made")
     declaration = json.loads((path / "declaration.json").read_text())
-    declaration |= {"notes": text[:4000], "suite_version": text, "code": {"address": text, "commit": text, "modified": None}}
+    declaration |= {
+        "notes": text[:4000],
+        "suite_version": text,
+        "code": {"address": text, "commit": text, "modified": None},
+    }
     (path / "declaration.json").write_text(json.dumps(declaration))
     system = json.loads((path / "system.json").read_text())
-    (path / "system.json").write_text(json.dumps({**system, "board": text, "cpu_model": text, text: text}))
+    (path / "system.json").write_text(
+        json.dumps({**system, "board": text, "cpu_model": text, text: text})
+    )
 
 
 def _study(folder: Path, text: str) -> None:
     for source in ("cold", "warm", "synthetic"):
         batches = "synthetic" if source == "synthetic" else "read"
-        scenario = Scenario(name=f"analysed-{source}", division="open", batches=batches, drop_cache=source == "cold")
+        scenario = Scenario(
+            name=f"analysed-{source}", division="open", batches=batches, drop_cache=source == "cold"
+        )
         bundle = make_bundle(folder / source, scenario)
-        edit_json(bundle, "run.json", lambda run: run["request"].update(framework=text[:MAX_NAME_LENGTH], platform=text[:MAX_NAME_LENGTH]))  # type: ignore[attr-defined]
+        edit_json(
+            bundle,
+            "run.json",
+            lambda run: run["request"].update(
+                framework=text[:MAX_NAME_LENGTH], platform=text[:MAX_NAME_LENGTH]
+            ),
+        )  # type: ignore[attr-defined]
     stall_analysis.write(stall_analysis.analyse(folder), folder)
 
 

@@ -13,20 +13,38 @@ OFFERED, REFUSED = run_id("lenet-offered-1"), run_id("lenet-refused", "tensorflo
 
 pytestmark = pytest.mark.browser
 KINDS = (
-    "index.html", "boards/lenet-closed-mnist-v0-2.html", "boards/lenet-open-digits-v0-2.html", "entries/*.html", f"runs/{OFFERED}/index.html",
-    f"runs/{REFUSED}/index.html", "frameworks.html", "devices/index.html", "devices/generic.html", "devices/orin.html", "studies/index.html",
-    "studies/stalls-*.html", "rules.html", "about.html", "compare.html", "search.html", "submitters/index.html", "submitters/pies-ltd.html",
-)  # fmt: skip
+    "index.html",
+    "boards/lenet-closed-mnist-v0-2.html",
+    "boards/lenet-open-digits-v0-2.html",
+    "entries/*.html",
+    f"runs/{OFFERED}/index.html",
+    f"runs/{REFUSED}/index.html",
+    "frameworks.html",
+    "devices/index.html",
+    "devices/generic.html",
+    "devices/orin.html",
+    "studies/index.html",
+    "studies/stalls-*.html",
+    "rules.html",
+    "about.html",
+    "compare.html",
+    "search.html",
+    "submitters/index.html",
+    "submitters/pies-ltd.html",
+)
 
 
 def violations(tab: Tab) -> list[str]:
     """Serious and critical violations, with their elements."""
     from axe_playwright_python.sync_playwright import Axe
 
-    options = {"preload": False}  # axe would fetch the style sheets, which the pages' content policy forbids
+    # axe would fetch the style sheets, which the pages' content policy forbids
+    options = {"preload": False}
     found: list[dict[str, Any]] = Axe().run(tab.page, options=options).response["violations"]
     return [
-        f"{one['id']}: {', '.join(str(node['target']) for node in one['nodes'][:3])}" for one in found if one["impact"] in ("serious", "critical")
+        f"{one['id']}: {', '.join(str(node['target']) for node in one['nodes'][:3])}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
     ]
 
 
@@ -37,7 +55,9 @@ def test_no_serious_violation(kind: str, dark: bool, tab: Tab, whole_site: Path)
     for size in some((WIDE, NARROW)):
         tab.look(size, dark)
         tab.open(page.as_uri())
-        tab.run("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+        tab.run(
+            "document.querySelectorAll('details').forEach((details) => { details.open = true; })"
+        )
         assert violations(tab) == []
 
 

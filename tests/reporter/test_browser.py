@@ -1,4 +1,5 @@
-"""The site in a browser, from files: sorting, filters, limits, addresses, downloads, keyboard, dark, narrow; no errors, no network."""
+"""The site in a browser, from files: sorting, filters, limits, addresses, downloads, keyboard,
+dark, narrow; no errors, no network."""
 
 import shutil
 from collections.abc import Sequence
@@ -28,7 +29,10 @@ def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def shown(tab: Tab) -> list[str]:
     """The frameworks of the shown rows, in order."""
-    rows = "[...document.querySelectorAll('#board tbody tr')].filter((row) => !row.hidden).map((row) => row.cells[2].textContent.trim())"
+    rows = (
+        "[...document.querySelectorAll('#board tbody tr')].filter((row) => !row.hidden).map((row)"
+        " => row.cells[2].textContent.trim())"
+    )
     return list(tab.run(rows))
 
 
@@ -55,23 +59,39 @@ def test_a_heading_sorts_and_unknown_values_stay_last(tab: Tab, site: Path) -> N
 
 @pytest.fixture(scope="module")
 def many_rows(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of a table of 1,000 rows; ``parsed`` and ``begun`` count the rows laid out before and after the script ran."""
-    rows = "".join(f"<tr id=row{number}><td data-v={number * 7919 % 1000}>{number}</td></tr>" for number in range(1000))
-    table = f"<table class='sortable board'><thead><tr><th class=n>number</th></tr></thead><tbody>{rows}</tbody></table>"
+    """The address of a table of 1,000 rows; ``parsed`` and ``begun`` count the rows laid out before
+    and after the script ran."""
+    rows = "".join(
+        f"<tr id=row{number}><td data-v={number * 7919 % 1000}>{number}</td></tr>"
+        for number in range(1000)
+    )
+    table = (
+        "<table class='sortable board'><thead><tr><th"
+        f" class=n>number</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
     script, style = (STATIC / "site.js").as_uri(), (STATIC / "site.css").as_uri()
-    parsed, begun = f"parsed = {LAID_OUT}.length", f"addEventListener('DOMContentLoaded', () => begun = {LAID_OUT}.length)"
+    parsed, begun = (
+        f"parsed = {LAID_OUT}.length",
+        f"addEventListener('DOMContentLoaded', () => begun = {LAID_OUT}.length)",
+    )
     page = tmp_path_factory.mktemp("rows") / "page.html"
     begin = f"<!doctype html><title>rows</title><link rel=stylesheet href={style}>"
-    page.write_text(f"{begin}<script defer src={script}></script>{table}<script>{parsed}; {begun}</script>")
+    page.write_text(
+        f"{begin}<script defer src={script}></script>{table}<script>{parsed}; {begun}</script>"
+    )
     return page.as_uri()
 
 
-LAID_OUT = "[...document.querySelectorAll('tbody tr')].filter((row) => getComputedStyle(row).display !== 'none')"
+LAID_OUT = (
+    "[...document.querySelectorAll('tbody tr')].filter((row) => getComputedStyle(row).display !=="
+    " 'none')"
+)
 NUMBERS = f"{LAID_OUT}.map((row) => Number(row.cells[0].dataset.v))"
 
 
 def test_many_rows_are_laid_out_in_steps(tab: Tab, many_rows: str) -> None:
-    """The first 120 rows are shown before the others are laid out, on opening and on sorting; printed pages have all rows."""
+    """The first 120 rows are shown before the others are laid out, on opening and on sorting;
+    printed pages have all rows."""
     tab.open(many_rows)
     assert tab.run("[parsed, begun]") == [120, 120]
     tab.page.wait_for_selector("tr.later", state="detached")
@@ -80,7 +100,9 @@ def test_many_rows_are_laid_out_in_steps(tab: Tab, many_rows: str) -> None:
     tab.page.wait_for_selector("tr.later", state="detached")
     assert tab.run(NUMBERS) == list(range(1000))
     tab.open(f"{many_rows}#row900")
-    assert tab.run("begun") == 121 and tab.run("scrollY") > 0, "the row that a link points to does not wait"
+    assert tab.run("begun") == 121 and tab.run("scrollY") > 0, (
+        "the row that a link points to does not wait"
+    )
     tab.look(paper=True)
     assert len(tab.run(f"(document.querySelector('th button').click(), {NUMBERS})")) == 1000
 
@@ -96,15 +118,24 @@ def test_the_keyboard_alone_skips_sorts_limits_and_follows(tab: Tab, site: Path)
             break
     tab.page.keyboard.press("Enter")
     assert shown(tab) == ["Chainer", "PyTorch", "TensorFlow"]
-    assert tab.run("getComputedStyle(document.activeElement).outlineStyle") == "solid", "the keyboard focus is visible"
+    assert tab.run("getComputedStyle(document.activeElement).outlineStyle") == "solid", (
+        "the keyboard focus is visible"
+    )
     tab.page.focus("#filters > summary")
     tab.page.keyboard.press("Enter")
     tab.page.focus("input[name=mean_power_w]")
     tab.page.keyboard.press("Home")
-    power = pandas.read_csv(site / "data" / f"{Path(BOARD).stem}.csv").set_index("framework")["mean_power_w"]
-    assert [name.lower() for name in shown(tab)] == [power.idxmin()], "the slider's left end is the lowest power"
+    power = pandas.read_csv(site / "data" / f"{Path(BOARD).stem}.csv").set_index("framework")[
+        "mean_power_w"
+    ]
+    assert [name.lower() for name in shown(tab)] == [power.idxmin()], (
+        "the slider's left end is the lowest power"
+    )
     tab.page.keyboard.press("Escape")
-    assert not tab.page.is_visible("#facets") and tab.run("document.activeElement.parentElement.id") == "filters"
+    assert (
+        not tab.page.is_visible("#facets")
+        and tab.run("document.activeElement.parentElement.id") == "filters"
+    )
     tab.page.focus("#board tbody tr:not([hidden]) a")
     tab.page.keyboard.press("Enter")
     tab.page.wait_for_url("**/entries/*.html")
@@ -130,7 +161,10 @@ def test_a_view_is_in_its_address(tab: Tab, site: Path) -> None:
 
 
 def test_an_invalid_address_is_ignored(tab: Tab, site: Path) -> None:
-    tab.open((site / BOARD).as_uri() + "#?framework=%3Cscript%3E&max.energy_per_epoch_j=NaN&sort=__proto__.up&columns=&relative=x")
+    tab.open(
+        (site / BOARD).as_uri()
+        + "#?framework=%3Cscript%3E&max.energy_per_epoch_j=NaN&sort=__proto__.up&columns=&relative=x"  # noqa: E501
+    )
     assert len(shown(tab)) == 3
 
 
@@ -143,7 +177,11 @@ def test_limits_hide_rows_and_move_the_pareto_front(tab: Tab, site: Path) -> Non
     assert tab.page.inner_text("#active") == "1"
     assert "Chainer" not in shown(tab) and len(shown(tab)) == 2
     assert "2 of 3 entries" in tab.page.inner_text("#count")
-    assert tab.page.locator("#time-energy svg:first-child g.out").count() == tab.page.locator("#time-energy svg + svg g.out").count() == 1
+    assert (
+        tab.page.locator("#time-energy svg:first-child g.out").count()
+        == tab.page.locator("#time-energy svg + svg g.out").count()
+        == 1
+    )
     tab.page.fill("input[name=mean_power_w]", "200")
     tab.page.fill("input[name=score_s]", "0")
     assert len(shown(tab)) == 1 and tab.page.locator("#board tr.front:not([hidden])").count() == 1
@@ -154,34 +192,71 @@ def test_limits_hide_rows_and_move_the_pareto_front(tab: Tab, site: Path) -> Non
 
 def test_numbers_relative_to_the_best_and_to_a_baseline(tab: Tab, site: Path) -> None:
     tab.open((site / BOARD).as_uri())
-    of_column = "[...document.querySelectorAll('#board tbody tr')].map((row) => row.cells[3].textContent)"
+    of_column = (
+        "[...document.querySelectorAll('#board tbody tr')].map((row) => row.cells[3].textContent)"
+    )
     measured = tab.run(of_column)
     tab.page.click("#view > summary")
     tab.page.select_option("#relative", "best")
-    assert tab.run(of_column)[0] == "1.00 ×the best" and all("×" in text for text in tab.run(of_column)), "a relative number has its unit"
-    tab.page.select_option("#relative", tab.run("document.querySelector('#board tbody tr:last-child').id.slice(2)"))
-    assert tab.run(of_column)[-1].startswith("1.00 ×") and float(tab.run(of_column)[0].split(" ")[0]) < 1
+    assert tab.run(of_column)[0] == "1.00 ×the best" and all(
+        "×" in text for text in tab.run(of_column)
+    ), "a relative number has its unit"
+    tab.page.select_option(
+        "#relative", tab.run("document.querySelector('#board tbody tr:last-child').id.slice(2)")
+    )
+    assert (
+        tab.run(of_column)[-1].startswith("1.00 ×")
+        and float(tab.run(of_column)[0].split(" ")[0]) < 1
+    )
     tab.page.select_option("#relative", "")
     assert tab.run(of_column) == measured
 
 
 @pytest.mark.parametrize("kind", some(["csv", "json", "parquet"]))
-def test_downloads_hold_exactly_the_shown_rows_and_columns(kind: str, tab: Tab, site: Path, tmp_path: Path) -> None:
-    tab.open((site / BOARD).as_uri() + "#?framework=Chainer&columns=time_to_target_s,energy_per_epoch_j")
+def test_downloads_hold_exactly_the_shown_rows_and_columns(
+    kind: str, tab: Tab, site: Path, tmp_path: Path
+) -> None:
+    tab.open(
+        (site / BOARD).as_uri() + "#?framework=Chainer&columns=time_to_target_s,energy_per_epoch_j"
+    )
     with tab.page.expect_download() as download:
         tab.page.click(".menu:has([data-save]) > summary")
         tab.page.click(f"[data-save={kind}]")
     assert download.value.suggested_filename == f"lenet-closed-mnist-v0-2.{kind}"
     download.value.save_as(tmp_path / kind)
-    read: dict[str, Any] = {"csv": pandas.read_csv, "json": pandas.read_json, "parquet": pandas.read_parquet}
+    read: dict[str, Any] = {
+        "csv": pandas.read_csv,
+        "json": pandas.read_json,
+        "parquet": pandas.read_parquet,
+    }
     frame = read[kind](tmp_path / kind)
-    always = ["score_s", "score_s_spread", "score_energy_j", "score_energy_j_spread", "peak_memory_mib", "peak_memory_mib_spread", "runs"]
-    chosen = ["time_to_target_s", "time_to_target_s_spread", "energy_per_epoch_j", "energy_per_epoch_j_spread"]
+    always = [
+        "score_s",
+        "score_s_spread",
+        "score_energy_j",
+        "score_energy_j_spread",
+        "peak_memory_mib",
+        "peak_memory_mib_spread",
+        "runs",
+    ]
+    chosen = [
+        "time_to_target_s",
+        "time_to_target_s_spread",
+        "energy_per_epoch_j",
+        "energy_per_epoch_j_spread",
+    ]
     assert list(frame.columns) == ["entry_id", "rank", "device", "framework", *always, *chosen]
-    whole = pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv").set_index("framework").loc["chainer"]
+    whole = (
+        pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv")
+        .set_index("framework")
+        .loc["chainer"]
+    )
     row = frame.iloc[0]
     assert (row["framework"], row["entry_id"]) == ("Chainer", whole["entry_id"])
-    assert row["time_to_target_s"] == whole["time_to_target_s"] and row["energy_per_epoch_j_spread"] == whole["energy_per_epoch_j_spread"]
+    assert (
+        row["time_to_target_s"] == whole["time_to_target_s"]
+        and row["energy_per_epoch_j_spread"] == whole["energy_per_epoch_j_spread"]
+    )
 
 
 def test_a_cell_links_to_its_evidence(tab: Tab, site: Path) -> None:
@@ -199,7 +274,9 @@ def test_a_cell_links_to_its_evidence(tab: Tab, site: Path) -> None:
 def test_every_download_exists(tab: Tab, whole_site: Path) -> None:
     page = whole_site / "runs" / run_id("lenet-pytorch-1") / "index.html"
     tab.open(page.as_uri())
-    for address in tab.run("[...document.querySelectorAll('a[download]')].map((link) => link.getAttribute('href'))"):
+    for address in tab.run(
+        "[...document.querySelectorAll('a[download]')].map((link) => link.getAttribute('href'))"
+    ):
         assert (page.parent / address).resolve().is_file(), address
 
 
@@ -208,7 +285,9 @@ def test_dark_and_light_differ_and_both_can_be_read(tab: Tab, site: Path) -> Non
     for dark in (False, True):
         tab.look(dark=dark)
         tab.open((site / "index.html").as_uri())
-        colours[dark] = tab.run("['backgroundColor', 'color'].map((name) => getComputedStyle(document.body)[name])")
+        colours[dark] = tab.run(
+            "['backgroundColor', 'color'].map((name) => getComputedStyle(document.body)[name])"
+        )
     assert colours[False] != colours[True]
     assert all(contrast(*pair) > 7 for pair in colours.values())
 
@@ -218,7 +297,9 @@ def contrast(one: str, other: str) -> float:
 
     def luminance(colour: str) -> float:
         parts = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        linear = [
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     low, high = sorted((luminance(one), luminance(other)))
@@ -226,14 +307,24 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("axes", some(range(MIN_AXES, len(AXES) + 1)))
-def test_the_labels_of_a_radar_are_not_cut_off(axes: int, tab: Tab, runs: Path, tmp_path: Path) -> None:
+def test_the_labels_of_a_radar_are_not_cut_off(
+    axes: int, tab: Tab, runs: Path, tmp_path: Path
+) -> None:
     """With the text widths of the browser."""
     svg = radar_of(reporter.load([runs]), axes).svg
     shutil.copy(CHART_STYLE, tmp_path / "chart.css")
-    (tmp_path / "radar.html").write_text(f"<!doctype html><meta charset=utf-8><title>radar</title><link rel=stylesheet href=chart.css>{svg}")
+    (tmp_path / "radar.html").write_text(
+        "<!doctype html><meta charset=utf-8><title>radar</title><link rel=stylesheet"
+        f" href=chart.css>{svg}"
+    )
     tab.open((tmp_path / "radar.html").as_uri())
-    corners = "((box) => [text.textContent, box.x, box.y, box.x + box.width, box.y + box.height])(text.getBBox())"
-    for text, left, top, right, bottom in tab.run(f"[...document.querySelectorAll('text')].map((text) => {corners})"):
+    corners = (
+        "((box) => [text.textContent, box.x, box.y, box.x + box.width, box.y +"
+        " box.height])(text.getBBox())"
+    )
+    for text, left, top, right, bottom in tab.run(
+        f"[...document.querySelectorAll('text')].map((text) => {corners})"
+    ):
         assert left >= 0 and top >= 0 and right <= WIDTH and bottom <= HEIGHT, text
 
 
@@ -248,7 +339,10 @@ def test_the_figures_of_a_run_are_within_a_phone_s_width(tab: Tab, site: Path) -
     """Name, value, spread and unit: nothing to scroll to, as in the table of a wide screen."""
     tab.look(NARROW)
     tab.open(next(iter(sorted(site.glob("runs/*/index.html")))).as_uri())
-    right = "Math.max(...[...document.querySelectorAll('#figures tbody :is(th, td)')].map((cell) => cell.getBoundingClientRect().right))"
+    right = (
+        "Math.max(...[...document.querySelectorAll('#figures tbody :is(th, td)')].map((cell) =>"
+        " cell.getBoundingClientRect().right))"
+    )
     assert 0 < tab.run(right) <= NARROW[0]
 
 
@@ -257,8 +351,12 @@ def test_printed_pages_have_figures_and_no_controls(tab: Tab, site: Path) -> Non
     tab.open((site / BOARD).as_uri())
     assert not tab.page.is_visible("#tools") and not tab.page.is_visible("nav")
     assert tab.page.is_visible("#board") and tab.page.is_visible("#time-energy svg")
-    assert tab.page.is_visible("#board td[data-v] a[href$='#score_s']") and not tab.page.is_visible("#board summary")
-    assert tab.run("getComputedStyle(document.querySelector('.scroll')).overflowX") == "visible", "nothing is cut off at a table's right"
+    assert tab.page.is_visible("#board td[data-v] a[href$='#score_s']") and not tab.page.is_visible(
+        "#board summary"
+    )
+    assert tab.run("getComputedStyle(document.querySelector('.scroll')).overflowX") == "visible", (
+        "nothing is cut off at a table's right"
+    )
 
 
 def test_pages_are_complete_without_scripts(tab: Tab, site: Path, many_rows: str) -> None:
@@ -266,7 +364,11 @@ def test_pages_are_complete_without_scripts(tab: Tab, site: Path, many_rows: str
     try:
         page = context.new_page()
         page.goto((site / BOARD).as_uri())
-        assert page.locator("#board tbody tr").count() == 3 and page.is_visible("#time-energy svg") and not page.is_visible("#tools")
+        assert (
+            page.locator("#board tbody tr").count() == 3
+            and page.is_visible("#time-energy svg")
+            and not page.is_visible("#tools")
+        )
         page.goto(many_rows)
         assert page.locator("tbody tr:visible").count() == 1000
     finally:

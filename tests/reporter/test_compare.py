@@ -1,4 +1,5 @@
-"""The comparison of two entries: the page's script computes what the suite computes; without a script the pairs are listed."""
+"""The comparison of two entries: the page's script computes what the suite computes; without a
+script the pairs are listed."""
 
 import html
 import json
@@ -25,8 +26,9 @@ from tests.browser import Tab
 from tests.builders import Scenario, make_bundle
 
 PAIR = (
-    "(([a, b]) => ratioOf(...[a, b].map((one) => ({logMean: one.log_mean, logVariance: one.log_variance, runs: one.runs, fixed: one.fixed_variance, "
-    "epochs: one.epochs_variance, epochsFreedom: one.epochs_freedom, excess: one.epochs_excess}))))"
+    "(([a, b]) => ratioOf(...[a, b].map((one) => ({logMean: one.log_mean, logVariance:"
+    " one.log_variance, runs: one.runs, fixed: one.fixed_variance, epochs: one.epochs_variance,"
+    " epochsFreedom: one.epochs_freedom, excess: one.epochs_excess}))))"
 )
 
 
@@ -43,7 +45,11 @@ def frames(runs: Path) -> Frames:
 def random_entry(chance: random.Random) -> Measured:
     own = chance.random() < 0.5
     return Measured(
-        chance.gauss(4, 0.2), chance.uniform(0, 0.01), chance.choice((3, 4, 5, 10, 30)), 1e-4, *((chance.uniform(1e-4, 0.02), 4, 0.1) if own else ())
+        chance.gauss(4, 0.2),
+        chance.uniform(0, 0.01),
+        chance.choice((3, 4, 5, 10, 30)),
+        1e-4,
+        *((chance.uniform(1e-4, 0.02), 4, 0.1) if own else ()),
     )
 
 
@@ -55,51 +61,76 @@ def test_the_script_s_arithmetic_is_the_suite_s(site: Path, tab: Tab) -> None:
         one, other = random_entry(chance), random_entry(chance)
         expected = ratio(one, other, scoring.level, scoring.epochs_level)
         found = tab.page.evaluate(PAIR, [asdict(one), asdict(other)])
-        assert (found["ratio"], found["low"], found["high"]) == pytest.approx((expected.ratio, expected.low, expected.high), rel=1e-5)
+        assert (found["ratio"], found["low"], found["high"]) == pytest.approx(
+            (expected.ratio, expected.low, expected.high), rel=1e-5
+        )
         assert found["differs"] == expected.is_different
 
 
 @pytest.mark.browser
-def test_a_pair_has_an_address_and_the_suite_s_verdict(site: Path, frames: Frames, tab: Tab) -> None:
+def test_a_pair_has_an_address_and_the_suite_s_verdict(
+    site: Path, frames: Frames, tab: Tab
+) -> None:
     (board,) = [board for board in make_boards(frames) if board.division == "closed"]
     found = comparables(board.frames, [row.entry for row in board.accepted], SCORE_S, {})
     slow, fast = board.accepted[-1], board.accepted[0]
     expected = compare_pair(found[str(slow.entry["entry_id"])], found[str(fast.entry["entry_id"])])
     assert isinstance(expected, Ratio) and expected.is_different
-    tab.open(f"{(site / 'compare.html').as_uri()}#?a={slow.entry['entry_id']}&b={fast.entry['entry_id']}")
+    tab.open(
+        f"{(site / 'compare.html').as_uri()}#?a={slow.entry['entry_id']}&b={fast.entry['entry_id']}"
+    )
     said = tab.page.inner_text("#answer")
     assert slow.framework != fast.framework and slow.system == fast.system
-    assert said == (
-        f"{slow.framework} · {slow.system} takes {digits(expected.ratio)} times as long as {fast.framework} · {fast.system} "
-        f"(95 % interval {digits(expected.low)} to {digits(expected.high)}). They differ significantly."
+    assert (
+        said == f"{slow.framework} · {slow.system} takes {digits(expected.ratio)} times as long as"
+        f" {fast.framework} · {fast.system} (95 % interval {digits(expected.low)} to"
+        f" {digits(expected.high)}). They differ significantly."
     )
     assert tab.page.inner_text("tr[data-figure=score_s] td:last-child") == "second is better"
-    assert "framework" in tab.page.inner_text("#differences") and "threads 2" in tab.page.inner_text("#same")
+    assert "framework" in tab.page.inner_text(
+        "#differences"
+    ) and "threads 2" in tab.page.inner_text("#same")
     tab.page.click("#swap")
     assert tab.run("location.hash") == f"#?a={fast.entry['entry_id']}&b={slow.entry['entry_id']}"
     assert tab.page.inner_text("tr[data-figure=score_s] td:last-child") == "first is better"
 
 
 @pytest.mark.browser
-def test_a_pair_is_named_by_what_tells_the_two_apart_and_every_number_is_within_a_phone_s_width(tab: Tab, tmp_path: Path) -> None:
-    """Entries of one framework and machine are named by the first properties in which the two differ, not by those of the whole board."""
+def test_a_pair_is_named_by_what_tells_the_two_apart_and_every_number_is_within_a_phone_s_width(
+    tab: Tab, tmp_path: Path
+) -> None:
+    """Entries of one framework and machine are named by the first properties in which the two
+    differ, not by those of the whole board."""
     for number, (batch, rate) in enumerate(((64, 0.02), (128, 0.04), (128, 0.02))):
         for seed in (1, 2, 3):
             scenario = Scenario(
-                name=f"{number}-{seed}", batch_size=batch, learning_rate=rate, seed=seed, power_w=3.0, later_s=900 * (3 * number + seed)
+                name=f"{number}-{seed}",
+                batch_size=batch,
+                learning_rate=rate,
+                seed=seed,
+                power_w=3.0,
+                later_s=900 * (3 * number + seed),
             )
             make_bundle(tmp_path / "runs" / f"{number}-{seed}", scenario)
     site = build([tmp_path / "runs"], tmp_path / "site").parent
     (board,) = make_boards(reporter.load([tmp_path / "runs"]))
     one, other = (row for row in board.compared if row.entry["batch_size"] == 128)
     tab.look((390, 664))
-    tab.open(f"{(site / 'compare.html').as_uri()}#?a={one.entry['entry_id']}&b={other.entry['entry_id']}")
-    names = [f"PyTorch · {one.system} · learning rate {row.entry['learning_rate']}" for row in (one, other)]
+    tab.open(
+        f"{(site / 'compare.html').as_uri()}#?a={one.entry['entry_id']}&b={other.entry['entry_id']}"
+    )
+    names = [
+        f"PyTorch · {one.system} · learning rate {row.entry['learning_rate']}"
+        for row in (one, other)
+    ]
     said = tab.page.inner_text("#answer")
     assert all(name in said for name in names) and "batch" not in said
     for name in names:
         assert name in html.unescape((site / "compare.html").read_text())
-    right = "Math.max(...[...document.querySelectorAll('#pair td, #pair th')].map((cell) => cell.getBoundingClientRect().right))"
+    right = (
+        "Math.max(...[...document.querySelectorAll('#pair td, #pair th')].map((cell) =>"
+        " cell.getBoundingClientRect().right))"
+    )
     assert tab.run(right) <= 390
 
 
@@ -107,8 +138,19 @@ def test_a_pair_is_named_by_what_tells_the_two_apart_and_every_number_is_within_
 def test_only_one_board_s_entries_can_be_picked(site: Path, tab: Tab) -> None:
     tab.open((site / "compare.html").as_uri())
     for menu in ("a", "b"):
-        assert len(tab.run(f"[...document.querySelector('select[name={menu}]').options].map((one) => one.value)")) == 3
-    assert tab.run("document.querySelector('select[name=a]').value !== document.querySelector('select[name=b]').value")
+        assert (
+            len(
+                tab.run(
+                    f"[...document.querySelector('select[name={menu}]').options].map((one) =>"
+                    " one.value)"
+                )
+            )
+            == 3
+        )
+    assert tab.run(
+        "document.querySelector('select[name=a]').value !=="
+        " document.querySelector('select[name=b]').value"
+    )
 
 
 def test_without_a_script_every_pair_of_a_small_board_is_listed(site: Path, frames: Frames) -> None:
@@ -121,7 +163,10 @@ def test_without_a_script_every_pair_of_a_small_board_is_listed(site: Path, fram
     for one, other, shown, ends in rows:
         expected = compare_pair(found[one], found[other])
         assert isinstance(expected, Ratio)
-        assert (shown, ends) == (digits(expected.ratio), f"{digits(expected.low)} to {digits(expected.high)}")
+        assert (shown, ends) == (
+            digits(expected.ratio),
+            f"{digits(expected.low)} to {digits(expected.high)}",
+        )
     assert "framework: Chainer, PyTorch" in page or "framework: TensorFlow, PyTorch" in page
 
 
@@ -129,15 +174,32 @@ def test_an_entry_with_enough_runs_is_not_said_to_lack_them(frames: Frames) -> N
     """Three runs without a figure, or with a value of 0, have three runs."""
     entries: list[Mapping[str, Any]] = frames.accepted().entries.to_dict("records")[:2]
     one, other = (str(entry["entry_id"]) for entry in entries)
-    reasons = {name: each.reason for name, each in comparables(frames, entries, "fetch_stall_s", {one: [0.0, 0.1, 0.1]}).items()}
-    assert reasons == {one: "a run has the value 0, and ratios need positive values", other: "no run has this figure"}
+    reasons = {
+        name: each.reason
+        for name, each in comparables(
+            frames, entries, "fetch_stall_s", {one: [0.0, 0.1, 0.1]}
+        ).items()
+    }
+    assert reasons == {
+        one: "a run has the value 0, and ratios need positive values",
+        other: "no run has this figure",
+    }
     few = comparables(frames, entries, "fetch_stall_s", {one: [0.2, 0.1]})
     assert few[one].reason == "2 of the 3 runs needed"
 
 
-def test_an_instrument_s_error_stays_in_the_interval_of_every_energy(site: Path, frames: Frames) -> None:
-    """More runs do not average it out: the energy per epoch has the same as the energy to the target."""
-    values = json.loads((site / "data" / "compare.js").read_text().partition("COMPARED = ")[2].rstrip().removesuffix(";"))
+def test_an_instrument_s_error_stays_in_the_interval_of_every_energy(
+    site: Path, frames: Frames
+) -> None:
+    """More runs do not average it out: the energy per epoch has the same as the energy to the
+    target."""
+    values = json.loads(
+        (site / "data" / "compare.js")
+        .read_text()
+        .partition("COMPARED = ")[2]
+        .rstrip()
+        .removesuffix(";")
+    )
     fixed = 4 + STATISTICS.index("fixed_variance")
     for board in values["boards"]:
         for entry in board["entries"]:
@@ -145,5 +207,11 @@ def test_an_instrument_s_error_stays_in_the_interval_of_every_energy(site: Path,
             for name in ("energy_per_epoch_j", "mean_power_w"):
                 if score is not None and len(entry["values"].get(name, ())) > 4:
                     expected = score.measured.fixed_variance
-                    assert entry["values"][name][fixed] == (None if expected == float("inf") else pytest.approx(expected, rel=1e-6))
-    assert any(frames.scores[entry["id"]].energy for board in values["boards"] for entry in board["entries"])
+                    assert entry["values"][name][fixed] == (
+                        None if expected == float("inf") else pytest.approx(expected, rel=1e-6)
+                    )
+    assert any(
+        frames.scores[entry["id"]].energy
+        for board in values["boards"]
+        for entry in board["entries"]
+    )

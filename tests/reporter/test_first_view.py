@@ -1,4 +1,5 @@
-"""What a reader sees first, by position in a real browser: the best entries' names and scores, on a board of 34 entries and at three widths."""
+"""What a reader sees first, by position in a real browser: the best entries' names and scores, on a
+board of 34 entries and at three widths."""
 
 import math
 from pathlib import Path
@@ -17,11 +18,16 @@ pytestmark = pytest.mark.browser
 
 SIZES = some(((390, 664), (768, 1024), (1440, 800)))
 LONG = "a name that goes on " * 8
-NAMES = {"device": LONG, "framework": '"><img src=x onerror="document.title=\'owned\'">', "power_mode": "W" * 140, "organization": LONG}
+NAMES = {
+    "device": LONG,
+    "framework": '"><img src=x onerror="document.title=\'owned\'">',
+    "power_mode": "W" * 140,
+    "organization": LONG,
+}
 MAX_FOCUSED = 200
 """Elements that the keyboard reaches on a board of 34 entries."""
 REACHED = """[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')].filter(
-    (one) => one.tabIndex >= 0 && one.checkVisibility())"""
+    (one) => one.tabIndex >= 0 && one.checkVisibility())"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +46,8 @@ def page_of(site: Path, board: Board) -> str:
 
 
 def boxes(tab: Tab, text: str) -> list[tuple[float, float, float, float]]:
-    """Left, top, right and bottom of every element whose own text this is and that nothing covers or cuts off."""
+    """Left, top, right and bottom of every element whose own text this is and that nothing covers
+    or cuts off."""
     script = """(text) => [...document.querySelectorAll('main *')].filter((one) => one.childNodes.length && [...one.childNodes].some(
         (node) => node.nodeType === 3 && node.textContent.trim() === text)).map((one) => {
         const range = document.createRange();
@@ -48,7 +55,7 @@ def boxes(tab: Tab, text: str) -> list[tuple[float, float, float, float]]:
         const { left, top, right, bottom } = range.getBoundingClientRect();
         const seen = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
         const cut = one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== 'visible';
-        return seen && (one.contains(seen) || seen.contains(one)) && !cut ? [left, top, right, bottom] : null; }).filter(Boolean)"""
+        return seen && (one.contains(seen) || seen.contains(one)) && !cut ? [left, top, right, bottom] : null; }).filter(Boolean)"""  # noqa: E501
     return [tuple(box) for box in tab.page.evaluate(script, text)]
 
 
@@ -59,7 +66,9 @@ def is_inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_the_three_best_entries_are_in_the_first_view(size: tuple[int, int], frames: Frames, site: Path, tab: Tab) -> None:
+def test_the_three_best_entries_are_in_the_first_view(
+    size: tuple[int, int], frames: Frames, site: Path, tab: Tab
+) -> None:
     tab.look(size)
     for board in make_boards(frames):
         tab.open(page_of(site, board))
@@ -68,7 +77,9 @@ def test_the_three_best_entries_are_in_the_first_view(size: tuple[int, int], fra
             cell = row.cell(board.time.figure)
             assert cell is not None
             for text in (row.system, cell.quantity):
-                assert any(is_inside(box, size) for box in boxes(tab, text)), f"{text!r} is not in the first view of {board.slug} at {size}"
+                assert any(is_inside(box, size) for box in boxes(tab, text)), (
+                    f"{text!r} is not in the first view of {board.slug} at {size}"
+                )
 
 
 @pytest.mark.proof
@@ -83,7 +94,9 @@ def test_a_text_below_the_first_view_is_not_in_it(frames: Frames, site: Path, ta
 
 @pytest.mark.proof
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_the_best_device_of_each_workload_is_in_the_first_view_of_the_front_page(size: tuple[int, int], frames: Frames, site: Path, tab: Tab) -> None:
+def test_the_best_device_of_each_workload_is_in_the_first_view_of_the_front_page(
+    size: tuple[int, int], frames: Frames, site: Path, tab: Tab
+) -> None:
     tab.look(size)
     tab.open((site / "index.html").as_uri())
     for board in make_boards(frames):
@@ -98,62 +111,102 @@ def test_the_best_device_of_each_workload_is_in_the_first_view_of_the_front_page
 def test_the_front_page_answers_which_device_trains_with_the_least_energy_and_how_sure_that_is(
     size: tuple[int, int], tab: Tab, tmp_path: Path
 ) -> None:
-    """Of each of four workloads: the number, its 95 % interval, the device and what measured it, in one row of the first view."""
+    """Of each of four workloads: the number, its 95 % interval, the device and what measured it, in
+    one row of the first view."""
     frames = many_entries(make_template(tmp_path / "run"), 34, tuple(WORKLOADS))
     tab.look(size)
     tab.open((render(frames, tmp_path / "site") / "index.html").as_uri())
     for board in make_boards(frames):
         least = measured_by(board)[0]
         best = least.rows[0]
-        row = tab.page.locator(".best tr", has=tab.page.locator(f"a[href='boards/{board.slug}.html']"))
+        row = tab.page.locator(
+            ".best tr", has=tab.page.locator(f"a[href='boards/{board.slug}.html']")
+        )
         for text in (best.cell.quantity, f"95 %: {best.cell.around}", best.row.system, least.title):
             box = row.locator("td").nth(1).get_by_text(text).bounding_box()
-            assert box is not None and is_inside((box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]), size), text
+            assert box is not None and is_inside(
+                (box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]), size
+            ), text
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("dark", some([False, True]), ids=lambda dark: "dark" if dark else "light")
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_no_serious_violation(size: tuple[int, int], dark: bool, frames: Frames, site: Path, tab: Tab) -> None:
+def test_no_serious_violation(
+    size: tuple[int, int], dark: bool, frames: Frames, site: Path, tab: Tab
+) -> None:
     tab.look(size, dark)
     for page in (site / "index.html", site / "boards" / f"{make_boards(frames)[0].slug}.html"):
         tab.open(page.as_uri())
-        tab.run("document.querySelectorAll('#filters, #board details').forEach((details, place) => { details.open = place < 2; })")
+        tab.run(
+            "document.querySelectorAll('#filters, #board details').forEach((details, place) => {"
+            " details.open = place < 2; })"
+        )
         assert violations(tab) == []
         assert tab.run("document.documentElement.scrollWidth") <= size[0]
-        assert tab.run("((menu) => menu.scrollWidth <= menu.clientWidth)(document.querySelector('.bar nav'))"), "the menu scrolls sideways"
+        assert tab.run(
+            "((menu) => menu.scrollWidth <= menu.clientWidth)(document.querySelector('.bar nav'))"
+        ), "the menu scrolls sideways"
 
 
 @pytest.mark.proof
-def test_a_keyboard_reaches_few_elements_and_skips_the_table(frames: Frames, site: Path, tab: Tab) -> None:
+def test_a_keyboard_reaches_few_elements_and_skips_the_table(
+    frames: Frames, site: Path, tab: Tab
+) -> None:
     tab.open(page_of(site, make_boards(frames)[0]))
     assert tab.run(f"{REACHED}.length") <= MAX_FOCUSED
     tab.page.focus("a[href='#after-board']")
     tab.page.keyboard.press("Enter")
     tab.page.keyboard.press("Tab")
-    assert tab.run("document.activeElement.closest('#board') === null && document.activeElement.compareDocumentPosition(board) === 2")
+    assert tab.run(
+        "document.activeElement.closest('#board') === null &&"
+        " document.activeElement.compareDocumentPosition(board) === 2"
+    )
 
 
 @pytest.mark.proof
 def test_the_table_is_one_to_a_screen_reader(frames: Frames, site: Path, tab: Tab) -> None:
-    """The grid layout of rows keeps the roles: a table with its caption as name, column headers, and a header in every row."""
+    """The grid layout of rows keeps the roles: a table with its caption as name, column headers,
+    and a header in every row."""
     tab.open(page_of(site, make_boards(frames)[0]))
     session = tab.page.context.new_cdp_session(tab.page)
     found = session.send("Accessibility.getFullAXTree")["nodes"]
     session.detach()  # an open one keeps later tests from seeing the page as printed
     roles = [node["role"]["value"] for node in found if not node.get("ignored")]
     assert roles.count("rowheader") >= 34 and "columnheader" in roles
-    names = [node["name"]["value"] for node in found if node.get("role", {}).get("value") == "table" and "name" in node]
+    names = [
+        node["name"]["value"]
+        for node in found
+        if node.get("role", {}).get("value") == "table" and "name" in node
+    ]
     assert "LeNet-5 on MNIST, closed division, round v0.2" in names
 
 
 @pytest.mark.proof
-def test_a_card_without_a_rank_begins_at_its_left_edge(frames: Frames, site: Path, tab: Tab) -> None:
-    """System, framework and energy stand below one another on a phone, where the leaderboard has no ranks, too."""
+def test_a_card_without_a_rank_begins_at_its_left_edge(
+    frames: Frames, site: Path, tab: Tab
+) -> None:
+    """System, framework and energy stand below one another on a phone, where the leaderboard has no
+    ranks, too."""
     tab.look(SIZES[0])
-    tab.open(page_of(site, next(board for board in make_boards(frames) if board.workload == "resnet18")))
-    left = "(cell) => cell.getBoundingClientRect().left + parseFloat(getComputedStyle(cell).paddingLeft)"
-    assert len(set(tab.run(f"[1, 2, 4].map((place) => document.querySelector('#board').tBodies[0].rows[0].cells[place]).map({left})"))) == 1
+    tab.open(
+        page_of(site, next(board for board in make_boards(frames) if board.workload == "resnet18"))
+    )
+    left = (
+        "(cell) => cell.getBoundingClientRect().left +"
+        " parseFloat(getComputedStyle(cell).paddingLeft)"
+    )
+    assert (
+        len(
+            set(
+                tab.run(
+                    "[1, 2, 4].map((place) =>"
+                    f" document.querySelector('#board').tBodies[0].rows[0].cells[place]).map({left})"  # noqa: E501
+                )
+            )
+        )
+        == 1
+    )
 
 
 @pytest.mark.proof
@@ -164,9 +217,15 @@ def test_a_row_opens_without_a_script(frames: Frames, site: Path, tab: Tab) -> N
         page.goto(page_of(site, make_boards(frames)[0]))
         row = page.locator("#board tbody tr").first
         accuracy = row.locator("a[href$='#best_accuracy']")
-        assert not accuracy.is_visible() and not page.is_visible("#tools") and page.is_visible(".answers b")
+        assert (
+            not accuracy.is_visible()
+            and not page.is_visible("#tools")
+            and page.is_visible(".answers b")
+        )
         row.locator("summary").click()
-        assert accuracy.inner_text() == "99.05 %" and row.locator("a[href*='devices/']").is_visible()
+        assert (
+            accuracy.inner_text() == "99.05 %" and row.locator("a[href*='devices/']").is_visible()
+        )
     finally:
         context.close()
 
@@ -176,33 +235,49 @@ def test_one_row_per_device_under_the_readers_limits(frames: Frames, site: Path,
     board = make_boards(frames)[0]
     tab.open(page_of(site, board))
     systems = (
-        "[...document.querySelectorAll('#board tbody tr')].filter((row) => !row.hidden).map((row) => row.cells[1].querySelector('a').textContent)"
+        "[...document.querySelectorAll('#board tbody tr')].filter((row) => !row.hidden).map((row)"
+        " => row.cells[1].querySelector('a').textContent)"
     )
     tab.page.select_option("#per", "time")
     assert sorted(tab.run(systems)) == sorted({row.system for row in board.accepted})
     tab.page.click("#filters > summary")
     tab.page.check("input[name=framework][value=Chainer]")
     tab.page.check("input[name=framework][value=TensorFlow]")
-    assert tab.page.inner_text("#active") == "1" and "framework=Chainer&framework=TensorFlow" in tab.page.url
-    shown = "[...document.querySelectorAll('#board tbody tr')].filter((row) => !row.hidden).map((row) => row.cells[2].textContent)"
-    assert set(tab.run(shown)) == {"TensorFlow"}, "of the two frameworks, the faster one of each device"
+    assert (
+        tab.page.inner_text("#active") == "1"
+        and "framework=Chainer&framework=TensorFlow" in tab.page.url
+    )
+    shown = (
+        "[...document.querySelectorAll('#board tbody tr')].filter((row) => !row.hidden).map((row)"
+        " => row.cells[2].textContent)"
+    )
+    assert set(tab.run(shown)) == {"TensorFlow"}, (
+        "of the two frameworks, the faster one of each device"
+    )
     tab.page.check("input[name=framework][value=PyTorch]")
     values = sorted(float(row.cells[0].raw) for row in board.accepted)
     tab.page.fill("input[name=score_s]", "100")
     middle_s = math.sqrt(values[0] * values[-1])
-    assert sorted(tab.run(systems)) == sorted({row.system for row in board.accepted if float(row.cells[0].raw) <= middle_s})
-    assert tab.page.inner_text("label:has(input[name=score_s]) output").endswith(" h"), "a limit has the units of its column"
+    assert sorted(tab.run(systems)) == sorted(
+        {row.system for row in board.accepted if float(row.cells[0].raw) <= middle_s}
+    )
+    assert tab.page.inner_text("label:has(input[name=score_s]) output").endswith(" h"), (
+        "a limit has the units of its column"
+    )
 
 
 @pytest.mark.proof
-def test_limits_and_bars_of_an_energy_are_within_one_instrument(frames: Frames, site: Path, tab: Tab) -> None:
+def test_limits_and_bars_of_an_energy_are_within_one_instrument(
+    frames: Frames, site: Path, tab: Tab
+) -> None:
     board = make_boards(frames)[0]
     tab.open(page_of(site, board))
     tab.page.click("#filters > summary")
     tab.page.fill("input[name=score_energy_j]", "100")
-    assert tab.run("[...new Set([...board.tBodies[0].rows].filter((row) => !row.hidden).map((row) => Number(row.cells[4].dataset.place)))]") == [
-        min(row.instrument for row in board.accepted)
-    ]
+    assert tab.run(
+        "[...new Set([...board.tBodies[0].rows].filter((row) => !row.hidden).map((row) =>"
+        " Number(row.cells[4].dataset.place)))]"
+    ) == [min(row.instrument for row in board.accepted)]
     assert "hidden: measured by another instrument" in tab.page.inner_text("#count")
     tab.page.keyboard.press("Escape")
     tab.page.click("button[type=reset]")
@@ -215,20 +290,34 @@ def test_limits_and_bars_of_an_energy_are_within_one_instrument(frames: Frames, 
 @pytest.mark.proof
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("names", [{}, NAMES], ids=["plain", "hostile"])
-def test_few_entries_and_hostile_names_fit(count: int, names: dict[str, str], tab: Tab, tmp_path: Path) -> None:
-    site = render(many_entries(make_template(tmp_path / "run"), count, ("lenet", "resnet18"), names), tmp_path / "site")
+def test_few_entries_and_hostile_names_fit(
+    count: int, names: dict[str, str], tab: Tab, tmp_path: Path
+) -> None:
+    site = render(
+        many_entries(make_template(tmp_path / "run"), count, ("lenet", "resnet18"), names),
+        tmp_path / "site",
+    )
     for size in SIZES:
         tab.look(size)
         for page in (site / "index.html", *sorted((site / "boards").glob("*.html"))):
             tab.open(page.as_uri())
             assert tab.run("document.documentElement.scrollWidth") <= size[0], page
-            assert tab.run("document.querySelectorAll('main img').length") == 0 and "owned" not in tab.page.title()
+            assert (
+                tab.run("document.querySelectorAll('main img').length") == 0
+                and "owned" not in tab.page.title()
+            )
 
 
 @pytest.mark.proof
 def test_a_device_s_power_modes_have_times_and_energies_without_a_score(site: Path) -> None:
-    """ResNet-18 has no reference points: the modes are compared by what was measured, and no cell is a dash."""
+    """ResNet-18 has no reference points: the modes are compared by what was measured, and no cell
+    is a dash."""
     page = (site / "devices" / "orin.html").read_text()
     modes = page[page.index('id="b-resnet18') :]
     table = modes[modes.index("Power modes") : modes.index("</table>", modes.index("Power modes"))]
-    assert "best time to target" in table and "least measured energy to target" in table and "MODE_50W" in table and "—" not in table
+    assert (
+        "best time to target" in table
+        and "least measured energy to target" in table
+        and "MODE_50W" in table
+        and "—" not in table
+    )

@@ -41,24 +41,57 @@ ATOM = "{http://www.w3.org/2005/Atom}"
     ("entry", "name"),
     [
         ({"device": "orin", "cpu_model": "ARMv8", "board": "NVIDIA Orin"}, "orin"),
-        ({"device": "generic", "cpu_model": "Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz", "board": "LENOVO 20L8"}, "Intel Core i5-8250U"),
-        ({"device": "generic", "cpu_model": "Intel(R) Xeon(R) Processor", "gpu": "NVIDIA H200", "accelerator": "cuda"}, "NVIDIA H200"),
-        ({"device": "generic", "cpu_model": "Intel(R) Xeon(R) Processor", "gpu": "NVIDIA H200", "accelerator": "cpu"}, "Intel Xeon"),
+        (
+            {
+                "device": "generic",
+                "cpu_model": "Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz",
+                "board": "LENOVO 20L8",
+            },
+            "Intel Core i5-8250U",
+        ),
+        (
+            {
+                "device": "generic",
+                "cpu_model": "Intel(R) Xeon(R) Processor",
+                "gpu": "NVIDIA H200",
+                "accelerator": "cuda",
+            },
+            "NVIDIA H200",
+        ),
+        (
+            {
+                "device": "generic",
+                "cpu_model": "Intel(R) Xeon(R) Processor",
+                "gpu": "NVIDIA H200",
+                "accelerator": "cpu",
+            },
+            "Intel Xeon",
+        ),
         ({"device": "generic", "cpu_model": None, "board": "Radxa ROCK 5B"}, "Radxa ROCK 5B"),
         ({"device": "generic", "cpu_model": float("nan")}, "unknown machine"),
         ({"device": "another-board", "cpu_model": "X"}, "another-board"),
     ],
 )
-def test_a_machine_is_called_by_profile_gpu_that_trained_processor_or_board(entry: dict[str, object], name: str) -> None:
+def test_a_machine_is_called_by_profile_gpu_that_trained_processor_or_board(
+    entry: dict[str, object], name: str
+) -> None:
     assert machine_name(entry) == name
     if entry["device"] != "orin":
         assert machine_title(entry) == name
 
 
 def test_the_pages_of_a_site_name_no_generic_machine(whole_site: Path) -> None:
-    """The profile's own page, its name in the list of devices, and what a person typed in commands are no names of machines."""
+    """The profile's own page, its name in the list of devices, and what a person typed in commands
+    are no names of machines."""
     for page in sorted(whole_site.rglob("*.html")):
-        if page.relative_to(whole_site).parts[0] in ("index.html", "boards", "compare.html", "submitters", "frameworks.html", "studies"):
+        if page.relative_to(whole_site).parts[0] in (
+            "index.html",
+            "boards",
+            "compare.html",
+            "submitters",
+            "frameworks.html",
+            "studies",
+        ):
             assert not re.search(r">[^<]*\bgeneric\b", page.read_text()), page
 
 
@@ -70,25 +103,44 @@ def test_own_data_is_said_in_words(whole_site: Path) -> None:
 def test_slugs_tell_names_apart_that_look_alike() -> None:
     names = ["AMD EPYC", "AMD-EPYC", "amd epyc", "АМD EPYC", "orin"]
     slugs = {machine_slug({"device": "generic", "cpu_model": name}) for name in names}
-    assert len(slugs) == len(names) and "orin" not in slugs and all(re.fullmatch("[a-z0-9-]+", slug) for slug in slugs)
-    assert submitter_slug("pies-ltd") == "pies-ltd" and submitter_slug("../x") != "../x" and with_digest("\ud800")
+    assert (
+        len(slugs) == len(names)
+        and "orin" not in slugs
+        and all(re.fullmatch("[a-z0-9-]+", slug) for slug in slugs)
+    )
+    assert (
+        submitter_slug("pies-ltd") == "pies-ltd"
+        and submitter_slug("../x") != "../x"
+        and with_digest("\ud800")
+    )
 
 
 def test_times_that_no_calendar_holds_are_unknown() -> None:
-    assert (day_of(1_800_000_000_000), moment_of(1_800_000_000_000)) == ("2027-01-15", "2027-01-15T08:00:00Z")
+    assert (day_of(1_800_000_000_000), moment_of(1_800_000_000_000)) == (
+        "2027-01-15",
+        "2027-01-15T08:00:00Z",
+    )
     assert {day_of(value) for value in (None, float("nan"), -1, 10**30)} == {"unknown"}
 
 
 def test_a_machine_has_a_page_with_its_boards_modes_and_dates(whole_site: Path) -> None:
-    page = whole_site / "devices" / f"{machine_slug({'device': 'generic', 'cpu_model': MODEL})}.html"
+    page = (
+        whole_site / "devices" / f"{machine_slug({'device': 'generic', 'cpu_model': MODEL})}.html"
+    )
     text = page.read_text()
     assert f"<h1>{MACHINE}</h1>" in text
-    assert "boards/lenet-closed-mnist-v0-2.html" in text and "2027-01-15" in text and 'id="trend"' in text
+    assert (
+        "boards/lenet-closed-mnist-v0-2.html" in text
+        and "2027-01-15" in text
+        and 'id="trend"' in text
+    )
     assert f'href="{page.name}"' in (whole_site / "devices" / "generic.html").read_text()
 
 
 def test_a_board_s_front_of_time_and_energy_is_on_the_machine_s_page(whole_site: Path) -> None:
-    page = whole_site / "devices" / f"{machine_slug({'device': 'generic', 'cpu_model': MODEL})}.html"
+    page = (
+        whole_site / "devices" / f"{machine_slug({'device': 'generic', 'cpu_model': MODEL})}.html"
+    )
     assert 'id="lenet-closed-mnist-v0-2-time-energy"' in page.read_text()
 
 
@@ -96,10 +148,18 @@ def test_trends_need_two_rounds_or_versions(runs: Path) -> None:
     frames = reporter.load([runs])
     assert trends(entry_lines(make_boards(frames), frames)) == ()
     versions = {"pytorch": "0.1.0", "chainer": "0.1.0", "tensorflow": "0.2.0"}
-    changed = replace(frames, entries=frames.entries.assign(suite_version=frames.entries["framework"].map(versions).fillna("0.2.0")))
+    changed = replace(
+        frames,
+        entries=frames.entries.assign(
+            suite_version=frames.entries["framework"].map(versions).fillna("0.2.0")
+        ),
+    )
     of_score, of_epoch = trends(entry_lines(make_boards(changed), changed))
     assert (of_score.heading, of_epoch.heading) == ("score", "time per epoch")
-    best = [(row.suite_version, row.entries, row.best.row.entry["framework"]) for row, _ in of_score.rows]
+    best = [
+        (row.suite_version, row.entries, row.best.row.entry["framework"])
+        for row, _ in of_score.rows
+    ]
     assert best == [("0.1.0", 2, "pytorch"), ("0.2.0", 1, "tensorflow")]
 
 
@@ -112,7 +172,9 @@ def test_a_submitter_has_a_page_with_what_was_declared(whole_site: Path) -> None
 
 def test_figures_of_one_bar_are_not_drawn(runs: Path, tmp_path: Path) -> None:
     site = build([runs / "lenet-pytorch-1"], tmp_path / "site").parent
-    assert not list((site / "figures").glob("*time-to-epoch*")) and not list((site / "figures").glob("*stacked*"))
+    assert not list((site / "figures").glob("*time-to-epoch*")) and not list(
+        (site / "figures").glob("*stacked*")
+    )
     assert list((site / "figures").glob("*accuracy*")), "a curve of one run shows something"
 
 
@@ -130,14 +192,25 @@ def test_the_feed_has_the_newest_results_first_with_the_runs_times(whole_site: P
 def test_absolute_addresses_only_where_the_site_s_is_known(runs: Path, tmp_path: Path) -> None:
     given = [runs / "lenet-pytorch-1"]
     without = build(given, tmp_path / "without").parent
-    assert not list(without.glob("previews/*")) and not [page for page in without.rglob("*.html") if "og:image" in page.read_text()]
-    published = build(given, tmp_path / "published", options=SiteOptions("https://example.org/edge")).parent
+    assert not list(without.glob("previews/*")) and not [
+        page for page in without.rglob("*.html") if "og:image" in page.read_text()
+    ]
+    published = build(
+        given, tmp_path / "published", options=SiteOptions("https://example.org/edge")
+    ).parent
     board = (published / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
-    assert 'og:image" content="https://example.org/edge/previews/lenet-closed-mnist-v0-2.png"' in board
+    assert (
+        'og:image" content="https://example.org/edge/previews/lenet-closed-mnist-v0-2.png"' in board
+    )
     assert Image.open(published / "previews" / "lenet-closed-mnist-v0-2.png").size == SIZE
     entry = next(published.glob("entries/*.html"))
-    assert f'rel="canonical" href="https://example.org/edge/entries/{entry.name}"' in entry.read_text()
-    assert 'rel="self" href="https://example.org/edge/feed.xml"' in (published / "feed.xml").read_text()
+    assert (
+        f'rel="canonical" href="https://example.org/edge/entries/{entry.name}"' in entry.read_text()
+    )
+    assert (
+        'rel="self" href="https://example.org/edge/feed.xml"'
+        in (published / "feed.xml").read_text()
+    )
     with pytest.raises(SuiteError, match="whole address"):
         api.report(given, tmp_path / "third", address="example.org")
 
@@ -162,8 +235,14 @@ def test_badges_and_citations(whole_site: Path) -> None:
         (cited,) = json.loads((whole_site / "entries" / f"{name}.csl.json").read_text())
         assert cited["number"] == name and cited["type"] == "dataset" and cited["author"]
         bibtex = (whole_site / "entries" / f"{name}.bib").read_text()
-        assert bibtex.startswith(f"@misc{{edge-training-{name},\n") and bibtex.count("{") == bibtex.count("}")
-    assert [path for path in (whole_site / "badges").glob("*.svg") if re.search(r"\d s · 1st (to \w+ )?of \d", path.read_text())]
+        assert bibtex.startswith(f"@misc{{edge-training-{name},\n") and bibtex.count(
+            "{"
+        ) == bibtex.count("}")
+    assert [
+        path
+        for path in (whole_site / "badges").glob("*.svg")
+        if re.search(r"\d s · 1st (to \w+ )?of \d", path.read_text())
+    ]
 
 
 def test_a_badge_holds_any_text() -> None:
@@ -173,7 +252,9 @@ def test_a_badge_holds_any_text() -> None:
 def test_prices_name_who_said_them_and_when() -> None:
     devices = {device.name for device in load_devices()}
     for prices in load_prices():
-        assert prices.name in devices and all(quote.said_by and quote.source and quote.date for quote in prices.quotes)
+        assert prices.name in devices and all(
+            quote.said_by and quote.source and quote.date for quote in prices.quotes
+        )
 
 
 PRICES = """name = "orin"
@@ -188,8 +269,14 @@ source = "its page"
 date = "2024-01-02"
 """
 OTHERS = "".join(
-    f'[[quotes]]\npart = "{part}"\nitem = "{part}"\nprice = {price}\ncurrency = "USD"\nsaid_by = "A shop"\nsource = "its page"\ndate = "{date}"\n'
-    for part, price, date in (("supply", 0, "2024-01-02"), ("storage", 90, "2023-01-02"), ("storage", 60, "2024-01-02"), ("cooling", 0, "2024-01-02"))
+    f'[[quotes]]\npart = "{part}"\nitem = "{part}"\nprice = {price}\ncurrency = "USD"\nsaid_by = "A'
+    f' shop"\nsource = "its page"\ndate = "{date}"\n'
+    for part, price, date in (
+        ("supply", 0, "2024-01-02"),
+        ("storage", 90, "2023-01-02"),
+        ("storage", 60, "2024-01-02"),
+        ("cooling", 0, "2024-01-02"),
+    )
 )
 
 
@@ -203,23 +290,41 @@ def price_list(root: Path, text: str) -> Path:
 def test_a_cost_is_the_share_of_three_years_of_the_whole_system(tmp_path: Path) -> None:
     (prices,) = load_prices(price_list(tmp_path, PRICES + OTHERS))
     (system,) = system_prices(prices)
-    assert (system.price, system.currency, system.reason) == (2060.0, "USD", None), "of two quotes for a part the newer one counts"
+    assert (system.price, system.currency, system.reason) == (
+        2060.0,
+        "USD",
+        None,
+    ), "of two quotes for a part the newer one counts"
     assert system.cost_of(LIFETIME_S / 2060) == pytest.approx(1.0)
 
 
 def test_without_a_price_of_every_part_there_is_no_cost(tmp_path: Path) -> None:
     (system,) = system_prices(load_prices(price_list(tmp_path, PRICES))[0])
-    assert system.price is None and system.cost_of(10.0) is None and system.reason == "no price is known of its supply and storage and cooling"
+    assert (
+        system.price is None
+        and system.cost_of(10.0) is None
+        and system.reason == "no price is known of its supply and storage and cooling"
+    )
     mixed = PRICES + OTHERS.replace("USD", "EUR", 1)
-    assert system_prices(load_prices(price_list(tmp_path, mixed))[0])[0].reason == "its prices are in EUR and USD"
+    assert (
+        system_prices(load_prices(price_list(tmp_path, mixed))[0])[0].reason
+        == "its prices are in EUR and USD"
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [(("2000", "-1"), "price of 0 or more"), (('"USD"', '"$"'), "a currency such as USD"), (("2024-01-02", "soon"), "a date such as"),
-     (('"A shop"', '""'), "said_by and source"), (('"board"', '"case"'), "part")],
-)  # fmt: skip
-def test_a_quote_that_cannot_be_one_is_refused(change: tuple[str, str], said: str, tmp_path: Path) -> None:
+    [
+        (("2000", "-1"), "price of 0 or more"),
+        (('"USD"', '"$"'), "a currency such as USD"),
+        (("2024-01-02", "soon"), "a date such as"),
+        (('"A shop"', '""'), "said_by and source"),
+        (('"board"', '"case"'), "part"),
+    ],
+)
+def test_a_quote_that_cannot_be_one_is_refused(
+    change: tuple[str, str], said: str, tmp_path: Path
+) -> None:
     with pytest.raises(SuiteError, match=said):
         load_prices(price_list(tmp_path, PRICES.replace(*change)))
 
@@ -237,18 +342,44 @@ def test_words_find_pages_without_a_server(whole_site: Path, tab: Tab) -> None:
     assert tab.page.inner_text("#found-count").startswith("0 found")
     tab.page.fill("input[type=search]", "pies")
     assert "pies-ltd" in tab.page.inner_text("#found") and "#?q=pies" in tab.run("location.hash")
-    for link in tab.run("[...document.querySelectorAll('#found a')].map((link) => link.getAttribute('href'))"):
+    for link in tab.run(
+        "[...document.querySelectorAll('#found a')].map((link) => link.getAttribute('href'))"
+    ):
         assert (whole_site / link.partition("#")[0]).is_file()
 
 
 def test_every_indexed_page_exists(whole_site: Path) -> None:
-    index = json.loads((whole_site / "data" / "search.js").read_text().partition("SEARCH_INDEX = ")[2].rstrip().removesuffix(";"))
-    assert {kind for kind, *_ in index} == {"leaderboard", "device", "submitter", "study", "entry", "rule"}
+    index = json.loads(
+        (whole_site / "data" / "search.js")
+        .read_text()
+        .partition("SEARCH_INDEX = ")[2]
+        .rstrip()
+        .removesuffix(";")
+    )
+    assert {kind for kind, *_ in index} == {
+        "leaderboard",
+        "device",
+        "submitter",
+        "study",
+        "entry",
+        "rule",
+    }
     assert all((whole_site / page.partition("#")[0]).is_file() for *_, page in index)
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", some(["compare.html", "search.html", "submitters/pies-ltd.html", "devices/index.html", "index.html"]))
+@pytest.mark.parametrize(
+    "page",
+    some(
+        [
+            "compare.html",
+            "search.html",
+            "submitters/pies-ltd.html",
+            "devices/index.html",
+            "index.html",
+        ]
+    ),
+)
 def test_new_pages_fit_a_phone(page: str, whole_site: Path, tab: Tab) -> None:
     tab.look(NARROW)
     tab.open((whole_site / page).as_uri())
@@ -257,9 +388,18 @@ def test_new_pages_fit_a_phone(page: str, whole_site: Path, tab: Tab) -> None:
 
 @pytest.fixture(scope="module")
 def own_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """After `make demo`: one run of the demonstration's training, twice as slow as the reference."""
+    """After `make demo`: one run of the demonstration's training, twice as slow as the
+    reference."""
     folder = tmp_path_factory.mktemp("own")
-    own = Scenario(name="own", division="open", data="digits", batch_size=16, learning_rate=0.005, step_s=0.0066, accuracies=(0.5, 0.6, 0.7))
+    own = Scenario(
+        name="own",
+        division="open",
+        data="digits",
+        batch_size=16,
+        learning_rate=0.005,
+        step_s=0.0066,
+        accuracies=(0.5, 0.6, 0.7),
+    )
     bundle = make_bundle(folder / "run", own)
     edit_json(bundle, "system.json", lambda system: system.update(cpu_model="Own(R) Processor 7"))
     return build([bundle], folder / "site", options=SiteOptions(beside_reference=True)).parent
@@ -270,10 +410,13 @@ def test_one_sentence_says_how_many_times_a_named_machine(own_site: Path) -> Non
     said = re.search(r'<p class="answer">(.*?)<small>(.*?)</small>', page)
     assert said
     sentence = (
-        r"Own 7 trains an epoch of LeNet-5 on digits with PyTorch in 0.594 s: (.*) times as long as the reference machine, .*, which takes (.*) s\."
+        r"Own 7 trains an epoch of LeNet-5 on digits with PyTorch in 0.594 s: (.*) times as long as"
+        r" the reference machine, .*, which takes (.*) s\."
     )
     found = re.search(sentence, said[1])
-    summaries = [json.loads(path.read_text()) for path in REFERENCE.rglob("pytorch/run_*/summary.json")]
+    summaries = [
+        json.loads(path.read_text()) for path in REFERENCE.rglob("pytorch/run_*/summary.json")
+    ]
     of_reference = [summary["figures"]["time_to_epoch_s"]["value"] for summary in summaries]
     assert found and float(found[2]) == pytest.approx(statistics.fmean(of_reference), rel=0.01)
     assert float(found[1]) == pytest.approx(0.594 / statistics.fmean(of_reference), rel=0.05)
@@ -281,10 +424,19 @@ def test_one_sentence_says_how_many_times_a_named_machine(own_site: Path) -> Non
 
 
 def test_the_owner_s_row_stands_among_all_three_frameworks(own_site: Path) -> None:
-    row = r'<tr( class="own")?><th scope="row"><a href="(entries/\w+\.html)">(.*?)</a>.*?</th><td>(.*?)</td>'
+    row = (
+        r'<tr( class="own")?><th scope="row"><a'
+        r' href="(entries/\w+\.html)">(.*?)</a>.*?</th><td>(.*?)</td>'
+    )
     rows = re.findall(row, (own_site / "index.html").read_text())
-    assert {framework.partition(" ")[0] for _, _, _, framework in rows} == {"PyTorch", "TensorFlow", "Chainer"} and len(rows) == 4
-    assert [name for own, _, name, _ in rows if own] == ["Own 7"] and all((own_site / page).is_file() for _, page, _, _ in rows)
+    assert {framework.partition(" ")[0] for _, _, _, framework in rows} == {
+        "PyTorch",
+        "TensorFlow",
+        "Chainer",
+    } and len(rows) == 4
+    assert [name for own, _, name, _ in rows if own] == ["Own 7"] and all(
+        (own_site / page).is_file() for _, page, _, _ in rows
+    )
 
 
 def test_it_says_what_was_not_measured_and_what_to_type_next(own_site: Path) -> None:
@@ -302,11 +454,19 @@ def test_the_first_page_has_no_serious_violation(own_site: Path, tab: Tab) -> No
     for dark in (False, True):
         tab.look(NARROW, dark)
         tab.open((own_site / "index.html").as_uri())
-        assert violations(tab) == [] and tab.run("document.documentElement.scrollWidth") <= NARROW[0]
+        assert (
+            violations(tab) == [] and tab.run("document.documentElement.scrollWidth") <= NARROW[0]
+        )
 
 
 def test_a_refused_run_is_shown_with_what_helps(tmp_path: Path) -> None:
     bundle = make_bundle(tmp_path / "run", Scenario(name="own", division="open", data="digits"))
-    edit_json(bundle, "summary.json", lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001))  # type: ignore[index]
-    page = build([bundle], tmp_path / "site", options=SiteOptions(beside_reference=True)).read_text()
+    edit_json(
+        bundle,
+        "summary.json",
+        lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001),
+    )  # type: ignore[index]
+    page = build(
+        [bundle], tmp_path / "site", options=SiteOptions(beside_reference=True)
+    ).read_text()
     assert "None of your runs is accepted" in page and "What helps:" in page

@@ -35,23 +35,47 @@ class Outline(HTMLParser):
 @pytest.fixture(scope="module")
 def allowed(whole_site: Path) -> set[str]:
     """Elements on the pages of harmless runs."""
-    return {tag for page in whole_site.rglob("*.html") for tag, _ in Outline(page.read_text()).elements} | RARE
+    return {
+        tag for page in whole_site.rglob("*.html") for tag, _ in Outline(page.read_text()).elements
+    } | RARE
 
 
 @pytest.mark.parametrize("text", some(HOSTILE.values(), 3), ids=some(HOSTILE, 3))
 def test_no_string_becomes_markup(text: str, allowed: set[str], tmp_path: Path) -> None:
     site = build([make_hostile(tmp_path / "given", text)], tmp_path / "site").parent
     kinds = {page.relative_to(site).parts[0] for page in site.rglob("*.html")}
-    assert {"index.html", "boards", "entries", "runs", "devices", "studies"} <= kinds, "every kind of page must be made"
+    assert {
+        "index.html",
+        "boards",
+        "entries",
+        "runs",
+        "devices",
+        "studies",
+    } <= kinds, "every kind of page must be made"
     assert len(list(site.glob("studies/*.html"))) == 2 and len(list(site.glob("runs/*"))) == 8
     for page in site.rglob("*.html"):
         content = page.read_text()
         elements = Outline(content).elements
         assert {tag for tag, _ in elements} <= allowed, page
-        assert all((attributes.get("src") or "").endswith(".js") for tag, attributes in elements if tag == "script")
-        assert not [attributes for _, attributes in elements if any(key.startswith("on") or key == "style" for key in attributes)]
-        assert not [attributes for _, attributes in elements if urlsplit(attributes.get("href") or "").scheme == "javascript"]
-        assert not re.search("[\x00\u202e\u2066\u200f\u2028\ud800]", content) and "w" * 5000 not in content
+        assert all(
+            (attributes.get("src") or "").endswith(".js")
+            for tag, attributes in elements
+            if tag == "script"
+        )
+        assert not [
+            attributes
+            for _, attributes in elements
+            if any(key.startswith("on") or key == "style" for key in attributes)
+        ]
+        assert not [
+            attributes
+            for _, attributes in elements
+            if urlsplit(attributes.get("href") or "").scheme == "javascript"
+        ]
+        assert (
+            not re.search("[\x00\u202e\u2066\u200f\u2028\ud800]", content)
+            and "w" * 5000 not in content
+        )
     for figure in site.rglob("*.svg"):
         assert not {"script", "img"} & {tag for tag, _ in Outline(figure.read_text()).elements}
 
@@ -64,14 +88,19 @@ def test_long_names_are_cut_on_pages_and_kept_in_files(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 @pytest.mark.browser
-@pytest.mark.parametrize("name", some(["attribute", "script", "style", "link", "long", "right-to-left"]))
+@pytest.mark.parametrize(
+    "name", some(["attribute", "script", "style", "link", "long", "right-to-left"])
+)
 def test_no_string_runs_in_a_browser(name: str, tab: Tab, tmp_path: Path) -> None:
     """The page's script fills filters and baselines with these strings."""
     site = build([make_hostile(tmp_path / "given", HOSTILE[name])], tmp_path / "site").parent
     tab.look((360, 740))
     for page in sorted(site.rglob("*.html")):
         tab.open(page.as_uri())
-        tab.run("document.querySelectorAll('td, th, a, li').forEach((one) => one.dispatchEvent(new MouseEvent('mouseover', { bubbles: true })))")
+        tab.run(
+            "document.querySelectorAll('td, th, a, li').forEach((one) => one.dispatchEvent(new"
+            " MouseEvent('mouseover', { bubbles: true })))"
+        )
         assert "owned" not in (title := tab.page.title()) or HOSTILE[name][:10] in title, page
         assert tab.run("document.querySelectorAll('img, main script').length") == 0
         assert tab.run("document.documentElement.scrollWidth") <= 360, page

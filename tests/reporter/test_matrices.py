@@ -1,4 +1,5 @@
-"""Matrices in frames and on pages: no leaderboard takes their runs, settings are columns, and values of a setting are compared."""
+"""Matrices in frames and on pages: no leaderboard takes their runs, settings are columns, and
+values of a setting are compared."""
 
 import json
 import re
@@ -22,7 +23,12 @@ from tests.sweeps import make_matrix
 
 pytestmark = pytest.mark.usefixtures("builds_a_site")
 
-TIMES_S = {("pytorch", "16"): 0.010, ("pytorch", "32"): 0.018, ("tensorflow", "16"): 0.020, ("tensorflow", "32"): 0.018}
+TIMES_S = {
+    ("pytorch", "16"): 0.010,
+    ("pytorch", "32"): 0.018,
+    ("tensorflow", "16"): 0.020,
+    ("tensorflow", "32"): 0.018,
+}
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +45,13 @@ def frames(made: Path) -> Frames:
 
 
 def test_the_runs_of_a_matrix_are_on_no_leaderboard(frames: Frames) -> None:
-    assert set(frames.runs["state"]) == {STUDIED} and set(frames.runs["study"]) == {"Frameworks and batches"}
+    assert set(frames.runs["state"]) == {STUDIED} and set(frames.runs["study"]) == {
+        "Frameworks and batches"
+    }
     assert make_boards(frames) == []
-    assert frames.accepted().runs.empty and frames.measured().runs.empty, "what these bundles hold contradicts itself"
+    assert frames.accepted().runs.empty and frames.measured().runs.empty, (
+        "what these bundles hold contradicts itself"
+    )
     assert len(frames.entries) == 4, "points are entries of their own"
 
 
@@ -56,12 +66,27 @@ def test_the_documented_line_gives_a_mean_for_every_point(frames: Frames) -> Non
 
 def test_a_setting_is_compared_where_the_others_are_the_same(frames: Frames) -> None:
     slower, equal = reporter.compare(frames, by="framework", figure="step_s")
-    assert (slower.where, slower.value, slower.base, slower.runs) == ("batch_size 16", "pytorch", "tensorflow", 3)
-    assert slower.ratio == pytest.approx(0.5, rel=0.05) and slower.low is not None and slower.low < 0.5 < (slower.high or 0) and slower.differs
+    assert (slower.where, slower.value, slower.base, slower.runs) == (
+        "batch_size 16",
+        "pytorch",
+        "tensorflow",
+        3,
+    )
+    assert (
+        slower.ratio == pytest.approx(0.5, rel=0.05)
+        and slower.low is not None
+        and slower.low < 0.5 < (slower.high or 0)
+        and slower.differs
+    )
     assert equal.ratio == pytest.approx(1, rel=0.05) and equal.differs is False
     assert None not in (slower.p, slower.p_corrected, equal.p, equal.p_corrected)
-    assert slower.p_corrected == pytest.approx(2 * (slower.p or 0)) and (equal.p_corrected or 0) >= (equal.p or 0)
-    assert {pair.where for pair in reporter.compare(frames, by="batch_size")} == {"framework pytorch", "framework tensorflow"}
+    assert slower.p_corrected == pytest.approx(2 * (slower.p or 0)) and (
+        equal.p_corrected or 0
+    ) >= (equal.p or 0)
+    assert {pair.where for pair in reporter.compare(frames, by="batch_size")} == {
+        "framework pytorch",
+        "framework tensorflow",
+    }
 
 
 def test_what_cannot_be_compared_says_why(frames: Frames) -> None:
@@ -69,47 +94,83 @@ def test_what_cannot_be_compared_says_why(frames: Frames) -> None:
         reporter.compare(frames, by="threads")
     with pytest.raises(SuiteError, match="No run has a figure 'steps_s'"):
         reporter.compare(frames, by="framework", figure="steps_s")
-    assert all(pair.ratio is None and pair.reason for pair in reporter.compare(frames, by="framework", figure="energy_j"))
+    assert all(
+        pair.ratio is None and pair.reason
+        for pair in reporter.compare(frames, by="framework", figure="energy_j")
+    )
 
 
 def test_the_page_has_each_points_difference_from_the_first_with_its_interval(made: Path) -> None:
     study = read(made / "matrix.json", "matrix")
     found = [note for note in study.notes if note.startswith("Time of an epoch, ")]
-    assert found and all(re.search(r" over .*: [0-9.]+ \(95 % interval [0-9.]+ to [0-9.]+; \d+ and \d+ runs\): ", note) for note in found)
+    assert found and all(
+        re.search(
+            r" over .*: [0-9.]+ \(95 % interval [0-9.]+ to [0-9.]+; \d+ and \d+ runs\): ", note
+        )
+        for note in found
+    )
 
 
 def test_a_matrix_has_a_page(made: Path, tmp_path: Path) -> None:
     (study,), broken = find_studies([made])
-    assert broken == () and study.title == "Frameworks and batches: LeNet-5" and ("batch size", "16, 32") in study.facts
+    assert (
+        broken == ()
+        and study.title == "Frameworks and batches: LeNet-5"
+        and ("batch size", "16, 32") in study.facts
+    )
     page = (build([made], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
-    assert 'id="matrix-throughput"' in page and 'id="matrix-step"' in page and "framework pytorch, batch size 16" in page
+    assert (
+        'id="matrix-throughput"' in page
+        and 'id="matrix-step"' in page
+        and "framework pytorch, batch size 16" in page
+    )
 
 
 def test_settings_are_shown_in_words_and_with_units() -> None:
-    point = MatrixPointPlan("5", (Setting(READ_MB_S, "5"), Setting("batch_size", "16"), Setting("cpu_quota", "0.5")))
+    point = MatrixPointPlan(
+        "5", (Setting(READ_MB_S, "5"), Setting("batch_size", "16"), Setting("cpu_quota", "0.5"))
+    )
     assert point.words == "emulated reads 5 MB/s, batch size 16, CPU quota 0.5 cores"
     assert point.label == "read_mb_s 5, batch_size 16, cpu_quota 0.5", "as it is typed"
 
 
 def test_a_step_by_part_adds_up(made: Path) -> None:
     for point in read_matrix(made).points:
-        step, fetch, compute = (figure.value for figure in (point.figures.step_s, point.figures.step_fetch_stall_s, point.figures.step_compute_s))
-        assert step is not None and fetch == 0.0 and compute == pytest.approx(step), "these bundles wait for nothing and exchange nothing"
+        step, fetch, compute = (
+            figure.value
+            for figure in (
+                point.figures.step_s,
+                point.figures.step_fetch_stall_s,
+                point.figures.step_compute_s,
+            )
+        )
+        assert step is not None and fetch == 0.0 and compute == pytest.approx(step), (
+            "these bundles wait for nothing and exchange nothing"
+        )
 
 
 def test_what_no_run_has_is_said_once_in_place_of_empty_columns(made: Path, tmp_path: Path) -> None:
     (study,), _ = find_studies([made])
     page = (build([made], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
     parts = page.split('id="parts"')[1].split("</section>")[0]
-    assert "fetch stall of a step" in parts.split("</thead>")[0] and "energy of the run" not in parts.split("</thead>")[0]
+    assert (
+        "fetch stall of a step" in parts.split("</thead>")[0]
+        and "energy of the run" not in parts.split("</thead>")[0]
+    )
     assert re.search(r"Unknown in every part: .*energy of the run.*\(", parts)
     runs = page.split('id="runs"')[1].split("</section>")[0]
     assert ">step<" in runs and "—" not in runs.split("</tbody>")[0]
 
 
-def test_runs_of_a_study_are_on_its_page_and_their_own(made: Path, frames: Frames, tmp_path: Path) -> None:
+def test_runs_of_a_study_are_on_its_page_and_their_own(
+    made: Path, frames: Frames, tmp_path: Path
+) -> None:
     site = build([made], tmp_path / "site").parent
-    pages = {page.relative_to(site) for page in site.rglob("*.html") if any(name in page.read_text() for name in frames.runs["run_id"])}
+    pages = {
+        page.relative_to(site)
+        for page in site.rglob("*.html")
+        if any(name in page.read_text() for name in frames.runs["run_id"])
+    }
     assert {page.parts[0] for page in pages} == {"studies", "runs", "entries", "search.html"}
     assert not list(site.glob("boards/*.html"))
 
@@ -129,11 +190,16 @@ def test_a_matrix_that_disagrees_with_its_runs_is_not_shown(tmp_path: Path) -> N
     [
         (lambda record: record["plan"]["points"][0].update(name="../../etc"), "is not allowed"),
         (lambda record: record["points"].pop(), "does not name the runs of its plan"),
-        (lambda record: record["plan"]["points"][0]["settings"].pop(), "without a value of every varied setting"),
+        (
+            lambda record: record["plan"]["points"][0]["settings"].pop(),
+            "without a value of every varied setting",
+        ),
         (lambda record: record["plan"].update(seedz=3), "did you mean 'seeds'"),
     ],
 )
-def test_a_matrix_is_an_untrusted_file(made: Path, tmp_path: Path, change: object, words: str) -> None:
+def test_a_matrix_is_an_untrusted_file(
+    made: Path, tmp_path: Path, change: object, words: str
+) -> None:
     record = json.loads((made / MATRIX).read_text())
     change(record)  # type: ignore[operator]
     (tmp_path / MATRIX).write_text(json.dumps(record))
@@ -141,24 +207,40 @@ def test_a_matrix_is_an_untrusted_file(made: Path, tmp_path: Path, change: objec
         read_matrix(tmp_path)
 
 
-@pytest.mark.parametrize("mark", [{}, {"settings": {"a": 1}, "title": "t", "warm_up_steps": 5}, {"settings": {}, "title": "t" * (MAX_LENGTH + 1)}])
-def test_a_mark_that_the_suite_does_not_write_is_refused(mark: dict[str, object], made: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "mark",
+    [
+        {},
+        {"settings": {"a": 1}, "title": "t", "warm_up_steps": 5},
+        {"settings": {}, "title": "t" * (MAX_LENGTH + 1)},
+    ],
+)
+def test_a_mark_that_the_suite_does_not_write_is_refused(
+    mark: dict[str, object], made: Path, tmp_path: Path
+) -> None:
     with pytest.raises(ValueError, match="the mark of a study"):
         read_mark(mark)
     run = next(path.parent for path in make_and_list(tmp_path))
     write_json(run / RUN, {**read_json(run / RUN), "study": mark})
     manifest.seal(run)
     frames = reporter.load([tmp_path])
-    assert any("does not hold what the suite writes" in reason for reason in frames.broken["reason"])
+    assert any(
+        "does not hold what the suite writes" in reason for reason in frames.broken["reason"]
+    )
 
 
 def test_a_limited_medium_says_that_it_is_emulated(made: Path, tmp_path: Path) -> None:
     run = next(path.parent for path in make_and_list(tmp_path))
     record = read_json(run / RUN)
-    write_json(run / RUN, {**record, "study": StudyMark("Storage", ((READ_MB_S, "20"),), 0).to_dict()})
+    write_json(
+        run / RUN, {**record, "study": StudyMark("Storage", ((READ_MB_S, "20"),), 0).to_dict()}
+    )
     manifest.seal(run)
     media = reporter.load([tmp_path]).runs.set_index("run_id")["storage_medium"]
-    assert media.pop(record["run_id"]).endswith(", emulated 20 MB/s") and not media.str.contains("emulated").any()
+    assert (
+        media.pop(record["run_id"]).endswith(", emulated 20 MB/s")
+        and not media.str.contains("emulated").any()
+    )
 
 
 def make_and_list(folder: Path) -> list[Path]:

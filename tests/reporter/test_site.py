@@ -36,33 +36,71 @@ def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def files(site: Path) -> dict[str, bytes]:
-    return {path.relative_to(site).as_posix(): path.read_bytes() for path in sorted(site.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(site).as_posix(): path.read_bytes()
+        for path in sorted(site.rglob("*"))
+        if path.is_file()
+    }
 
 
-def test_the_same_bytes_from_another_path_and_in_another_order(runs: Path, site: Path, tmp_path: Path) -> None:
+def test_the_same_bytes_from_another_path_and_in_another_order(
+    runs: Path, site: Path, tmp_path: Path
+) -> None:
     copy = shutil.copytree(runs, tmp_path / "somewhere" / "else")
-    assert files(build(sorted(copy.iterdir(), reverse=True), tmp_path / "two").parent) == files(site)
+    assert files(build(sorted(copy.iterdir(), reverse=True), tmp_path / "two").parent) == files(
+        site
+    )
 
 
 @pytest.mark.proof
-def test_the_same_bytes_on_another_day_in_another_zone_and_language(everything: Path, whole_site: Path, tmp_path: Path) -> None:
-    """Another process with another hash seed, files of 2001, a clock of 2096, and no UTF-8 by default."""
+def test_the_same_bytes_on_another_day_in_another_zone_and_language(
+    everything: Path, whole_site: Path, tmp_path: Path
+) -> None:
+    """Another process with another hash seed, files of 2001, a clock of 2096, and no UTF-8 by
+    default."""
     copy = shutil.copytree(everything, tmp_path / "copy")
     for file in copy.rglob("*"):
         os.utime(file, (1e9, 1e9))
     script = (
-        "import sys, time; time.time = lambda: 4e9; from pathlib import Path; from reporter.site import build; build([Path('copy')], Path('site'))"
+        "import sys, time; time.time = lambda: 4e9; from pathlib import Path; from reporter.site"
+        " import build; build([Path('copy')], Path('site'))"
     )
-    strange = {"PYTHONHASHSEED": "1", "TZ": "Pacific/Kiritimati", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    child_environment = {**os.environ, **strange, "PYTHONPATH": str(repository_root()), HOME_VARIABLE: str(tmp_path / "home")}
-    subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path, env=child_environment, timeout=300)
+    strange = {
+        "PYTHONHASHSEED": "1",
+        "TZ": "Pacific/Kiritimati",
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+    }
+    child_environment = {
+        **os.environ,
+        **strange,
+        "PYTHONPATH": str(repository_root()),
+        HOME_VARIABLE: str(tmp_path / "home"),
+    }
+    subprocess.run(
+        [sys.executable, "-c", script], check=True, cwd=tmp_path, env=child_environment, timeout=300
+    )
     assert files(tmp_path / "site") == files(whole_site)
 
 
 def test_no_module_imports_clocks_or_the_host() -> None:
-    clocks = {"time", "datetime", "calendar", "random", "secrets", "uuid", "getpass", "socket", "platform", "locale"}
+    clocks = {
+        "time",
+        "datetime",
+        "calendar",
+        "random",
+        "secrets",
+        "uuid",
+        "getpass",
+        "socket",
+        "platform",
+        "locale",
+    }
     for module in sorted((repository_root() / "reporter").rglob("*.py")):
-        assert not clocks & set(re.findall(r"^\s*(?:import|from) (\w+)", module.read_text(), flags=re.MULTILINE)), module
+        assert not clocks & set(
+            re.findall(r"^\s*(?:import|from) (\w+)", module.read_text(), flags=re.MULTILINE)
+        ), module
 
 
 def test_no_path_of_the_machine_is_on_a_page(runs: Path, site: Path) -> None:
@@ -71,7 +109,10 @@ def test_no_path_of_the_machine_is_on_a_page(runs: Path, site: Path) -> None:
 
 
 def test_every_link_has_a_target_in_the_site(site: Path) -> None:
-    ids = {page: {attributes.get("id") for _, attributes in Outline(page.read_text()).elements} for page in site.rglob("*.html")}
+    ids = {
+        page: {attributes.get("id") for _, attributes in Outline(page.read_text()).elements}
+        for page in site.rglob("*.html")
+    }
     for page in ids:
         for tag, attributes in Outline(page.read_text()).elements:
             for name in ("href", "src"):
@@ -83,7 +124,10 @@ def test_every_link_has_a_target_in_the_site(site: Path) -> None:
                 file = (page.parent / path).resolve() if path else page
                 assert file.is_file(), f"{page}: {target}"
                 if anchor.startswith("?a="):
-                    assert f'"id":"{anchor.removeprefix("?a=")}"' in (site / "data" / "compare.js").read_text(), f"{page}: {target}"
+                    assert (
+                        f'"id":"{anchor.removeprefix("?a=")}"'
+                        in (site / "data" / "compare.js").read_text()
+                    ), f"{page}: {target}"
                 elif anchor:
                     assert anchor in ids[file], f"{page}: {target}"
 
@@ -97,15 +141,24 @@ def test_every_rule_has_an_id_on_the_page_of_the_rulebook(site: Path) -> None:
 
 def test_ids_are_unique_on_every_page(site: Path) -> None:
     for page in site.rglob("*.html"):
-        found = [attributes["id"] for _, attributes in Outline(page.read_text()).elements if "id" in attributes]
+        found = [
+            attributes["id"]
+            for _, attributes in Outline(page.read_text()).elements
+            if "id" in attributes
+        ]
         assert len(found) == len(set(found)), page
 
 
 def test_every_number_of_a_leaderboard_links_to_its_evidence(site: Path) -> None:
     page = (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
     table = page[page.index('id="board"') :].partition("</table>")[0]
-    cells = re.findall(r"<td data-v=[^ >]+ data-s=[^ >]+(?: data-place=\d+)?>(<a (?:tabindex=-1 )?href=([^ >]+))?", table)
-    assert len(cells) == 3 * 14 and all(re.fullmatch(r"\.\./entries/[0-9a-f]{10}\.html#\w+", address) for _, address in cells)
+    cells = re.findall(
+        r"<td data-v=[^ >]+ data-s=[^ >]+(?: data-place=\d+)?>(<a (?:tabindex=-1 )?href=([^ >]+))?",
+        table,
+    )
+    assert len(cells) == 3 * 14 and all(
+        re.fullmatch(r"\.\./entries/[0-9a-f]{10}\.html#\w+", address) for _, address in cells
+    )
 
 
 def test_evidence_links_to_lines_of_the_log(site: Path) -> None:
@@ -120,8 +173,13 @@ def test_evidence_links_to_lines_of_the_log(site: Path) -> None:
 def test_an_unknown_value_is_a_dash_with_its_reason_never_zero(site: Path) -> None:
     page = (site / "boards" / "lenet-open-digits-v0-2.html").read_text()
     unknown = page[page.index("Unknown in all rows: ") :].partition("</p>")[0]
-    assert "energy per epoch (no power sensor was read)" in unknown and "time to target (the target was not reached)" in unknown
-    assert 'data-key="time_to_target_s"' not in page, "a column that is empty in every row is not shown"
+    assert (
+        "energy per epoch (no power sensor was read)" in unknown
+        and "time to target (the target was not reached)" in unknown
+    )
+    assert 'data-key="time_to_target_s"' not in page, (
+        "a column that is empty in every row is not shown"
+    )
 
 
 def test_other_data_than_the_workloads_own_has_a_marked_leaderboard(site: Path) -> None:
@@ -132,13 +190,28 @@ def test_other_data_than_the_workloads_own_has_a_marked_leaderboard(site: Path) 
 def test_ranks_are_shown_or_have_a_reason(runs: Path, site: Path, tmp_path: Path) -> None:
     rows = pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv").set_index("framework")
     assert rows["rank"].to_dict() == {"pytorch": 1, "tensorflow": 2, "chainer": 3}
-    assert rows.loc["chainer", ["rank_best", "rank_worst", "tier", "status"]].tolist() == [3, 3, rows["tier"].max(), "confirmed"]
-    page = build([runs / "lenet-pytorch-1"], tmp_path / "site").parent / "boards" / "lenet-closed-mnist-v0-2.html"
-    assert 'title="1 of the 3 runs needed for a rank"><small>provisional</small>' in page.read_text()
+    assert rows.loc["chainer", ["rank_best", "rank_worst", "tier", "status"]].tolist() == [
+        3,
+        3,
+        rows["tier"].max(),
+        "confirmed",
+    ]
+    page = (
+        build([runs / "lenet-pytorch-1"], tmp_path / "site").parent
+        / "boards"
+        / "lenet-closed-mnist-v0-2.html"
+    )
+    assert (
+        'title="1 of the 3 runs needed for a rank"><small>provisional</small>' in page.read_text()
+    )
 
 
-def test_entries_of_a_workload_without_a_target_are_marked_as_characterisation_and_have_no_rank(tmp_path: Path) -> None:
-    site = render(many_entries(make_template(tmp_path / "run"), 3, ("mobilenetv3",)), tmp_path / "site")
+def test_entries_of_a_workload_without_a_target_are_marked_as_characterisation_and_have_no_rank(
+    tmp_path: Path,
+) -> None:
+    site = render(
+        many_entries(make_template(tmp_path / "run"), 3, ("mobilenetv3",)), tmp_path / "site"
+    )
     text = (site / "boards" / "mobilenetv3-closed-gld23k-v0-2.html").read_text()
     reason = "no target is established for this workload, whose entries are a characterisation"
     assert f"No ranks: {reason}." in text
@@ -149,29 +222,52 @@ def test_the_data_files_hold_the_rows_of_the_page(site: Path) -> None:
     csv = pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv")
     parquet = pandas.read_parquet(site / "data" / "lenet-closed-mnist-v0-2.parquet")
     rows = json.loads((site / "data" / "lenet-closed-mnist-v0-2.json").read_text())
-    assert list(csv.columns) == list(parquet.columns) == list(rows[0]) and len(csv) == len(parquet) == len(rows) == 3
-    assert csv["time_to_target_s"].tolist() == parquet["time_to_target_s"].tolist() == [row["time_to_target_s"] for row in rows]
+    assert (
+        list(csv.columns) == list(parquet.columns) == list(rows[0])
+        and len(csv) == len(parquet) == len(rows) == 3
+    )
+    assert (
+        csv["time_to_target_s"].tolist()
+        == parquet["time_to_target_s"].tolist()
+        == [row["time_to_target_s"] for row in rows]
+    )
     assert csv["best_accuracy_percent"].tolist() == [99.05] * 3
 
 
-def test_a_refused_run_is_listed_separately(runs: Path, tmp_path: Path, edit: Callable[..., None]) -> None:
+def test_a_refused_run_is_listed_separately(
+    runs: Path, tmp_path: Path, edit: Callable[..., None]
+) -> None:
     bad = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "bad")
     edit(bad, "run.json", lambda run: run.update(run_id="lenet-pytorch-z"))
-    edit(bad, "summary.json", lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001))
+    edit(
+        bad,
+        "summary.json",
+        lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001),
+    )
     site = build([runs, bad], tmp_path / "site").parent
     page = (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
-    assert page.count("#verdict>refused</a>") == 1 and page.index("Refused by the checker") < page.index("#verdict>refused</a>")
+    assert page.count("#verdict>refused</a>") == 1 and page.index(
+        "Refused by the checker"
+    ) < page.index("#verdict>refused</a>")
     assert "summary-recomputes" in (site / "runs" / "lenet-pytorch-z" / "index.html").read_text()
-    assert pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv")["state"].tolist() == ["accepted"] * 3 + ["refused"]
+    assert pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv")["state"].tolist() == [
+        "accepted"
+    ] * 3 + ["refused"]
     figure = (site / "figures" / "lenet-closed-mnist-v0-2-time-to-target.svg").read_text()
     assert figure.count('class="name"') == 3
 
 
 def test_a_withdrawn_entry_is_kept_with_its_reason(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs, tmp_path / "given" / "good")
-    shutil.move(tmp_path / "given" / "good" / "lenet-chainer-1", tmp_path / "given" / "vendor" / "run")
+    shutil.move(
+        tmp_path / "given" / "good" / "lenet-chainer-1", tmp_path / "given" / "vendor" / "run"
+    )
     (tmp_path / "given" / "vendor" / WITHDRAWAL).write_text("Cooled with ice.")
-    page = (build([tmp_path / "given"], tmp_path / "site").parent / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
+    page = (
+        build([tmp_path / "given"], tmp_path / "site").parent
+        / "boards"
+        / "lenet-closed-mnist-v0-2.html"
+    ).read_text()
     assert page.index("<h2>Withdrawn</h2>") < page.index("Cooled with ice.")
 
 
@@ -205,19 +301,34 @@ def test_an_old_site_is_replaced_only_with_force(runs: Path, tmp_path: Path) -> 
 def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> None:
     given = shutil.copytree(runs, tmp_path / "given")
     build([given], tmp_path / "site")
-    before = {path.relative_to(tmp_path): path.stat().st_ino for path in (tmp_path / "site").rglob("*") if path.is_file()}
-    make_bundle(given / "new", Scenario(name="new", data="digits", division="open", accuracies=(0.98,)))
+    before = {
+        path.relative_to(tmp_path): path.stat().st_ino
+        for path in (tmp_path / "site").rglob("*")
+        if path.is_file()
+    }
+    make_bundle(
+        given / "new", Scenario(name="new", data="digits", division="open", accuracies=(0.98,))
+    )
     build([given], tmp_path / "site", force=True)
-    after = {path.relative_to(tmp_path): path.stat().st_ino for path in (tmp_path / "site").rglob("*") if path.is_file()}
+    after = {
+        path.relative_to(tmp_path): path.stat().st_ino
+        for path in (tmp_path / "site").rglob("*")
+        if path.is_file()
+    }
     touched = {path.as_posix() for path in after if before.get(path) != after[path]}
-    assert not {path for path in touched if "/runs/" in path and f"/runs/{run_id('new')}/" not in path}
+    assert not {
+        path for path in touched if "/runs/" in path and f"/runs/{run_id('new')}/" not in path
+    }
     assert not {path for path in touched if "closed-mnist" in path}
     assert "site/index.html" in touched and f"site/{MARK}" in touched
 
 
 @pytest.mark.proof
-def test_a_log_that_is_too_large_to_be_read_is_copied_and_not_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of any size: nothing reads the whole file, when it is copied and when it is compared with the old site's."""
+def test_a_log_that_is_too_large_to_be_read_is_copied_and_not_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of any size: nothing reads the whole file, when it is copied and when it is compared with the
+    old site's."""
     log = make_bundle(tmp_path / "runs" / "large", Scenario(name="large")) / "log.txt"
     with log.open("ab") as stream:
         stream.write(log.read_bytes()[:1000] * (MAX_LOG_BYTES // 1000 + 1))
@@ -233,7 +344,8 @@ def test_a_log_that_is_too_large_to_be_read_is_copied_and_not_quoted(tmp_path: P
 
 
 def unless_larger(read: Callable[..., bytes | str]) -> Callable[..., bytes | str]:
-    """Path.read_bytes or read_text, which must not be called for larger files than a log may have."""
+    """Path.read_bytes or read_text, which must not be called for larger files than a log may
+    have."""
 
     def checked(path: Path, *arguments: object, **options: object) -> bytes | str:
         assert path.stat().st_size <= MAX_LOG_BYTES, path
@@ -243,7 +355,9 @@ def unless_larger(read: Callable[..., bytes | str]) -> Callable[..., bytes | str
 
 
 @pytest.mark.proof
-def test_pages_of_an_unchanged_entry_are_not_made_again(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_of_an_unchanged_entry_are_not_made_again(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = shutil.copytree(runs, tmp_path / "given")
     build([given], tmp_path / "site")
     before, made = files(tmp_path / "site"), []
@@ -273,7 +387,9 @@ def test_an_incremental_site_is_the_same_as_a_fresh_one(runs: Path, tmp_path: Pa
     assert files(tmp_path / "grown") == files(tmp_path / "fresh")
 
 
-def test_a_failure_leaves_the_old_site_and_nothing_else(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_leaves_the_old_site_and_nothing_else(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     build([runs / "lenet-pytorch-1"], tmp_path / "site")
     before = files(tmp_path / "site")
 
@@ -283,7 +399,9 @@ def test_a_failure_leaves_the_old_site_and_nothing_else(runs: Path, tmp_path: Pa
     monkeypatch.setattr("reporter.site.os.link", full)
     with pytest.raises(SuiteError, match="No space left on device"):
         build([runs], tmp_path / "site", force=True)
-    assert files(tmp_path / "site") == before and [path.name for path in tmp_path.iterdir()] == ["site"]
+    assert files(tmp_path / "site") == before and [path.name for path in tmp_path.iterdir()] == [
+        "site"
+    ]
 
 
 def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Path) -> None:
@@ -291,13 +409,18 @@ def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Pa
     folder = build([tmp_path / "run"], tmp_path / "site").parent / "runs" / run_id("two")
     page = (folder / "index.html").read_text()
     ranks = page[page.index('<section id="ranks">') :].partition("</section>")[0]
-    assert re.findall(r'<th scope="row" class="n">(\d)</th><td>(\w+)</td><td class="n">(\d+)</td>', ranks) == [
+    assert re.findall(
+        r'<th scope="row" class="n">(\d)</th><td>(\w+)</td><td class="n">(\d+)</td>', ranks
+    ) == [
         ("0", "node0", "90000"),
         ("1", "node1", "90000"),
     ]
-    assert "baseload_power_w" in page and "baseload: " not in page  # power is drawn for one node, the figure is a sum of both
+    # power is drawn for one node, the figure is a sum of both
+    assert "baseload_power_w" in page and "baseload: " not in page
     for name in ("nodes.json", "readings.node1.parquet", "baseload.node1.parquet", "log.rank1.txt"):
-        assert (folder / name).read_bytes() == (tmp_path / "run" / name).read_bytes() and f'href="{name}"' in page
+        assert (folder / name).read_bytes() == (
+            tmp_path / "run" / name
+        ).read_bytes() and f'href="{name}"' in page
 
 
 def test_unknown_figures_come_last(site: Path) -> None:

@@ -36,7 +36,8 @@ Spot = tuple[float, float]
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folders as written by `suite sweep`, one of strong scaling and one of threads; tests must not change them."""
+    """Folders as written by `suite sweep`, one of strong scaling and one of threads; tests must not
+    change them."""
     folder = tmp_path_factory.mktemp("sweeps")
     make_sweep(folder / "strong", Scaling.STRONG)
     make_sweep(folder / "threads", None, ("1", "2"))
@@ -57,49 +58,97 @@ def drawn(study: Study, quantity: sweep_scaling.Quantity = sweep_scaling.STEP) -
 def paths(drawing: Drawing, style: str) -> list[list[Spot]]:
     """The points of every path of exactly this style."""
     found = re.findall(rf'<path d="M([^"]*)" class="{style}"', drawing.svg)
-    return [[(float(x), float(y)) for x, y in (spot.split(" ") for spot in way.rstrip("Z").split("L"))] for way in found]
+    return [
+        [(float(x), float(y)) for x, y in (spot.split(" ") for spot in way.rstrip("Z").split("L"))]
+        for way in found
+    ]
 
 
 def dots(drawing: Drawing) -> list[Spot]:
-    return [(float(x), float(y)) for x, y in re.findall(r'<circle cx="([^"]*)" cy="([^"]*)"', drawing.svg)]
+    return [
+        (float(x), float(y))
+        for x, y in re.findall(r'<circle cx="([^"]*)" cy="([^"]*)"', drawing.svg)
+    ]
 
 
-def study_of(times: list[tuple[int, float, float]], scaling: Scaling = Scaling.STRONG, modelled: bool = True) -> Study:
-    """A study without bundles, from (ranks, compute, communication) of a step in seconds; 64 samples and 1 kB of gradients."""
+def study_of(
+    times: list[tuple[int, float, float]], scaling: Scaling = Scaling.STRONG, modelled: bool = True
+) -> Study:
+    """A study without bundles, from (ranks, compute, communication) of a step in seconds; 64
+    samples and 1 kB of gradients."""
     share = 64.0 if scaling is Scaling.WEAK else None
-    seen = [Observation(ranks, share or 64 / ranks, 1000, own, said) for ranks, own, said in times for _ in range(2)]
+    seen = [
+        Observation(ranks, share or 64 / ranks, 1000, own, said)
+        for ranks, own, said in times
+        for _ in range(2)
+    ]
     alone = times[0][1] + times[0][2]
     points = []
     for ranks, own, said in times:
         efficiency = alone / (own + said) / (ranks if scaling is Scaling.STRONG else 1)
-        step, part = Figure(own + said, "s", "", 2, spread=0.01 * own), Figure(said / (own + said), "ratio", "", 2)
-        figures = PointFigures(step, step, step, step, part, step, Figure(efficiency, "ratio", "", 2, spread=0.5))
+        step, part = (
+            Figure(own + said, "s", "", 2, spread=0.01 * own),
+            Figure(said / (own + said), "ratio", "", 2),
+        )
+        figures = PointFigures(
+            step, step, step, step, part, step, Figure(efficiency, "ratio", "", 2, spread=0.5)
+        )
         points.append(
-            StudyPoint(str(ranks), ranks, (StudyRun(f"{ranks}-r1", f"run-{ranks}", ""), StudyRun(f"{ranks}-r2", f"run-{ranks}b", "")), figures)
+            StudyPoint(
+                str(ranks),
+                ranks,
+                (
+                    StudyRun(f"{ranks}-r1", f"run-{ranks}", ""),
+                    StudyRun(f"{ranks}-r2", f"run-{ranks}b", ""),
+                ),
+                figures,
+            )
         )
     model = fit_scaling(seen, scaling) if modelled else None
-    return Study(1, plan(tuple(str(ranks) for ranks, _, _ in times), scaling), tuple(points), model, None if modelled else "too few points", ())
+    return Study(
+        1,
+        plan(tuple(str(ranks) for ranks, _, _ in times), scaling),
+        tuple(points),
+        model,
+        None if modelled else "too few points",
+        (),
+    )
 
 
 def with_steps(study: Study, change: Callable[[Figure], Figure]) -> Study:
     """The study with other figures for its steps."""
-    changed = (replace(point, figures=replace(point.figures, step_s=change(point.figures.step_s))) for point in study.points)
+    changed = (
+        replace(point, figures=replace(point.figures, step_s=change(point.figures.step_s)))
+        for point in study.points
+    )
     return replace(study, points=tuple(changed))
 
 
-def test_a_sweep_has_a_page_with_its_points_its_figures_and_its_record(swept: Path, tmp_path: Path) -> None:
+def test_a_sweep_has_a_page_with_its_points_its_figures_and_its_record(
+    swept: Path, tmp_path: Path
+) -> None:
     site = build([swept], tmp_path / "site").parent
     page = (site / "studies" / "sweep-strong-1-r1.html").read_text()
     said = read_study(swept / "strong")
     for name in ("scaling-step", "scaling-efficiency", "scaling-communication"):
-        assert f'id="{name}"' in page and (site / "figures" / f"sweep-strong-1-r1-{name}.svg").is_file()
+        assert (
+            f'id="{name}"' in page
+            and (site / "figures" / f"sweep-strong-1-r1-{name}.svg").is_file()
+        )
     assert re.findall(r'<tr><th scope="row">nodes (\d+)</th><td class="n">', page) == list(RANKS)
     for point in said.points:
         for run in point.runs:
-            assert f'href="../runs/{run.run_id}/index.html"' in page and (site / "runs" / run.run_id / "index.html").is_file()
-    assert said.model is not None and all(note.replace("'", "&#39;") in page for note in said.model.notes)
+            assert (
+                f'href="../runs/{run.run_id}/index.html"' in page
+                and (site / "runs" / run.run_id / "index.html").is_file()
+            )
+    assert said.model is not None and all(
+        note.replace("'", "&#39;") in page for note in said.model.notes
+    )
     assert "latency of one message (ring)" in page
-    assert (site / "studies" / "sweep-strong-1-r1.json").read_bytes() == (swept / "strong" / STUDY).read_bytes()
+    assert (site / "studies" / "sweep-strong-1-r1.json").read_bytes() == (
+        swept / "strong" / STUDY
+    ).read_bytes()
     for target in re.findall(r'href="(\.\./[^"#]+)', page):
         assert (site / "studies" / target).resolve().is_file(), target
 
@@ -114,9 +163,21 @@ def test_a_study_shows_only_its_own_runs(swept: Path, tmp_path: Path) -> None:
     frames = reporter.load([tmp_path])
     (entry,), shown = set(frames.runs["entry_id"]), frames_of_study(frames, study)
     assert len(frames.runs) == 5 and set(frames.entry_figures["runs"]) == {0, 5}
-    assert set(shown.runs["run_id"]) == {run for _, run in study.runs} and len(shown.epochs) == len(frames.epochs) * 4 / 5
-    assert list(shown.entries["entry_id"]) == [entry] and list(shown.entries["runs"]) == [4] and set(shown.entry_figures["runs"]) == {0, 4}
-    assert "later-again" not in (build([tmp_path], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
+    assert (
+        set(shown.runs["run_id"]) == {run for _, run in study.runs}
+        and len(shown.epochs) == len(frames.epochs) * 4 / 5
+    )
+    assert (
+        list(shown.entries["entry_id"]) == [entry]
+        and list(shown.entries["runs"]) == [4]
+        and set(shown.entry_figures["runs"]) == {0, 4}
+    )
+    assert (
+        "later-again"
+        not in (
+            build([tmp_path], tmp_path / "site").parent / "studies" / f"{study.name}.html"
+        ).read_text()
+    )
 
 
 def test_other_variables_are_drawn_as_throughput_with_spread(swept: Path) -> None:
@@ -128,7 +189,10 @@ def test_other_variables_are_drawn_as_throughput_with_spread(swept: Path) -> Non
     for row, point in zip(drawing.rows, study.points, strict=True):
         rate = point.figures.samples_per_s
         assert rate.value is not None and rate.spread is not None
-        assert (float(row[1]), float(row[2])) == (pytest.approx(rate.value, rel=5e-3), pytest.approx(rate.spread, rel=5e-2))
+        assert (float(row[1]), float(row[2])) == (
+            pytest.approx(rate.value, rel=5e-3),
+            pytest.approx(rate.spread, rel=5e-2),
+        )
 
 
 def test_perfect_scaling_halves_the_step_and_ends_at_the_edge() -> None:
@@ -137,7 +201,8 @@ def test_perfect_scaling_halves_the_step_and_ends_at_the_edge() -> None:
     assert perfect[0] == pytest.approx(points[0], abs=0.1)
     assert perfect[-1][1] == pytest.approx(UP[0], abs=0.1) and perfect[-1][0] < ACROSS[1]
     ticks = [float(x) for x in re.findall(r'<text x="([^"]*)" y="360" class="tick"', drawing.svg)]
-    down = math.log(2) * (points[1][1] - points[0][1]) / math.log(64 / 42)  # an axis of logarithms: from 64 ms to 42 ms, so to 32 ms
+    # an axis of logarithms: from 64 ms to 42 ms, so to 32 ms
+    down = math.log(2) * (points[1][1] - points[0][1]) / math.log(64 / 42)
     slope = (perfect[-1][1] - perfect[0][1]) / (perfect[-1][0] - perfect[0][0])
     assert slope * (ticks[1] - ticks[0]) == pytest.approx(down, rel=0.02)
 
@@ -147,24 +212,36 @@ def test_projections_are_dashed_and_shaded(scaling: Scaling) -> None:
     drawing = drawn(study_of([(1, 0.064, 0.0), (2, 0.040, 0.002), (4, 0.030, 0.004)], scaling))
     last = dots(drawing)[-1][0]
     for algorithm, style in sweep_scaling.STYLES.items():
-        (whole,), (dashed,) = paths(drawing, f"l{style} curve"), paths(drawing, f"l{style} curve projected")
+        (whole,), (dashed,) = (
+            paths(drawing, f"l{style} curve"),
+            paths(drawing, f"l{style} curve projected"),
+        )
         assert max(x for x, _ in whole) <= last + 0.1 and min(x for x, _ in dashed) >= last - 0.1
         rows = [row for row in drawing.rows if row[1].startswith(algorithm.value)]
-        assert all(("projection" in row[1]) == (int(row[0]) > 4) for row in rows) and rows[-1][0] in ("64", "512")
+        assert all(("projection" in row[1]) == (int(row[0]) > 4) for row in rows) and rows[-1][
+            0
+        ] in ("64", "512")
     assert f'<rect x="{last:.1f}"' in drawing.svg and "projection (not measured)" in drawing.svg
 
 
 def test_measured_efficiencies_above_the_limit_are_shown() -> None:
-    study = study_of([(1, 0.064, 0.0), (2, 0.020, 0.001), (4, 0.010, 0.002)])  # caches: twice the ranks, more than twice as fast
+    # caches: twice the ranks, more than twice as fast
+    study = study_of([(1, 0.064, 0.0), (2, 0.020, 0.001), (4, 0.010, 0.002)])
     drawing = drawn(study, sweep_scaling.EFFICIENCY)
     assert float(drawing.rows[1][2]) == pytest.approx(152, abs=1)
-    assert len({y for _, y in dots(drawing)}) == 3 and all(UP[1] < y < UP[0] for _, y in dots(drawing))
+    assert len({y for _, y in dots(drawing)}) == 3 and all(
+        UP[1] < y < UP[0] for _, y in dots(drawing)
+    )
 
 
 def test_a_single_run_has_no_spread_and_a_missing_model_has_a_reason() -> None:
     study = study_of([(1, 0.064, 0.0), (2, 0.040, 0.002), (4, 0.030, 0.004)], modelled=False)
     drawing = drawn(with_steps(study, lambda figure: replace(figure, spread=None, count=1)))
-    assert drawing.note == "No model: too few points" and "±" not in drawing.svg and drawing.rows[0][3:5] == ("", "")
+    assert (
+        drawing.note == "No model: too few points"
+        and "±" not in drawing.svg
+        and drawing.rows[0][3:5] == ("", "")
+    )
     assert "projection (not measured)" not in drawing.svg and not paths(drawing, "l0 curve")
     nothing = with_steps(study, lambda _: unknown("s", "", "not recorded"))
     assert sweep_scaling.draw(nothing, sweep_scaling.STEP, CONTEXT) == NotDrawn("not recorded")
@@ -174,16 +251,30 @@ times = st.floats(1e-6, 10.0)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.sampled_from(Scaling), st.lists(st.tuples(times, times), min_size=4, max_size=4), st.sampled_from(sweep_scaling.QUANTITIES))
-def test_everything_is_drawn_inside_the_chart(scaling: Scaling, pairs: list[Spot], quantity: sweep_scaling.Quantity) -> None:
-    study = study_of([(2**power, own, said if power else 0.0) for power, (own, said) in enumerate(pairs)], scaling)
+@given(
+    st.sampled_from(Scaling),
+    st.lists(st.tuples(times, times), min_size=4, max_size=4),
+    st.sampled_from(sweep_scaling.QUANTITIES),
+)
+def test_everything_is_drawn_inside_the_chart(
+    scaling: Scaling, pairs: list[Spot], quantity: sweep_scaling.Quantity
+) -> None:
+    study = study_of(
+        [(2**power, own, said if power else 0.0) for power, (own, said) in enumerate(pairs)],
+        scaling,
+    )
     drawing = drawn(study, quantity)
     assert drawing == drawn(study, quantity)
     assert ElementTree.fromstring(drawing.svg).get("role") == "graphics-document"
-    ways = [spot for way in re.findall(r'<path d="M([^"Z]*)', drawing.svg) for spot in way.split("L")]
+    ways = [
+        spot for way in re.findall(r'<path d="M([^"Z]*)', drawing.svg) for spot in way.split("L")
+    ]
     spots = [(float(x), float(y)) for x, y in (spot.split(" ") for spot in ways)] + dots(drawing)
     assert len(dots(drawing)) == 4
-    assert all(ACROSS[0] - 0.1 <= x <= ACROSS[1] + 0.1 and UP[1] - 0.1 <= y <= UP[0] + 0.1 for x, y in spots)
+    assert all(
+        ACROSS[0] - 0.1 <= x <= ACROSS[1] + 0.1 and UP[1] - 0.1 <= y <= UP[0] + 0.1
+        for x, y in spots
+    )
     heights = [y for _, y in dots(drawing)]
     values = [quantity.of_point(point.figures).value or 0.0 for point in study.points]
     by_value = sorted(range(4), key=lambda index: values[index])
@@ -208,15 +299,30 @@ def _stop_time(folder: Path) -> None:
 
 def _rename_seal(folder: Path) -> None:
     manifest = folder / layout.MANIFEST
-    manifest.write_text("".join(line for line in manifest.read_text().splitlines(True) if STUDY not in line))
+    manifest.write_text(
+        "".join(line for line in manifest.read_text().splitlines(True) if STUDY not in line)
+    )
 
 
 @pytest.mark.parametrize(
     ("break_it", "said"),
     [
-        (_edit(lambda values: values["points"][1]["figures"]["efficiency"].update(value=0.99)), "disagrees with its runs in points[1]"),  # type: ignore[index]
-        (_edit(lambda values: values["model"]["fits"][0]["projections"][-1]["step_s"].update(value=1e-3)), "disagrees with its runs in model"),  # type: ignore[index]
-        (_edit(lambda values: values["plan"].update(values=["../strong/1", "2", "4", "8"])), "which is not allowed"),  # type: ignore[attr-defined]
+        (
+            _edit(lambda values: values["points"][1]["figures"]["efficiency"].update(value=0.99)),
+            "disagrees with its runs in points[1]",
+        ),  # type: ignore[index]
+        (
+            _edit(
+                lambda values: values["model"]["fits"][0]["projections"][-1]["step_s"].update(
+                    value=1e-3
+                )
+            ),
+            "disagrees with its runs in model",
+        ),  # type: ignore[index]
+        (
+            _edit(lambda values: values["plan"].update(values=["../strong/1", "2", "4", "8"])),
+            "which is not allowed",
+        ),  # type: ignore[attr-defined]
         (_edit(lambda values: values["plan"].update(repetitions=1)), "does not name the runs"),  # type: ignore[attr-defined]
         (_edit(lambda values: values.update(points=[])), "does not name the runs"),
         (_edit(lambda values: values.update(schema=9)), "schema 9"),
@@ -224,9 +330,21 @@ def _rename_seal(folder: Path) -> None:
         (_rename_seal, "does not list study.json"),
         (lambda folder: shutil.rmtree(folder / "2-r1"), "2-r1"),
     ],
-    ids=["figure", "projection", "a way out", "fewer runs", "no points", "schema", "no time", "seal", "a run missing"],
+    ids=[
+        "figure",
+        "projection",
+        "a way out",
+        "fewer runs",
+        "no points",
+        "schema",
+        "no time",
+        "seal",
+        "a run missing",
+    ],
 )
-def test_a_sweep_that_disagrees_with_its_runs_is_listed_as_broken(own_copy: Path, break_it: Callable[[Path], object], said: str) -> None:
+def test_a_sweep_that_disagrees_with_its_runs_is_listed_as_broken(
+    own_copy: Path, break_it: Callable[[Path], object], said: str
+) -> None:
     break_it(own_copy)
     studies, broken = find_studies([own_copy])
     assert not studies and len(broken) == 1 and said in broken[0]["reason"]
@@ -235,7 +353,14 @@ def test_a_sweep_that_disagrees_with_its_runs_is_listed_as_broken(own_copy: Path
 def test_notes_are_those_of_this_version(own_copy: Path) -> None:
     said = read_study(own_copy)
     assert said.model is not None
-    write(replace(said, notes=("It scales.",), model=replace(said.model, notes=("Worded by an older suite.",))), own_copy)
+    write(
+        replace(
+            said,
+            notes=("It scales.",),
+            model=replace(said.model, notes=("Worded by an older suite.",)),
+        ),
+        own_copy,
+    )
     (study,), broken = find_studies([own_copy])
     assert not broken and study.notes == said.model.notes
 
@@ -244,7 +369,10 @@ def test_fits_may_differ_in_their_last_digits(own_copy: Path) -> None:
     said = read_study(own_copy)
     assert said.model is not None and said.model.fits[0].algorithm is Algorithm.RING
     first, second = said.model.fits
-    other = replace(first, parameters=tuple(replace(one, value=one.value * (1 + 1e-11)) for one in first.parameters))
+    other = replace(
+        first,
+        parameters=tuple(replace(one, value=one.value * (1 + 1e-11)) for one in first.parameters),
+    )
     write(replace(said, model=replace(said.model, fits=(other, second))), own_copy)
     (study,), broken = find_studies([own_copy])
     assert study.kind == "sweep" and not broken

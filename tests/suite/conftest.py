@@ -1,4 +1,5 @@
-"""What tests of meters share: fake /proc and /sys trees, and a clock that is set, not waited for."""
+"""What tests of meters share: fake /proc and /sys trees, and a clock that is set, not waited
+for."""
 
 import threading
 import time
@@ -67,7 +68,8 @@ def clock() -> Callable[[float], ScriptedClock]:
 
 @pytest.fixture
 def replay() -> Callable[..., pandas.DataFrame]:
-    """Read a meter once for every state that a scene puts its board into, a second apart; the readings as a bundle has them."""
+    """Read a meter once for every state that a scene puts its board into, a second apart; the
+    readings as a bundle has them."""
 
     def run(meter: Any, states: Iterable[Callable[[], object]]) -> pandas.DataFrame:
         readings: list[Reading] = []
@@ -85,7 +87,8 @@ def replay() -> Callable[..., pandas.DataFrame]:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Ask until the answer is true: for what another thread does in its own time. Ten seconds are too long."""
+    """Ask until the answer is true: for what another thread does in its own time. Ten seconds are
+    too long."""
 
     def ask(question: Callable[[], Any]) -> Any:
         deadline_s = time.monotonic() + 10

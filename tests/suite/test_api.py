@@ -1,4 +1,5 @@
-"""The library behind the command line: the script of docs/api.md, comparisons, sweeps and analyses; nothing is printed."""
+"""The library behind the command line: the script of docs/api.md, comparisons, sweeps and analyses;
+nothing is printed."""
 
 import re
 import subprocess
@@ -15,7 +16,14 @@ from suite.experiments.one_run import CannotComply
 from suite.files.paths import repository_root
 from tests.builders import Scenario, make_bundle
 
-OPTIONS = api.RunOptions(division=api.Division.OPEN, device="auto", workload="lenet", framework="fake", data="digits", steps=10)
+OPTIONS = api.RunOptions(
+    division=api.Division.OPEN,
+    device="auto",
+    workload="lenet",
+    framework="fake",
+    data="digits",
+    steps=10,
+)
 
 
 @pytest.fixture
@@ -28,7 +36,11 @@ def home(digits: Path, suite_home: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 def script() -> str:
     """The notebook-like script of the page."""
-    return str(re.findall(r"```python\n(.*?)```", (repository_root() / "docs/api.md").read_text(), re.DOTALL)[0])
+    return str(
+        re.findall(
+            r"```python\n(.*?)```", (repository_root() / "docs/api.md").read_text(), re.DOTALL
+        )[0]
+    )
 
 
 @pytest.mark.proof
@@ -37,20 +49,33 @@ def test_the_pages_script_runs(home: Path, suite_home: Path) -> None:
     assert len(lines) <= 10
     command = [sys.executable, "-c", script()]
     answer = subprocess.run(
-        command, cwd=home, env={"SUITE_HOME": str(suite_home), "PYTHONPATH": str(repository_root())}, capture_output=True, text=True
+        command,
+        cwd=home,
+        env={"SUITE_HOME": str(suite_home), "PYTHONPATH": str(repository_root())},
+        capture_output=True,
+        text=True,
     )
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr == ""
     assert "complies: True" in answer.stdout
 
 
-def test_a_run_reports_progress_and_prints_nothing(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_run_reports_progress_and_prints_nothing(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     seen: list[events.ProgressEvent] = []
     result = api.run(api.resolve(OPTIONS, home / "run"), progress=seen.append)
     assert (result.path, result.status) == (home / "run", "finished")
-    kinds = [type(event) for event in seen if not isinstance(event, events.BaseloadStarted | events.Waiting)]
+    kinds = [
+        type(event)
+        for event in seen
+        if not isinstance(event, events.BaseloadStarted | events.Waiting)
+    ]
     assert (kinds[0], kinds[-1]) == (events.RunStarted, events.RunEnded)
-    assert {event.event.key for event in seen if isinstance(event, events.LogLine)} >= {"run_start", "run_stop"}
+    assert {event.event.key for event in seen if isinstance(event, events.LogLine)} >= {
+        "run_start",
+        "run_stop",
+    }
     assert api.check([result.path]).complies
     assert list(api.load([result.path]).runs["framework"]) == ["fake"]
     assert api.report([result.path], home / "site").is_file()
@@ -65,17 +90,26 @@ def test_a_run_reports_progress_and_prints_nothing(home: Path, capfd: pytest.Cap
         ("threads", 1.5, "threads: expected"),
     ],
 )
-def test_an_option_of_another_type_is_refused_by_name(home: Path, name: str, value: object, said: str) -> None:
+def test_an_option_of_another_type_is_refused_by_name(
+    home: Path, name: str, value: object, said: str
+) -> None:
     with pytest.raises(api.SuiteError, match=said):
         api.resolve(replace(OPTIONS, **{name: value}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [({}, "has no batch normalisation"), ({"workload": "resnet18", "collective": api.Collective.NATIVE}, "the suite's all-reduce")],
+    [
+        ({}, "has no batch normalisation"),
+        ({"workload": "resnet18", "collective": api.Collective.NATIVE}, "the suite's all-reduce"),
+    ],
 )
-def test_only_what_is_normalised_can_be_synchronised(home: Path, changes: dict[str, Any], said: str) -> None:
-    synchronised = replace(OPTIONS, normalisation=api.Normalisation.SYNCHRONISED, placement=api.Placement((), 2))
+def test_only_what_is_normalised_can_be_synchronised(
+    home: Path, changes: dict[str, Any], said: str
+) -> None:
+    synchronised = replace(
+        OPTIONS, normalisation=api.Normalisation.SYNCHRONISED, placement=api.Placement((), 2)
+    )
     with pytest.raises(api.SuiteError, match=said):
         api.resolve(replace(synchronised, **changes))
 
@@ -83,18 +117,27 @@ def test_only_what_is_normalised_can_be_synchronised(home: Path, changes: dict[s
 @pytest.mark.parametrize(
     ("framework", "precision", "said"),
     [
-        ("fake", api.Precision.TF32, r"computes in float32, not in tf32; choose another --precision or --framework"),
+        (
+            "fake",
+            api.Precision.TF32,
+            r"computes in float32, not in tf32; choose another --precision or --framework",
+        ),
         ("pytorch", api.Precision.TF32, "No processor computes in TF32; use --accelerator cuda"),
         ("pytorch_bf16", api.Precision.FLOAT32, "computes in bf16-mixed, not in float32"),
     ],
 )
-def test_a_precision_that_nothing_computes_in_is_refused(home: Path, framework: str, precision: api.Precision, said: str) -> None:
+def test_a_precision_that_nothing_computes_in_is_refused(
+    home: Path, framework: str, precision: api.Precision, said: str
+) -> None:
     with pytest.raises(api.SuiteError, match=said):
         api.resolve(replace(OPTIONS, framework=framework, precision=precision))
 
 
 def test_the_precision_is_the_frameworks_first_unless_another_is_asked_for(home: Path) -> None:
-    asked = {name: api.resolve(replace(OPTIONS, framework=name)).training.precision for name in ("fake", "pytorch", "pytorch_bf16")}
+    asked = {
+        name: api.resolve(replace(OPTIONS, framework=name)).training.precision
+        for name in ("fake", "pytorch", "pytorch_bf16")
+    }
     assert asked == {"fake": "float32", "pytorch": "float32", "pytorch_bf16": "bf16-mixed"}
 
 
@@ -104,15 +147,27 @@ def test_divisions_may_be_strings_and_folders_paths(home: Path, digits: Path) ->
 
 
 def test_a_request_that_can_never_comply_is_refused_with_its_findings(home: Path) -> None:
-    request = api.resolve(api.RunOptions(division=api.Division.CLOSED, device="auto", workload="lenet", framework="fake", data="digits"))
+    request = api.resolve(
+        api.RunOptions(
+            division=api.Division.CLOSED,
+            device="auto",
+            workload="lenet",
+            framework="fake",
+            data="digits",
+        )
+    )
     assert "closed-data" in {finding.rule for finding in api.findings_of(request)}
-    with pytest.raises(CannotComply, match="could never comply with the closed division") as refusal:
+    with pytest.raises(
+        CannotComply, match="could never comply with the closed division"
+    ) as refusal:
         api.run(request)
     assert "closed-data" in {finding.rule for finding in refusal.value.findings}
     assert not Path(request.training.output_directory).exists()
 
 
-def test_a_sweep_is_planned_made_and_continued(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_is_planned_made_and_continued(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     sweep = api.plan_sweep("batch-size", OPTIONS, values=["8", "16"], repetitions=1)
     seen: list[events.ProgressEvent] = []
     study = api.run_sweep(sweep, home / "study", progress=seen.append)
@@ -120,7 +175,11 @@ def test_a_sweep_is_planned_made_and_continued(home: Path, capfd: pytest.Capture
     assert api.run_sweep(sweep, home / "study", progress=seen.append) == study
     started = [event for event in seen if isinstance(event, events.SweepRunStarted)]
     kept = [event for event in seen if isinstance(event, events.SweepRunKept)]
-    assert [(event.number, event.total) for event in started] == [(event.number, event.total) for event in kept] == [(1, 2), (2, 2)]
+    assert (
+        [(event.number, event.total) for event in started]
+        == [(event.number, event.total) for event in kept]
+        == [(1, 2), (2, 2)]
+    )
     assert started[0].left_s is None and started[1].left_s is not None
     assert capfd.readouterr() == ("", "")
 
@@ -132,7 +191,11 @@ def test_a_stall_analysis_makes_three_runs(home: Path, capfd: pytest.CaptureFixt
     seen: list[events.ProgressEvent] = []
     request = api.resolve(replace(OPTIONS, steps=None), home / "stalls")
     analysis = api.run_stall_analysis(request, epochs=2, progress=seen.append)
-    assert [event.source.value for event in seen if isinstance(event, events.StallRunStarted)] == ["cold", "warm", "synthetic"] == list(analysis.runs)
+    assert (
+        [event.source.value for event in seen if isinstance(event, events.StallRunStarted)]
+        == ["cold", "warm", "synthetic"]
+        == list(analysis.runs)
+    )
     assert (home / "stalls/stalls.json").is_file()
     assert capfd.readouterr() == ("", "")
 
@@ -142,7 +205,14 @@ def bundles(folder: Path, framework: str, step_s: float, count: int) -> list[Pat
     return [
         make_bundle(
             folder / f"{framework}{seed}",
-            Scenario(name=f"{framework}-{seed}", framework=framework, seed=seed, step_s=step_s, jitter=0.05, learning_rate=0.04),
+            Scenario(
+                name=f"{framework}-{seed}",
+                framework=framework,
+                seed=seed,
+                step_s=step_s,
+                jitter=0.05,
+                learning_rate=0.04,
+            ),
         )
         for seed in range(1, count + 1)
     ]
@@ -176,5 +246,8 @@ def test_runs_are_compared_with_the_reference_point() -> None:
 
 
 def test_importing_the_library_loads_nothing_heavy() -> None:
-    program = "import sys, suite.api; sys.exit(any(name in sys.modules for name in ('pandas', 'pyarrow', 'numpy', 'scipy', 'jinja2', 'psutil')))"
+    program = (
+        "import sys, suite.api; sys.exit(any(name in sys.modules for name in ('pandas', 'pyarrow',"
+        " 'numpy', 'scipy', 'jinja2', 'psutil')))"
+    )
     assert subprocess.run([sys.executable, "-c", program], cwd=repository_root()).returncode == 0

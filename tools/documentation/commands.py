@@ -10,7 +10,10 @@ from suite.files.generated import table
 def command_reference() -> str:
     """A section for each command and subcommand: usage, what it does, arguments and options."""
     sections = "".join("\n".join(_section(name, load_command(name))) for name in sorted(COMMANDS))
-    intro = "Generated from `suite --help` and the help of each command. Exit codes: 0 done, 1 judged not compliant, 2 could not."
+    intro = (
+        "Generated from `suite --help` and the help of each command. Exit codes: 0 done, 1 judged"
+        " not compliant, 2 could not."
+    )
     return f"# Commands\n\n{intro}\n\n{sections}"
 
 
@@ -28,7 +31,10 @@ def _section(path: str, command: Any) -> Iterator[str]:
     words = " ".join(_names(each) + ("…" if each.nargs == -1 else "") for each in arguments)
     yield f"```sh\nsuite {path}{' ' + words if words else ''} [OPTIONS]\n```\n"
     yield f"{_plain(command.epilog)}\n"
-    rows = [(f"`{_names(each)}`", _plain(getattr(each, "help", "") or ""), _default(each)) for each in parameters]
+    rows = [
+        (f"`{_names(each)}`", _plain(getattr(each, "help", "") or ""), _default(each))
+        for each in parameters
+    ]
     yield f"{table(('argument or option', 'meaning', 'default'), rows)}\n"
 
 
@@ -37,7 +43,9 @@ def _names(parameter: Any) -> str:
     value = (parameter.metavar or str(parameter.name)).upper()
     if parameter.param_type_name == "argument":
         return value
-    return ", ".join((*parameter.opts, *parameter.secondary_opts)) + ("" if parameter.is_flag else f" {value}")
+    return ", ".join((*parameter.opts, *parameter.secondary_opts)) + (
+        "" if parameter.is_flag else f" {value}"
+    )
 
 
 def _value(choice: Any) -> str:

@@ -1,4 +1,5 @@
-"""Sphinx's settings for the documentation site. The source folder is made by tools.documentation.pages."""
+"""Sphinx's settings for the documentation site. The source folder is made by
+tools.documentation.pages."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,9 @@
-"""The source of the documentation site: the repository's Markdown in the site's folders, and generated reference pages.
+"""The source of the documentation site: the repository's Markdown in the site's folders, and
+generated reference pages.
 
-The Markdown stays readable as plain files: links are between files of the repository. Here they become links between pages; a link to a file that
-is no page becomes text, because the site is complete without the repository.
+The Markdown stays readable as plain files: links are between files of the repository. Here they
+become links between pages; a link to a file that is no page becomes text, because the site is
+complete without the repository.
 """
 
 import posixpath
@@ -15,26 +17,80 @@ from tools.documentation.commands import command_reference
 HOME = "docs/README.md"
 EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
 NAVIGATION: Mapping[str, tuple[str, ...]] = {
-    "Tutorials": ("docs/tutorials/owner.md", "docs/tutorials/vendor.md", "docs/tutorials/researcher.md", "docs/tutorials/maintainer.md"),
-    "Measure": (
-        "docs/boards.md", "docs/tuning.md", "docs/environments.md", "docs/jetpack.md", "docs/data.md", "docs/measuring.md", "docs/memory.md",
-        "docs/concurrent.md", "docs/viewpoint.md", "docs/containers.md", "docs/cluster.md", "docs/linpack.md", "docs/trace.md", "docs/mistakes.md",
+    "Tutorials": (
+        "docs/tutorials/owner.md",
+        "docs/tutorials/vendor.md",
+        "docs/tutorials/researcher.md",
+        "docs/tutorials/maintainer.md",
     ),
-    "Implement and extend": ("docs/implementing.md", "docs/verifying.md", "docs/arithmetic.md", "docs/extending.md"),
+    "Measure": (
+        "docs/boards.md",
+        "docs/tuning.md",
+        "docs/environments.md",
+        "docs/jetpack.md",
+        "docs/data.md",
+        "docs/measuring.md",
+        "docs/memory.md",
+        "docs/concurrent.md",
+        "docs/viewpoint.md",
+        "docs/containers.md",
+        "docs/cluster.md",
+        "docs/linpack.md",
+        "docs/trace.md",
+        "docs/mistakes.md",
+    ),
+    "Implement and extend": (
+        "docs/implementing.md",
+        "docs/verifying.md",
+        "docs/arithmetic.md",
+        "docs/extending.md",
+    ),
     "Submit and review": (
-        "docs/submitting.md", "docs/auditing.md", "docs/reproducing.md", "docs/witnessing.md", "docs/maintaining.md", "submissions/README.md",
+        "docs/submitting.md",
+        "docs/auditing.md",
+        "docs/reproducing.md",
+        "docs/witnessing.md",
+        "docs/maintaining.md",
+        "submissions/README.md",
         "submissions/REVIEW.md",
     ),
-    "Results": ("docs/reporting.md", "docs/ranking.md", "docs/papers-figures.md", "docs/papers.md", "docs/results-lenet.md", "docs/scaling.md",
-                "docs/predicting.md"),
-    "Reference": (
-        "rules/RULES.md", "reference/commands.md", "docs/api.md", "reference/library.md", "docs/json.md", "docs/models.md", "docs/checking.md",
+    "Results": (
+        "docs/reporting.md",
+        "docs/ranking.md",
+        "docs/papers-figures.md",
+        "docs/papers.md",
+        "docs/results-lenet.md",
+        "docs/scaling.md",
+        "docs/predicting.md",
     ),
-    "Design": ("docs/architecture.md", "docs/decisions.md", "docs/multi-node.md", "docs/host-faults.md", "docs/emulated-board.md"),
-    "Evidence": ("docs/evidence/README.md", *(f"docs/evidence/{path.name}" for path in sorted(EVIDENCE.glob("*.md")) if path.name != "README.md")),
+    "Reference": (
+        "rules/RULES.md",
+        "reference/commands.md",
+        "docs/api.md",
+        "reference/library.md",
+        "docs/json.md",
+        "docs/models.md",
+        "docs/checking.md",
+    ),
+    "Design": (
+        "docs/architecture.md",
+        "docs/decisions.md",
+        "docs/multi-node.md",
+        "docs/host-faults.md",
+        "docs/emulated-board.md",
+    ),
+    "Evidence": (
+        "docs/evidence/README.md",
+        *(
+            f"docs/evidence/{path.name}"
+            for path in sorted(EVIDENCE.glob("*.md"))
+            if path.name != "README.md"
+        ),
+    ),
     "Project": ("CHANGELOG.md", "rules/CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
-}  # fmt: skip
-"""Files of the repository, and generated pages (``reference/``), by the heading of the navigation that they are under."""
+}
+"""Files of the repository, and generated pages (``reference/``), by the heading of the navigation
+that they are under."""
 DOCUMENTED_MODULES = ("suite.api", "reference_impls.contract", "reporter.data.frames")
 IMAGE_SUFFIXES = (".svg", ".png")
 _LINK = re.compile(r"(?P<mark>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^()\s]+)\)")
@@ -42,10 +98,13 @@ _FENCE = re.compile(r"^(```.*?^```)$", re.MULTILINE | re.DOTALL)
 
 
 def write_source(folder: Path, root: Path) -> None:
-    """Write every page and picture of the site below ``folder``; raises FileNotFoundError for a page of the navigation that is not there."""
+    """Write every page and picture of the site below ``folder``; raises FileNotFoundError for a
+    page of the navigation that is not there."""
     for name in (HOME, *listed()):
         if not name.startswith("reference/"):
-            _write(folder / site_name(name), on_site((root / name).read_text(encoding="utf-8"), name))
+            _write(
+                folder / site_name(name), on_site((root / name).read_text(encoding="utf-8"), name)
+            )
     for path in (path for path in (root / "docs").rglob("*") if path.suffix in IMAGE_SUFFIXES):
         target = folder / site_name(path.relative_to(root).as_posix())
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -68,8 +127,12 @@ def site_name(name: str) -> str:
 
 
 def on_site(text: str, name: str) -> str:
-    """The Markdown of the file ``name`` with its links as links between pages. Fenced code stays as it is."""
-    return "".join(part if part.startswith("```") else _LINK.sub(lambda link: _link(link, name), part) for part in _FENCE.split(text))
+    """The Markdown of the file ``name`` with its links as links between pages. Fenced code stays as
+    it is."""
+    return "".join(
+        part if part.startswith("```") else _LINK.sub(lambda link: _link(link, name), part)
+        for part in _FENCE.split(text)
+    )
 
 
 def _link(link: "re.Match[str]", name: str) -> str:
@@ -77,7 +140,11 @@ def _link(link: "re.Match[str]", name: str) -> str:
     if not address or "://" in address:
         return link[0]
     target = posixpath.normpath(posixpath.join(posixpath.dirname(name), address))
-    is_on_site = target == HOME or target in listed() or (target.startswith("docs/") and target.endswith(IMAGE_SUFFIXES))
+    is_on_site = (
+        target == HOME
+        or target in listed()
+        or (target.startswith("docs/") and target.endswith(IMAGE_SUFFIXES))
+    )
     if not is_on_site:
         return link["text"]
     relative = posixpath.relpath(site_name(target), posixpath.dirname(site_name(name)) or ".")
@@ -87,10 +154,13 @@ def _link(link: "re.Match[str]", name: str) -> str:
 def library_reference() -> str:
     """The page of the documented modules, from their docstrings."""
     modules = "".join(
-        f"\n## {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n   :undoc-members:\n```\n" for name in DOCUMENTED_MODULES
+        f"\n## {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n  "
+        " :undoc-members:\n```\n"
+        for name in DOCUMENTED_MODULES
     )
     return (
-        f"# The library, from its docstrings\n\nThe functions that [programs use](../api.md), the contract of implementations, and frames.\n{modules}"
+        "# The library, from its docstrings\n\nThe functions that [programs use](../api.md), the"
+        f" contract of implementations, and frames.\n{modules}"
     )
 
 

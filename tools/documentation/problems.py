@@ -7,7 +7,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-REQUESTING = {"img": ("src", "srcset"), "script": ("src",), "link": ("href",), "iframe": ("src",), "source": ("src", "srcset"), "video": ("src",)}
+REQUESTING = {
+    "img": ("src", "srcset"),
+    "script": ("src",),
+    "link": ("href",),
+    "iframe": ("src",),
+    "source": ("src", "srcset"),
+    "video": ("src",),
+}
 """Attributes from which a browser makes a request when it shows the page."""
 WITHOUT_REQUEST = {"canonical", "next", "prev", "search", "index", "author", "help"}
 """Relations of ``link`` that a browser does not fetch."""
@@ -42,7 +49,11 @@ def problems(site: Path) -> Iterator[str]:
         name = path.relative_to(site).as_posix()
         for target in page.links + page.requests:
             yield from (f"{name}: {target} {what}" for what in _missing(path, target, pages))
-        yield from (f"{name}: {target} is requested from another host" for target in page.requests if urlsplit(target).netloc)
+        yield from (
+            f"{name}: {target} is requested from another host"
+            for target in page.requests
+            if urlsplit(target).netloc
+        )
     for path in sorted(site.rglob("*.css")):
         for target in _IN_STYLE.findall(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(site).as_posix()}: {target} is requested from another host"
@@ -59,7 +70,13 @@ def _missing(path: Path, target: str, pages: dict[Path, _Page]) -> Iterator[str]
     if parts.scheme or parts.netloc:
         return
     place = Path(unquote(parts.path))
-    found = path if not parts.path else (path.parent / place).resolve() if not place.is_absolute() else place
+    found = (
+        path
+        if not parts.path
+        else (path.parent / place).resolve()
+        if not place.is_absolute()
+        else place
+    )
     if not found.exists() or place.is_absolute():
         yield "leads to no file"
     elif parts.fragment and found in pages and unquote(parts.fragment) not in pages[found].anchors:

@@ -30,12 +30,19 @@ def accuracy(b, epoch: int, value) -> None:
     in_every_log(b, lambda events: of_epoch(events, "eval_accuracy", epoch).update(value=value))
 
 
-@lie("The last accuracy was rounded to two digits", ERROR, "", "accuracy against the count of correct samples")
+@lie(
+    "The last accuracy was rounded to two digits",
+    ERROR,
+    "",
+    "accuracy against the count of correct samples",
+)
 def _(b):
     accuracy(b, 3, 0.99)
 
 
-@lie("Accuracies were logged in percent", ERROR, "", "accuracy against the count of correct samples")
+@lie(
+    "Accuracies were logged in percent", ERROR, "", "accuracy against the count of correct samples"
+)
 def _(b):
     for e in find(b.events, "eval_accuracy"):
         e["value"] *= 100
@@ -63,7 +70,8 @@ def _(b):
 
 
 @lie(
-    "The second accuracy and count were raised over the target, and the third epoch cut off everywhere",
+    "The second accuracy and count were raised over the target, and the third epoch cut off"
+    " everywhere",
     EDITED,
     "an epoch less to the target",
     "convergence against the reference points",
@@ -77,7 +85,8 @@ def _(b):
     "The fifth accuracy was raised by six samples, and the sixth epoch cut off everywhere",
     EDITED,
     "an epoch less to the target",
-    NOTHING + "; the processor's time of the cut epoch, the convergence against the reference points",
+    NOTHING
+    + "; the processor's time of the cut epoch, the convergence against the reference points",
     needs="real",
 )
 def _(b):
@@ -96,32 +105,59 @@ def _(b):
     cut_after(b, 1)
 
 
-@lie("The count of correct samples is not a whole number", ERROR, "", "count of correct samples against its own kind")
+@lie(
+    "The count of correct samples is not a whole number",
+    ERROR,
+    "",
+    "count of correct samples against its own kind",
+)
 def _(b):
     set_correct(b, 3, 9900.5)
 
 
-@lie("More samples are correct than were evaluated", ERROR, "", "count of correct samples against eval_samples")
+@lie(
+    "More samples are correct than were evaluated",
+    ERROR,
+    "",
+    "count of correct samples against eval_samples",
+)
 def _(b):
     set_correct(b, 3, 10300)
 
 
-@lie("An accuracy below nothing came from a failed evaluation", ERROR, "", "count of correct samples below zero")
+@lie(
+    "An accuracy below nothing came from a failed evaluation",
+    ERROR,
+    "",
+    "count of correct samples below zero",
+)
 def _(b):
     set_correct(b, 1, -1)
 
 
-@lie("An accuracy is missing: the evaluation logged none", ERROR, "", "eval_accuracy without a value")
+@lie(
+    "An accuracy is missing: the evaluation logged none", ERROR, "", "eval_accuracy without a value"
+)
 def _(b):
     accuracy(b, 2, None)
 
 
-@lie("The loss never falls and the accuracy reaches the target", EDITED, "no training needed", "losses in the step table against the accuracies")
+@lie(
+    "The loss never falls and the accuracy reaches the target",
+    EDITED,
+    "no training needed",
+    "losses in the step table against the accuracies",
+)
 def _(b):
     b.steps["loss"] = 2.3026 + np.random.default_rng(1).normal(0, 0.02, len(b.steps))
 
 
-@lie("The loss is nearly nothing from the first step on", EDITED, "a model that was trained before", "first losses against guessing")
+@lie(
+    "The loss is nearly nothing from the first step on",
+    EDITED,
+    "a model that was trained before",
+    "first losses against guessing",
+)
 def _(b):
     b.steps["loss"] = 0.0001 + np.random.default_rng(1).random(len(b.steps)) * 1e-5
 
@@ -147,7 +183,12 @@ def _(b):
     b.steps.loc[:3, "loss"] = [2.31, 2.30, 2.29, 2.30]
 
 
-@lie("One loss was written for every step of an epoch, its mean", ERROR, "", "losses of an epoch that do not differ")
+@lie(
+    "One loss was written for every step of an epoch, its mean",
+    ERROR,
+    "",
+    "losses of an epoch that do not differ",
+)
 def _(b):
     b.steps["loss"] = b.steps.groupby("epoch")["loss"].transform("mean")
 
@@ -167,7 +208,12 @@ def _(b):
     in_every_log(
         b,
         lambda events: events.__setitem__(
-            slice(None), [e for e in events if not (e["key"].startswith("eval_") and e["metadata"].get("epoch_num", 9) < 3)]
+            slice(None),
+            [
+                e
+                for e in events
+                if not (e["key"].startswith("eval_") and e["metadata"].get("epoch_num", 9) < 3)
+            ],
         ),
     )
 
@@ -193,7 +239,12 @@ def _(b):
     set_correct(b, 3, 9899)
 
 
-@lie("The best of five evaluations was kept after every epoch", EDITED, "luck counts", "an evaluation's time against a step's time")
+@lie(
+    "The best of five evaluations was kept after every epoch",
+    EDITED,
+    "luck counts",
+    "an evaluation's time against a step's time",
+)
 def _(b):
     rebuild(b, eval_s=0.5, correct=[9720, 9880, 9903])
 
@@ -208,13 +259,23 @@ def _(b):
     b.request["target_accuracy"] = 0.985
 
 
-@lie("The target was lowered in request and log, and the later epoch cut off", EDITED, "an epoch less to the target", "target against the workload's")
+@lie(
+    "The target was lowered in request and log, and the later epoch cut off",
+    EDITED,
+    "an epoch less to the target",
+    "target against the workload's",
+)
 def _(b):
     state(b, "target_accuracy", "target_accuracy", 0.985)
     cut_after(b, 2)
 
 
-@lie("A run of ten epochs ended just below the target, and its last evaluation got ten samples more", EDITED, "a run that failed counts", NOTHING)
+@lie(
+    "A run of ten epochs ended just below the target, and its last evaluation got ten samples more",
+    EDITED,
+    "a run that failed counts",
+    NOTHING,
+)
 def _(b):
     rebuild(b, correct=[9650, 9760, 9810, 9842, 9861, 9872, 9880, 9886, 9889, 9900], noise=0.02)
 
@@ -263,7 +324,9 @@ def _(b):
 def _(b):
     second = b.steps.loc[b.steps["epoch"] == 2, "loss"].to_numpy()
     which = b.steps["epoch"] == 1
-    b.steps.loc[which, "loss"] = np.concatenate([b.steps.loc[which, "loss"].to_numpy()[:20], second[20:]])
+    b.steps.loc[which, "loss"] = np.concatenate(
+        [b.steps.loc[which, "loss"].to_numpy()[:20], second[20:]]
+    )
 
 
 @lie(
@@ -288,12 +351,22 @@ def _(b):
     rebuild(b, correct=[9240, 9807, 9911], eval_s=0.0001)
 
 
-@lie("The status of the run stands in the log in capital letters of another program", ERROR, "", "status in run_stop against what it may be")
+@lie(
+    "The status of the run stands in the log in capital letters of another program",
+    ERROR,
+    "",
+    "status in run_stop against what it may be",
+)
 def _(b):
     set_status(b, "SUCCESS")
 
 
-@lie("Accuracies were copied from a published table", FABRICATED, "no evaluation needed", "every count of correct samples ends in two zeros")
+@lie(
+    "Accuracies were copied from a published table",
+    FABRICATED,
+    "no evaluation needed",
+    "every count of correct samples ends in two zeros",
+)
 def _(b):
     rebuild(b, correct=[9800, 9900], noise=0.02)
 
@@ -319,7 +392,12 @@ def _(b):
     rebuild(b, correct=[9880, 9906], losses=lambda seen: 0.3 + 2.0 / (1 + seen / 9000))
 
 
-@lie("The number of the last epoch's evaluation is that of the second", ERROR, "", "epoch_num of an evaluation against the epoch before it")
+@lie(
+    "The number of the last epoch's evaluation is that of the second",
+    ERROR,
+    "",
+    "epoch_num of an evaluation against the epoch before it",
+)
 def _(b):
     for e in find(b.events, "eval_accuracy")[-1:]:
         e["metadata"]["epoch_num"] = 2

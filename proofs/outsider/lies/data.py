@@ -39,7 +39,8 @@ def sizes(b, train: int, held_out: int) -> None:
 
 
 @lie(
-    "The wrong data set was named on the command line, and the run of the small digits was handed in",
+    "The wrong data set was named on the command line, and the run of the small digits was"
+    " handed in",
     ERROR,
     "",
     "request's and log's data set against the rulebook",
@@ -70,7 +71,13 @@ def _(b):
     sizes(b, 1437, 360)
     state(b, "data.train_samples", "train_samples", 60000)
     state(b, "data.eval_samples", "eval_samples", 10000)
-    in_every_log(b, lambda events: [e["metadata"].update(correct=9910) or e.update(value=0.991) for e in find(events, "eval_accuracy")[-1:]])
+    in_every_log(
+        b,
+        lambda events: [
+            e["metadata"].update(correct=9910) or e.update(value=0.991)
+            for e in find(events, "eval_accuracy")[-1:]
+        ],
+    )
 
 
 @lie(
@@ -147,7 +154,12 @@ def _(b):
     rebuild(b, correct=[39700], train=240000)
 
 
-@lie("Training and test files were exchanged", ERROR, "", "sizes in request and log against what MNIST has")
+@lie(
+    "Training and test files were exchanged",
+    ERROR,
+    "",
+    "sizes in request and log against what MNIST has",
+)
 def _(b):
     sizes(b, 10000, 60000)
 
@@ -174,7 +186,10 @@ def _(b):
 
 
 @lie(
-    "Evaluated on pictures that the model was trained on", EDITED, "the target is reached at the second epoch", "eval_samples against what MNIST has"
+    "Evaluated on pictures that the model was trained on",
+    EDITED,
+    "the target is reached at the second epoch",
+    "eval_samples against what MNIST has",
 )
 def _(b):
     state(b, "data.eval_samples", "eval_samples", 60000)
@@ -223,13 +238,19 @@ def _(b):
     ask(b, "data.verified", False)
 
 
-@lie("A test with made-up pictures was handed in", ERROR, "", "synthetic in run.json against the rulebook")
+@lie(
+    "A test with made-up pictures was handed in",
+    ERROR,
+    "",
+    "synthetic in run.json against the rulebook",
+)
 def _(b):
     ask(b, "data.synthetic", True)
 
 
 @lie(
-    "Made-up pictures were trained: the losses stay at what guessing costs, the accuracies are invented",
+    "Made-up pictures were trained: the losses stay at what guessing costs, the accuracies are"
+    " invented",
     EDITED,
     "no data set is read at all",
     "losses in the step table against the accuracies in the log",
@@ -253,7 +274,8 @@ def _(b):
     "Batches were kept ready in memory, and the request says that they were read",
     EDITED,
     "no time is lost for reading",
-    "fetch times of nothing and no byte from the disk, although the cache was emptied before the run",
+    "fetch times of nothing and no byte from the disk, although the cache was emptied before"
+    " the run",
 )
 def _(b):
     b.request["cache_cleared"] = True
@@ -262,12 +284,22 @@ def _(b):
     change_values(b, "disk", "read_bytes", lambda values: values * 0)
 
 
-@lie("The page cache was emptied every epoch, as in a stall analysis", ERROR, "", "drop_cache_every_epoch in run.json against the rulebook")
+@lie(
+    "The page cache was emptied every epoch, as in a stall analysis",
+    ERROR,
+    "",
+    "drop_cache_every_epoch in run.json against the rulebook",
+)
 def _(b):
     ask(b, "drop_cache_every_epoch", True)
 
 
-@lie("Pictures were normalised by another mean and spread", EDITED, "a tuned preprocessing", "preprocessing in run.json against the workload's")
+@lie(
+    "Pictures were normalised by another mean and spread",
+    EDITED,
+    "a tuned preprocessing",
+    "preprocessing in run.json against the workload's",
+)
 def _(b):
     ask(b, "preprocessing.mean", [0.5])
     ask(b, "preprocessing.std", [0.5])
@@ -305,7 +337,8 @@ def _(b):
 
 
 @lie(
-    "The page cache is said to have been emptied, but the whole data set was in memory from the start",
+    "The page cache is said to have been emptied, but the whole data set was in memory from the"
+    " start",
     EDITED,
     "a fast first epoch",
     "cache_cleared in run.json and log against the readings of the page cache",
@@ -327,7 +360,12 @@ def _(b):
     change_values(b, "disk", "read_bytes", lambda values: values * 0)
 
 
-@lie("The classes are counted as eleven, background included", ERROR, "", "classes in run.json against what MNIST has")
+@lie(
+    "The classes are counted as eleven, background included",
+    ERROR,
+    "",
+    "classes in run.json against what MNIST has",
+)
 def _(b):
     ask(b, "data.classes", 11)
 
@@ -340,7 +378,9 @@ def _(b):
 )
 def _(b):
     b.steps = b.steps[(b.steps["step"] - 1) % 469 < 422].reset_index(drop=True)
-    in_every_log(b, lambda events: [e["metadata"].update(steps=422) for e in find(events, "epoch_stop")])
+    in_every_log(
+        b, lambda events: [e["metadata"].update(steps=422) for e in find(events, "epoch_stop")]
+    )
     b.steps["step"] = np.arange(1, len(b.steps) + 1)
     ends = b.steps.groupby("epoch")["start_ns"].max() + 20_000_000
     for e in find(b.events, "epoch_stop"):

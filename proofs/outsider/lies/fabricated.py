@@ -1,6 +1,7 @@
 """Runs that nobody made: everything from formulas and random numbers, with growing care.
 
-A sample gives only the scaffold (names of files and meters); losses, times and readings are invented.
+A sample gives only the scaffold (names of files and meters); losses, times and readings are
+invented.
 """
 
 from __future__ import annotations
@@ -42,14 +43,22 @@ def lie(name, gain, contradicts=NOTHING, needs="rich"):
     return _lie(name, FABRICATED, gain, contradicts, needs)
 
 
-@_lie("A rehearsal with placeholders for times and losses was handed in", ERROR, "", "losses that do not differ")
+@_lie(
+    "A rehearsal with placeholders for times and losses was handed in",
+    ERROR,
+    "",
+    "losses that do not differ",
+)
 def _(b):
     b.steps[PARTS] = 0.001
     b.steps["loss"] = 1.0
 
 
 @_lie(
-    "A rehearsal's bundle was handed in, which says itself that its device is made up", ERROR, "", "device_evidence in run.json against a real device"
+    "A rehearsal's bundle was handed in, which says itself that its device is made up",
+    ERROR,
+    "",
+    "device_evidence in run.json against a real device",
 )
 def _(b):
     b.run.update(device_evidence="dry run: nothing was trained", command=["suite", "rehearse"])
@@ -58,25 +67,39 @@ def _(b):
 def noisy_power(b, seed: int, watts: float, spread: float, idle: float) -> None:
     rng = np.random.default_rng(seed)
     scale_power(b, lambda w: np.round(watts + rng.normal(0, spread, len(w)), 3))
-    scale_power(b, lambda w: np.round(idle + rng.normal(0, spread / 2, len(w)), 3), run=False, idle=True)
+    scale_power(
+        b, lambda w: np.round(idle + rng.normal(0, spread / 2, len(w)), 3), run=False, idle=True
+    )
 
 
 def drift(rng, n: int, size: float, memory: float = 0.98) -> np.ndarray:
     """Slow wandering around one, as a machine's speed has it."""
     noise = rng.normal(0, 1, n)
-    return np.exp(size * pd.Series(noise).ewm(alpha=1 - memory).mean().to_numpy() * np.sqrt((1 + memory) / (1 - memory)))
+    return np.exp(
+        size
+        * pd.Series(noise).ewm(alpha=1 - memory).mean().to_numpy()
+        * np.sqrt((1 + memory) / (1 - memory))
+    )
 
 
 def new_steps(b, lengths, split=(0.1, 0.05, 0.83, 0.0, 0.02)) -> None:
     """Give the steps these lengths in seconds and move log and readings with them."""
     mean, n = float(np.mean(lengths)), 469
     of = [lengths[k : k + n] for k in range(0, len(lengths), n)]
-    rebuild(b, parts=tuple(mean * share for share in split), epoch_factor=lambda epoch: float(np.mean(of[epoch - 1])) / mean)
+    rebuild(
+        b,
+        parts=tuple(mean * share for share in split),
+        epoch_factor=lambda epoch: float(np.mean(of[epoch - 1])) / mean,
+    )
     for epoch, one in b.steps.groupby("epoch"):
         weights = of[epoch - 1] * one["samples"].to_numpy() / 128
-        room = mono(of_epoch(b.events, "epoch_stop", epoch)) - mono(of_epoch(b.events, "epoch_start", epoch))
+        room = mono(of_epoch(b.events, "epoch_stop", epoch)) - mono(
+            of_epoch(b.events, "epoch_start", epoch)
+        )
         ns = np.round(weights / weights.sum() * room).astype("int64") - 1
-        b.steps.loc[one.index, "start_ns"] = one["start_ns"].iloc[0] + np.concatenate([[0], np.cumsum(ns)[:-1]])
+        b.steps.loc[one.index, "start_ns"] = one["start_ns"].iloc[0] + np.concatenate(
+            [[0], np.cumsum(ns)[:-1]]
+        )
         for part, share in zip(PARTS, split, strict=False):
             b.steps.loc[one.index, part] = ns / 1e9 * share
 
@@ -107,7 +130,12 @@ def _(b):
 )
 def _(b):
     rng = np.random.default_rng(1)
-    rebuild(b, correct=[9688, 9849, 9903], noise=0.05, losses=lambda seen: np.abs(0.1 + 2.2 / (1 + seen / 9000) + rng.normal(0, 0.03, len(seen))))
+    rebuild(
+        b,
+        correct=[9688, 9849, 9903],
+        noise=0.05,
+        losses=lambda seen: np.abs(0.1 + 2.2 / (1 + seen / 9000) + rng.normal(0, 0.03, len(seen))),
+    )
 
 
 @lie(
@@ -121,14 +149,22 @@ def _(b):
     wobble(b, 2)
 
 
-@lie("Step times drawn evenly between two bounds", "a result without a run", "distribution of the step times: no long tail")
+@lie(
+    "Step times drawn evenly between two bounds",
+    "a result without a run",
+    "distribution of the step times: no long tail",
+)
 def _(b):
     rng = np.random.default_rng(3)
     new_steps(b, rng.uniform(0.009, 0.011, 469 * 3))
     b.steps["loss"] *= np.exp(rng.normal(0, 0.1, len(b.steps)) * (b.steps["step"] > 3))
 
 
-@lie("Step times with a long tail and slow wandering, power that follows them, losses with falling noise", "a result without a run")
+@lie(
+    "Step times with a long tail and slow wandering, power that follows them, losses with falling"
+    " noise",
+    "a result without a run",
+)
 def _(b):
     rng = np.random.default_rng(4)
     lengths = 0.0102 * drift(rng, 469 * 3, 0.03) * np.exp(rng.gamma(1.2, 0.02, 469 * 3))
@@ -156,23 +192,38 @@ def _(b):
 )
 def _(b):
     rebuild(b, correct=[9702, 9833, 9901], parts=(0.001, 0.001, 0.0075, 0.0, 0.0005), eval_s=0.12)
-    in_every_log(b, lambda events: [e["metadata"].update(mono_ns=mono(e) // 1_000_000 * 1_000_000) for e in events])
+    in_every_log(
+        b,
+        lambda events: [
+            e["metadata"].update(mono_ns=mono(e) // 1_000_000 * 1_000_000) for e in events
+        ],
+    )
     for e in find(b.events, "epoch_start"):
         which = b.steps["epoch"] == e["metadata"]["epoch_num"]
         b.steps.loc[which, "start_ns"] += mono(e) - b.steps.loc[which, "start_ns"].iloc[0]
     fit_steps(b, fill=0.95)
 
 
-@lie("Power is the utilisation times a constant, to the last digit", "no meter needed", "power that follows utilisation without any difference")
+@lie(
+    "Power is the utilisation times a constant, to the last digit",
+    "no meter needed",
+    "power that follows utilisation without any difference",
+)
 def _(b):
     rng = np.random.default_rng(6)
     change_values(b, "cpu", "utilisation", lambda v: np.clip(v + rng.normal(30, 2, len(v)), 0, 100))
     use = b.readings[rows(b, "cpu", "utilisation.total")]
     which = rows(b, "um25c")
-    b.readings.loc[which, "value"] = 3 + 0.04 * np.interp(b.readings.loc[which, "t_ns"], use["t_ns"], use["value"])
+    b.readings.loc[which, "value"] = 3 + 0.04 * np.interp(
+        b.readings.loc[which, "t_ns"], use["t_ns"], use["value"]
+    )
 
 
-@lie("Power noise has no memory: each reading differs from the last as much as from any other", "no meter needed", NOTHING)
+@lie(
+    "Power noise has no memory: each reading differs from the last as much as from any other",
+    "no meter needed",
+    NOTHING,
+)
 def _(b):
     noisy_power(b, 7, 5.9, 0.15, 3.0)
     wobble(b, 7)
@@ -185,9 +236,15 @@ def _(b):
 )
 def _(b):
     steps = b.steps["start_ns"].to_numpy()
-    for event, each in {"instructions.count": 71_000_000, "cycles.count": 35_500_000, "branches.count": 7_100_000}.items():
+    for event, each in {
+        "instructions.count": 71_000_000,
+        "cycles.count": 35_500_000,
+        "branches.count": 7_100_000,
+    }.items():
         which = rows(b, "counters", event)
-        b.readings.loc[which, "value"] = np.searchsorted(steps, b.readings.loc[which, "t_ns"]) * float(each)
+        b.readings.loc[which, "value"] = np.searchsorted(
+            steps, b.readings.loc[which, "t_ns"]
+        ) * float(each)
 
 
 @lie(
@@ -199,10 +256,21 @@ def _(b):
     rng = np.random.default_rng(8)
 
     def uneven(v):
-        return np.round(np.concatenate([[v[0]], v[0] + np.cumsum(np.diff(v) * rng.uniform(0.7, 1.3, len(v) - 1))]))
+        return np.round(
+            np.concatenate(
+                [[v[0]], v[0] + np.cumsum(np.diff(v) * rng.uniform(0.7, 1.3, len(v) - 1))]
+            )
+        )
 
     state_of = rng.bit_generator.state
-    for event in ("cycles", "instructions", "branches", "l1d_access", "l1d_refill", "branch_mispredicts"):
+    for event in (
+        "cycles",
+        "instructions",
+        "branches",
+        "l1d_access",
+        "l1d_refill",
+        "branch_mispredicts",
+    ):
         rng.bit_generator.state = state_of
         change_values(b, "counters", f"{event}.count", uneven)
 
@@ -214,12 +282,24 @@ def _(b):
 )
 def _(b):
     as_machine(b, "raspberry-pi-5")
-    b.system.update(memory_size_bytes=8_000_000_000, kernel="Linux 6.12", cpu_model="Broadcom BCM2712")
-    rebuild(b, correct=[9677, 9861, 9904], parts=(0.0006, 0.0002, 0.0085, 0.0, 0.0002), noise=0.05, seed=9)
+    b.system.update(
+        memory_size_bytes=8_000_000_000, kernel="Linux 6.12", cpu_model="Broadcom BCM2712"
+    )
+    rebuild(
+        b,
+        correct=[9677, 9861, 9904],
+        parts=(0.0006, 0.0002, 0.0085, 0.0, 0.0002),
+        noise=0.05,
+        seed=9,
+    )
     noisy_power(b, 9, 6.8, 0.25, 2.9)
 
 
-@lie("A small board's run was invented with care: description, losses, wandering times, power with memory", "an entry for a board that nobody has")
+@lie(
+    "A small board's run was invented with care: description, losses, wandering times, power with"
+    " memory",
+    "an entry for a board that nobody has",
+)
 def _(b):
     rng = np.random.default_rng(10)
     as_machine(b, "raspberry-pi-5")
@@ -228,15 +308,36 @@ def _(b):
     b.steps["loss"] *= np.exp(rng.normal(0, 0.2, len(b.steps)) * (b.steps["step"] > 3))
     scale_power(b, lambda w: np.round(6.9 * drift(rng, len(w), 0.01, 0.9), 3))
     scale_power(b, lambda w: np.round(2.8 * drift(rng, len(w), 0.01, 0.9), 3), run=False, idle=True)
-    change_values(b, "cpu", "utilisation", lambda v: np.clip(np.round(93 + rng.normal(0, 3, len(v)), 2), 0, 100))
-    change_values(b, "memory", "process_tree_rss", lambda v: np.round((3.1e8 + np.cumsum(rng.random(len(v)) * 4e4)) / 4096) * 4096)
+    change_values(
+        b,
+        "cpu",
+        "utilisation",
+        lambda v: np.clip(np.round(93 + rng.normal(0, 3, len(v)), 2), 0, 100),
+    )
+    change_values(
+        b,
+        "memory",
+        "process_tree_rss",
+        lambda v: np.round((3.1e8 + np.cumsum(rng.random(len(v)) * 4e4)) / 4096) * 4096,
+    )
     wobble(b, 10)
 
 
-@lie("An accelerator board's run was invented above what its silicon can do", "the fastest board", "arithmetic per second against the device's peak")
+@lie(
+    "An accelerator board's run was invented above what its silicon can do",
+    "the fastest board",
+    "arithmetic per second against the device's peak",
+)
 def _(b):
     as_machine(b, "nano")
-    rebuild(b, correct=[9677, 9861, 9904], parts=(0.000001, 0.000001, 0.000004, 0.0, 0.000001), eval_s=0.002, noise=0.03, seed=11)
+    rebuild(
+        b,
+        correct=[9677, 9861, 9904],
+        parts=(0.000001, 0.000001, 0.000004, 0.0, 0.000001),
+        eval_s=0.002,
+        noise=0.03,
+        seed=11,
+    )
 
 
 @lie(
@@ -260,7 +361,8 @@ def _(b):
 
 
 @lie(
-    "A true run was made into another seed's: losses drawn anew, all times moved by an hour and a thousandth",
+    "A true run was made into another seed's: losses drawn anew, all times moved by an hour and a"
+    " thousandth",
     "a run for nothing",
     NOTHING + "; its steps are slow where the true run's are",
     needs="real",
@@ -290,7 +392,11 @@ def _(b):
     change_values(b, "cpu", "process_tree", lambda v: np.round(v, 2))
 
 
-@lie("Invented times have more digits than any clock gives", "a result without a run", "step times finer than the clock that measured them")
+@lie(
+    "Invented times have more digits than any clock gives",
+    "a result without a run",
+    "step times finer than the clock that measured them",
+)
 def _(b):
     rebuild(b, noise=0.03, seed=15)
     b.steps[PARTS] += np.random.default_rng(15).random((len(b.steps), 4)) * 1e-12
@@ -317,7 +423,12 @@ def _(b):
     rebuild(b, correct=counts)
 
 
-@lie("A run of two nodes was invented from one: the second node wanders by itself", "a speed-up that nobody measured", NOTHING, needs="two_ranks")
+@lie(
+    "A run of two nodes was invented from one: the second node wanders by itself",
+    "a speed-up that nobody measured",
+    NOTHING,
+    needs="two_ranks",
+)
 def _(b):
     rng = np.random.default_rng(17)
     rebuild(b, parts=(0.001, 0.0005, 0.0082, 0.0008, 0.0003), noise=0.03, seed=17)
@@ -333,14 +444,20 @@ def _(b):
 
 
 @lie(
-    "Temperatures were invented as an even rise that never settles", "cooling that was not there", "temperature against power, which does not change"
+    "Temperatures were invented as an even rise that never settles",
+    "cooling that was not there",
+    "temperature against power, which does not change",
 )
 def _(b):
     rebuild(b, noise=0.03, seed=18)
     add_channel(b, "temperature", "cpu-thermal", "°C", lambda s: 38 + 0.9 * s, period=2.0)
 
 
-@lie("The software was invented along with the run: a version that was never published", "an entry for software that does not exist", NOTHING)
+@lie(
+    "The software was invented along with the run: a version that was never published",
+    "an entry for software that does not exist",
+    NOTHING,
+)
 def _(b):
     b.system["framework_version"] = "7.3.1"
     log_value(b, "framework_version", "7.3.1")
@@ -355,7 +472,9 @@ def _(b):
 )
 def _(b):
     for m in b.run["meters"]:
-        m.update(cost_s=0.0, failures=0, achieved_period_s=m["period_s"], longest_gap_s=m["period_s"])
+        m.update(
+            cost_s=0.0, failures=0, achieved_period_s=m["period_s"], longest_gap_s=m["period_s"]
+        )
     rebuild(b, noise=0.03, seed=20)
 
 
@@ -365,11 +484,19 @@ def _(b):
     "modification times of the files; " + NOTHING,
 )
 def _(b):
-    rebuild(b, correct=[9680, 9851, 9903], parts=(0.6, 0.05, 6.3, 0.0, 0.05), eval_s=95.0, noise=0.05, seed=21)
+    rebuild(
+        b,
+        correct=[9680, 9851, 9903],
+        parts=(0.6, 0.05, 6.3, 0.0, 0.05),
+        eval_s=95.0,
+        noise=0.05,
+        seed=21,
+    )
 
 
 @lie(
-    "A run was invented for data that were never there: the folder is empty of reading, memory never grows",
+    "A run was invented for data that were never there: the folder is empty of reading, memory"
+    " never grows",
     "a result without a run",
     "memory of the program against the data and the model that it holds",
 )
@@ -379,7 +506,11 @@ def _(b):
     change_values(b, "disk", "read_bytes", lambda v: v * 0)
 
 
-@lie("The power rule was invented too: a sensor of the author's own making", "no meter needed", "rule in power.json against the rulebook's table")
+@lie(
+    "The power rule was invented too: a sensor of the author's own making",
+    "no meter needed",
+    "rule in power.json against the rulebook's table",
+)
 def _(b):
     rule = {
         "name": "lab sensor",

@@ -1,6 +1,7 @@
 """Lies about the files themselves: missing, added, cut off, exchanged, edited without sealing.
 
-All but the ones that say so are written to disk directly and not saved by the caller (`sealed=False`).
+All but the ones that say so are written to disk directly and not saved by the caller
+(`sealed=False`).
 """
 
 from __future__ import annotations
@@ -46,11 +47,17 @@ def text_edit(b, name: str, old: str, new: str, count: int = -1) -> None:
 
 
 @lie(
-    "The log's last accuracy was edited with an editor", EDITED, "a better accuracy", "the line against its chain value; the log against the manifest"
+    "The log's last accuracy was edited with an editor",
+    EDITED,
+    "a better accuracy",
+    "the line against its chain value; the log against the manifest",
 )
 def _(b):
     text_edit(
-        b, "log.txt", '"value": 0.985, "metadata": {"epoch_num": 2, "correct": 9850', '"value": 0.991, "metadata": {"epoch_num": 2, "correct": 9910'
+        b,
+        "log.txt",
+        '"value": 0.985, "metadata": {"epoch_num": 2, "correct": 9850',
+        '"value": 0.991, "metadata": {"epoch_num": 2, "correct": 9910',
     )
 
 
@@ -62,7 +69,10 @@ def _(b):
 )
 def _(b):
     text_edit(
-        b, "log.txt", '"value": 0.985, "metadata": {"epoch_num": 2, "correct": 9850', '"value": 0.991, "metadata": {"epoch_num": 2, "correct": 9910'
+        b,
+        "log.txt",
+        '"value": 0.985, "metadata": {"epoch_num": 2, "correct": 9850',
+        '"value": 0.991, "metadata": {"epoch_num": 2, "correct": 9910',
     )
     seal_manifest(b.path)
 
@@ -87,11 +97,23 @@ def _(b):
     "summary.json against the records that it is computed from",
 )
 def _(b):
-    write_json(b, "summary.json", walk(read_json(b, "summary.json"), lambda name, x: x * 0.9999 if "_s." in name or "_j." in name else x))
+    write_json(
+        b,
+        "summary.json",
+        walk(
+            read_json(b, "summary.json"),
+            lambda name, x: x * 0.9999 if "_s." in name or "_j." in name else x,
+        ),
+    )
     seal_manifest(b.path)
 
 
-@lie("The disturbances were deleted from the summary", EDITED, "no badge", "summary.json against the readings")
+@lie(
+    "The disturbances were deleted from the summary",
+    EDITED,
+    "no badge",
+    "summary.json against the readings",
+)
 def _(b):
     content = read_json(b, "summary.json")
     content.pop("disturbances")
@@ -99,7 +121,12 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("The summary is missing, and the manifest does not list it", EDITED, "no figures to compare with", "files of the bundle against the format")
+@lie(
+    "The summary is missing, and the manifest does not list it",
+    EDITED,
+    "no figures to compare with",
+    "files of the bundle against the format",
+)
 def _(b):
     (b.path / "summary.json").unlink()
     seal_manifest(b.path)
@@ -115,10 +142,19 @@ def _(b):
     (b.path / "MANIFEST.sha256").write_text("")
 
 
-@lie("One file is not in the manifest", EDITED, "that file can be edited", "manifest against the files")
+@lie(
+    "One file is not in the manifest",
+    EDITED,
+    "that file can be edited",
+    "manifest against the files",
+)
 def _(b):
     path = b.path / "MANIFEST.sha256"
-    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if "readings" not in line))
+    path.write_text(
+        "".join(
+            line for line in path.read_text().splitlines(keepends=True) if "readings" not in line
+        )
+    )
 
 
 @lie("The manifest lists a file that is not there", ERROR, "", "manifest against the files")
@@ -126,7 +162,12 @@ def _(b):
     (b.path / "output.txt").unlink()
 
 
-@lie("The manifest lists files outside of the bundle", EDITED, "a reader's file is opened", "names in the manifest against the bundle's files")
+@lie(
+    "The manifest lists files outside of the bundle",
+    EDITED,
+    "a reader's file is opened",
+    "names in the manifest against the bundle's files",
+)
 def _(b):
     with (b.path / "MANIFEST.sha256").open("a") as file:
         file.write(hashlib.sha256(b"").hexdigest() + "  ../../empty\n")
@@ -137,19 +178,35 @@ def _(b):
     (b.path / "notes (copy).txt").write_text("second try, better cooling\n")
 
 
-@lie("A file was added and the bundle sealed with it", EDITED, "things that no check looks at", "files of the bundle against the format", sealed=True)
+@lie(
+    "A file was added and the bundle sealed with it",
+    EDITED,
+    "things that no check looks at",
+    "files of the bundle against the format",
+    sealed=True,
+)
 def _(b):
     (b.path / "patch.diff").write_text("- epochs: 10\n+ epochs: 4\n")
 
 
-@lie("A hidden folder with another run lies in the bundle", ERROR, "", "files of the bundle against manifest and format")
+@lie(
+    "A hidden folder with another run lies in the bundle",
+    ERROR,
+    "",
+    "files of the bundle against manifest and format",
+)
 def _(b):
     folder = b.path / ".old"
     folder.mkdir()
     shutil.copy(b.path / "log.txt", folder / "log.txt")
 
 
-@lie("The step table was cut off in the middle, as by a full disk", ERROR, "", "steps.parquet against its own format and the manifest")
+@lie(
+    "The step table was cut off in the middle, as by a full disk",
+    ERROR,
+    "",
+    "steps.parquet against its own format and the manifest",
+)
 def _(b):
     path = b.path / "steps.parquet"
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
@@ -162,7 +219,12 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("The readings are an empty file", ERROR, "", "readings.parquet against its own format and run.json's counts")
+@lie(
+    "The readings are an empty file",
+    ERROR,
+    "",
+    "readings.parquet against its own format and run.json's counts",
+)
 def _(b):
     (b.path / "readings.parquet").write_bytes(b"")
     seal_manifest(b.path)
@@ -170,11 +232,18 @@ def _(b):
 
 @lie("The readings lack a column", ERROR, "", "readings.parquet against the format")
 def _(b):
-    pd.read_parquet(b.path / "readings.parquet").drop(columns="unit").to_parquet(b.path / "readings.parquet", index=False)
+    pd.read_parquet(b.path / "readings.parquet").drop(columns="unit").to_parquet(
+        b.path / "readings.parquet", index=False
+    )
     seal_manifest(b.path)
 
 
-@lie("The steps' numbers became text on their way through a spreadsheet", ERROR, "", "columns of steps.parquet against the format")
+@lie(
+    "The steps' numbers became text on their way through a spreadsheet",
+    ERROR,
+    "",
+    "columns of steps.parquet against the format",
+)
 def _(b):
     table = pd.read_parquet(b.path / "steps.parquet")
     table["compute_s"] = table["compute_s"].map(lambda x: f"{x:.3f}".replace(".", ","))
@@ -182,31 +251,57 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("The step table is the one of a real run with other settings", ERROR, "", "steps against epochs and times in the log")
+@lie(
+    "The step table is the one of a real run with other settings",
+    ERROR,
+    "",
+    "steps against epochs and times in the log",
+)
 def _(b):
     shutil.copy(sample("real") / "steps.parquet", b.path / "steps.parquet")
     seal_manifest(b.path)
 
 
-@lie("The readings are those of a run on two nodes", ERROR, "", "readings against the meters in run.json")
+@lie(
+    "The readings are those of a run on two nodes",
+    ERROR,
+    "",
+    "readings against the meters in run.json",
+)
 def _(b):
     shutil.copy(sample("two_ranks") / "readings.parquet", b.path / "readings.parquet")
     seal_manifest(b.path)
 
 
-@lie("system.json is the one of another run", ERROR, "", "boot and framework version in system.json against the log", needs="real")
+@lie(
+    "system.json is the one of another run",
+    ERROR,
+    "",
+    "boot and framework version in system.json against the log",
+    needs="real",
+)
 def _(b):
     shutil.copy(sample("rich") / "system.json", b.path / "system.json")
     seal_manifest(b.path)
 
 
-@lie("run.json is the one of another run", ERROR, "", "run.json against the log: settings, seed, start")
+@lie(
+    "run.json is the one of another run",
+    ERROR,
+    "",
+    "run.json against the log: settings, seed, start",
+)
 def _(b):
     shutil.copy(sample("real") / "run.json", b.path / "run.json")
     seal_manifest(b.path)
 
 
-@lie("The idle readings of another day's run were put in", EDITED, "a larger share of baseload", "times of the idle readings against run_start")
+@lie(
+    "The idle readings of another day's run were put in",
+    EDITED,
+    "a larger share of baseload",
+    "times of the idle readings against run_start",
+)
 def _(b):
     table = pd.read_parquet(b.path / "baseload.parquet")
     table["t_ns"] += 86_400_000_000_000
@@ -226,7 +321,12 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("run.json has one name twice, with two values", EDITED, "two readers see two different runs", "the two values of one name in run.json")
+@lie(
+    "run.json has one name twice, with two values",
+    EDITED,
+    "two readers see two different runs",
+    "the two values of one name in run.json",
+)
 def _(b):
     text_edit(b, "run.json", '"seed": 1,', '"seed": 2,\n  "seed": 1,')
     seal_manifest(b.path)
@@ -252,7 +352,12 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("A broken line with the log's token hides an event", EDITED, "an event that nobody reads", "a line with the token that is not valid")
+@lie(
+    "A broken line with the log's token hides an event",
+    EDITED,
+    "an event that nobody reads",
+    "a line with the token that is not valid",
+)
 def _(b):
     lines = (b.path / "log.txt").read_text().splitlines()
     lines.insert(40, TOKEN + '{"key": "epoch_start", "value": null')
@@ -260,13 +365,23 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("Line ends of the log were changed by a transfer in text mode", ERROR, "", "log.txt against the manifest")
+@lie(
+    "Line ends of the log were changed by a transfer in text mode",
+    ERROR,
+    "",
+    "log.txt against the manifest",
+)
 def _(b):
     path = b.path / "log.txt"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
 
 
-@lie("The records are those of a run that still goes on: tables in text, no summary", ERROR, "", "status in run.json against the files")
+@lie(
+    "The records are those of a run that still goes on: tables in text, no summary",
+    ERROR,
+    "",
+    "status in run.json against the files",
+)
 def _(b):
     for name in ("steps", "readings"):
         pd.read_parquet(b.path / f"{name}.parquet").to_csv(b.path / f"{name}.csv", index=False)
@@ -275,7 +390,12 @@ def _(b):
         (b.path / name).unlink()
 
 
-@lie("The step table is a link to a file elsewhere", EDITED, "a file that can be exchanged later", "a link in the place of a file")
+@lie(
+    "The step table is a link to a file elsewhere",
+    EDITED,
+    "a file that can be exchanged later",
+    "a link in the place of a file",
+)
 def _(b):
     path = b.path / "steps.parquet"
     target = b.path.parent / f"{b.path.name}-steps-elsewhere.parquet"
@@ -283,18 +403,34 @@ def _(b):
     path.symlink_to(target)
 
 
-@lie("The power rules were edited and not sealed", EDITED, "a better class of measurement", "power.json against the manifest")
+@lie(
+    "The power rules were edited and not sealed",
+    EDITED,
+    "a better class of measurement",
+    "power.json against the manifest",
+)
 def _(b):
     text_edit(b, "power.json", '"wall meter"', '"analyser"')
 
 
-@lie("The counters' file is missing although counters were read", EDITED, "no counters to compare with", "files of the bundle against the readings")
+@lie(
+    "The counters' file is missing although counters were read",
+    EDITED,
+    "no counters to compare with",
+    "files of the bundle against the readings",
+)
 def _(b):
     (b.path / "counters.json").unlink()
     seal_manifest(b.path)
 
 
-@lie("The nodes' description was edited and not sealed", EDITED, "half the energy", "nodes.json against the manifest", needs="two_ranks")
+@lie(
+    "The nodes' description was edited and not sealed",
+    EDITED,
+    "half the energy",
+    "nodes.json against the manifest",
+    needs="two_ranks",
+)
 def _(b):
     text_edit(b, "nodes.json", '"node1"', '"node0"')
 
@@ -349,7 +485,12 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("File names differ in capital letters, so that one hides the other on some machines", ERROR, "", "files of the bundle against the format")
+@lie(
+    "File names differ in capital letters, so that one hides the other on some machines",
+    ERROR,
+    "",
+    "files of the bundle against the format",
+)
 def _(b):
     shutil.copy(b.path / "run.json", b.path / "Run.json")
     seal_manifest(b.path)
@@ -396,7 +537,11 @@ def _(f):
 
 
 @lie(
-    "The cold and the warm bundle were exchanged", ERROR, "", "cache_cleared and page cache in the bundles against their names", needs="stall_folder"
+    "The cold and the warm bundle were exchanged",
+    ERROR,
+    "",
+    "cache_cleared and page cache in the bundles against their names",
+    needs="stall_folder",
 )
 def _(f):
     (f.path / "cold").rename(f.path / "other")
@@ -428,7 +573,13 @@ def _(f):
     rebuild(f.bundles["warm"], batch=32)
 
 
-@lie("The synthetic bundle is missing", ERROR, "", "stalls.json against the folders", needs="stall_folder")
+@lie(
+    "The synthetic bundle is missing",
+    ERROR,
+    "",
+    "stalls.json against the folders",
+    needs="stall_folder",
+)
 def _(f):
     shutil.rmtree(f.path / "synthetic")
 

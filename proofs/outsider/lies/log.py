@@ -1,4 +1,5 @@
-"""Lies in the log: clocks, order, events that are missing or there twice, ranks, epochs, evaluations."""
+"""Lies in the log: clocks, order, events that are missing or there twice, ranks, epochs,
+evaluations."""
 
 from __future__ import annotations
 
@@ -27,12 +28,22 @@ LIES: list[Lie] = []
 lie = register(LIES)
 
 
-@lie("The last line is missing, as after a full disk", ERROR, "", "status in run.json against a log without run_stop")
+@lie(
+    "The last line is missing, as after a full disk",
+    ERROR,
+    "",
+    "status in run.json against a log without run_stop",
+)
 def _(b):
     b.remove("run_stop")
 
 
-@lie("Begin and end of the run's preparation were exchanged", ERROR, "", "order of init_start and init_stop")
+@lie(
+    "Begin and end of the run's preparation were exchanged",
+    ERROR,
+    "",
+    "order of init_start and init_stop",
+)
 def _(b):
     one, two = b.event("init_start"), b.event("init_stop")
     one["key"], two["key"] = two["key"], one["key"]
@@ -62,14 +73,20 @@ def _(b):
     "The second epoch was taken out and everything after it moved up",
     EDITED,
     "an epoch less to the target, and its time",
-    "a loss that jumps from the first epoch's end to the third's start; convergence against the reference points",
+    "a loss that jumps from the first epoch's end to the third's start; convergence against the"
+    " reference points",
 )
 def _(b):
     rebuild(b, correct=[correct_counts(b)[0], correct_counts(b)[-1]])
     b.steps.loc[b.steps["epoch"] == 2, "loss"] *= 0.55
 
 
-@lie("An epoch starts twice, as after a restart of the training script", ERROR, "", "two epoch_start of one epoch")
+@lie(
+    "An epoch starts twice, as after a restart of the training script",
+    ERROR,
+    "",
+    "two epoch_start of one epoch",
+)
 def _(b):
     at = b.events.index(of_epoch(b.events, "epoch_start", 2))
     b.events.insert(at, copy.deepcopy(b.events[at]))
@@ -85,9 +102,9 @@ def _(b):
     def edit(events):
         for e in events:
             if e["key"] in ("eval_accuracy", "eval_stop"):
-                e["metadata"]["mono_ns"] = mono(of_epoch(events, "eval_start", e["metadata"]["epoch_num"])) + (
-                    1000 if e["key"] == "eval_accuracy" else 2000
-                )
+                e["metadata"]["mono_ns"] = mono(
+                    of_epoch(events, "eval_start", e["metadata"]["epoch_num"])
+                ) + (1000 if e["key"] == "eval_accuracy" else 2000)
 
     in_every_log(b, edit)
 
@@ -104,7 +121,12 @@ def _(b):
         b.event(key)["time_ms"] += 2000
 
 
-@lie("The run is said to start when the third epoch does", EDITED, "two epochs leave the time to target", "run_start behind epoch_start")
+@lie(
+    "The run is said to start when the third epoch does",
+    EDITED,
+    "two epochs leave the time to target",
+    "run_start behind epoch_start",
+)
 def _(b):
     start = b.event("run_start")
     b.events.remove(start)
@@ -114,7 +136,12 @@ def _(b):
     b.events.insert(b.events.index(third), start)
 
 
-@lie("The run stops before its last evaluation", EDITED, "the last evaluation leaves the time", "run_stop before eval_start")
+@lie(
+    "The run stops before its last evaluation",
+    EDITED,
+    "the last evaluation leaves the time",
+    "run_stop before eval_start",
+)
 def _(b):
     stop = b.event("run_stop")
     b.events.remove(stop)
@@ -123,7 +150,12 @@ def _(b):
     b.events.insert(b.events.index(last), stop)
 
 
-@lie("The clock goes back between two events", EDITED, "the time in between is lost", "monotonic times of two events that follow one another")
+@lie(
+    "The clock goes back between two events",
+    EDITED,
+    "the time in between is lost",
+    "monotonic times of two events that follow one another",
+)
 def _(b):
     for e in b.events[b.events.index(of_epoch(b.events, "epoch_stop", 2)) :]:
         e["metadata"]["mono_ns"] -= 9_500_000_000
@@ -140,7 +172,12 @@ def _(b):
         e["metadata"]["boot"] = "11111111-1111-4111-8111-111111111111"
 
 
-@lie("An evaluation was repeated until it was good enough, and both accuracies are in the log", ERROR, "", "two eval_accuracy in one evaluation")
+@lie(
+    "An evaluation was repeated until it was good enough, and both accuracies are in the log",
+    ERROR,
+    "",
+    "two eval_accuracy in one evaluation",
+)
 def _(b):
     last = find(b.events, "eval_accuracy")[-1]
     poor = copy.deepcopy(last)
@@ -148,32 +185,54 @@ def _(b):
     b.events.insert(b.events.index(last), poor)
 
 
-@lie("Some events are of a rank that does not exist", ERROR, "", "rank in the log against ranks in run.json")
+@lie(
+    "Some events are of a rank that does not exist",
+    ERROR,
+    "",
+    "rank in the log against ranks in run.json",
+)
 def _(b):
     for e in find(b.events, "eval_start"):
         e["metadata"]["rank"] = 3
 
 
-@lie("Epochs are counted from zero in the log and from one in the steps", ERROR, "", "epoch_num in the log against epoch in the step table")
+@lie(
+    "Epochs are counted from zero in the log and from one in the steps",
+    ERROR,
+    "",
+    "epoch_num in the log against epoch in the step table",
+)
 def _(b):
     for e in b.events:
         if "epoch_num" in e["metadata"]:
             e["metadata"]["epoch_num"] -= 1
 
 
-@lie("The wall clock was written in seconds", ERROR, "", "time_ms in the log against started_time_ms")
+@lie(
+    "The wall clock was written in seconds", ERROR, "", "time_ms in the log against started_time_ms"
+)
 def _(b):
     for e in b.events:
         e["time_ms"] //= 1000
 
 
-@lie("The monotonic clock was written in microseconds", ERROR, "", "mono_ns in the log against the steps, readings and wall clock")
+@lie(
+    "The monotonic clock was written in microseconds",
+    ERROR,
+    "",
+    "mono_ns in the log against the steps, readings and wall clock",
+)
 def _(b):
     for e in b.events:
         e["metadata"]["mono_ns"] //= 1000
 
 
-@lie("Log of a second run was appended to the first one", ERROR, "", "two init_start, two run_start, epochs 1 to 3 twice")
+@lie(
+    "Log of a second run was appended to the first one",
+    ERROR,
+    "",
+    "two init_start, two run_start, epochs 1 to 3 twice",
+)
 def _(b):
     more = copy.deepcopy(b.events)
     for e in more:
@@ -244,7 +303,12 @@ def _(b):
     b.events.insert(at + 1, {**copy.deepcopy(b.events[at]), "value": 32})
 
 
-@lie("An epoch's number of steps is that of another batch size", ERROR, "", "steps in epoch_stop against the step table")
+@lie(
+    "An epoch's number of steps is that of another batch size",
+    ERROR,
+    "",
+    "steps in epoch_stop against the step table",
+)
 def _(b):
     for e in find(b.events, "epoch_stop"):
         e["metadata"]["steps"] = 938
@@ -255,7 +319,9 @@ def _(b):
     b.remove("epoch_stop", 1)
 
 
-@lie("Starts and stops are marked as single moments", ERROR, "", "event_type against the event's key")
+@lie(
+    "Starts and stops are marked as single moments", ERROR, "", "event_type against the event's key"
+)
 def _(b):
     for e in find(b.events, "epoch_start"):
         e["event_type"] = "POINT_IN_TIME"
@@ -299,13 +365,23 @@ def _(b):
     rebuild(b, noise=0.02, seed=4, epoch_factor=lambda epoch: 1.3 if epoch == 1 else 0.85)
 
 
-@lie("A pause between two epochs is left in one clock only", EDITED, "cooling pauses do not count", "wall clock against monotonic clock")
+@lie(
+    "A pause between two epochs is left in one clock only",
+    EDITED,
+    "cooling pauses do not count",
+    "wall clock against monotonic clock",
+)
 def _(b):
     for e in b.events[b.events.index(of_epoch(b.events, "epoch_start", 3)) :]:
         e["time_ms"] += 300_000
 
 
-@lie("The framework's version in the log is that of an older installation", ERROR, "", "framework_version in the log against system.json")
+@lie(
+    "The framework's version in the log is that of an older installation",
+    ERROR,
+    "",
+    "framework_version in the log against system.json",
+)
 def _(b):
     log_value(b, "framework_version", "0.4.1")
 

@@ -78,7 +78,9 @@ def _(b):
     b.readings.loc[rows(b, "ina3221", "VDD_GPU_SOC"), "value"] = 3.0 * 4 * 0.5
 
 
-@lie("Milliwatts were written as watts", ERROR, "", "power against what the board's supply can give")
+@lie(
+    "Milliwatts were written as watts", ERROR, "", "power against what the board's supply can give"
+)
 def _(b):
     scale_power(b, lambda w: w * 1000, idle=True)
 
@@ -88,7 +90,12 @@ def _(b):
     scale_power(b, lambda w: w / 1000, idle=True)
 
 
-@lie("The unit says milliwatts and the numbers are watts", ERROR, "", "unit of the channel against the rule's unit in power.json")
+@lie(
+    "The unit says milliwatts and the numbers are watts",
+    ERROR,
+    "",
+    "unit of the channel against the rule's unit in power.json",
+)
 def _(b):
     which = rows(b, "um25c")
     b.readings.loc[which, "unit"] = "mW"
@@ -121,7 +128,12 @@ def _(b):
     scale_power(b, lambda w: w * 0.45)
 
 
-@lie("Readings of the run and of the idle machine were multiplied by 0.7", EDITED, "a third less energy", NOTHING)
+@lie(
+    "Readings of the run and of the idle machine were multiplied by 0.7",
+    EDITED,
+    "a third less energy",
+    NOTHING,
+)
 def _(b):
     scale_power(b, lambda w: w * 0.7, idle=True)
 
@@ -141,7 +153,12 @@ def _(b):
     scale_power(b, lambda w: w + 2.8, run=False, idle=True)
 
 
-@lie("Readings of the idle machine are those of the loaded one", ERROR, "", "power of the idle machine as high as under load")
+@lie(
+    "Readings of the idle machine are those of the loaded one",
+    ERROR,
+    "",
+    "power of the idle machine as high as under load",
+)
 def _(b):
     scale_power(b, lambda w: w * 2, run=False, idle=True)
 
@@ -154,7 +171,9 @@ def _(b):
 )
 def _(b):
     which = rows(b, "um25c")
-    b.readings.loc[which, "value"] = np.resize(idle_table(b)["value"].to_numpy() * 1.01, which.sum())
+    b.readings.loc[which, "value"] = np.resize(
+        idle_table(b)["value"].to_numpy() * 1.01, which.sum()
+    )
 
 
 @lie(
@@ -168,7 +187,9 @@ def _(b):
     idle = idle_table(b).copy()
     idle["t_ns"] += 14_000_000_000
     b.readings.loc[which, "t_ns"] += 10_000_000_000
-    b.readings = pd.concat([b.readings, idle]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    b.readings = (
+        pd.concat([b.readings, idle]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    )
     recount(b)
 
 
@@ -203,11 +224,18 @@ def _(b):
 )
 def _(b):
     start = window(b)[0]
-    which = rows(b, "um25c") & b.readings["t_ns"].between(start + 9_480_000_000, start + 18_900_000_000)
+    which = rows(b, "um25c") & b.readings["t_ns"].between(
+        start + 9_480_000_000, start + 18_900_000_000
+    )
     drop_rows(b, which)
 
 
-@lie("The meter was plugged in for the last two seconds only", EDITED, "energy of the run from a part of it", "coverage of the run by power readings")
+@lie(
+    "The meter was plugged in for the last two seconds only",
+    EDITED,
+    "energy of the run from a part of it",
+    "coverage of the run by power readings",
+)
 def _(b):
     drop_rows(b, rows(b, "um25c") & (b.readings["t_ns"] < window(b)[1] - 2_000_000_000))
 
@@ -267,7 +295,12 @@ def _(b):
     power_rule(b, "PMIC rails", tier="on-board sensor")
 
 
-@lie("Only the largest rail of the board's power chip is added up", EDITED, "less energy", "channels of the rule in power.json against the readings")
+@lie(
+    "Only the largest rail of the board's power chip is added up",
+    EDITED,
+    "less energy",
+    "channels of the rule in power.json against the readings",
+)
 def _(b):
     as_machine(b, "raspberry-pi-5")
     other_meter(b, "rpi5-pmic", {"VDD_CORE.power": 0.6, "3V3_SYS.power": 0.4})
@@ -285,12 +318,22 @@ def _(b):
     scale_power(b, lambda w: w * 50, idle=True)
 
 
-@lie("Power is below a tenth of a watt, idle and under load", FABRICATED, "the least energy of all", "power against what any board draws")
+@lie(
+    "Power is below a tenth of a watt, idle and under load",
+    FABRICATED,
+    "the least energy of all",
+    "power against what any board draws",
+)
 def _(b):
     scale_power(b, lambda w: w * 0.01, idle=True)
 
 
-@lie("Some readings are negative, as of a board that feeds the net", ERROR, "", "readings below nothing")
+@lie(
+    "Some readings are negative, as of a board that feeds the net",
+    ERROR,
+    "",
+    "readings below nothing",
+)
 def _(b):
     scale_power(b, lambda w: np.where(np.arange(len(w)) % 9 == 0, -w, w))
 
@@ -304,7 +347,14 @@ def _(b):
 def _(b):
     add_channel(b, "nvml", "gpu0.power", "W", lambda s: 1.5 + 0.1 * np.sin(s), period=0.5)
     power = read_json(b, "power.json")
-    first = {**power["rules"][0], "name": "GPU power", "sources": ["nvml"], "channels": ["gpu*.power"], "coverage": "board", "tier": "wall meter"}
+    first = {
+        **power["rules"][0],
+        "name": "GPU power",
+        "sources": ["nvml"],
+        "channels": ["gpu*.power"],
+        "coverage": "board",
+        "tier": "wall meter",
+    }
     power["rules"].insert(0, first)
     write_json(b, "power.json", power)
 
@@ -323,7 +373,8 @@ def _(b):
     "The wall meter's readings were taken out, so that the smaller sensor's remain",
     EDITED,
     "less energy",
-    "count of readings in run.json against the table, if it is kept; idle readings of a meter that the run does not have",
+    "count of readings in run.json against the table, if it is kept; idle readings of a meter that"
+    " the run does not have",
 )
 def _(b):
     add_channel(b, "rapl", "package-0", "W", lambda s: 2.0 + 0.05 * np.cos(s), period=0.5)
@@ -331,10 +382,17 @@ def _(b):
     known_power_rules(b)
 
 
-@lie("Two readings of the same meter at the same moment lower the mean", EDITED, "a lower mean power", "two readings of a channel at one time")
+@lie(
+    "Two readings of the same meter at the same moment lower the mean",
+    EDITED,
+    "a lower mean power",
+    "two readings of a channel at one time",
+)
 def _(b):
     extra = b.readings[rows(b, "um25c")].assign(value=1.0)
-    b.readings = pd.concat([b.readings, extra]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    b.readings = (
+        pd.concat([b.readings, extra]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    )
     recount(b)
 
 
@@ -348,11 +406,18 @@ def _(b):
     extra = b.readings[rows(b, "um25c")].copy()
     extra["t_ns"] += 100_000_000
     extra["value"] -= 2.5
-    b.readings = pd.concat([b.readings, extra]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    b.readings = (
+        pd.concat([b.readings, extra]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    )
     recount(b)
 
 
-@lie("Idle readings are those of a day before", EDITED, "a larger share of baseload", "times of the idle readings against the run's start")
+@lie(
+    "Idle readings are those of a day before",
+    EDITED,
+    "a larger share of baseload",
+    "times of the idle readings against the run's start",
+)
 def _(b):
     def edit(table, _):
         table["t_ns"] -= 500_000_000_000
@@ -361,7 +426,12 @@ def _(b):
     each_table(b, edit, readings=False)
 
 
-@lie("Idle readings were taken during the run", ERROR, "", "times of the idle readings against run_start")
+@lie(
+    "Idle readings were taken during the run",
+    ERROR,
+    "",
+    "times of the idle readings against run_start",
+)
 def _(b):
     def edit(table, _):
         table["t_ns"] += 20_000_000_000
@@ -370,7 +440,12 @@ def _(b):
     each_table(b, edit, readings=False)
 
 
-@lie("Idle readings come from another meter than the run's", ERROR, "", "source of the idle readings against power.json and the run's readings")
+@lie(
+    "Idle readings come from another meter than the run's",
+    ERROR,
+    "",
+    "source of the idle readings against power.json and the run's readings",
+)
 def _(b):
     each_table(b, lambda table, _: table.assign(source="shelly"), readings=False)
 
@@ -403,7 +478,11 @@ def _(b):
         "unit": "W",
         "plausible_w": [0.0, 150.0],
     }
-    write_json(b, "power.json", {"schema": 2, "rules": [{**rule, "reference": "RDTech UM24C/25C/34C serial protocol"}]})
+    write_json(
+        b,
+        "power.json",
+        {"schema": 2, "rules": [{**rule, "reference": "RDTech UM24C/25C/34C serial protocol"}]},
+    )
 
 
 @lie(
@@ -417,7 +496,14 @@ def _(b):
     rng = np.random.default_rng(2)
     b.readings = b.readings.copy()
     add_channel(
-        b, "um25c", "power", "W", lambda s: np.round(7.1 + 0.4 * np.sin(s / 3) - 1.1 * (s % 4.8 > 4.5) + rng.normal(0, 0.08, len(s)), 3), period=0.5
+        b,
+        "um25c",
+        "power",
+        "W",
+        lambda s: np.round(
+            7.1 + 0.4 * np.sin(s / 3) - 1.1 * (s % 4.8 > 4.5) + rng.normal(0, 0.08, len(s)), 3
+        ),
+        period=0.5,
     )
     rule = {
         "name": "usb meter",
@@ -428,17 +514,29 @@ def _(b):
         "unit": "W",
         "plausible_w": [0.0, 150.0],
     }
-    write_json(b, "power.json", {"schema": 2, "rules": [{**rule, "reference": "RDTech UM24C/25C/34C serial protocol"}]})
+    write_json(
+        b,
+        "power.json",
+        {"schema": 2, "rules": [{**rule, "reference": "RDTech UM24C/25C/34C serial protocol"}]},
+    )
 
 
 @lie(
-    "The USB meter sat behind a battery that was charged before the run", EDITED, "most of the energy", "power that does not change from idle to load"
+    "The USB meter sat behind a battery that was charged before the run",
+    EDITED,
+    "most of the energy",
+    "power that does not change from idle to load",
 )
 def _(b):
     scale_power(b, lambda w: w * 0.51)
 
 
-@lie("The meter is said to be absent while its readings are there", ERROR, "", "available in run.json against readings")
+@lie(
+    "The meter is said to be absent while its readings are there",
+    ERROR,
+    "",
+    "available in run.json against readings",
+)
 def _(b):
     meter(b, "um25c").update(available=False, reason="no USB meter was found")
 
@@ -454,7 +552,12 @@ def _(b):
     rebuild(b, noise=0.02)
 
 
-@lie("The reading before the run's start was lowered to draw the interpolated end down", EDITED, "a joule less", NOTHING)
+@lie(
+    "The reading before the run's start was lowered to draw the interpolated end down",
+    EDITED,
+    "a joule less",
+    NOTHING,
+)
 def _(b):
     start, stop = window(b)
     last = rows(b, "um25c") & (b.readings["t_ns"] > stop)

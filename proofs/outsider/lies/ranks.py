@@ -54,15 +54,31 @@ def nodes(b, edit) -> None:
     write_json(b, "nodes.json", content)
 
 
-@lie("Accuracy was raised in rank 0's log only", EDITED, "a better accuracy", "rank 0's chain values in rank 1's log; accuracies of the two ranks")
+@lie(
+    "Accuracy was raised in rank 0's log only",
+    EDITED,
+    "a better accuracy",
+    "rank 0's chain values in rank 1's log; accuracies of the two ranks",
+)
 def _(b):
     of_epoch(b.events, "eval_accuracy", 2).update(value=0.988)
     of_epoch(b.events, "eval_accuracy", 2)["metadata"]["correct"] = 9880
 
 
-@lie("Rank 1's log was edited and sealed by itself", EDITED, "a straggler disappears", "rank 1's chain values in rank 0's log")
+@lie(
+    "Rank 1's log was edited and sealed by itself",
+    EDITED,
+    "a straggler disappears",
+    "rank 1's chain values in rank 0's log",
+)
 def _(b):
-    rank_one(b, lambda events: [e["metadata"].update(mono_ns=e["metadata"]["mono_ns"] - 5_000_000) for e in find(events, "epoch_stop")])
+    rank_one(
+        b,
+        lambda events: [
+            e["metadata"].update(mono_ns=e["metadata"]["mono_ns"] - 5_000_000)
+            for e in find(events, "epoch_stop")
+        ],
+    )
 
 
 @lie(
@@ -78,14 +94,24 @@ def _(b):
     put_logs(b, logs)
 
 
-@lie("Rank 1 trained with another seed, and every chain value was made to fit", ERROR, "", "seed in rank 1's log against the request")
+@lie(
+    "Rank 1 trained with another seed, and every chain value was made to fit",
+    ERROR,
+    "",
+    "seed in rank 1's log against the request",
+)
 def _(b):
     logs = all_logs(b)
     find(logs[1], "seed")[0]["value"] = 2
     put_logs(b, logs)
 
 
-@lie("Rank 1's steps are missing", EDITED, "a straggler disappears", "ranks of the step table against run.json")
+@lie(
+    "Rank 1's steps are missing",
+    EDITED,
+    "a straggler disappears",
+    "ranks of the step table against run.json",
+)
 def _(b):
     b.steps = b.steps[b.steps["rank"] == 0].reset_index(drop=True)
 
@@ -100,17 +126,32 @@ def _(b):
     rebuild(b, shares=lambda size, rank: size * 3 // 4 if rank == 0 else size - size * 3 // 4)
 
 
-@lie("Rank 1 trained on nothing and is counted", EDITED, "two nodes without communication", "samples of rank 1 against its share")
+@lie(
+    "Rank 1 trained on nothing and is counted",
+    EDITED,
+    "two nodes without communication",
+    "samples of rank 1 against its share",
+)
 def _(b):
     b.steps.loc[b.steps["rank"] == 1, "samples"] = 0
 
 
-@lie("Each rank trained on a whole mini-batch", ERROR, "", "samples of a step against the global batch size")
+@lie(
+    "Each rank trained on a whole mini-batch",
+    ERROR,
+    "",
+    "samples of a step against the global batch size",
+)
 def _(b):
     b.steps["samples"] *= 2
 
 
-@lie("Both ranks trained on the same half of the data", EDITED, "half the data", NOTHING + "; losses of the two ranks, if they are kept separate")
+@lie(
+    "Both ranks trained on the same half of the data",
+    EDITED,
+    "half the data",
+    NOTHING + "; losses of the two ranks, if they are kept separate",
+)
 def _(b):
     rebuild(b, noise=0.02, correct=[9690, 9840, 9901])
 
@@ -127,7 +168,12 @@ def _(b):
     b.steps["compute_s"] -= 0.004
 
 
-@lie("Only rank 1's steps were halved", EDITED, "a faster second node", "rank 1's parts against its starts; both ranks wait for one another")
+@lie(
+    "Only rank 1's steps were halved",
+    EDITED,
+    "a faster second node",
+    "rank 1's parts against its starts; both ranks wait for one another",
+)
 def _(b):
     b.steps.loc[b.steps["rank"] == 1, "compute_s"] /= 2
 
@@ -156,7 +202,12 @@ def _(b):
     put_logs(b, logs)
 
 
-@lie("Rank 1's log is one of another run", ERROR, "", "rank 1's chain values in rank 0's log; its times")
+@lie(
+    "Rank 1's log is one of another run",
+    ERROR,
+    "",
+    "rank 1's chain values in rank 0's log; its times",
+)
 def _(b):
     def edit(events):
         for e in events:
@@ -179,15 +230,27 @@ def _(b):
     write_log(b.path / "log.rank2.txt", events)
 
 
-@lie("Chain values of the second epoch were left out of both logs", EDITED, "logs can be edited up to there", "chain values after every epoch")
+@lie(
+    "Chain values of the second epoch were left out of both logs",
+    EDITED,
+    "logs can be edited up to there",
+    "chain values after every epoch",
+)
 def _(b):
     logs = all_logs(b)
     for events in logs.values():
-        events.remove(next(e for e in find(events, "chain_heads") if e["metadata"].get("epoch_num") == 2))
+        events.remove(
+            next(e for e in find(events, "chain_heads") if e["metadata"].get("epoch_num") == 2)
+        )
     put_logs(b, logs)
 
 
-@lie("Both ranks ran on one machine that is described under two names", EDITED, "a run on two nodes", "the two nodes' addresses")
+@lie(
+    "Both ranks ran on one machine that is described under two names",
+    EDITED,
+    "a run on two nodes",
+    "the two nodes' addresses",
+)
 def _(b):
     nodes(b, lambda each: each[1]["link"].update(each[0]["link"]))
 
@@ -214,9 +277,19 @@ def _(b):
     node_readings(b, lambda table: copied)
 
 
-@lie("The second node draws a tenth of what the first does", EDITED, "almost half the energy", "the second node's power against its own idle power")
+@lie(
+    "The second node draws a tenth of what the first does",
+    EDITED,
+    "almost half the energy",
+    "the second node's power against its own idle power",
+)
 def _(b):
-    node_readings(b, lambda table: table.assign(value=table["value"].where(table["unit"] != "W", table["value"] / 10)))
+    node_readings(
+        b,
+        lambda table: table.assign(
+            value=table["value"].where(table["unit"] != "W", table["value"] / 10)
+        ),
+    )
 
 
 @lie(
@@ -227,7 +300,10 @@ def _(b):
 )
 def _(b):
     node_readings(b, lambda table: table[table["source"] != "um25c"])
-    nodes(b, lambda each: each[1].update(meters=[m for m in each[1]["meters"] if m["name"] != "um25c"]))
+    nodes(
+        b,
+        lambda each: each[1].update(meters=[m for m in each[1]["meters"] if m["name"] != "um25c"]),
+    )
 
 
 @lie(
@@ -266,13 +342,24 @@ def _(b):
     for name in ("nodes.json", "readings.node1.parquet", "baseload.node1.parquet", "log.rank1.txt"):
         (b.path / name).unlink()
     b.request["parallel"].update(ranks=1, nodes=1, collective="none", bucket_bytes=0, overlap=False)
-    b.events[:] = [e for e in b.events if e["key"] not in ("chain_heads", "nodes_of_ranks", "clock_offsets_ns")]
+    b.events[:] = [
+        e for e in b.events if e["key"] not in ("chain_heads", "nodes_of_ranks", "clock_offsets_ns")
+    ]
     find(b.events, "ranks")[0]["value"] = 1
     find(b.events, "collective")[0]["value"] = "none"
-    b.steps = b.steps[b.steps["rank"] == 0].assign(samples=lambda s: s["samples"] * 2).reset_index(drop=True)
+    b.steps = (
+        b.steps[b.steps["rank"] == 0]
+        .assign(samples=lambda s: s["samples"] * 2)
+        .reset_index(drop=True)
+    )
 
 
-@lie("Ranks' machines in the log are not those of nodes.json", ERROR, "", "nodes_of_ranks in the log against nodes.json")
+@lie(
+    "Ranks' machines in the log are not those of nodes.json",
+    ERROR,
+    "",
+    "nodes_of_ranks in the log against nodes.json",
+)
 def _(b):
     logs = all_logs(b)
     for e in find(logs[0], "nodes_of_ranks"):
@@ -280,7 +367,12 @@ def _(b):
     put_logs(b, logs)
 
 
-@lie("Ranks changed their machines in the middle of the run", ERROR, "", "nodes_of_ranks at the start against the end")
+@lie(
+    "Ranks changed their machines in the middle of the run",
+    ERROR,
+    "",
+    "nodes_of_ranks at the start against the end",
+)
 def _(b):
     logs = all_logs(b)
     find(logs[0], "nodes_of_ranks")[-1]["value"] = ["node1", "node0"]
@@ -300,7 +392,12 @@ def _(b):
     put_logs(b, logs)
 
 
-@lie("The clock offsets at start and end differ by minutes", ERROR, "", "clock offsets against what two clocks can drift in the time")
+@lie(
+    "The clock offsets at start and end differ by minutes",
+    ERROR,
+    "",
+    "clock offsets against what two clocks can drift in the time",
+)
 def _(b):
     logs = all_logs(b)
     find(logs[0], "clock_offsets_ns")[-1]["value"][1][0] += 300_000_000_000
@@ -330,12 +427,22 @@ def _(b):
     nodes(b, lambda each: [n["link"].update(kind="wired", speed_mbit_s=10) for n in each])
 
 
-@lie("The second node's readings end after the first epoch", EDITED, "less energy of the second node", "readings of a node against the run's length")
+@lie(
+    "The second node's readings end after the first epoch",
+    EDITED,
+    "less energy of the second node",
+    "readings of a node against the run's length",
+)
 def _(b):
     node_readings(b, lambda table: table[table["t_ns"] < table["t_ns"].min() + 10_000_000_000])
 
 
-@lie("Readings of the second node are on the first node's clock", ERROR, "", "times of the node's readings against its clock offset")
+@lie(
+    "Readings of the second node are on the first node's clock",
+    ERROR,
+    "",
+    "times of the node's readings against its clock offset",
+)
 def _(b):
     offset = find(b.events, "clock_offsets_ns")[0]["value"][1][0]
     node_readings(b, lambda table: table.assign(t_ns=table["t_ns"] - offset))
@@ -352,7 +459,9 @@ def _(b):
     table["value"] += np.random.default_rng(4).normal(0, 0.05, len(table))
     table.to_parquet(b.path / "baseload.parquet", index=False)
     offset = find(b.events, "clock_offsets_ns")[0]["value"][1][0]
-    table.assign(t_ns=table["t_ns"] + offset).to_parquet(b.path / "baseload.node1.parquet", index=False)
+    table.assign(t_ns=table["t_ns"] + offset).to_parquet(
+        b.path / "baseload.node1.parquet", index=False
+    )
 
 
 @lie(
@@ -369,7 +478,12 @@ def _(b):
     node_readings(b, edit)
 
 
-@lie("The request tells of three ranks, the log of two", ERROR, "", "ranks in run.json against log, steps and nodes.json")
+@lie(
+    "The request tells of three ranks, the log of two",
+    ERROR,
+    "",
+    "ranks in run.json against log, steps and nodes.json",
+)
 def _(b):
     b.request["parallel"]["ranks"] = 3
 
@@ -405,11 +519,23 @@ def _(b):
     put_logs(b, logs)
 
 
-@lie("Each node's table names another node's ranks", ERROR, "", "ranks in nodes.json against nodes_of_ranks")
+@lie(
+    "Each node's table names another node's ranks",
+    ERROR,
+    "",
+    "ranks in nodes.json against nodes_of_ranks",
+)
 def _(b):
     nodes(b, lambda each: (each[0].update(ranks=[1]), each[1].update(ranks=[0])))
 
 
-@lie("Readings of a node are there twice, under two node numbers", ERROR, "", "nodes in nodes.json against the tables of readings")
+@lie(
+    "Readings of a node are there twice, under two node numbers",
+    ERROR,
+    "",
+    "nodes in nodes.json against the tables of readings",
+)
 def _(b):
-    pd.read_parquet(b.path / "readings.node1.parquet").to_parquet(b.path / "readings.node2.parquet", index=False)
+    pd.read_parquet(b.path / "readings.node1.parquet").to_parquet(
+        b.path / "readings.node2.parquet", index=False
+    )

@@ -34,17 +34,32 @@ def counter(b, event: str, edit) -> None:
     change_values(b, "counters", f"{event}.count", edit)
 
 
-@lie("Cycles were multiplied by fifty", EDITED, "a busy processor", "cycles per second against cores and any frequency")
+@lie(
+    "Cycles were multiplied by fifty",
+    EDITED,
+    "a busy processor",
+    "cycles per second against cores and any frequency",
+)
 def _(b):
     counter(b, "cycles", lambda v: v * 50)
 
 
-@lie("Cycles were divided by a thousand", EDITED, "an efficient program", "cycles per instruction against any processor; processor time")
+@lie(
+    "Cycles were divided by a thousand",
+    EDITED,
+    "an efficient program",
+    "cycles per instruction against any processor; processor time",
+)
 def _(b):
     counter(b, "cycles", lambda v: v // 1000)
 
 
-@lie("Instructions were halved", EDITED, "an efficient program", "instructions per sample against the model's arithmetic")
+@lie(
+    "Instructions were halved",
+    EDITED,
+    "an efficient program",
+    "instructions per sample against the model's arithmetic",
+)
 def _(b):
     counter(b, "instructions", lambda v: v // 2)
 
@@ -64,12 +79,22 @@ def _(b):
     counter(b, "instructions", lambda v: np.where(np.arange(len(v)) > 150, v - v[100], v))
 
 
-@lie("A counter ran over its thirty-two bits and starts from nothing again", ERROR, "", "readings of one counter that fall")
+@lie(
+    "A counter ran over its thirty-two bits and starts from nothing again",
+    ERROR,
+    "",
+    "readings of one counter that fall",
+)
 def _(b):
     counter(b, "cycles", lambda v: v % 2**32)
 
 
-@lie("Counters stand still while the training goes on", FABRICATED, "counters of an idle machine", "counters against the step table")
+@lie(
+    "Counters stand still while the training goes on",
+    FABRICATED,
+    "counters of an idle machine",
+    "counters against the step table",
+)
 def _(b):
     for event in ("cycles", "instructions", "branches"):
         counter(b, event, lambda v: np.full(len(v), v[5]))
@@ -91,7 +116,9 @@ def _(b):
     counter(b, "l1d_refill", lambda v: v * 40)
 
 
-@lie("Mispredicted branches are more than branches", ERROR, "", "branch_mispredicts against branches")
+@lie(
+    "Mispredicted branches are more than branches", ERROR, "", "branch_mispredicts against branches"
+)
 def _(b):
     counter(b, "branch_mispredicts", lambda v: v * 100)
 
@@ -101,7 +128,12 @@ def _(b):
     counter(b, "branches", lambda v: v * 20)
 
 
-@lie("The columns of cycles and instructions were exchanged", ERROR, "", NOTHING + "; an unlikely ratio of the two")
+@lie(
+    "The columns of cycles and instructions were exchanged",
+    ERROR,
+    "",
+    NOTHING + "; an unlikely ratio of the two",
+)
 def _(b):
     names = {"cycles.count": "instructions.count", "instructions.count": "cycles.count"}
     b.readings["channel"] = b.readings["channel"].replace(names)
@@ -117,26 +149,47 @@ def _(b):
     change_values(b, "cpu", "utilisation", lambda v: v * 2.8)
 
 
-@lie("Cores are said to be idle while they train", EDITED, "an efficient program", "utilisation against counters and steps")
+@lie(
+    "Cores are said to be idle while they train",
+    EDITED,
+    "an efficient program",
+    "utilisation against counters and steps",
+)
 def _(b):
     change_values(b, "cpu", "utilisation", lambda v: v * 0.02)
 
 
 @lie(
-    "The cores' utilisation and the total tell of two different machines", EDITED, "an efficient program", "total utilisation against the cores' mean"
+    "The cores' utilisation and the total tell of two different machines",
+    EDITED,
+    "an efficient program",
+    "total utilisation against the cores' mean",
 )
 def _(b):
     change_values(b, "cpu", "utilisation.total", lambda v: v * 0.1)
 
 
-@lie("A third core is read on a machine of two", ERROR, "", "cores of the readings against system.json")
+@lie(
+    "A third core is read on a machine of two",
+    ERROR,
+    "",
+    "cores of the readings against system.json",
+)
 def _(b):
     more = b.readings[rows(b, "cpu", "utilisation.core0")].assign(channel="utilisation.core2")
-    b.readings = pd.concat([b.readings, more]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    b.readings = (
+        pd.concat([b.readings, more]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    )
     recount(b)
 
 
-@lie("The processor's time is more than two cores can give", ERROR, "", "processor time against wall time and cores", needs="real")
+@lie(
+    "The processor's time is more than two cores can give",
+    ERROR,
+    "",
+    "processor time against wall time and cores",
+    needs="real",
+)
 def _(b):
     change_values(b, "cpu", "process_tree", lambda v: v * 3)
 
@@ -175,32 +228,66 @@ def _(b):
     change_values(b, "cpu", "utilisation.core1", lambda v: v * 0.03)
 
 
-@lie("The program uses more memory than the machine has", ERROR, "", "process_tree_rss against memory_size_bytes")
+@lie(
+    "The program uses more memory than the machine has",
+    ERROR,
+    "",
+    "process_tree_rss against memory_size_bytes",
+)
 def _(b):
     change_values(b, "memory", "process_tree_rss", lambda v: v * 200)
 
 
-@lie("The program uses one megabyte", EDITED, "a small footprint", "process_tree_rss against any framework, the model and its data")
+@lie(
+    "The program uses one megabyte",
+    EDITED,
+    "a small footprint",
+    "process_tree_rss against any framework, the model and its data",
+)
 def _(b):
     change_values(b, "memory", "process_tree_rss", lambda v: v / 200)
 
 
-@lie("Peak memory is below the memory in use", EDITED, "a small footprint", "largest_process_peak_rss against process_tree_rss", needs="real")
+@lie(
+    "Peak memory is below the memory in use",
+    EDITED,
+    "a small footprint",
+    "largest_process_peak_rss against process_tree_rss",
+    needs="real",
+)
 def _(b):
     change_values(b, "memory", "largest_process_peak_rss", lambda v: np.round(v * 0.3))
 
 
-@lie("Peak memory in the log was lowered", EDITED, "a small footprint", "peak_rss_of_ranks in the log against the readings", needs="real")
+@lie(
+    "Peak memory in the log was lowered",
+    EDITED,
+    "a small footprint",
+    "peak_rss_of_ranks in the log against the readings",
+    needs="real",
+)
 def _(b):
     log_value(b, "peak_rss_of_ranks", [120_000_000])
 
 
-@lie("Free and used memory are more than the machine has", ERROR, "", "available plus used against memory_size_bytes", needs="real")
+@lie(
+    "Free and used memory are more than the machine has",
+    ERROR,
+    "",
+    "available plus used against memory_size_bytes",
+    needs="real",
+)
 def _(b):
     change_values(b, "memory", "available", lambda v: v * 1.5)
 
 
-@lie("Memory is told in kilobytes", ERROR, "", "memory of a few hundred kilobytes against any framework; other readings of memory", needs="real")
+@lie(
+    "Memory is told in kilobytes",
+    ERROR,
+    "",
+    "memory of a few hundred kilobytes against any framework; other readings of memory",
+    needs="real",
+)
 def _(b):
     change_values(b, "memory", "", lambda v: v / 1024)
 
@@ -221,7 +308,9 @@ def _(b):
     add_channel(b, "temperature", "cpu-thermal", "°C", lambda s: -300.0, period=2.0)
 
 
-@lie("A temperature in thousandths of a degree", ERROR, "", "temperature against what silicon bears")
+@lie(
+    "A temperature in thousandths of a degree", ERROR, "", "temperature against what silicon bears"
+)
 def _(b):
     add_channel(b, "temperature", "cpu-thermal", "°C", lambda s: 51234.0 + 10 * s, period=2.0)
 
@@ -241,13 +330,23 @@ def _(b):
     add_channel(b, "cpu", "frequency.core0", "Hz", lambda s: 9e9)
 
 
-@lie("The frequency is half of what the cycles tell", EDITED, "a slow clock, and yet fast", "cycles per second against frequency times cores")
+@lie(
+    "The frequency is half of what the cycles tell",
+    EDITED,
+    "a slow clock, and yet fast",
+    "cycles per second against frequency times cores",
+)
 def _(b):
     add_channel(b, "cpu", "frequency.core0", "Hz", lambda s: 4e8)
     add_channel(b, "cpu", "frequency.core1", "Hz", lambda s: 4e8)
 
 
-@lie("Throttling was wiped from the readings", EDITED, "no badge", "frequency that falls against a meter that saw no throttling")
+@lie(
+    "Throttling was wiped from the readings",
+    EDITED,
+    "no badge",
+    "frequency that falls against a meter that saw no throttling",
+)
 def _(b):
     add_channel(b, "cpu", "frequency.core0", "Hz", lambda s: np.where(s > 12, 6e8, 2.4e9))
     add_channel(b, "throttling", "throttled", "events", lambda s: 0.0)
@@ -258,7 +357,12 @@ def _(b):
     change_values(b, "disk", "read_bytes", lambda v: v[::-1].copy())
 
 
-@lie("The disk read a hundred gigabytes within the run", EDITED, "a storage medium that looks fast", "bytes per second against any storage medium")
+@lie(
+    "The disk read a hundred gigabytes within the run",
+    EDITED,
+    "a storage medium that looks fast",
+    "bytes per second against any storage medium",
+)
 def _(b):
     change_values(b, "disk", "read_bytes", lambda v: v * 500_000)
 
@@ -275,7 +379,13 @@ def _(b):
         change_values(b, "disk", channel, lambda v: np.full(len(v), v[-1]))
 
 
-@lie("The disk was busy for longer than the run lasted", ERROR, "", "busy seconds of the disk against wall time", needs="real")
+@lie(
+    "The disk was busy for longer than the run lasted",
+    ERROR,
+    "",
+    "busy seconds of the disk against wall time",
+    needs="real",
+)
 def _(b):
     change_values(b, "disk", "busy", lambda v: v[0] + (v - v[0]) * 100 + np.arange(len(v)) * 4)
 
@@ -334,12 +444,23 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("A meter that failed a hundred times has every reading", ERROR, "", "failures in run.json against a table without holes")
+@lie(
+    "A meter that failed a hundred times has every reading",
+    ERROR,
+    "",
+    "failures in run.json against a table without holes",
+)
 def _(b):
     meter(b, "cpu").update(failures=100, last_error="timed out")
 
 
-@lie("The counters were read on after the machine was switched off: an hour of readings behind the run", ERROR, "", "readings' times against the log")
+@lie(
+    "The counters were read on after the machine was switched off: an hour of readings behind"
+    " the run",
+    ERROR,
+    "",
+    "readings' times against the log",
+)
 def _(b):
     late = b.readings[rows(b, "memory")].copy()
     late["t_ns"] += 3_600_000_000_000
@@ -365,7 +486,13 @@ def _(b):
     change_values(b, "um25c", "", lambda v: np.where(np.arange(len(v)) == 20, np.inf, v))
 
 
-@lie("The readings of the memory in the third epoch are those of the second", EDITED, "a growing program looks steady", NOTHING, needs="real")
+@lie(
+    "The readings of the memory in the third epoch are those of the second",
+    EDITED,
+    "a growing program looks steady",
+    NOTHING,
+    needs="real",
+)
 def _(b):
     which = b.readings.index[rows(b, "memory", "process_tree_rss")]
     values = b.readings.loc[which, "value"].to_numpy().copy()
@@ -397,7 +524,13 @@ def _(b):
     recount(b)
 
 
-@lie("The unit of the processor's time is another in the second half", ERROR, "", "two units of one channel", needs="real")
+@lie(
+    "The unit of the processor's time is another in the second half",
+    ERROR,
+    "",
+    "two units of one channel",
+    needs="real",
+)
 def _(b):
     which = rows(b, "cpu", "process_tree") & (b.readings["t_ns"] > b.readings["t_ns"].median())
     b.readings.loc[which, "unit"] = "ms"

@@ -28,12 +28,22 @@ LIES: list[Lie] = []
 lie = register(LIES)
 
 
-@lie("A batch of 256, above the range, is stated openly", ERROR, "", "batch size against the rulebook's range")
+@lie(
+    "A batch of 256, above the range, is stated openly",
+    ERROR,
+    "",
+    "batch size against the rulebook's range",
+)
 def _(b):
     rebuild(b, batch=256)
 
 
-@lie("A batch of 8, below the range, is stated openly", ERROR, "", "batch size against the rulebook's range")
+@lie(
+    "A batch of 8, below the range, is stated openly",
+    ERROR,
+    "",
+    "batch size against the rulebook's range",
+)
 def _(b):
     rebuild(b, batch=8)
 
@@ -59,10 +69,17 @@ def _(b):
     rebuild(b, noise=0.05, seed=1)
     group = (b.steps["step"] - 1) // 4
     for column in ("loss", "fetch_stall_s", "copy_s", "compute_s"):
-        b.steps[column] = b.steps.groupby(group)[column].transform("min" if column != "loss" else "mean")
+        b.steps[column] = b.steps.groupby(group)[column].transform(
+            "min" if column != "loss" else "mean"
+        )
 
 
-@lie("A learning rate of 0.2, above the range, is stated openly", ERROR, "", "learning rate against the rulebook's range")
+@lie(
+    "A learning rate of 0.2, above the range, is stated openly",
+    ERROR,
+    "",
+    "learning rate against the rulebook's range",
+)
 def _(b):
     state(b, "optimizer.base_learning_rate", "opt_base_learning_rate", 0.2)
 
@@ -77,7 +94,12 @@ def _(b):
     log_value(b, "opt_base_learning_rate", 0.2)
 
 
-@lie("A learning rate of zero stands in the log, which formats it with two digits", ERROR, "", "request against the log's opt_base_learning_rate")
+@lie(
+    "A learning rate of zero stands in the log, which formats it with two digits",
+    ERROR,
+    "",
+    "request against the log's opt_base_learning_rate",
+)
 def _(b):
     log_value(b, "opt_base_learning_rate", 0.0)
 
@@ -114,12 +136,22 @@ def _(b):
     state(b, "optimizer.momentum", "opt_momentum", 0.95)
 
 
-@lie("Weight decay was switched on, and only the log says so", EDITED, "a better convergence", "request against the log's opt_weight_decay")
+@lie(
+    "Weight decay was switched on, and only the log says so",
+    EDITED,
+    "a better convergence",
+    "request against the log's opt_weight_decay",
+)
 def _(b):
     log_value(b, "opt_weight_decay", 0.0005)
 
 
-@lie("Another schedule of the learning rate was taken, openly", ERROR, "", "schedule against the workload's")
+@lie(
+    "Another schedule of the learning rate was taken, openly",
+    ERROR,
+    "",
+    "schedule against the workload's",
+)
 def _(b):
     state(b, "optimizer.schedule", "opt_learning_rate_schedule", "one_cycle")
 
@@ -148,14 +180,21 @@ def _(b):
 
 
 @lie(
-    "Training went on from earlier weights, and the first losses were replaced by those of a fresh run",
+    "Training went on from earlier weights, and the first losses were replaced by those of a"
+    " fresh run",
     EDITED,
     "the target is reached in one epoch",
     "a loss that falls to its floor within ten steps",
 )
 def _(b):
     rng = np.random.default_rng(1)
-    rebuild(b, correct=[9912], losses=lambda seen: np.where(seen < 1300, 2.3 - seen / 2000, falling_loss(seen, rng, 0.05, first=0.12)))
+    rebuild(
+        b,
+        correct=[9912],
+        losses=lambda seen: np.where(
+            seen < 1300, 2.3 - seen / 2000, falling_loss(seen, rng, 0.05, first=0.12)
+        ),
+    )
 
 
 @lie("Twenty epochs were allowed, openly", ERROR, "", "max_epochs against the workload's")
@@ -173,7 +212,12 @@ def _(b):
     rebuild(b, correct=[9820, 9907], noise=0.03)
 
 
-@lie("A target of 98 % was asked for, openly, and the run stops there", ERROR, "", "target against the workload's")
+@lie(
+    "A target of 98 % was asked for, openly, and the run stops there",
+    ERROR,
+    "",
+    "target against the workload's",
+)
 def _(b):
     state(b, "target_accuracy", "target_accuracy", 0.98)
     cut_after(b, 2)
@@ -226,7 +270,12 @@ def _(b):
     state(b, "division", "submission_division", "clsoed")
 
 
-@lie("Version of the suite was changed to one that does not exist", EDITED, "an old run enters the new round", "suite_version against the round's")
+@lie(
+    "Version of the suite was changed to one that does not exist",
+    EDITED,
+    "an old run enters the new round",
+    "suite_version against the round's",
+)
 def _(b):
     b.run["suite_version"] = "9.9.9"
 
@@ -244,22 +293,42 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("The version of the contract with the implementation is an older one", ERROR, "", "contract_version against schema and suite_version")
+@lie(
+    "The version of the contract with the implementation is an older one",
+    ERROR,
+    "",
+    "contract_version against schema and suite_version",
+)
 def _(b):
     ask(b, "contract_version", 0)
 
 
-@lie("Run id tells of another day than the run's start", EDITED, "an old run enters the new round", "run_id against started_time_ms")
+@lie(
+    "Run id tells of another day than the run's start",
+    EDITED,
+    "an old run enters the new round",
+    "run_id against started_time_ms",
+)
 def _(b):
     b.run["run_id"] = "lenet-pytorch-20240101T000000Z-000001"
 
 
-@lie("Run id tells of another framework than the request", ERROR, "", "run_id against the framework in request, log and system")
+@lie(
+    "Run id tells of another framework than the request",
+    ERROR,
+    "",
+    "run_id against the framework in request, log and system",
+)
 def _(b):
     b.run["run_id"] = b.run["run_id"].replace("pytorch", "tensorflow")
 
 
-@lie("One thread is stated, and two trained", EDITED, "twice the speed per thread", "threads in run.json against framework_threads in the log")
+@lie(
+    "One thread is stated, and two trained",
+    EDITED,
+    "twice the speed per thread",
+    "threads in run.json against framework_threads in the log",
+)
 def _(b):
     ask(b, "threads", 1)
 
@@ -291,7 +360,12 @@ def _(b):
     add_channel(b, "nvml", "gpu0.power", "W", lambda s: 40 + np.sin(s))
 
 
-@lie("An accelerator is named that the machine does not have", ERROR, "", "accelerator in run.json against every reading and the libraries")
+@lie(
+    "An accelerator is named that the machine does not have",
+    ERROR,
+    "",
+    "accelerator in run.json against every reading and the libraries",
+)
 def _(b):
     ask(b, "accelerator", "cuda")
 
@@ -316,12 +390,22 @@ def _(b):
     b.run.update(exit_code=137, message="killed by signal 9")
 
 
-@lie("A run that was interrupted is handed in", ERROR, "", "status in run.json against the log's run_stop")
+@lie(
+    "A run that was interrupted is handed in",
+    ERROR,
+    "",
+    "status in run.json against the log's run_stop",
+)
 def _(b):
     b.run["status"] = "interrupted"
 
 
-@lie("A smaller model was trained under the same name", EDITED, "half the arithmetic", "parameters in the log against the workload's")
+@lie(
+    "A smaller model was trained under the same name",
+    EDITED,
+    "half the arithmetic",
+    "parameters in the log against the workload's",
+)
 def _(b):
     log_value(b, "parameters", 30853)
     rebuild(b, parts=(0.002, 0.001, 0.008, 0.0, 0.001))
@@ -353,30 +437,52 @@ def _(b):
 
 
 @lie(
-    "The implementation's own output says that it computed with half the bits", EDITED, "half the time", "output.txt against the rulebook's precision"
+    "The implementation's own output says that it computed with half the bits",
+    EDITED,
+    "half the time",
+    "output.txt against the rulebook's precision",
 )
 def _(b):
     (b.path / "output.txt").write_text("autocast: bfloat16 enabled\nconv1 weights: bfloat16\n")
     rebuild(b, parts=(0.002, 0.001, 0.008, 0.0, 0.001))
 
 
-@lie("A precision of eight bits was asked for", EDITED, "a quarter of the time", "request against the rulebook's precision")
+@lie(
+    "A precision of eight bits was asked for",
+    EDITED,
+    "a quarter of the time",
+    "request against the rulebook's precision",
+)
 def _(b):
     b.request["precision"] = "int8"
 
 
-@lie("Evaluated after every third epoch only, openly", ERROR, "", "eval_every_epochs against the workload's")
+@lie(
+    "Evaluated after every third epoch only, openly",
+    ERROR,
+    "",
+    "eval_every_epochs against the workload's",
+)
 def _(b):
     ask(b, "eval_every_epochs", 3)
 
     def edit(events):
-        keep = [e for e in events if not e["key"].startswith("eval_") or e["metadata"].get("epoch_num", 3) == 3]
+        keep = [
+            e
+            for e in events
+            if not e["key"].startswith("eval_") or e["metadata"].get("epoch_num", 3) == 3
+        ]
         events[:] = keep
 
     in_every_log(b, edit)
 
 
-@lie("The run was limited to a number of steps, openly", ERROR, "", "steps in run.json against the workload's length")
+@lie(
+    "The run was limited to a number of steps, openly",
+    ERROR,
+    "",
+    "steps in run.json against the workload's length",
+)
 def _(b):
     ask(b, "steps", 1407)
 
@@ -388,7 +494,13 @@ def _(b):
     "findings_allowed in run.json against the rulebook; the batch size against its range",
 )
 def _(b):
-    b.run["findings_allowed"] = ["closed-tuning-range", "closed-data", "closed-hyperparameters", "steps-complete", "wall-clock"]
+    b.run["findings_allowed"] = [
+        "closed-tuning-range",
+        "closed-data",
+        "closed-hyperparameters",
+        "steps-complete",
+        "wall-clock",
+    ]
     rebuild(b, batch=1024)
 
 
@@ -414,7 +526,12 @@ def _(b):
     log_value(b, "collective", "nccl")
 
 
-@lie("A negative seed and a text as batch size came from a broken settings file", ERROR, "", "request against the log and against its own format")
+@lie(
+    "A negative seed and a text as batch size came from a broken settings file",
+    ERROR,
+    "",
+    "request against the log and against its own format",
+)
 def _(b):
     ask(b, "seed", -1)
     ask(b, "global_batch_size", "128")
@@ -432,7 +549,8 @@ def _(b):
 
 
 @lie(
-    "Everything that was asked for was invented after reading the rulebook: a batch and rate that nobody ran",
+    "Everything that was asked for was invented after reading the rulebook: a batch and rate that"
+    " nobody ran",
     FABRICATED,
     "an entry at settings without reference point",
     NOTHING,

@@ -86,17 +86,32 @@ def _(b):
     recount(b)
 
 
-@lie("Monotonic times were scaled and the wall clock forgotten", EDITED, "a fifth less time", "wall clock against monotonic clock")
+@lie(
+    "Monotonic times were scaled and the wall clock forgotten",
+    EDITED,
+    "a fifth less time",
+    "wall clock against monotonic clock",
+)
 def _(b):
     warp(b, faster, wall=False)
 
 
-@lie("The wall clock was scaled and the monotonic one forgotten", ERROR, "", "wall clock against monotonic clock")
+@lie(
+    "The wall clock was scaled and the monotonic one forgotten",
+    ERROR,
+    "",
+    "wall clock against monotonic clock",
+)
 def _(b):
     warp(b, faster, log=False, steps=False, readings=False, idle=False)
 
 
-@lie("Only the log was scaled", EDITED, "a fifth less time to the target", "steps and readings against the log")
+@lie(
+    "Only the log was scaled",
+    EDITED,
+    "a fifth less time to the target",
+    "steps and readings against the log",
+)
 def _(b):
     warp(b, faster, steps=False, readings=False, idle=False)
 
@@ -106,7 +121,12 @@ def _(b):
     warp(b, faster, log=False, wall=False, readings=False, idle=False)
 
 
-@lie("Only the parts of the steps were scaled, not their starts", EDITED, "a fifth less compute", "parts of a step against the start of the next one")
+@lie(
+    "Only the parts of the steps were scaled, not their starts",
+    EDITED,
+    "a fifth less compute",
+    "parts of a step against the start of the next one",
+)
 def _(b):
     b.steps[PARTS] *= 0.8
 
@@ -131,7 +151,12 @@ def _(b):
     scaled_and_read_anew(b, lambda t: np.where(t < 9.4, t, 9.4 + (t - 9.4) * 0.8))
 
 
-@lie("Each epoch was made two hundredths faster than the one before", EDITED, "a little less time", NOTHING)
+@lie(
+    "Each epoch was made two hundredths faster than the one before",
+    EDITED,
+    "a little less time",
+    NOTHING,
+)
 def _(b):
     knots = np.array([-1e6, 0.0, 9.48, 18.96, 28.44, 1e6])
     speeds = np.array([1.0, 1.0, 0.98, 0.96, 1.0])
@@ -155,7 +180,8 @@ def _(b):
 
 
 @lie(
-    "Only the run was shortened; what was before and after it kept its length, readings were made anew",
+    "Only the run was shortened; what was before and after it kept its length, readings were made"
+    " anew",
     EDITED,
     "a fifth less time and energy",
     "counts of events per second during the run against before and after it",
@@ -165,7 +191,8 @@ def _(b):
 
 
 @lie(
-    "All times of a real run were multiplied by 0.9, processor time too, readings interpolated back to their periods",
+    "All times of a real run were multiplied by 0.9, processor time too, readings interpolated back"
+    " to their periods",
     EDITED,
     "a tenth less time",
     NOTHING + "; the gaps that the meters' records state",
@@ -213,7 +240,13 @@ def _(b):
             meter[key] = meter[key] and meter[key] * 0.9
 
 
-@lie("A slow phase of a real run was sped up in all records", EDITED, "a second less", NOTHING, needs="real")
+@lie(
+    "A slow phase of a real run was sped up in all records",
+    EDITED,
+    "a second less",
+    NOTHING,
+    needs="real",
+)
 def _(b):
     scaled_and_read_anew(b, lambda t: np.where(t < 0, t, np.where(t < 10, t * 0.92, t - 0.8)))
 
@@ -256,14 +289,22 @@ def _(b):
     in_every_log(b, edit)
 
 
-@lie("Two ranks: only rank 0's log and steps were scaled", EDITED, "a fifth less time", "rank 0's times against rank 1's", needs="two_ranks")
+@lie(
+    "Two ranks: only rank 0's log and steps were scaled",
+    EDITED,
+    "a fifth less time",
+    "rank 0's times against rank 1's",
+    needs="two_ranks",
+)
 def _(b):
     start = window(b)[0]
     for e in b.events:
         e["metadata"]["mono_ns"] = int(start + 0.8 * (mono(e) - start))
         e["time_ms"] = 1_800_000_000_000 + int(0.8 * (e["time_ms"] - 1_800_000_000_000))
     which = b.steps["rank"] == 0
-    b.steps.loc[which, "start_ns"] = (start + 0.8 * (b.steps.loc[which, "start_ns"] - start)).astype("int64")
+    b.steps.loc[which, "start_ns"] = (
+        start + 0.8 * (b.steps.loc[which, "start_ns"] - start)
+    ).astype("int64")
     b.steps.loc[which, PARTS] *= 0.8
 
 
@@ -282,7 +323,8 @@ def _(b):
     "The monotonic times lost 1.9 seconds, just what the wall clock may differ without a word",
     EDITED,
     "two seconds less",
-    "wall clock against monotonic clock, by less than is allowed; readings end later than they should",
+    "wall clock against monotonic clock, by less than is allowed; readings end later than they"
+    " should",
 )
 def _(b):
     late = of_epoch(b.events, "epoch_stop", 2)
@@ -293,15 +335,27 @@ def _(b):
     b.steps.loc[move, "start_ns"] -= 1_900_000_000
     second = b.steps["epoch"] == 2
     begin = b.steps.loc[second, "start_ns"].iloc[0]
-    b.steps.loc[second, "start_ns"] = (begin + (b.steps.loc[second, "start_ns"] - begin) * (7.48 / 9.38)).astype("int64")
+    b.steps.loc[second, "start_ns"] = (
+        begin + (b.steps.loc[second, "start_ns"] - begin) * (7.48 / 9.38)
+    ).astype("int64")
     b.steps.loc[second, PARTS] *= 7.48 / 9.38
 
 
-@lie("The parts of the steps were timed by a counter whose frequency was taken wrong", ERROR, "", "parts of a step against the start of the next one")
+@lie(
+    "The parts of the steps were timed by a counter whose frequency was taken wrong",
+    ERROR,
+    "",
+    "parts of a step against the start of the next one",
+)
 def _(b):
     b.steps[PARTS] *= 19.2 / 24
 
 
-@lie("Ticks of a 1024th of a second were taken for milliseconds in the log", ERROR, "", "log against steps, readings and wall clock")
+@lie(
+    "Ticks of a 1024th of a second were taken for milliseconds in the log",
+    ERROR,
+    "",
+    "log against steps, readings and wall clock",
+)
 def _(b):
     warp(b, lambda t: t * 1.024, wall=False, steps=False, readings=False, idle=False)

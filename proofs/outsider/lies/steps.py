@@ -49,7 +49,12 @@ def _(b):
     b.steps["compute_s"] /= 2
 
 
-@lie("All waiting for data was called compute", EDITED, "no stalls", NOTHING + "; a fetch of 60,000 pictures without time")
+@lie(
+    "All waiting for data was called compute",
+    EDITED,
+    "no stalls",
+    NOTHING + "; a fetch of 60,000 pictures without time",
+)
 def _(b):
     b.steps["compute_s"] += b.steps["fetch_stall_s"]
     b.steps["fetch_stall_s"] = 0.0
@@ -79,17 +84,32 @@ def _(b):
     b.steps["communication_s"] = 0.0
 
 
-@lie("Waiting times are below zero where two clocks were subtracted", ERROR, "", "parts of a step below nothing")
+@lie(
+    "Waiting times are below zero where two clocks were subtracted",
+    ERROR,
+    "",
+    "parts of a step below nothing",
+)
 def _(b):
     b.steps.loc[b.steps["step"] % 7 == 0, "fetch_stall_s"] = -0.0004
 
 
-@lie("Steps were written in milliseconds", ERROR, "", "parts of a step against the start of the next one")
+@lie(
+    "Steps were written in milliseconds",
+    ERROR,
+    "",
+    "parts of a step against the start of the next one",
+)
 def _(b):
     b.steps[PARTS] *= 1000
 
 
-@lie("Starts of the steps are those of the wall clock", ERROR, "", "start_ns in the step table against epoch_start")
+@lie(
+    "Starts of the steps are those of the wall clock",
+    ERROR,
+    "",
+    "start_ns in the step table against epoch_start",
+)
 def _(b):
     b.steps["start_ns"] += 1_800_000_000_000_000_000 - 1_000_000_000_000
 
@@ -104,18 +124,27 @@ def _(b):
     b.steps["compute_s"] += 0.005
 
 
-@lie("Every step was given the mean of all", EDITED, "no outliers", "steps that differ by nothing on a real machine", needs="real")
+@lie(
+    "Every step was given the mean of all",
+    EDITED,
+    "no outliers",
+    "steps that differ by nothing on a real machine",
+    needs="real",
+)
 def _(b):
     for _, steps in b.steps.groupby("epoch"):
         begin = steps["start_ns"].iloc[0]
         end = steps["start_ns"].iloc[-1] + int(steps[PARTS].iloc[-1].sum() * 1e9)
-        b.steps.loc[steps.index, "start_ns"] = np.linspace(begin, end, len(steps) + 1)[:-1].astype("int64")
+        b.steps.loc[steps.index, "start_ns"] = np.linspace(begin, end, len(steps) + 1)[:-1].astype(
+            "int64"
+        )
         for part in PARTS:
             b.steps.loc[steps.index, part] = steps[part].mean()
 
 
 @lie(
-    "The slowest hundredth of the steps was cut to the median, and their time went into what is left over",
+    "The slowest hundredth of the steps was cut to the median, and their time went into what is"
+    " left over",
     EDITED,
     "a better median and spread",
     "parts of these steps against the start of the next one",
@@ -175,18 +204,25 @@ def _(b):
     second = b.steps[b.steps["epoch"] == 2]
 
     def length(epoch):
-        return mono(of_epoch(b.events, "epoch_stop", epoch)) - mono(of_epoch(b.events, "epoch_start", epoch))
+        return mono(of_epoch(b.events, "epoch_stop", epoch)) - mono(
+            of_epoch(b.events, "epoch_start", epoch)
+        )
 
     for epoch in (3, 4, 5, 6):
         which = b.steps["epoch"] == epoch
         shorter = 0.9999 * length(epoch) / length(2)
         b.steps.loc[which, PARTS] = second[PARTS].to_numpy() * shorter
-        offsets = ((second["start_ns"] - second["start_ns"].iloc[0]) * shorter).astype("int64").to_numpy()
+        offsets = (
+            ((second["start_ns"] - second["start_ns"].iloc[0]) * shorter).astype("int64").to_numpy()
+        )
         b.steps.loc[which, "start_ns"] = b.steps.loc[which, "start_ns"].iloc[0] + offsets
 
 
 @lie(
-    "A known board computes a hundred times as fast as it can", EDITED, "the fastest board of all", "arithmetic per second against the device's peak"
+    "A known board computes a hundred times as fast as it can",
+    EDITED,
+    "the fastest board of all",
+    "arithmetic per second against the device's peak",
 )
 def _(b):
     as_machine(b, "raspberry-pi-5")
@@ -209,11 +245,18 @@ def _(b):
     b.steps["step"] = (b.steps["step"] - 1) % 469 + 1
 
 
-@lie("The last, smaller mini-batch of every epoch was dropped", ERROR, "", "samples of an epoch against train_samples")
+@lie(
+    "The last, smaller mini-batch of every epoch was dropped",
+    ERROR,
+    "",
+    "samples of an epoch against train_samples",
+)
 def _(b):
     b.steps = b.steps[b.steps["samples"] == 128].reset_index(drop=True)
     b.steps["step"] = np.arange(1, len(b.steps) + 1)
-    in_every_log(b, lambda events: [e["metadata"].update(steps=468) for e in find(events, "epoch_stop")])
+    in_every_log(
+        b, lambda events: [e["metadata"].update(steps=468) for e in find(events, "epoch_stop")]
+    )
 
 
 @lie(
@@ -224,39 +267,66 @@ def _(b):
     needs="real",
 )
 def _(b):
-    b.steps = b.steps[b.steps["compute_s"] < b.steps["compute_s"].quantile(0.98)].reset_index(drop=True)
+    b.steps = b.steps[b.steps["compute_s"] < b.steps["compute_s"].quantile(0.98)].reset_index(
+        drop=True
+    )
     b.steps["step"] = np.arange(1, len(b.steps) + 1)
 
 
-@lie("A step is in the table twice, as after an interrupted write", ERROR, "", "two rows of one step")
+@lie(
+    "A step is in the table twice, as after an interrupted write", ERROR, "", "two rows of one step"
+)
 def _(b):
     b.steps = b.steps.loc[[*range(400), 399, *range(400, len(b.steps))]].reset_index(drop=True)
 
 
-@lie("Steps of the third epoch are called steps of the second", ERROR, "", "epoch in the step table against the log and train_samples")
+@lie(
+    "Steps of the third epoch are called steps of the second",
+    ERROR,
+    "",
+    "epoch in the step table against the log and train_samples",
+)
 def _(b):
     b.steps.loc[b.steps["epoch"] == 3, "epoch"] = 2
 
 
-@lie("The table has a rank that the request does not", ERROR, "", "rank in the step table against ranks in run.json")
+@lie(
+    "The table has a rank that the request does not",
+    ERROR,
+    "",
+    "rank in the step table against ranks in run.json",
+)
 def _(b):
     b.steps.loc[b.steps["step"] > 1000, "rank"] = 1
 
 
-@lie("Steps lie an hour after the log", FABRICATED, "steps of another run", "start_ns in the step table against epoch_start")
+@lie(
+    "Steps lie an hour after the log",
+    FABRICATED,
+    "steps of another run",
+    "start_ns in the step table against epoch_start",
+)
 def _(b):
     b.steps["start_ns"] += 3600 * 10**9
 
 
 @lie(
-    "The first step of each epoch starts before the epoch is logged", EDITED, "the first fetch leaves the epoch", "first start_ns against epoch_start"
+    "The first step of each epoch starts before the epoch is logged",
+    EDITED,
+    "the first fetch leaves the epoch",
+    "first start_ns against epoch_start",
 )
 def _(b):
     for e in find(b.events, "epoch_start"):
         e["metadata"]["mono_ns"] += 15_000_000
 
 
-@lie("Epochs are logged as ending before their last step", EDITED, "an epoch ends earlier", "epoch_stop against the end of the last step")
+@lie(
+    "Epochs are logged as ending before their last step",
+    EDITED,
+    "an epoch ends earlier",
+    "epoch_stop against the end of the last step",
+)
 def _(b):
     for e in find(b.events, "epoch_stop"):
         e["metadata"]["mono_ns"] -= 600_000_000
@@ -266,7 +336,8 @@ def _(b):
     "Fetching was moved between the epochs, where no step counts it",
     EDITED,
     "epochs without stalls",
-    "time between an epoch's evaluation and the next one, and run time against the sum of its epochs",
+    "time between an epoch's evaluation and the next one, and run time against the sum of its"
+    " epochs",
 )
 def _(b):
     rebuild(b, parts=(0.0, 0.001, 0.016, 0.0, 0.001))
@@ -279,12 +350,22 @@ def _(b):
     b.steps["start_ns"] += (b.steps["epoch"] - 1) * 940_000_000
 
 
-@lie("A missing time was filled with nothing: compute of zero in some steps", ERROR, "", "compute of nothing in steps that have a loss")
+@lie(
+    "A missing time was filled with nothing: compute of zero in some steps",
+    ERROR,
+    "",
+    "compute of nothing in steps that have a loss",
+)
 def _(b):
     b.steps.loc[b.steps["step"] % 50 == 0, "compute_s"] = 0.0
 
 
-@lie("Times that could not be read are not numbers", ERROR, "", "parts of a step that are not numbers")
+@lie(
+    "Times that could not be read are not numbers",
+    ERROR,
+    "",
+    "parts of a step that are not numbers",
+)
 def _(b):
     b.steps.loc[b.steps["step"] == 77, "copy_s"] = np.nan
 

@@ -1,4 +1,5 @@
-"""Lies in a submission of several runs: copies, choices, overlaps, declarations. Each gets a Submission (proofs/outsider/edits.py)."""
+"""Lies in a submission of several runs: copies, choices, overlaps, declarations. Each gets a
+Submission (proofs/outsider/edits.py)."""
 
 from __future__ import annotations
 
@@ -53,28 +54,48 @@ def jitter(b, seed: int, size: float = 0.01) -> None:
     rng = np.random.default_rng(seed)
     for part in PARTS:
         b.steps[part] *= 1 - size * rng.random(len(b.steps))
-    b.steps["start_ns"] += (b.steps["fetch_stall_s"] * 1e9 * size * rng.random(len(b.steps))).astype("int64")
+    b.steps["start_ns"] += (
+        b.steps["fetch_stall_s"] * 1e9 * size * rng.random(len(b.steps))
+    ).astype("int64")
     b.steps["loss"] *= np.exp(rng.normal(0, size, len(b.steps)))
 
 
-@lie("The first run was copied as the second one, byte for byte", ERROR, "", "run id, seed, times and losses of two runs")
+@lie(
+    "The first run was copied as the second one, byte for byte",
+    ERROR,
+    "",
+    "run id, seed, times and losses of two runs",
+)
 def _(s):
     s.replace(1, by=0)
 
 
 @lie(
-    "The first run was copied as the second one, and given another seed", EDITED, "a narrow spread", "run id, times between steps, losses of two runs"
+    "The first run was copied as the second one, and given another seed",
+    EDITED,
+    "a narrow spread",
+    "run id, times between steps, losses of two runs",
 )
 def _(s):
     state(s.replace(1, by=0), "seed", "seed", 12)
 
 
-@lie("The first run was copied, given another seed, id and hour", EDITED, "a narrow spread", "times between steps and losses of two runs")
+@lie(
+    "The first run was copied, given another seed, id and hour",
+    EDITED,
+    "a narrow spread",
+    "times between steps and losses of two runs",
+)
 def _(s):
     as_other(s.replace(1, by=0), 12, 900)
 
 
-@lie("The first run was copied and its times multiplied by 1.003", EDITED, "a narrow spread", "losses of two runs; ratio of their step times")
+@lie(
+    "The first run was copied and its times multiplied by 1.003",
+    EDITED,
+    "a narrow spread",
+    "losses of two runs; ratio of their step times",
+)
 def _(s):
     b = s.replace(1, by=0)
     warp(b, lambda t: 1.003 * t)
@@ -96,7 +117,10 @@ def _(s):
 
 
 @lie(
-    "The first run was copied with noise, other accuracies and a scale of 1.01", EDITED, "a narrow spread", "order of slow and fast steps in two runs"
+    "The first run was copied with noise, other accuracies and a scale of 1.01",
+    EDITED,
+    "a narrow spread",
+    "order of slow and fast steps in two runs",
 )
 def _(s):
     b = s.replace(1, by=0)
@@ -109,7 +133,12 @@ def _(s):
     as_other(b, 12, 1800)
 
 
-@lie("The second run has the first one's steps in another order", EDITED, "a narrow spread", "step times of two runs, sorted")
+@lie(
+    "The second run has the first one's steps in another order",
+    EDITED,
+    "a narrow spread",
+    "step times of two runs, sorted",
+)
 def _(s):
     b = s.runs[1]
     rng = np.random.default_rng(5)
@@ -121,7 +150,10 @@ def _(s):
 
 
 @lie(
-    "The second run has its own steps and the first one's readings", EDITED, "energy of the run that drew less", "times between readings in two runs"
+    "The second run has its own steps and the first one's readings",
+    EDITED,
+    "energy of the run that drew less",
+    "times between readings in two runs",
 )
 def _(s):
     moved = s.runs[0].readings.copy()
@@ -139,12 +171,19 @@ def _(s):
     s.runs[1].steps["loss"] = s.runs[0].steps["loss"]
 
 
-@lie("Third run is the mean of the first and the second", FABRICATED, "a narrow spread", NOTHING + "; each step lies in the middle of two others")
+@lie(
+    "Third run is the mean of the first and the second",
+    FABRICATED,
+    "a narrow spread",
+    NOTHING + "; each step lies in the middle of two others",
+)
 def _(s):
     a, b, c = s.runs
     n = min(len(a.steps), len(b.steps), len(c.steps))
     for part in [*PARTS, "loss"]:
-        c.steps.loc[: n - 1, part] = (a.steps[part].to_numpy()[:n] + b.steps[part].to_numpy()[:n]) / 2
+        c.steps.loc[: n - 1, part] = (
+            a.steps[part].to_numpy()[:n] + b.steps[part].to_numpy()[:n]
+        ) / 2
     fit_steps(c, fill=0.95)
 
 
@@ -183,19 +222,27 @@ def _(s):
     "Of a hundred seeds three were kept and renumbered",
     EDITED,
     "an epoch less to the target",
-    "order and augmentation that these seeds give, if somebody repeats them; convergence against the reference points",
+    "order and augmentation that these seeds give, if somebody repeats them; convergence against"
+    " the reference points",
 )
 def _(s):
     for b in s.runs:
         rebuild(b, correct=[9760, 9903], noise=0.03, seed=b.request["seed"] + 50)
 
 
-@lie("The slow second run was left out", EDITED, "a better mean", "a gap in the numbers of the runs")
+@lie(
+    "The slow second run was left out", EDITED, "a better mean", "a gap in the numbers of the runs"
+)
 def _(s):
     s.remove(1)
 
 
-@lie("The slow second run was left out and the third renumbered", EDITED, "a better mean", "a gap in the seeds, and in time between the runs")
+@lie(
+    "The slow second run was left out and the third renumbered",
+    EDITED,
+    "a better mean",
+    "a gap in the seeds, and in time between the runs",
+)
 def _(s):
     folder = s.runs[1].path
     s.remove(1)
@@ -203,7 +250,12 @@ def _(s):
     s.runs[1].path = folder
 
 
-@lie("The slow second run is called withdrawn, without a reason", EDITED, "a better mean", "an empty WITHDRAWN beside a run that complies")
+@lie(
+    "The slow second run is called withdrawn, without a reason",
+    EDITED,
+    "a better mean",
+    "an empty WITHDRAWN beside a run that complies",
+)
 def _(s):
     (s.runs[1].path / "WITHDRAWN").write_text("")
     (s.runs[1].path.parent / "run_2.WITHDRAWN").write_text("")
@@ -221,7 +273,12 @@ def _(s):
     (old / "WITHDRAWN").write_text("The power supply was not the one that is described.\n")
 
 
-@lie("Two runs of one machine overlap in time", FABRICATED, "time that a machine does not have", "times of two runs within one boot")
+@lie(
+    "Two runs of one machine overlap in time",
+    FABRICATED,
+    "time that a machine does not have",
+    "times of two runs within one boot",
+)
 def _(s):
     shift(s.runs[1], -890.0)
 
@@ -247,12 +304,22 @@ def _(s):
     shift_wall(s.runs[1], -3_600_000)
 
 
-@lie("The runs of two organisations are in one folder", ERROR, "", "organization in run.json against the declaration and the other runs")
+@lie(
+    "The runs of two organisations are in one folder",
+    ERROR,
+    "",
+    "organization in run.json against the declaration and the other runs",
+)
 def _(s):
     state(s.runs[1], "organization", "submission_org", "Example Devices Ltd")
 
 
-@lie("Another organisation's runs were submitted", EDITED, "somebody else's result", "organization in run.json against the declaration")
+@lie(
+    "Another organisation's runs were submitted",
+    EDITED,
+    "somebody else's result",
+    "organization in run.json against the declaration",
+)
 def _(s):
     for b in s.runs:
         state(b, "organization", "submission_org", "reference")
@@ -275,7 +342,12 @@ def _(s):
     "boot in system.json against the log",
 )
 def _(s):
-    in_every_log(s.runs[2], lambda events: [e["metadata"].update(boot="55555555-5555-4555-8555-555555555555") for e in events])
+    in_every_log(
+        s.runs[2],
+        lambda events: [
+            e["metadata"].update(boot="55555555-5555-4555-8555-555555555555") for e in events
+        ],
+    )
 
 
 @lie(
@@ -288,32 +360,59 @@ def _(s):
     warp(s.runs[2], lambda t: 0.6 * t)
 
 
-@lie("One run has another power mode than the others", ERROR, "", "power mode of one run's system.json against the others'")
+@lie(
+    "One run has another power mode than the others",
+    ERROR,
+    "",
+    "power mode of one run's system.json against the others'",
+)
 def _(s):
     s.runs[1].system["power_mode"] = "MAXN"
 
 
-@lie("One run has another batch size than the others", ERROR, "", "batch size of the runs of one entry")
+@lie(
+    "One run has another batch size than the others",
+    ERROR,
+    "",
+    "batch size of the runs of one entry",
+)
 def _(s):
     rebuild(s.runs[1], batch=64)
 
 
-@lie("One run has another number of threads than the others", ERROR, "", "threads of the runs of one entry")
+@lie(
+    "One run has another number of threads than the others",
+    ERROR,
+    "",
+    "threads of the runs of one entry",
+)
 def _(s):
     state(s.runs[1], "threads", "framework_threads", 1)
 
 
-@lie("The declaration is missing", ERROR, "", "files of the submission against the rulebook's layout")
+@lie(
+    "The declaration is missing", ERROR, "", "files of the submission against the rulebook's layout"
+)
 def _(s):
     (s.path / "declaration.json").unlink()
 
 
-@lie("The declaration names another organisation", ERROR, "", "declaration against organization in run.json")
+@lie(
+    "The declaration names another organisation",
+    ERROR,
+    "",
+    "declaration against organization in run.json",
+)
 def _(s):
     s.declaration(lambda content: content.update(organization="Example Devices Ltd"))
 
 
-@lie("The declaration is not readable: its last bracket is missing", ERROR, "", "declaration.json against its own format")
+@lie(
+    "The declaration is not readable: its last bracket is missing",
+    ERROR,
+    "",
+    "declaration.json against its own format",
+)
 def _(s):
     path = s.path / "declaration.json"
     path.write_text(path.read_text().rstrip().rstrip("}"))
@@ -321,10 +420,19 @@ def _(s):
 
 @lie("A board that nobody can buy is called available", EDITED, "a place among products", NOTHING)
 def _(s):
-    s.declaration(lambda content: content.update(availability="available", notes="Engineering sample, not for sale."))
+    s.declaration(
+        lambda content: content.update(
+            availability="available", notes="Engineering sample, not for sale."
+        )
+    )
 
 
-@lie("Availability is a word that does not exist", ERROR, "", "declaration against the rulebook's three kinds")
+@lie(
+    "Availability is a word that does not exist",
+    ERROR,
+    "",
+    "declaration against the rulebook's three kinds",
+)
 def _(s):
     s.declaration(lambda content: content.update(availability="soon"))
 
@@ -360,7 +468,12 @@ def _(s):
     shutil.rmtree(s.path / "probes")
 
 
-@lie("The runs lie in the folder of another framework", ERROR, "", "framework in run.json against the folder's name")
+@lie(
+    "The runs lie in the folder of another framework",
+    ERROR,
+    "",
+    "framework in run.json against the folder's name",
+)
 def _(s):
     target = s.path / "lenet" / "tensorflow"
     shutil.move(s.path / "lenet" / "pytorch", target)
@@ -368,7 +481,12 @@ def _(s):
         b.path = target / b.path.name
 
 
-@lie("The runs lie in the folder of another workload", ERROR, "", "workload in run.json against the folder's name")
+@lie(
+    "The runs lie in the folder of another workload",
+    ERROR,
+    "",
+    "workload in run.json against the folder's name",
+)
 def _(s):
     shutil.move(s.path / "lenet", s.path / "resnet18")
     for b in s.runs:
@@ -400,18 +518,29 @@ def _(s):
 def _(s):
     path = s.path / "system.json"
     content = json.loads(path.read_text())
-    content.update(board="Raspberry Pi 5 Model B Rev 1.0", cpu_model="Cortex-A76", architecture="aarch64", cpu_cores=4)
+    content.update(
+        board="Raspberry Pi 5 Model B Rev 1.0",
+        cpu_model="Cortex-A76",
+        architecture="aarch64",
+        cpu_cores=4,
+    )
     path.write_text(json.dumps(content, indent=1))
 
 
-@lie("All runs need one epoch where the reference needs several", EDITED, "a third of the time", "convergence against the reference points")
+@lie(
+    "All runs need one epoch where the reference needs several",
+    EDITED,
+    "a third of the time",
+    "convergence against the reference points",
+)
 def _(s):
     for b in s.runs:
         rebuild(b, correct=[9901], noise=0.03, seed=b.request["seed"])
 
 
 @lie(
-    "The learning rate is said to be one for which no reference exists, to escape the comparison of epochs",
+    "The learning rate is said to be one for which no reference exists, to escape the comparison of"
+    " epochs",
     EDITED,
     "a third of the time",
     NOTHING + "; a loss that falls alike at every rate",
@@ -444,13 +573,23 @@ def _(s):
     shift(s.runs[2], (end - start + 1) / 1e9)
 
 
-@lie("All runs have the same accuracies, to the sample", FABRICATED, "runs for nothing", "counts of correct samples of three seeds")
+@lie(
+    "All runs have the same accuracies, to the sample",
+    FABRICATED,
+    "runs for nothing",
+    "counts of correct samples of three seeds",
+)
 def _(s):
     for b in s.runs:
         rebuild(b, correct=[9712, 9853, 9904], noise=0.04, seed=b.request["seed"])
 
 
-@lie("An entry of two runs was filled up with a run of the open division", EDITED, "a rank", "division of the runs of one entry")
+@lie(
+    "An entry of two runs was filled up with a run of the open division",
+    EDITED,
+    "a rank",
+    "division of the runs of one entry",
+)
 def _(s):
     state(s.runs[2], "division", "submission_division", "open")
 
@@ -466,6 +605,10 @@ def _(s):
     b.readings = b.readings[~rows(b, "um25c")].reset_index(drop=True)
     for m in b.run["meters"]:
         if m["name"] == "um25c":
-            m.update(available=False, reason="/etc/edge-training-suite/meters.toml names no USB meter", readings=0)
+            m.update(
+                available=False,
+                reason="/etc/edge-training-suite/meters.toml names no USB meter",
+                readings=0,
+            )
     known_power_rules(b)
     (b.path / "baseload.parquet").unlink()

@@ -49,7 +49,10 @@ def _(b):
 
 
 @lie(
-    "A server's run was given the whole description of a small board", EDITED, "the fastest small board", "cores in the readings against system.json"
+    "A server's run was given the whole description of a small board",
+    EDITED,
+    "the fastest small board",
+    "cores in the readings against system.json",
 )
 def _(b):
     as_machine(b, "raspberry-pi-4")
@@ -80,7 +83,8 @@ def _(b):
 
 
 @lie(
-    "The run was moved from one board's profile to another, only the device's name in system.json stayed",
+    "The run was moved from one board's profile to another, only the device's name in system.json"
+    " stayed",
     ERROR,
     "",
     "device in system.json against request and log",
@@ -101,7 +105,12 @@ def _(b):
     change_values(b, "counters", "instructions", lambda v: v * 8)
 
 
-@lie("One core is described, and two are read", EDITED, "twice the speed per core", "cpu_cores against the cores in the readings")
+@lie(
+    "One core is described, and two are read",
+    EDITED,
+    "twice the speed per core",
+    "cpu_cores against the cores in the readings",
+)
 def _(b):
     b.system["cpu_cores"] = 1
 
@@ -117,7 +126,12 @@ def _(b):
     b.system["memory_size_bytes"] = 2_000_000_000
 
 
-@lie("A power mode is named that this machine does not have", ERROR, "", "power mode against the device's profile")
+@lie(
+    "A power mode is named that this machine does not have",
+    ERROR,
+    "",
+    "power mode against the device's profile",
+)
 def _(b):
     b.system["power_mode"] = "15W"
 
@@ -134,20 +148,35 @@ def _(b):
     scale_power(b, lambda w: w * 2.2, idle=True)
 
 
-@lie("The governor is said to save power while the clock stays at its highest", EDITED, "an untuned machine", "governor against frequency readings")
+@lie(
+    "The governor is said to save power while the clock stays at its highest",
+    EDITED,
+    "an untuned machine",
+    "governor against frequency readings",
+)
 def _(b):
     as_machine(b, "raspberry-pi-5")
     b.system["cpu_governor"] = "powersave"
     add_channel(b, "cpu", "frequency.core0", "Hz", lambda s: 2.4e9)
 
 
-@lie("An overclocked board is shown as the one that is sold", EDITED, "a faster board", "frequency readings against the board's highest clock")
+@lie(
+    "An overclocked board is shown as the one that is sold",
+    EDITED,
+    "a faster board",
+    "frequency readings against the board's highest clock",
+)
 def _(b):
     as_machine(b, "raspberry-pi-5")
     add_channel(b, "cpu", "frequency.core0", "Hz", lambda s: 3.1e9)
 
 
-@lie("The kernel is one of another architecture", ERROR, "", "kernel against architecture and operating system")
+@lie(
+    "The kernel is one of another architecture",
+    ERROR,
+    "",
+    "kernel against architecture and operating system",
+)
 def _(b):
     b.system["kernel"] = "4.9.337-tegra"
 
@@ -162,9 +191,16 @@ def _(b):
     b.system["boot"] = "22222222-2222-4222-8222-222222222222"
 
 
-@lie("system.json is of another machine's run", ERROR, "", "boot, framework version and cores against log and readings")
+@lie(
+    "system.json is of another machine's run",
+    ERROR,
+    "",
+    "boot, framework version and cores against log and readings",
+)
 def _(b):
-    b.system.update(boot="33333333-3333-4333-8333-333333333333", framework_version="2.0", cpu_cores=16)
+    b.system.update(
+        boot="33333333-3333-4333-8333-333333333333", framework_version="2.0", cpu_cores=16
+    )
 
 
 @lie(
@@ -189,7 +225,12 @@ def _(b):
     log_value(b, "framework_version", "2.20.0")
 
 
-@lie("Another framework is named in system.json", ERROR, "", "framework in system.json against request and log")
+@lie(
+    "Another framework is named in system.json",
+    ERROR,
+    "",
+    "framework in system.json against request and log",
+)
 def _(b):
     b.system["framework"] = "tensorflow"
 
@@ -207,7 +248,12 @@ def _(b):
     b.run["run_id"] = b.run["run_id"].replace("pytorch", "tensorflow")
 
 
-@lie("An ARM architecture with a processor of AMD", EDITED, "a server among the boards", "architecture against cpu_model")
+@lie(
+    "An ARM architecture with a processor of AMD",
+    EDITED,
+    "a server among the boards",
+    "architecture against cpu_model",
+)
 def _(b):
     b.system["architecture"] = "aarch64"
 
@@ -233,7 +279,12 @@ def _(b):
     rebuild(b, parts=(0.00001, 0.001, 0.016, 0.0, 0.001))
 
 
-@lie("The module with 64 gigabytes is described under the profile of 32", ERROR, "", "memory_size_bytes against the device's profile")
+@lie(
+    "The module with 64 gigabytes is described under the profile of 32",
+    ERROR,
+    "",
+    "memory_size_bytes against the device's profile",
+)
 def _(b):
     as_machine(b, "orin")
     b.system["memory_size_bytes"] = 65_863_159_808
@@ -255,19 +306,34 @@ def _(b):
     b.system["links"][0].update(interface="wlan0", kind="wired", speed_mbit_s=1000, reason=None)
 
 
-@lie("Evidence for the device is that of another board", EDITED, "the fastest small board", "device_evidence in run.json against system.json")
+@lie(
+    "Evidence for the device is that of another board",
+    EDITED,
+    "the fastest small board",
+    "device_evidence in run.json against system.json",
+)
 def _(b):
     as_machine(b, "raspberry-pi-4")
     b.run["device_evidence"] = "/proc/device-tree/model says NVIDIA Jetson AGX Orin Developer Kit"
 
 
-@lie("A workload was run that this device is not asked to run", ERROR, "", "workload against the rulebook's list for the device")
+@lie(
+    "A workload was run that this device is not asked to run",
+    ERROR,
+    "",
+    "workload against the rulebook's list for the device",
+)
 def _(b):
     as_machine(b, "nano")
     state(b, "workload", "submission_benchmark", "vgg11")
 
 
-@lie("A rail of another family of boards is read on this one", EDITED, "less energy", "rails of the readings against the device")
+@lie(
+    "A rail of another family of boards is read on this one",
+    EDITED,
+    "less energy",
+    "rails of the readings against the device",
+)
 def _(b):
     as_machine(b, "nano")
     other_meter(b, "ina3221", {"VDD_IN": 0.6})
@@ -295,7 +361,12 @@ def _(b):
     b.system["python"] = "2.7.3"
 
 
-@lie("The number of cores is a text, memory is negative", ERROR, "", "system.json against its own format")
+@lie(
+    "The number of cores is a text, memory is negative",
+    ERROR,
+    "",
+    "system.json against its own format",
+)
 def _(b):
     b.system["cpu_cores"] = "two"
     b.system["memory_size_bytes"] = -1

@@ -21,7 +21,11 @@ def without(intervals: list[tuple[int, int]]) -> Callable[[Any], Any]:
 
     def moved(times: Any) -> Any:
         times = np.asarray(times, dtype=np.int64)
-        gone = np.clip(np.minimum(times[:, None], ends) - starts, 0, None).sum(axis=1) if len(starts) < 200 else _gone(times, starts, ends)
+        gone = (
+            np.clip(np.minimum(times[:, None], ends) - starts, 0, None).sum(axis=1)
+            if len(starts) < 200
+            else _gone(times, starts, ends)
+        )
         return times - gone
 
     return moved
@@ -35,18 +39,28 @@ def _gone(times: Array, starts: Array, ends: Array) -> Array:
 
 
 def take_out(copy: ForgedCopy, intervals: list[tuple[int, int]], cpu: bool = True) -> None:
-    """Take intervals out of log, steps and readings; readings keep their own schedule, with values of the moments they then stand for."""
+    """Take intervals out of log, steps and readings; readings keep their own schedule, with values
+    of the moments they then stand for."""
     moved = without([interval for interval in intervals if interval[1] > interval[0]])
     resample(copy, moved, cpu)
     copy.retime(moved, readings=False)
 
 
 def remove_time(copy: ForgedCopy, part: str, saved: Array) -> None:
-    """Make a part of each step of a single rank shorter by ``saved`` seconds, and take that time out of everything."""
-    before = copy.steps[["fetch_stall_s", "copy_s", "compute_s", "communication_s"]].to_numpy().cumsum(axis=1)
+    """Make a part of each step of a single rank shorter by ``saved`` seconds, and take that time
+    out of everything."""
+    before = (
+        copy.steps[["fetch_stall_s", "copy_s", "compute_s", "communication_s"]]
+        .to_numpy()
+        .cumsum(axis=1)
+    )
     end = before[:, PARTS.index(part)]
     starts = copy.steps["start_ns"].to_numpy(np.int64)
-    intervals = [(int(s + (e - d) * 1e9), int(s + e * 1e9)) for s, e, d in zip(starts, end, saved, strict=True) if d > 0]
+    intervals = [
+        (int(s + (e - d) * 1e9), int(s + e * 1e9))
+        for s, e, d in zip(starts, end, saved, strict=True)
+        if d > 0
+    ]
     kept = copy.steps[PARTS].copy()
     kept[part] -= saved
     moved = without(intervals)
@@ -57,21 +71,30 @@ def remove_time(copy: ForgedCopy, part: str, saved: Array) -> None:
 
 
 def cut_steps(copy: ForgedCopy, keep: Callable[[Any], Any]) -> None:
-    """Take steps out of every epoch (``keep`` sees their numbers within it), with their time, and make the log's numbers of steps fit."""
+    """Take steps out of every epoch (``keep`` sees their numbers within it), with their time, and
+    make the log's numbers of steps fit."""
     frame = copy.steps.copy()
     frame["step"] = frame["step"] - frame.groupby("epoch")["step"].transform("min") + 1
     mask = keep(frame).to_numpy()
-    starts, lengths = copy.steps["start_ns"].to_numpy(np.int64), (copy.steps[PARTS].sum(axis=1).to_numpy() * 1e9).astype(np.int64)
-    gone = [(int(s), int(s + n)) for s, n, kept in zip(starts, lengths, mask, strict=True) if not kept]
+    starts, lengths = (
+        copy.steps["start_ns"].to_numpy(np.int64),
+        (copy.steps[PARTS].sum(axis=1).to_numpy() * 1e9).astype(np.int64),
+    )
+    gone = [
+        (int(s), int(s + n)) for s, n, kept in zip(starts, lengths, mask, strict=True) if not kept
+    ]
     copy.steps = copy.steps[mask].reset_index(drop=True)
     copy.steps["step"] = np.unique(copy.steps["step"], return_inverse=True)[1] + 1
     take_out(copy, gone)
     for event in copy.everywhere("epoch_stop"):
-        event["metadata"]["steps"] = int((copy.steps["epoch"] == event["metadata"]["epoch_num"]).sum()) // len(copy.logs)
+        event["metadata"]["steps"] = int(
+            (copy.steps["epoch"] == event["metadata"]["epoch_num"]).sum()
+        ) // len(copy.logs)
 
 
 def resample(copy: ForgedCopy, moved: Callable[[Any], Any], cpu: bool = True) -> None:
-    """Readings at the times they had, as many as fit, with the values of the moments that are now there; CPU time shrinks as time does."""
+    """Readings at the times they had, as many as fit, with the values of the moments that are now
+    there; CPU time shrinks as time does."""
     old_end = int(copy.readings["t_ns"].max())
     grid = np.linspace(int(copy.readings["t_ns"].min()), old_end, 20001).astype(np.int64)
     new = moved(grid)
@@ -87,7 +110,9 @@ def resample(copy: ForgedCopy, moved: Callable[[Any], Any], cpu: bool = True) ->
             found = np.interp(source_times[mask], old_times, old_values)
             if channel in ("process_tree", "task_clock.count") and cpu:
                 rate = np.diff(old_values) / np.diff(old_times)
-                middles = moved(old_times[1:].astype(np.int64)) - moved(old_times[:-1].astype(np.int64))
+                middles = moved(old_times[1:].astype(np.int64)) - moved(
+                    old_times[:-1].astype(np.int64)
+                )
                 own = np.concatenate([[old_values[0]], old_values[0] + np.cumsum(rate * middles)])
                 found = np.interp(times[mask], moved(old_times.astype(np.int64)), own)
             digits = 2 if channel == "process_tree" else 6 if channel == "busy" else 0
@@ -96,16 +121,20 @@ def resample(copy: ForgedCopy, moved: Callable[[Any], Any], cpu: bool = True) ->
             nearest = np.searchsorted(old_times, source_times[mask]).clip(0, len(old_times) - 1)
             values[mask] = old_values[nearest]
     frame["value"] = values
-    asked = copy.readings[copy.readings["source"] == "page-cache"].copy()  # read at the ends of epochs: these readings move with them
+    # read at the ends of epochs: these readings move with them
+    asked = copy.readings[copy.readings["source"] == "page-cache"].copy()
     asked["t_ns"] = moved(asked["t_ns"].to_numpy(np.int64))
     asked = asked.drop_duplicates(["channel", "t_ns"], keep="first")
-    frame = pd.concat([frame[frame["source"] != "page-cache"], asked]).sort_values("t_ns", kind="stable")
+    frame = pd.concat([frame[frame["source"] != "page-cache"], asked]).sort_values(
+        "t_ns", kind="stable"
+    )
     copy.readings = frame.reset_index(drop=True)
     copy.restate_meters()
 
 
 def scale(copy: ForgedCopy, factor: float, cpu: bool = True) -> None:
-    """All times from the log's first event on, shorter by a factor; readings keep their schedule."""
+    """All times from the log's first event on, shorter by a factor; readings keep their
+    schedule."""
     first = int(copy.logs[0][0]["metadata"]["mono_ns"])
 
     def moved(times: Any) -> Any:
@@ -118,13 +147,17 @@ def scale(copy: ForgedCopy, factor: float, cpu: bool = True) -> None:
 
 def end_after(copy: ForgedCopy, epoch: int, status: str = "success") -> None:
     """Cut everything after an epoch's evaluation off; the run ends there."""
-    stop = next(event for event in copy.events("eval_stop") if event["metadata"]["epoch_num"] == epoch)["metadata"]["mono_ns"]
+    stop = next(
+        event for event in copy.events("eval_stop") if event["metadata"]["epoch_num"] == epoch
+    )["metadata"]["mono_ns"]
     old_stop = copy.window()[1]
     copy.steps = copy.steps[copy.steps["epoch"] <= epoch].reset_index(drop=True)
     for log in copy.logs:
         keys = [(event["key"], event["metadata"].get("epoch_num")) for event in log]
         after, end = keys.index(("eval_stop", epoch)) + 1, keys.index(("run_stop", None))
-        log[after:end] = [event for event in log[after:end] if event["metadata"].get("epoch_num") == epoch]
+        log[after:end] = [
+            event for event in log[after:end] if event["metadata"].get("epoch_num") == epoch
+        ]
     for event in copy.everywhere("run_stop"):
         event["metadata"]["status"] = status
     take_out(copy, [(stop + 50_000, old_stop)])
@@ -139,7 +172,8 @@ def set_accuracy(copy: ForgedCopy, epoch: int, correct: int) -> None:
 
 
 def replace_times(copy: ForgedCopy, parts: Any) -> None:
-    """Give the steps of a single rank other times (columns as PARTS, seconds), and move log, later steps and readings accordingly."""
+    """Give the steps of a single rank other times (columns as PARTS, seconds), and move log, later
+    steps and readings accordingly."""
     starts = copy.steps["start_ns"].to_numpy(np.int64)
     old = (copy.steps[PARTS].sum(axis=1).to_numpy() * 1e9).astype(np.int64)
     new = (np.asarray(parts).sum(axis=1) * 1e9).astype(np.int64)

@@ -1,4 +1,5 @@
-"""A copy of a sealed run as plain objects, to be edited and sealed again: chain, tables, figures and manifest fit afterwards."""
+"""A copy of a sealed run as plain objects, to be edited and sealed again: chain, tables, figures
+and manifest fit afterwards."""
 
 import json
 import shutil
@@ -19,19 +20,39 @@ from suite.metrics.summary import derive
 
 Event = dict[str, Any]
 PARTS = ["fetch_stall_s", "copy_s", "compute_s", "communication_s"]
-_JSON = {"run": "run.json", "system": "system.json", "data": "data.json", "power": "power.json", "nodes": "nodes.json", "witness": "witness.json"}
+_JSON = {
+    "run": "run.json",
+    "system": "system.json",
+    "data": "data.json",
+    "power": "power.json",
+    "nodes": "nodes.json",
+    "witness": "witness.json",
+}
 
 
 class ForgedCopy:
-    """A run directory in memory: JSON files by name (without ``.json``), the logs' events by rank, and the tables as frames."""
+    """A run directory in memory: JSON files by name (without ``.json``), the logs' events by rank,
+    and the tables as frames."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.json: dict[str, Any] = {name: json.loads((path / file).read_text("utf-8")) for name, file in _JSON.items() if (path / file).exists()}
-        self.logs: list[list[Event]] = [_events(path / _log_name(rank)) for rank in range(64) if (path / _log_name(rank)).exists()]
+        self.json: dict[str, Any] = {
+            name: json.loads((path / file).read_text("utf-8"))
+            for name, file in _JSON.items()
+            if (path / file).exists()
+        }
+        self.logs: list[list[Event]] = [
+            _events(path / _log_name(rank))
+            for rank in range(64)
+            if (path / _log_name(rank)).exists()
+        ]
         self.steps = read_steps(path / "steps.parquet")
         self.readings = read_readings(path / "readings.parquet")
-        self.baseload = read_readings(path / "baseload.parquet") if (path / "baseload.parquet").exists() else None
+        self.baseload = (
+            read_readings(path / "baseload.parquet")
+            if (path / "baseload.parquet").exists()
+            else None
+        )
 
     @property
     def run(self) -> dict[str, Any]:
@@ -82,10 +103,20 @@ class ForgedCopy:
 
     def window(self) -> tuple[int, int]:
         """run_start and run_stop on the monotonic clock."""
-        return self.events("run_start")[0]["metadata"]["mono_ns"], self.events("run_stop")[0]["metadata"]["mono_ns"]
+        return (
+            self.events("run_start")[0]["metadata"]["mono_ns"],
+            self.events("run_stop")[0]["metadata"]["mono_ns"],
+        )
 
-    def retime(self, moved: Callable[[Any], Any], readings: bool = True, wall: bool = True, steps: bool = True) -> None:
-        """Map the monotonic time of all records by an increasing function of an int64 array; parts of steps are scaled with their steps."""
+    def retime(
+        self,
+        moved: Callable[[Any], Any],
+        readings: bool = True,
+        wall: bool = True,
+        steps: bool = True,
+    ) -> None:
+        """Map the monotonic time of all records by an increasing function of an int64 array; parts
+        of steps are scaled with their steps."""
         start = int(self.logs[0][0]["metadata"]["mono_ns"])
         for log in self.logs:
             for event in log:
@@ -97,7 +128,9 @@ class ForgedCopy:
             before = self.steps["start_ns"].to_numpy(np.int64)
             length = self.steps[PARTS].sum(axis=1).to_numpy()
             after = moved(before)
-            ratio = (moved(before + (length * 1e9).astype(np.int64)) - after) / np.maximum(length * 1e9, 1)
+            ratio = (moved(before + (length * 1e9).astype(np.int64)) - after) / np.maximum(
+                length * 1e9, 1
+            )
             self.steps["start_ns"] = after
             for part in PARTS:
                 self.steps[part] *= ratio
@@ -159,15 +192,27 @@ def _log_name(rank: int) -> str:
 
 
 def _events(path: Path) -> list[Event]:
-    return [json.loads(line.removeprefix(TOKEN)) for line in path.read_text("utf-8").splitlines() if line.startswith(TOKEN)]
+    return [
+        json.loads(line.removeprefix(TOKEN))
+        for line in path.read_text("utf-8").splitlines()
+        if line.startswith(TOKEN)
+    ]
 
 
 def _write_logs(path: Path, logs: list[list[Event]]) -> None:
-    """Chain all ranks' logs in step: an event ``chain_heads`` holds the values of all ranks at that moment."""
-    heads, lines, at = [FIRST_LINK] * len(logs), [[] for _ in logs], [0] * len(logs)  # type: list[str], list[list[str]], list[int]
+    """Chain all ranks' logs in step: an event ``chain_heads`` holds the values of all ranks at that
+    moment."""
+    heads, lines, at = (
+        [FIRST_LINK] * len(logs),
+        [[] for _ in logs],
+        [0] * len(logs),
+    )  # type: list[str], list[list[str]], list[int]
 
     def append(rank: int, event: Event) -> None:
-        plain = {**event, "metadata": {key: value for key, value in event["metadata"].items() if key != "chain"}}
+        plain = {
+            **event,
+            "metadata": {key: value for key, value in event["metadata"].items() if key != "chain"},
+        }
         line, heads[rank] = chained(heads[rank], TOKEN + json.dumps(plain))
         lines[rank].append(line + "\n")
 

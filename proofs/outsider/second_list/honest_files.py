@@ -1,4 +1,5 @@
-"""Honest treatments of real bundles and submissions that change no record: `python -m proofs.outsider.second_list.honest_files SAMPLES`."""
+"""Honest treatments of real bundles and submissions that change no record: `python -m
+proofs.outsider.second_list.honest_files SAMPLES`."""
 
 import shutil
 import subprocess
@@ -69,13 +70,23 @@ def withdrawn_by_mail(path: Path) -> None:
 def notes_in_another_script(path: Path) -> None:
     """Notes in Greek and Japanese."""
     file = path / "declaration.json"
-    file.write_text(file.read_text("utf-8").replace("a shared virtual machine", "Ψύξη: ανεμιστήρας — 冷却ファン付き 🌀"), "utf-8")
+    file.write_text(
+        file.read_text("utf-8").replace(
+            "a shared virtual machine", "Ψύξη: ανεμιστήρας — 冷却ファン付き 🌀"
+        ),
+        "utf-8",
+    )
 
 
 def notes_with_line_ends(path: Path) -> None:
     """Notes of two lines."""
     file = path / "declaration.json"
-    file.write_text(file.read_text("utf-8").replace("a shared virtual machine", "heatsink\\r\\nfan at full speed"), "utf-8")
+    file.write_text(
+        file.read_text("utf-8").replace(
+            "a shared virtual machine", "heatsink\\r\\nfan at full speed"
+        ),
+        "utf-8",
+    )
 
 
 def _crlf(file: Path) -> None:
@@ -83,7 +94,15 @@ def _crlf(file: Path) -> None:
 
 
 BUNDLES: tuple[Callable[[Path], None], ...] = (modes_of_windows, read_only, checked_out, zipped)
-SUBMISSIONS = (*BUNDLES, declaration_by_mail, verdict_by_mail, system_by_mail, withdrawn_by_mail, notes_in_another_script, notes_with_line_ends)
+SUBMISSIONS = (
+    *BUNDLES,
+    declaration_by_mail,
+    verdict_by_mail,
+    system_by_mail,
+    withdrawn_by_mail,
+    notes_in_another_script,
+    notes_with_line_ends,
+)
 
 
 def main(samples: Path) -> None:
@@ -91,11 +110,18 @@ def main(samples: Path) -> None:
     for name, treatments in (("closed-0", BUNDLES), ("submission/second", SUBMISSIONS)):
         for treat in treatments:
             with tempfile.TemporaryDirectory() as folder:
-                target = Path(folder) / ("case/v0.2" if name.startswith("submission") else "case") / Path(name).name
+                target = (
+                    Path(folder)
+                    / ("case/v0.2" if name.startswith("submission") else "case")
+                    / Path(name).name
+                )
                 shutil.copytree(samples / name, target)
                 treat(target)
                 result = judged(target)
-                print(f"{result['outcome']:22}{name:20}{treat.__name__:28}{' '.join(result.get('invalid', []))}{result.get('error', '')}", flush=True)
+                print(
+                    f"{result['outcome']:22}{name:20}{treat.__name__:28}{' '.join(result.get('invalid', []))}{result.get('error', '')}",  # noqa: E501
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

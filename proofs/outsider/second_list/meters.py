@@ -1,7 +1,7 @@
 """Simulated power meters, one table each: `python meters.py FOLDER` writes until it is ended.
 
-All follow the load; they differ in period, resolution, unit, clock and faults. ``clean`` follows the CPU time of the implementation alone, the others
-that of the whole machine.
+All follow the load; they differ in period, resolution, unit, clock and faults. ``clean`` follows
+the CPU time of the implementation alone, the others that of the whole machine.
 """
 
 import datetime
@@ -51,7 +51,9 @@ def lines(number: int, since_s: float, machine_w: float, clean_w: float) -> dict
         half = number // 2
         iso = datetime.datetime.fromtimestamp(now, datetime.timezone.utc)
         text["main"] = f"{iso.isoformat(timespec='milliseconds')},{machine_w * 1000:.1f}"
-        text["local"] = f"{iso.astimezone(INDIA).isoformat(timespec='milliseconds')},5.1{random.randint(0, 9)},{machine_w / 5.1:.3f}"
+        text["local"] = (
+            f"{iso.astimezone(INDIA).isoformat(timespec='milliseconds')},5.1{random.randint(0, 9)},{machine_w / 5.1:.3f}"  # noqa: E501
+        )
         text["own"] = f"{since_s:.2f},{machine_w:.3f}"
         text["glitch"] = f"{now:.3f},{machine_w if half % 40 else -0.001:.3f}"
         if half // 2 % 30 > 6:
@@ -84,7 +86,12 @@ def main(folder: Path) -> None:
         load = 0.7 * load + 0.3 * (busy_now - busy) / max(total_now - total, 1)
         share = 0.5 * share + 0.5 * min(max(own_now - own, 0.0) / 0.25, 2.0)
         busy, total, own = busy_now, total_now, own_now
-        for name, text in lines(number, since_s, 3.1 + 4.4 * load + random.gauss(0, 0.045), 3.1 + 3.3 * share + random.gauss(0, 0.03)).items():
+        for name, text in lines(
+            number,
+            since_s,
+            3.1 + 4.4 * load + random.gauss(0, 0.045),
+            3.1 + 3.3 * share + random.gauss(0, 0.03),
+        ).items():
             files[name].write(text + "\n")
             files[name].flush()
 

@@ -14,7 +14,8 @@ NS = 1e-9
 
 @dataclass(frozen=True)
 class Edit:
-    """One entry: ``sample`` is the framework whose run is edited, or ``submission``; ``change`` edits in place."""
+    """One entry: ``sample`` is the framework whose run is edited, or ``submission``; ``change``
+    edits in place."""
 
     name: str
     text: str
@@ -25,12 +26,26 @@ class Edit:
     change: Callable[[Any], None]
 
 
-def listed(entries: list[Edit]) -> Callable[..., Callable[[Callable[[Any], None]], Callable[[Any], None]]]:
+def listed(
+    entries: list[Edit],
+) -> Callable[..., Callable[[Callable[[Any], None]], Callable[[Any], None]]]:
     """A decorator that puts functions into a list; a function's docstring says what it does."""
 
-    def edit(level: str, gains: str, contradicted: str, sample: str) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
+    def edit(
+        level: str, gains: str, contradicted: str, sample: str
+    ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
         def put(change: Callable[[Any], None]) -> Callable[[Any], None]:
-            entries.append(Edit(change.__name__, " ".join((change.__doc__ or "").split()), level, gains, contradicted, sample, change))
+            entries.append(
+                Edit(
+                    change.__name__,
+                    " ".join((change.__doc__ or "").split()),
+                    level,
+                    gains,
+                    contradicted,
+                    sample,
+                    change,
+                )
+            )
             return change
 
         return put
@@ -50,7 +65,8 @@ def restate(copy: ForgedCopy) -> None:
 
 
 def retimed(copy: ForgedCopy, parts: Any) -> None:
-    """Give the steps other times, in whole nanoseconds, and move log, later steps and readings accordingly."""
+    """Give the steps other times, in whole nanoseconds, and move log, later steps and readings
+    accordingly."""
     replace_times(copy, np.round(np.asarray(parts) / NS) * NS)
     restate(copy)
 
@@ -65,7 +81,9 @@ def of_epoch(copy: ForgedCopy, epoch: int) -> Any:
     return (copy.steps["epoch"] == epoch).to_numpy()
 
 
-def scale_growth(copy: ForgedCopy, source: str, channel: str, factor: float, whole: bool = True) -> None:
+def scale_growth(
+    copy: ForgedCopy, source: str, channel: str, factor: float, whole: bool = True
+) -> None:
     """Make a counter grow by a part of what it grew by."""
     mask = copy.of(source, channel)
     values = copy.readings.loc[mask, "value"].to_numpy()

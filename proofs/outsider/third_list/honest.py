@@ -1,4 +1,5 @@
-"""Honest treatments of the reference submission of round v0.2, none to be refused: `python -m proofs.outsider.third_list.honest`."""
+"""Honest treatments of the reference submission of round v0.2, none to be refused: `python -m
+proofs.outsider.third_list.honest`."""
 
 import json
 import shutil
@@ -25,7 +26,9 @@ def one_entry_alone(submission: Path) -> Path:
             audit.unlink()
     file = submission / "declaration.json"
     declared = json.loads(file.read_text("utf-8"))
-    declared["entries"] = [entry for entry in declared["entries"] if entry["framework"] == "pytorch"]
+    declared["entries"] = [
+        entry for entry in declared["entries"] if entry["framework"] == "pytorch"
+    ]
     file.write_text(json.dumps(declared, indent=1), "utf-8")
     return submission
 
@@ -57,9 +60,15 @@ def tables_of_another_writer(submission: Path) -> Path:
 
 
 def a_clock_that_was_set(submission: Path) -> Path:
-    """NTP set the wall clock three seconds forward in the third epoch; the wall-clock meter saw it."""
+    """NTP set the wall clock three seconds forward in the third epoch; the wall-clock meter saw
+    it."""
     copy = ForgedCopy(of_framework(submission, "chainer"))
-    step_ns = next(event for event in copy.events("epoch_start") if event["metadata"]["epoch_num"] == 3)["metadata"]["mono_ns"] + 10**9
+    step_ns = (
+        next(event for event in copy.events("epoch_start") if event["metadata"]["epoch_num"] == 3)[
+            "metadata"
+        ]["mono_ns"]
+        + 10**9
+    )
     for event in copy.logs[0]:
         if event["metadata"]["mono_ns"] > step_ns:
             event["time_ms"] += 3000
@@ -83,7 +92,10 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             submission = Path(shutil.copytree(REFERENCE, Path(folder) / "v0.2" / "reference"))
             result = judged(treat(submission))
-        print(f"{result['outcome']:22}{treat.__name__:40}{' '.join(result.get('invalid', []))}{result.get('error', '')}", flush=True)
+        print(
+            f"{result['outcome']:22}{treat.__name__:40}{' '.join(result.get('invalid', []))}{result.get('error', '')}",  # noqa: E501
+            flush=True,
+        )
     return 0
 
 

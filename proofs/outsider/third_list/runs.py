@@ -8,13 +8,23 @@ import pandas as pd
 from proofs.outsider.second_list.edits import end_after, remove_time, scale, set_accuracy, take_out
 from proofs.outsider.second_list.forged_copy import ForgedCopy
 from proofs.outsider.second_list.registry import EDITED, ERROR, FABRICATED
-from proofs.outsider.third_list.edits import NS, Edit, listed, of_epoch, restate, retimed, scale_growth, times
+from proofs.outsider.third_list.edits import (
+    NS,
+    Edit,
+    listed,
+    of_epoch,
+    restate,
+    retimed,
+    scale_growth,
+    times,
+)
 
 RUNS: list[Edit] = []
 edit = listed(RUNS)
 
 
-# Data and storage ---------------------------------------------------------------------------------------------------
+# Data and storage
+# --------------------------------------------------------------------------------------------------
 
 
 @edit(ERROR, "", "the published size of the file", "pytorch")
@@ -25,25 +35,37 @@ def sizes_without_headers(copy: ForgedCopy) -> None:
             file["size_bytes"] -= 16
 
 
-@edit(EDITED, "every epoch looks as if it had read a cold disk", "the disk was not read after the first epoch", "tensorflow")
+@edit(
+    EDITED,
+    "every epoch looks as if it had read a cold disk",
+    "the disk was not read after the first epoch",
+    "tensorflow",
+)
 def cache_that_stayed_cold(copy: ForgedCopy) -> None:
     """The page cache holds nothing of the data, from the first reading to the last."""
     copy.readings.loc[copy.of("page-cache", "resident"), "value"] = 0.0
 
 
-@edit(EDITED, "a run that hardly needs its disk", "the run itself read ten times as many bytes from storage as the whole disk", "chainer")
+@edit(
+    EDITED,
+    "a run that hardly needs its disk",
+    "the run itself read ten times as many bytes from storage as the whole disk",
+    "chainer",
+)
 def disk_reads_a_tenth(copy: ForgedCopy) -> None:
     """The disk's bytes and operations of reading grow by a tenth of what they did."""
     for channel in ("read_bytes", "read_operations"):
         scale_growth(copy, "disk", channel, 0.1)
 
 
-# Request and log ----------------------------------------------------------------------------------------------------
+# Request and log
+# --------------------------------------------------------------------------------------------------
 
 
 @edit(EDITED, "a rate that is not a reference point", "the losses: an audit", "chainer")
 def another_rate_throughout(copy: ForgedCopy) -> None:
-    """The base learning rate is said to be a quarter higher: in command, request, log, and in the rates logged of every epoch."""
+    """The base learning rate is said to be a quarter higher: in command, request, log, and in the
+    rates logged of every epoch."""
     old = copy.request["optimizer"]["base_learning_rate"]
     copy.request["optimizer"]["base_learning_rate"] = old * 1.25
     copy.option("--learning-rate", str(old * 1.25))
@@ -75,18 +97,28 @@ def last_batch_dropped(copy: ForgedCopy) -> None:
         event["value"] = event["metadata"]["correct"] / 9984
 
 
-# Accuracies and losses ----------------------------------------------------------------------------------------------
+# Accuracies and losses
+# ----------------------------------------------------------------------------------------------
 
 
 @edit(EDITED, "a model that learned at once", "a replay from a drawn state", "pytorch")
 def accuracies_exchanged(copy: ForgedCopy) -> None:
     """The accuracies after the first and the fourth epoch are exchanged."""
-    first, fourth = (event["metadata"]["correct"] for event in copy.events("eval_accuracy") if event["metadata"]["epoch_num"] in (1, 4))
+    first, fourth = (
+        event["metadata"]["correct"]
+        for event in copy.events("eval_accuracy")
+        if event["metadata"]["epoch_num"] in (1, 4)
+    )
     set_accuracy(copy, 1, fourth)
     set_accuracy(copy, 4, first)
 
 
-@edit(EDITED, "time to target, two epochs", "a replay from a drawn state; the other runs' epochs", "tensorflow")
+@edit(
+    EDITED,
+    "time to target, two epochs",
+    "a replay from a drawn state; the other runs' epochs",
+    "tensorflow",
+)
 def target_two_epochs_early(copy: ForgedCopy) -> None:
     """The run ends two epochs earlier, with an accuracy that reaches the target there."""
     last = max(event["metadata"]["epoch_num"] for event in copy.events("eval_accuracy"))
@@ -96,40 +128,68 @@ def target_two_epochs_early(copy: ForgedCopy) -> None:
 
 
 @edit(
-    EDITED, "a training that looks calmer", "a replay from a drawn state: losses of an epoch in another order belong to other mini-batches", "pytorch"
+    EDITED,
+    "a training that looks calmer",
+    "a replay from a drawn state: losses of an epoch in another order belong to other mini-batches",
+    "pytorch",
 )
 def losses_of_an_epoch_in_another_order(copy: ForgedCopy) -> None:
     """The losses of the fifth epoch are shuffled."""
     mask = of_epoch(copy, 5)
-    copy.steps.loc[mask, "loss"] = np.random.default_rng(5).permutation(copy.steps.loc[mask, "loss"].to_numpy())
+    copy.steps.loc[mask, "loss"] = np.random.default_rng(5).permutation(
+        copy.steps.loc[mask, "loss"].to_numpy()
+    )
 
 
-@edit(FABRICATED, "a run that nobody trained beyond its first epoch", "losses of one epoch are those of another, each times one factor", "chainer")
+@edit(
+    FABRICATED,
+    "a run that nobody trained beyond its first epoch",
+    "losses of one epoch are those of another, each times one factor",
+    "chainer",
+)
 def later_losses_from_the_second_epoch(copy: ForgedCopy) -> None:
-    """From the third epoch on, losses are those of the second, each epoch's in another order and times a factor, as float32."""
+    """From the third epoch on, losses are those of the second, each epoch's in another order and
+    times a factor, as float32."""
     source = copy.steps.loc[of_epoch(copy, 2), "loss"].to_numpy()
     generator = np.random.default_rng(7)
     for epoch in range(3, int(copy.steps["epoch"].max()) + 1):
         mask = of_epoch(copy, epoch)
         factor = copy.steps.loc[mask, "loss"].mean() / source.mean()
-        copy.steps.loc[mask, "loss"] = generator.permutation(source * factor).astype(np.float32).astype(float)[: mask.sum()]
+        copy.steps.loc[mask, "loss"] = (
+            generator.permutation(source * factor).astype(np.float32).astype(float)[: mask.sum()]
+        )
 
 
-# Step times ---------------------------------------------------------------------------------------------------------
+# Step times
+# --------------------------------------------------------------------------------------------------
 
 
-@edit(EDITED, "the cold first epoch, a tenth of its time", "the nanoseconds of the first epoch's times are those of the second's", "pytorch")
+@edit(
+    EDITED,
+    "the cold first epoch, a tenth of its time",
+    "the nanoseconds of the first epoch's times are those of the second's",
+    "pytorch",
+)
 def first_epoch_from_the_second(copy: ForgedCopy) -> None:
-    """The first epoch's fetch, copy and compute times are the second's, each column shuffled by itself."""
+    """The first epoch's fetch, copy and compute times are the second's, each column shuffled by
+    itself."""
     new, generator = times(copy), np.random.default_rng(11)
     source = new[of_epoch(copy, 2)]
-    new[of_epoch(copy, 1)] = np.stack([generator.permutation(source[:, column]) for column in range(4)], axis=1)
+    new[of_epoch(copy, 1)] = np.stack(
+        [generator.permutation(source[:, column]) for column in range(4)], axis=1
+    )
     retimed(copy, new)
 
 
-@edit(EDITED, "a disturbed half of an epoch", "the nanoseconds of its second half are those of its first", "chainer")
+@edit(
+    EDITED,
+    "a disturbed half of an epoch",
+    "the nanoseconds of its second half are those of its first",
+    "chainer",
+)
 def second_halves_from_the_first(copy: ForgedCopy) -> None:
-    """In every epoch, the compute times of the second half are those of the first half, in another order."""
+    """In every epoch, the compute times of the second half are those of the first half, in another
+    order."""
     new, generator = times(copy), np.random.default_rng(13)
     for epoch in copy.steps["epoch"].unique():
         rows = np.flatnonzero(of_epoch(copy, epoch))
@@ -140,21 +200,46 @@ def second_halves_from_the_first(copy: ForgedCopy) -> None:
 
 @edit(EDITED, "a fiftieth of the time", "nothing: a calmer machine; a witness", "tensorflow")
 def slowest_steps_like_the_median(copy: ForgedCopy) -> None:
-    """Steps that compute for twice the median or longer take what some other step took, and half a percent more or less."""
+    """Steps that compute for twice the median or longer take what some other step took, and half a
+    percent more or less."""
     generator, compute = np.random.default_rng(17), copy.steps["compute_s"].to_numpy()
     slow = compute > 2 * np.median(compute)
-    new = np.where(slow, generator.choice(compute[~slow], len(compute)) * generator.uniform(0.995, 1.005, len(compute)), compute)
+    new = np.where(
+        slow,
+        generator.choice(compute[~slow], len(compute))
+        * generator.uniform(0.995, 1.005, len(compute)),
+        compute,
+    )
     remove_time(copy, "compute_s", np.round((compute - new) / NS) * NS)
     restate(copy)
 
 
-@edit(EDITED, "three tenths of a second an epoch", "an evaluation is a forward pass of 10,000 samples; nothing below the rule's limit", "pytorch")
+@edit(
+    EDITED,
+    "three tenths of a second an epoch",
+    "an evaluation is a forward pass of 10,000 samples; nothing below the rule's limit",
+    "pytorch",
+)
 def evaluations_a_fifth(copy: ForgedCopy) -> None:
     """Evaluations take a fifth of their time; later records move."""
-    starts = {event["metadata"]["epoch_num"]: event["metadata"]["mono_ns"] for event in copy.events("eval_start")}
-    ends = {event["metadata"]["epoch_num"]: event["metadata"]["mono_ns"] for event in copy.events("eval_accuracy")}
-    take_out(copy, [(int(start + (ends[epoch] - start) * 0.2), ends[epoch]) for epoch, start in starts.items()])
-    copy.steps[["fetch_stall_s", "copy_s", "compute_s"]] = (copy.steps[["fetch_stall_s", "copy_s", "compute_s"]] / NS).round() * NS
+    starts = {
+        event["metadata"]["epoch_num"]: event["metadata"]["mono_ns"]
+        for event in copy.events("eval_start")
+    }
+    ends = {
+        event["metadata"]["epoch_num"]: event["metadata"]["mono_ns"]
+        for event in copy.events("eval_accuracy")
+    }
+    take_out(
+        copy,
+        [
+            (int(start + (ends[epoch] - start) * 0.2), ends[epoch])
+            for epoch, start in starts.items()
+        ],
+    )
+    copy.steps[["fetch_stall_s", "copy_s", "compute_s"]] = (
+        copy.steps[["fetch_stall_s", "copy_s", "compute_s"]] / NS
+    ).round() * NS
     restate(copy)
 
 
@@ -164,10 +249,16 @@ def fetches_in_milliseconds(copy: ForgedCopy) -> None:
     copy.steps["fetch_stall_s"] /= 1000
 
 
-# All times ----------------------------------------------------------------------------------------------------------
+# All times
+# --------------------------------------------------------------------------------------------------
 
 
-@edit(EDITED, "a tenth of the time", "the load meter's CPU seconds: more than cores and time allow, and than the other meters say", "pytorch")
+@edit(
+    EDITED,
+    "a tenth of the time",
+    "the load meter's CPU seconds: more than cores and time allow, and than the other meters say",
+    "pytorch",
+)
 def all_times_shorter_but_the_load(copy: ForgedCopy) -> None:
     """All times are shorter by a tenth, CPU time of two meters too; the load meter is forgotten."""
     scale(copy, 0.9)
@@ -183,10 +274,16 @@ def all_times_shorter_with_the_load(copy: ForgedCopy) -> None:
     _whole_parts(copy)
 
 
-# Counters and readings ----------------------------------------------------------------------------------------------
+# Counters and readings
+# ----------------------------------------------------------------------------------------------
 
 
-@edit(EDITED, "less CPU time", "steps compute all the time on one thread; the machine was busy with nobody", "tensorflow")
+@edit(
+    EDITED,
+    "less CPU time",
+    "steps compute all the time on one thread; the machine was busy with nobody",
+    "tensorflow",
+)
 def cpu_time_seven_tenths(copy: ForgedCopy) -> None:
     """The implementation's CPU time is seven tenths in three meters."""
     scale_growth(copy, "cpu", "process_tree", 0.7, whole=False)
@@ -200,10 +297,17 @@ def used_and_available_exchanged(copy: ForgedCopy) -> None:
     names = copy.readings["channel"].where(copy.readings["source"] == "memory")
     copy.readings.loc[names == "used", "channel"] = "available"
     copy.readings.loc[names == "available", "channel"] = "used"
-    copy.readings = copy.readings.sort_values(["t_ns", "source", "channel"], kind="stable").reset_index(drop=True)
+    copy.readings = copy.readings.sort_values(
+        ["t_ns", "source", "channel"], kind="stable"
+    ).reset_index(drop=True)
 
 
-@edit(EDITED, "nothing; a story about the load", "the load meter's busy time, second by second", "pytorch")
+@edit(
+    EDITED,
+    "nothing; a story about the load",
+    "the load meter's busy time, second by second",
+    "pytorch",
+)
 def utilisation_in_another_order(copy: ForgedCopy) -> None:
     """The cores' utilisation is shuffled in time, all channels in the same order."""
     order = np.random.default_rng(19).permutation(int(copy.of("cpu", "utilisation.total").sum()))
@@ -212,7 +316,12 @@ def utilisation_in_another_order(copy: ForgedCopy) -> None:
         copy.readings.loc[mask, "value"] = copy.readings.loc[mask, "value"].to_numpy()[order]
 
 
-@edit(EDITED, "a network that fits in less memory", "used memory grew by what the process had", "pytorch")
+@edit(
+    EDITED,
+    "a network that fits in less memory",
+    "used memory grew by what the process had",
+    "pytorch",
+)
 def memory_a_third(copy: ForgedCopy) -> None:
     """The process's memory is a third of what it was, in the meter and in the log's peak."""
     for channel in ("process_tree_rss", "largest_process_peak_rss"):
@@ -222,7 +331,8 @@ def memory_a_third(copy: ForgedCopy) -> None:
         event["value"] = [int(peak // 3 // 4096 * 4096) for peak in event["value"]]
 
 
-# The machine and the record -----------------------------------------------------------------------------------------
+# The machine and the record
+# -----------------------------------------------------------------------------------------
 
 
 @edit(EDITED, "half the foreign load", "nothing: two idle cores leave the same", "tensorflow")
@@ -232,8 +342,15 @@ def two_cores_called_four(copy: ForgedCopy) -> None:
     copy.system["power_settings"]["cores_online"] = [0, 1, 2, 3]
     mask = copy.of("cpu", "utilisation.total")
     copy.readings.loc[mask, "value"] /= 2
-    idle = [copy.readings[copy.of("cpu", "utilisation.core1")].assign(channel=f"utilisation.core{core}", value=0.0) for core in (2, 3)]
-    copy.readings = pd.concat([copy.readings, *idle]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    idle = [
+        copy.readings[copy.of("cpu", "utilisation.core1")].assign(
+            channel=f"utilisation.core{core}", value=0.0
+        )
+        for core in (2, 3)
+    ]
+    copy.readings = (
+        pd.concat([copy.readings, *idle]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    )
     restate(copy)
 
 

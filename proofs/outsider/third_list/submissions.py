@@ -24,9 +24,15 @@ def losses_of_another_run_later(path: Path) -> None:
     _save(path, third)
 
 
-@edit(EDITED, "a slow run as fast as another", "the step times of run 1 vary in the same way", "submission")
+@edit(
+    EDITED,
+    "a slow run as fast as another",
+    "the step times of run 1 vary in the same way",
+    "submission",
+)
 def times_of_another_run_later(path: Path) -> None:
-    """The second run of Chainer has the first's step times from its 401st step on, one per cent more or less."""
+    """The second run of Chainer has the first's step times from its 401st step on, one per cent
+    more or less."""
     second, first = _run(path, "chainer", 2), _run(path, "chainer", 1)
     new, source = times(second), times(first)
     rows = min(len(new), len(source))
@@ -36,9 +42,15 @@ def times_of_another_run_later(path: Path) -> None:
     _save(path, second)
 
 
-@edit(EDITED, "runs that overlapped are of two boots", "two boots of one machine within two seconds", "submission")
+@edit(
+    EDITED,
+    "runs that overlapped are of two boots",
+    "two boots of one machine within two seconds",
+    "submission",
+)
 def a_boot_of_its_own(path: Path) -> None:
-    """A run is of another boot of the machine, which began two seconds later: its monotonic times are two seconds less."""
+    """A run is of another boot of the machine, which began two seconds later: its monotonic times
+    are two seconds less."""
     copy = _run(path, "tensorflow", 2)
     boot = "5f0c6b0e-53a2-4a0f-8df2-0a6f6cf1f7a3"
     copy.system["boot"] = boot
@@ -51,14 +63,23 @@ def a_boot_of_its_own(path: Path) -> None:
     _save(path, copy)
 
 
-@edit(EDITED, "readings of a run whose meters failed", "a processor was never used alike twice, second by second", "submission")
+@edit(
+    EDITED,
+    "readings of a run whose meters failed",
+    "a processor was never used alike twice, second by second",
+    "submission",
+)
 def readings_of_another_run(path: Path) -> None:
-    """Run 3 of TensorFlow has run 1's readings of processor, load and memory, as far as they go, at its own moments and from its own start."""
+    """Run 3 of TensorFlow has run 1's readings of processor, load and memory, as far as they go, at
+    its own moments and from its own start."""
     third, first = _run(path, "tensorflow", 3), _run(path, "tensorflow", 1)
     for source in ("cpu", "load", "memory"):
         for channel in third.readings.loc[third.of(source), "channel"].unique():
             mask, other = third.of(source, channel), first.of(source, channel)
-            values, given = third.readings.loc[mask, "value"].to_numpy().copy(), first.readings.loc[other, "value"].to_numpy()
+            values, given = (
+                third.readings.loc[mask, "value"].to_numpy().copy(),
+                first.readings.loc[other, "value"].to_numpy(),
+            )
             rows = min(len(values), len(given)) - 3  # the last seconds stay
             counts = source == "load" or channel == "process_tree"
             tail = values[rows:] - values[rows - 1] if counts else values[rows:]
@@ -78,5 +99,7 @@ def _save(submission: Path, copy: ForgedCopy) -> None:
     workload, framework, run = copy.path.parts[-3:]
     file = submission / "audits" / f"{workload}-{framework}-{run}.json"
     audit = json.loads(file.read_text("utf-8"))
-    audit["bundle"]["manifest_sha256"] = hashlib.sha256((copy.path / "MANIFEST.sha256").read_bytes()).hexdigest()
+    audit["bundle"]["manifest_sha256"] = hashlib.sha256(
+        (copy.path / "MANIFEST.sha256").read_bytes()
+    ).hexdigest()
     file.write_text(json.dumps(audit, indent=1) + "\n", "utf-8")

@@ -1,7 +1,8 @@
-"""Tries the edits on copies of the reference submission: `python -m proofs.outsider.third_list.trial`.
+"""Tries the edits on copies of the reference submission: `python -m
+proofs.outsider.third_list.trial`.
 
-Three columns: whether `suite check` refuses the edited bundle, whether an audit of the edited run contradicts it, and whether the record of
-a witness would, had it stamped the run before the edit.
+Three columns: whether `suite check` refuses the edited bundle, whether an audit of the edited run
+contradicts it, and whether the record of a witness would, had it stamped the run before the edit.
 """
 
 import argparse
@@ -35,7 +36,8 @@ def of_framework(submission: Path, framework: str) -> Path:
 
 
 def edited(entry: Edit, folder: Path, is_witnessed: bool = False) -> Path:
-    """The edited copy below ``folder``: of one run, or of the whole submission, whose runs had a witness's record before."""
+    """The edited copy below ``folder``: of one run, or of the whole submission, whose runs had a
+    witness's record before."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the edited values may be impossible
         if entry.sample == "submission":
@@ -69,7 +71,8 @@ def witness_rules(entry: Edit) -> list[str]:
 
 
 def audit_verdict(entry: Edit) -> str:
-    """What an audit says of an edited run. A replay is made only where the edit changes what is replayed or compared: else it agrees."""
+    """What an audit says of an edited run. A replay is made only where the edit changes what is
+    replayed or compared: else it agrees."""
     if entry.sample == "submission":
         return "several runs"
     with tempfile.TemporaryDirectory() as folder:
@@ -91,8 +94,15 @@ def main() -> int:
         if options.only in entry.name:
             result = tried(entry)
             rules = " ".join(result.get("invalid", [])) + result.get("error", "")
-            others = f"audit: {audit_verdict(entry)}; if witnessed before: {' '.join(witness_rules(entry)) or 'nothing'}"
-            print(f"{result['outcome']:22}{entry.level:16}{entry.name:40}{rules or 'no rule'}; {others}", flush=True)
+            others = (
+                f"audit: {audit_verdict(entry)}; if witnessed before:"
+                f" {' '.join(witness_rules(entry)) or 'nothing'}"
+            )
+            print(
+                f"{result['outcome']:22}{entry.level:16}{entry.name:40}{rules or 'no rule'};"
+                f" {others}",
+                flush=True,
+            )
     return 0
 
 

@@ -23,7 +23,10 @@ def read(record: Path, place: str) -> StudyRecord:
     return StudyRecord(
         name=f"beside-{hashlib.sha256(record.read_bytes()).hexdigest()[:10]}",
         kind=STUDY_KIND.name,
-        title=f"{plain(model_title(str(setting.trains)))} trains beside inference of {plain(model_title(str(setting.infers)))}",
+        title=(
+            f"{plain(model_title(str(setting.trains)))} trains beside inference of"
+            f" {plain(model_title(str(setting.infers)))}"
+        ),
         place=place,
         record=record,
         facts=(
@@ -33,7 +36,9 @@ def read(record: Path, place: str) -> StudyRecord:
             ("threads", f"{setting.threads_train} and {setting.threads_infer}"),
         ),
         runs=(),
-        figures=pandas.DataFrame([row for result in found.batches for row in _rows(result)], columns=list(ROWS)),
+        figures=pandas.DataFrame(
+            [row for result in found.batches for row in _rows(result)], columns=list(ROWS)
+        ),
         notes=tuple(_notes(found)),
     )
 
@@ -54,16 +59,41 @@ def _rows(result: BatchResult) -> Iterator[Row]:
     )
     part = f"batch {result.batch}"
     for name, unit, interval in intervals:
-        method = None if interval is None else f"95 % interval {interval.low:.4g} to {interval.high:.4g}"
+        method = (
+            None if interval is None else f"95 % interval {interval.low:.4g} to {interval.high:.4g}"
+        )
         yield _row(part, name, None if interval is None else interval.value, unit, method, missing)
     model_s = None if beside.prediction is None else beside.prediction.latency_s
-    yield _row(part, "model_latency_s", model_s, "s", "queueing model", "the queue grows without end, or batches have a deadline")
-    yield _row(part, "lateness_p99_s", beside.lateness_s[1], "s", f"at most {beside.lateness_s[2]:.4g} s", "")
+    yield _row(
+        part,
+        "model_latency_s",
+        model_s,
+        "s",
+        "queueing model",
+        "the queue grows without end, or batches have a deadline",
+    )
+    yield _row(
+        part,
+        "lateness_p99_s",
+        beside.lateness_s[1],
+        "s",
+        f"at most {beside.lateness_s[2]:.4g} s",
+        "",
+    )
 
 
-def _row(part: str, name: str, value: float | None, unit: str, method: str | None, missing: str) -> Row:
+def _row(
+    part: str, name: str, value: float | None, unit: str, method: str | None, missing: str
+) -> Row:
     reason = missing if value is None else None
-    return {"part": part, "figure": name, "value": value, "unit": unit, "method": method, "reason": reason}
+    return {
+        "part": part,
+        "figure": name,
+        "value": value,
+        "unit": unit,
+        "method": method,
+        "reason": reason,
+    }
 
 
 def _notes(found: Results) -> Iterator[str]:

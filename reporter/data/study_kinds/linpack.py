@@ -21,11 +21,18 @@ def read(record: Path, place: str) -> StudyRecord:
     study = read_linpack_study(record.parent)
     refuse_broken_seal(record.parent, record.name)
     parts = [(f"{point.nodes} node{'s' * (point.nodes > 1)}", point) for point in study.points]
-    rows = [figure_row(part, name, asdict(getattr(point, name))) for part, point in parts for name in FIGURES]
+    rows = [
+        figure_row(part, name, asdict(getattr(point, name)))
+        for part, point in parts
+        for name in FIGURES
+    ]
     return StudyRecord(
         name=f"linpack-{hashlib.sha256(record.read_bytes()).hexdigest()[:10]}",
         kind=STUDY_KIND.name,
-        title=f"{plain(study.title)}: {plain(short_title({'device': study.device, 'cpu_model': study.cpu_model}), 60)}",
+        title=(
+            f"{plain(study.title)}:"
+            f" {plain(short_title({'device': study.device, 'cpu_model': study.cpu_model}), 60)}"
+        ),
         place=place,
         record=record,
         facts=(

@@ -13,7 +13,15 @@ from suite.bundle.reader import Bundle
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Measured, measured, ratio
-from suite.metrics.matrix import MATRIX, Matrix, MatrixPoint, analyse_matrix, read_matrix, unit_of, words_of
+from suite.metrics.matrix import (
+    MATRIX,
+    Matrix,
+    MatrixPoint,
+    analyse_matrix,
+    read_matrix,
+    unit_of,
+    words_of,
+)
 from suite.metrics.summary import read_summary
 
 COMPARED = "time_to_epoch_s"
@@ -27,10 +35,21 @@ def read(record: Path, place: str) -> StudyRecord:
     plan = matrix.plan
     recomputed = recompute(record, lambda: analyse_matrix(record.parent, plan).to_dict())
     labels = {point.name: plain(point.words) for point in plan.points}
-    values = {name: dict.fromkeys(point.settings[index].value for point in plan.points) for index, name in enumerate(plan.variables)}
-    facts = {"workload": plan.workload, "data": plan.data, **{words_of(name): ", ".join(listed) + unit_of(name) for name, listed in values.items()}}
+    values = {
+        name: dict.fromkeys(point.settings[index].value for point in plan.points)
+        for index, name in enumerate(plan.variables)
+    }
+    facts = {
+        "workload": plan.workload,
+        "data": plan.data,
+        **{words_of(name): ", ".join(listed) + unit_of(name) for name, listed in values.items()},
+    }
     facts |= {"points": str(len(plan.points)), "runs of each": str(plan.seeds), "order": plan.order}
-    rows = [figure_row(labels[point.name], name, figure) for point in matrix.points for name, figure in asdict(point.figures).items()]
+    rows = [
+        figure_row(labels[point.name], name, figure)
+        for point in matrix.points
+        for name, figure in asdict(point.figures).items()
+    ]
     return StudyRecord(
         name=f"matrix-{plain(matrix.points[0].runs[0].run_id, 120)}",
         kind=STUDY_KIND.name,
@@ -38,23 +57,43 @@ def read(record: Path, place: str) -> StudyRecord:
         place=place,
         record=record,
         facts=tuple((plain(name), plain(value)) for name, value in facts.items()),
-        runs=tuple((labels[point.name], plain(run.run_id)) for point in matrix.points for run in point.runs),
+        runs=tuple(
+            (labels[point.name], plain(run.run_id)) for point in matrix.points for run in point.runs
+        ),
         figures=pandas.DataFrame(rows, columns=list(ROWS)),
-        notes=tuple(plain(note, 400) for note in (*recomputed["notes"], *_disturbed(record.parent, matrix), *_differences(record.parent, matrix))),
+        notes=tuple(
+            plain(note, 400)
+            for note in (
+                *recomputed["notes"],
+                *_disturbed(record.parent, matrix),
+                *_differences(record.parent, matrix),
+            )
+        ),
     )
 
 
 def _disturbed(folder: Path, matrix: Matrix) -> Iterator[str]:
-    """How many runs other programs disturbed: their times are longer than their settings make them."""
-    figures = [read_summary(Bundle(folder / run.folder))["figures"].get("foreign_cpu_share", {}) for point in matrix.points for run in point.runs]
-    known = [float(figure["value"]) for figure in figures if isinstance(figure.get("value"), int | float)]
+    """How many runs other programs disturbed: their times are longer than their settings make
+    them."""
+    figures = [
+        read_summary(Bundle(folder / run.folder))["figures"].get("foreign_cpu_share", {})
+        for point in matrix.points
+        for run in point.runs
+    ]
+    known = [
+        float(figure["value"]) for figure in figures if isinstance(figure.get("value"), int | float)
+    ]
     disturbed = sum(value > MAX_FOREIGN_SHARE for value in known)
     if disturbed:
-        yield f"Other programs took more than {MAX_FOREIGN_SHARE:.0%} of the CPU time in {disturbed} of {len(figures)} runs, up to {max(known):.0%}."
+        yield (
+            f"Other programs took more than {MAX_FOREIGN_SHARE:.0%} of the CPU time in {disturbed}"
+            f" of {len(figures)} runs, up to {max(known):.0%}."
+        )
 
 
 def _differences(folder: Path, matrix: Matrix) -> Iterator[str]:
-    """The time of an epoch at each point over that at the first one, with its interval, where both have two runs or more."""
+    """The time of an epoch at each point over that at the first one, with its interval, where both
+    have two runs or more."""
     labels = {point.name: point.words for point in matrix.plan.points}
     first, *others = matrix.points[: MAX_COMPARED + 1]
     base = _times(folder, first)
@@ -62,15 +101,27 @@ def _differences(folder: Path, matrix: Matrix) -> Iterator[str]:
         own = _times(folder, point)
         if base is None or own is None:
             continue
-        found, level = ratio(own, base, load_scoring().level, load_scoring().epochs_level), 100 * (1 - load_scoring().level)
-        interval = f"{found.ratio:.3f} ({level:g} % interval {found.low:.3f} to {found.high:.3f}; {own.runs} and {base.runs} runs)"
+        found, level = (
+            ratio(own, base, load_scoring().level, load_scoring().epochs_level),
+            100 * (1 - load_scoring().level),
+        )
+        interval = (
+            f"{found.ratio:.3f} ({level:g} % interval {found.low:.3f} to {found.high:.3f};"
+            f" {own.runs} and {base.runs} runs)"
+        )
         meaning = "a difference" if found.is_different else "no difference was found"
-        yield f"Time of an epoch, {labels[point.name]} over {labels[first.name]}: {interval}: {meaning}."
+        yield (
+            f"Time of an epoch, {labels[point.name]} over {labels[first.name]}: {interval}:"
+            f" {meaning}."
+        )
 
 
 def _times(folder: Path, point: MatrixPoint) -> Measured | None:
     """The point's times of an epoch; None for fewer than two."""
-    figures = [read_summary(Bundle(folder / run.folder))["figures"][COMPARED]["value"] for run in point.runs]
+    figures = [
+        read_summary(Bundle(folder / run.folder))["figures"][COMPARED]["value"]
+        for run in point.runs
+    ]
     values = [float(value) for value in figures if isinstance(value, int | float) and value > 0]
     return measured(values) if len(values) > 1 else None
 

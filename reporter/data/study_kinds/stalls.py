@@ -19,16 +19,23 @@ def read(record: Path, place: str) -> StudyRecord:
     values = read_record(record, SCHEMA)
     recomputed = recompute(record, lambda: analyse(record.parent).to_dict())
     parts = [source.value for source in Source]
-    rows = [figure_row(part, name, values["runs"][part][name]) for part in parts for name in FIGURES]
+    rows = [
+        figure_row(part, name, values["runs"][part][name]) for part in parts for name in FIGURES
+    ]
     rows += [figure_row(WHOLE, name, figure) for name, figure in values["figures"].items()]
     runs = tuple((part, plain(values["runs"][part]["run_id"])) for part in parts)
     return StudyRecord(
         name=f"stalls-{runs[0][1].removesuffix('-cold')}",
         kind=STUDY_KIND.name,
-        title=f"Stalls of {plain(model_title(str(values['workload'])))} in {plain(framework_name(str(values['framework'])))}",
+        title=(
+            f"Stalls of {plain(model_title(str(values['workload'])))} in"
+            f" {plain(framework_name(str(values['framework'])))}"
+        ),
         place=place,
         record=record,
-        facts=tuple((name, plain(values[name])) for name in ("workload", "data", "framework", "device")),
+        facts=tuple(
+            (name, plain(values[name])) for name in ("workload", "data", "framework", "device")
+        ),
         runs=runs,
         figures=pandas.DataFrame(rows, columns=list(ROWS)),
         notes=tuple(plain(note, 400) for note in recomputed["notes"]),

@@ -20,20 +20,45 @@ def read(record: Path, place: str) -> StudyRecord:
     study = read_study(record.parent)
     plan, varied = study.plan, study.plan.varied
     recomputed = recompute(record, lambda: analyse(record.parent, plan).to_dict())
-    facts = {"workload": plan.workload, "data": plan.data, "framework": plan.framework, varied: ", ".join(plan.values)}
+    facts = {
+        "workload": plan.workload,
+        "data": plan.data,
+        "framework": plan.framework,
+        varied: ", ".join(plan.values),
+    }
     if plan.scaling is not None:
-        facts |= {"scaling": plan.scaling.value, "ranks on": f"{plan.hosts} hosts" if plan.hosts else "one machine"}
-    of_points = [figure_row(f"{varied} {point.value}", name, figure) for point in study.points for name, figure in asdict(point.figures).items()]
+        facts |= {
+            "scaling": plan.scaling.value,
+            "ranks on": f"{plan.hosts} hosts" if plan.hosts else "one machine",
+        }
+    of_points = [
+        figure_row(f"{varied} {point.value}", name, figure)
+        for point in study.points
+        for name, figure in asdict(point.figures).items()
+    ]
     return StudyRecord(
         name=f"sweep-{plain(study.points[0].runs[0].run_id, 120)}",
         kind=STUDY_KIND.name,
-        title=f"{plain(plan.heading)}: {plain(model_title(plan.workload))} in {plain(framework_name(plan.framework))}",
+        title=(
+            f"{plain(plan.heading)}: {plain(model_title(plan.workload))} in"
+            f" {plain(framework_name(plan.framework))}"
+        ),
         place=place,
         record=record,
         facts=tuple((name.replace("_", " "), plain(value)) for name, value in facts.items()),
-        runs=tuple((f"{varied} {point.value}", plain(run.run_id)) for point in study.points for run in point.runs),
+        runs=tuple(
+            (f"{varied} {point.value}", plain(run.run_id))
+            for point in study.points
+            for run in point.runs
+        ),
         figures=pandas.DataFrame([*of_points, *_model_rows(study.model)], columns=list(ROWS)),
-        notes=tuple(plain(note, 400) for note in (*recomputed["notes"], *(recomputed["model"]["notes"] if recomputed["model"] else ()))),
+        notes=tuple(
+            plain(note, 400)
+            for note in (
+                *recomputed["notes"],
+                *(recomputed["model"]["notes"] if recomputed["model"] else ()),
+            )
+        ),
     )
 
 
@@ -41,8 +66,17 @@ def _model_rows(model: ScalingModel | None) -> Iterator[Row]:
     """The fitted parameters, each with its confidence interval."""
     for fit in model.fits if model else ():
         for one in fit.parameters:
-            method = f"{fit.algorithm.value} all-reduce, fitted to {model.points if model else 0} runs; 95 % interval {one.low:.3g} to {one.high:.3g}"
-            yield {"part": WHOLE, "figure": f"{fit.algorithm.value}_{one.name}", "value": one.value, "unit": "s", "method": method}
+            method = (
+                f"{fit.algorithm.value} all-reduce, fitted to {model.points if model else 0} runs;"
+                f" 95 % interval {one.low:.3g} to {one.high:.3g}"
+            )
+            yield {
+                "part": WHOLE,
+                "figure": f"{fit.algorithm.value}_{one.name}",
+                "value": one.value,
+                "unit": "s",
+                "method": method,
+            }
 
 
 STUDY_KIND = StudyKind(

@@ -26,7 +26,10 @@ def read(record: Path, place: str) -> StudyRecord:
         record=record,
         facts=(
             ("framework", plain(f"{setting.framework} {setting.framework_version or ''}")),
-            ("parameters of teacher and student", f"{found.teacher_parameters:,} and {found.student_parameters:,}"),
+            (
+                "parameters of teacher and student",
+                f"{found.teacher_parameters:,} and {found.student_parameters:,}",
+            ),
             ("teacher", plain(f"epoch {setting.teacher_epoch} of {setting.teacher_run}", 160)),
             ("labelled tracks", f"{labels.kept} of {labels.tracks}, {labels.frames} frames"),
             ("seed", str(setting.seed)),
@@ -40,31 +43,54 @@ def read(record: Path, place: str) -> StudyRecord:
 def _rows(found: Results) -> Iterator[Row]:
     for view in found.views:
         part = f"{view.view_deg} degrees"
-        for name, share in (("teacher_accuracy", view.teacher), ("accuracy_before", view.before), ("accuracy_after", view.after)):
+        for name, share in (
+            ("teacher_accuracy", view.teacher),
+            ("accuracy_before", view.before),
+            ("accuracy_after", view.after),
+        ):
             yield _share(part, name, share)
     yield _share(WHOLE, "label_noise", found.labels.noise)
     yield _row("frames_size_bytes", found.labels.size_bytes, "B", "all kept frames", None)
-    yield _row("student_training_s", found.training.time_s, "s", f"{found.training.steps} steps", None)
+    yield _row(
+        "student_training_s", found.training.time_s, "s", f"{found.training.steps} steps", None
+    )
     yield _row("student_cpu_s", found.training.cpu_s, "s", "all threads", None)
     energy = found.setting.energy
     yield _row("student_energy_j", energy.energy_j, "J", energy.method, energy.reason)
 
 
 def _share(part: str, name: str, share: Proportion) -> Row:
-    method = f"{share.successes} of {share.count}; 95 % interval {share.low:.4g} to {share.high:.4g}"
-    return {"part": part, "figure": name, "value": share.value, "unit": "1", "count": share.count, "method": method}
+    method = (
+        f"{share.successes} of {share.count}; 95 % interval {share.low:.4g} to {share.high:.4g}"
+    )
+    return {
+        "part": part,
+        "figure": name,
+        "value": share.value,
+        "unit": "1",
+        "count": share.count,
+        "method": method,
+    }
 
 
 def _row(name: str, value: float | None, unit: str, method: str | None, reason: str | None) -> Row:
-    texts = {"method": None if method is None else plain(method, 300), "reason": None if reason is None else plain(reason, 300)}
+    texts = {
+        "method": None if method is None else plain(method, 300),
+        "reason": None if reason is None else plain(reason, 300),
+    }
     return {"part": WHOLE, "figure": name, "value": value, "unit": unit, **texts}
 
 
 def _idle(found: Results) -> str:
     setting = found.setting
-    waited = "" if setting.waiting is None else f", and some task waited for a CPU {setting.waiting:.0%} of the time"
+    waited = (
+        ""
+        if setting.waiting is None
+        else f", and some task waited for a CPU {setting.waiting:.0%} of the time"
+    )
     return plain(
-        f"The student had idle CPU time only ({setting.idle}); other programs used {setting.foreign_cores:.2f} of {setting.cores} cores{waited}."
+        f"The student had idle CPU time only ({setting.idle}); other programs used"
+        f" {setting.foreign_cores:.2f} of {setting.cores} cores{waited}."
     )
 
 

@@ -1,4 +1,5 @@
-"""Writes the skeletons of new parts: ``templates/<kind>`` mirrors the checkout; NAME and MODULE in paths are replaced."""
+"""Writes the skeletons of new parts: ``templates/<kind>`` mirrors the checkout; NAME and MODULE in
+paths are replaced."""
 
 import enum
 import keyword
@@ -28,7 +29,8 @@ class Kind(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Contract:
-    """What else a new part of a kind needs: tests that hold it to its contract, whether its name is a Python name, and steps for a person.
+    """What else a new part of a kind needs: tests that hold it to its contract, whether its name is
+    a Python name, and steps for a person.
 
     Every part also needs GENERATORS, and TABLE_TESTS for what they write.
     """
@@ -53,9 +55,16 @@ CONTRACTS = {
             "tests/suite/verify/test_verdict.py",
             "tests/suite/verify/test_verify_model.py",
         ),
-        steps=("write its model in reference_impls/{pytorch,tensorflow,chainer}/models.py and add it to MODELS there",),
+        steps=(
+            (
+                "write its model in reference_impls/{pytorch,tensorflow,chainer}/models.py and add"
+                " it to MODELS there"
+            ),
+        ),
     ),
-    Kind.FRAMEWORK: Contract(("tests/reference_impls/test_framework_folders.py",), has_python_name=True),
+    Kind.FRAMEWORK: Contract(
+        ("tests/reference_impls/test_framework_folders.py",), has_python_name=True
+    ),
 }
 
 
@@ -70,27 +79,46 @@ class Skeleton:
 def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
     """Write the skeleton of a new part into the checkout; each place to fill in carries MARKER.
 
-    Raises SuiteError for a name that no part of this kind can have, and for one that exists; nothing is written then.
+    Raises SuiteError for a name that no part of this kind can have, and for one that exists;
+    nothing is written then.
     """
     _refuse_invalid(kind, name)
     root, folder = root or checkout(), TEMPLATES / kind.value
     if root is None:
         raise SuiteError(
-            f"A {kind.value} is written into a checkout of the suite, and this suite is installed: use that of a checkout (`make setup` there)."
+            f"A {kind.value} is written into a checkout of the suite, and this suite is installed:"
+            " use that of a checkout (`make setup` there)."
         )
-    values = {"name": name, "module": name.replace("-", "_"), "class_name": "".join(word.capitalize() for word in re.split("[-_]", name))}
-    files = {_place(template.relative_to(folder), values): template for template in sorted(folder.rglob(f"*{SUFFIX}"))}
+    values = {
+        "name": name,
+        "module": name.replace("-", "_"),
+        "class_name": "".join(word.capitalize() for word in re.split("[-_]", name)),
+    }
+    files = {
+        _place(template.relative_to(folder), values): template
+        for template in sorted(folder.rglob(f"*{SUFFIX}"))
+    }
     if name in _known_names(kind):
         raise SuiteError(f"The {kind.value} {name!r} exists. Choose another name.")
     for path in files:
         module = path.parent.with_suffix(".py")  # a package of this name would hide it
         for existing in (path, *([module] if kind is Kind.FRAMEWORK else [])):
             if (root / existing).exists():
-                raise SuiteError(f"The {kind.value} {name!r} exists: {existing}. Choose another name, or edit that file.")
+                raise SuiteError(
+                    f"The {kind.value} {name!r} exists: {existing}. Choose another name, or edit"
+                    " that file."
+                )
     for path, template in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(Template(template.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
-    steps = (f"replace every {MARKER!r} in these files", *CONTRACTS[kind].steps, *GENERATORS, contract_command(kind, name))
+        (root / path).write_text(
+            Template(template.read_text(encoding="utf-8")).substitute(values), encoding="utf-8"
+        )
+    steps = (
+        f"replace every {MARKER!r} in these files",
+        *CONTRACTS[kind].steps,
+        *GENERATORS,
+        contract_command(kind, name),
+    )
     return Skeleton(tuple(files), steps)
 
 
@@ -110,19 +138,31 @@ def _known_names(kind: Kind) -> frozenset[str]:
 def contract_command(kind: Kind, name: str) -> str:
     """The command that runs the contract tests of one part."""
     chosen = " or ".join(dict.fromkeys((name, name.replace("-", "_"), UP_TO_DATE)))
-    return f'python -m pytest {" ".join((FILLED, *CONTRACTS[kind].tests, *TABLE_TESTS))} -k "{chosen}"'
+    return (
+        f'python -m pytest {" ".join((FILLED, *CONTRACTS[kind].tests, *TABLE_TESTS))} -k "{chosen}"'
+    )
 
 
 def _refuse_invalid(kind: Kind, name: str) -> None:
     python = CONTRACTS[kind].has_python_name
     joint = "_" if python else "-"
-    if not re.fullmatch(rf"[a-z][a-z0-9]*({joint}[a-z0-9]+)*", name) or len(name) > MAX_NAME_LENGTH or keyword.iskeyword(name):
+    if (
+        not re.fullmatch(rf"[a-z][a-z0-9]*({joint}[a-z0-9]+)*", name)
+        or len(name) > MAX_NAME_LENGTH
+        or keyword.iskeyword(name)
+    ):
         example = "my_framework" if python else f"my-{kind.value}"
         raise SuiteError(
-            f"{name!r} cannot name a {kind.value}: use lower-case letters, digits and single {joint!r}, a letter first, no keyword of Python, "
-            f"at most {MAX_NAME_LENGTH} characters, as in {example!r}."
+            f"{name!r} cannot name a {kind.value}: use lower-case letters, digits and single"
+            f" {joint!r}, a letter first, no keyword of Python, at most {MAX_NAME_LENGTH}"
+            f" characters, as in {example!r}."
         )
 
 
 def _place(path: Path, values: dict[str, str]) -> Path:
-    return Path(path.as_posix().removesuffix(SUFFIX).replace("NAME", values["name"]).replace("MODULE", values["module"]))
+    return Path(
+        path.as_posix()
+        .removesuffix(SUFFIX)
+        .replace("NAME", values["name"])
+        .replace("MODULE", values["module"])
+    )

@@ -33,23 +33,37 @@ def attached(run: Path, change: Change = lambda run: None, by_hand: bool = False
     bundle = Bundle(run)
     file = run.with_name(f"{run.name}-trace.csv")
     file.write_text(made_trace(course_of(bundle)), encoding="utf-8")
-    found = prepare(bundle, file, Coverage.WALL, Tier.WALL_METER, TraceOptions(), -START_S if by_hand else None)
+    found = prepare(
+        bundle, file, Coverage.WALL, Tier.WALL_METER, TraceOptions(), -START_S if by_hand else None
+    )
     attach(run, found, ("suite", "power", "attach"))
     file.unlink()
     change(run)
 
 
 def made_trace(course: "Course", stretch: float = 1.0, seed: int = 0) -> str:
-    """A logger's file: 2 W idle, 4 W loading, 7 W computing, with noise, times since START_S at run_start; ``stretch`` scales the times."""
+    """A logger's file: 2 W idle, 4 W loading, 7 W computing, with noise, times since START_S at
+    run_start; ``stretch`` scales the times."""
     import numpy as np  # start-up
 
     t_s = np.arange(course.begin_s, course.end_s, PERIOD_S)
     shares = course.shares(t_s - PERIOD_S / 2, t_s + PERIOD_S / 2)
     names = [phase.name for phase in course.phases]
-    idle = sum((shares[:, names.index(name)] for name in ("before", "after") if name in names), np.zeros(len(t_s)))
+    idle = sum(
+        (shares[:, names.index(name)] for name in ("before", "after") if name in names),
+        np.zeros(len(t_s)),
+    )
     loading = shares[:, names.index("loading")] if "loading" in names else 0.0
-    power_w = 2.0 * idle + 4.0 * loading + 7.0 * (1 - idle - loading) + np.random.default_rng(seed).normal(0, 0.3, len(t_s))
-    rows = [f"{START_S + time_s * stretch:.4f},{value:.4f}\n" for time_s, value in zip(t_s.tolist(), power_w.tolist(), strict=True)]
+    power_w = (
+        2.0 * idle
+        + 4.0 * loading
+        + 7.0 * (1 - idle - loading)
+        + np.random.default_rng(seed).normal(0, 0.3, len(t_s))
+    )
+    rows = [
+        f"{START_S + time_s * stretch:.4f},{value:.4f}\n"
+        for time_s, value in zip(t_s.tolist(), power_w.tolist(), strict=True)
+    ]
     return "time (s),power (W)\n" + "".join(rows)
 
 
@@ -97,7 +111,13 @@ def change_kept(run: Path, factor: float) -> None:
     """Scale the power in the kept trace, its digest made to fit."""
     header, *rows = gzip.decompress((run / KEPT).read_bytes()).decode().splitlines()
     pairs = [row.split(",") for row in rows]
-    _replace_kept(run, "\n".join([header, *(f"{time_s},{float(power_w) * factor:.4f}" for time_s, power_w in pairs)]) + "\n")
+    _replace_kept(
+        run,
+        "\n".join(
+            [header, *(f"{time_s},{float(power_w) * factor:.4f}" for time_s, power_w in pairs)]
+        )
+        + "\n",
+    )
 
 
 @edit
@@ -105,7 +125,13 @@ def another_trace(run: Path) -> None:
     """Keep a trace that does not follow the run: its power goes up and down every two seconds."""
     header, *rows = gzip.decompress((run / KEPT).read_bytes()).decode().splitlines()
     times_s = [row.split(",")[0] for row in rows]
-    _replace_kept(run, "\n".join([header, *(f"{time_s},{2.0 + 5.0 * (float(time_s) % 2 < 1)}" for time_s in times_s)]) + "\n")
+    _replace_kept(
+        run,
+        "\n".join(
+            [header, *(f"{time_s},{2.0 + 5.0 * (float(time_s) % 2 < 1)}" for time_s in times_s)]
+        )
+        + "\n",
+    )
 
 
 @edit
@@ -113,14 +139,22 @@ def scale_times(run: Path, factor: float) -> None:
     """Keep the same trace on a clock that is faster, so that the run in it is longer."""
     header, *rows = gzip.decompress((run / KEPT).read_bytes()).decode().splitlines()
     pairs = [row.split(",") for row in rows]
-    _replace_kept(run, "\n".join([header, *(f"{float(time_s) * factor:.4f},{power_w}" for time_s, power_w in pairs)]) + "\n")
+    _replace_kept(
+        run,
+        "\n".join(
+            [header, *(f"{float(time_s) * factor:.4f},{power_w}" for time_s, power_w in pairs)]
+        )
+        + "\n",
+    )
 
 
 def _replace_kept(run: Path, text: str) -> None:
     with (run / KEPT).open("wb") as raw, gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as packed:
         packed.write(text.encode())
     values = json.loads((run / RUN).read_text(encoding="utf-8"))
-    values["attached"]["trace"].update(sha256=hashlib.sha256(text.encode()).hexdigest(), size_bytes=len(text))
+    values["attached"]["trace"].update(
+        sha256=hashlib.sha256(text.encode()).hexdigest(), size_bytes=len(text)
+    )
     _write(run, values)
 
 

@@ -46,8 +46,14 @@ def move_steps(folder: Path, by_ns: int) -> None:
     """Move every training step."""
     path = folder / MEASURED / "training" / "step_times.csv"
     heading, *rows = path.read_text(encoding="ascii").splitlines()
-    moved = [(int(start) + by_ns, int(end) + by_ns, samples) for start, end, samples in (row.split(",") for row in rows)]
-    path.write_text(heading + "\n" + "".join(f"{start},{end},{samples}\n" for start, end, samples in moved), encoding="ascii")
+    moved = [
+        (int(start) + by_ns, int(end) + by_ns, samples)
+        for start, end, samples in (row.split(",") for row in rows)
+    ]
+    path.write_text(
+        heading + "\n" + "".join(f"{start},{end},{samples}\n" for start, end, samples in moved),
+        encoding="ascii",
+    )
 
 
 def resealed(name: str, change: Callable[[Path], object]) -> Fault:

@@ -18,7 +18,8 @@ JSON_FILES = (RUN, SYSTEM, SUMMARY)
 class EditableBundle:
     """A bundle's content as plain objects, to be edited in place and saved.
 
-    ``run``, ``system`` and ``summary`` are the JSON files, ``events`` the records of rank 0's log, ``steps`` and ``readings`` the frames.
+    ``run``, ``system`` and ``summary`` are the JSON files, ``events`` the records of rank 0's log,
+    ``steps`` and ``readings`` the frames.
     """
 
     def __init__(self, path: Path) -> None:
@@ -45,10 +46,13 @@ class EditableBundle:
 
     def at(self, source: str, channel: str | None = None) -> "pandas.Series":
         """Mask of the readings of a meter, or of one of its channels."""
-        return (self.readings["source"] == source) & ((self.readings["channel"] == channel) | (channel is None))
+        return (self.readings["source"] == source) & (
+            (self.readings["channel"] == channel) | (channel is None)
+        )
 
     def save(self, recomputed: bool = False) -> None:
-        """Write everything back with a chain and a manifest that fit; with ``recomputed``, summary and counters are recomputed first."""
+        """Write everything back with a chain and a manifest that fit; with ``recomputed``, summary
+        and counters are recomputed first."""
         from suite.bundle import frames  # start-up: loads pyarrow
 
         chain, lines = FIRST_LINK, []

@@ -15,8 +15,9 @@ Options = ParamSpec("Options")
 
 
 class Scope(enum.Enum):
-    """What a fault changes: the folder of one bundle, of a submission with three runs, of a stall analysis, of an experiment with training
-    beside inference, of a replication, or of a student and its teacher."""
+    """What a fault changes: the folder of one bundle, of a submission with three runs, of a stall
+    analysis, of an experiment with training beside inference, of a replication, or of a student and
+    its teacher."""
 
     BUNDLE = "bundle"
     SUBMISSION = "submission"
@@ -30,7 +31,8 @@ class Scope(enum.Enum):
 class Fault:
     """The rejecting fixture of a rule; the unchanged bundle or submission is the accepting one.
 
-    ``change`` edits the folder in place. ``ranks`` is the number of ranks of the good runs, each rank on a node of its own.
+    ``change`` edits the folder in place. ``ranks`` is the number of ranks of the good runs, each
+    rank on a node of its own.
     """
 
     name: str
@@ -45,12 +47,14 @@ def unsealed(name: str, change: Callable[[Path], object], ranks: int = 1) -> Fau
 
 
 def sealed(name: str, edit: Edit, ranks: int = 1) -> Fault:
-    """An edit by somebody who knows the format: chain and manifest are rewritten, summary and counters are left unchanged."""
+    """An edit by somebody who knows the format: chain and manifest are rewritten, summary and
+    counters are left unchanged."""
     return Fault(f"{name} [chain and manifest fit]", save_after(edit), ranks=ranks)
 
 
 def recomputed(name: str, edit: Edit, ranks: int = 1) -> Fault:
-    """An edit by somebody who has the suite: chain, manifest and every derived figure are recomputed."""
+    """An edit by somebody who has the suite: chain, manifest and every derived figure are
+    recomputed."""
     return Fault(f"{name} [everything recomputed]", save_after(edit, recompute=True), ranks=ranks)
 
 
@@ -86,7 +90,12 @@ def of_viewpoint(name: str, change: Callable[[Path], object]) -> Fault:
 
 def of_first_run(fault: Fault) -> Fault:
     """The fault in the first run of a submission: for faults that need the other runs."""
-    return Fault(fault.name, lambda submission: fault.change(first_run(submission)), Scope.SUBMISSION, fault.ranks)
+    return Fault(
+        fault.name,
+        lambda submission: fault.change(first_run(submission)),
+        Scope.SUBMISSION,
+        fault.ranks,
+    )
 
 
 def of_every_run(fault: Fault) -> Fault:
@@ -105,7 +114,8 @@ def first_run(submission: Path) -> Path:
 
 
 def save_after(edit: Edit, recompute: bool = False) -> Callable[[Path], None]:
-    """The edit as a change of a bundle's folder, chain and manifest rewritten; with ``recompute``, summary and counters too."""
+    """The edit as a change of a bundle's folder, chain and manifest rewritten; with ``recompute``,
+    summary and counters too."""
 
     def change(run: Path) -> None:
         bundle = EditableBundle(run)
@@ -125,8 +135,11 @@ def in_turn(*edits: Edit) -> Edit:
     return apply
 
 
-def edit(function: Callable[Concatenate[Target, Options], object]) -> Callable[Options, Callable[[Target], None]]:
-    """Turn ``f(target, options)`` into ``f(options)``, which returns the edit of a target: a fault holds the edit and applies it later."""
+def edit(
+    function: Callable[Concatenate[Target, Options], object],
+) -> Callable[Options, Callable[[Target], None]]:
+    """Turn ``f(target, options)`` into ``f(options)``, which returns the edit of a target: a fault
+    holds the edit and applies it later."""
 
     @functools.wraps(function)
     def bind(*args: Options.args, **kwargs: Options.kwargs) -> Callable[[Target], None]:

@@ -122,7 +122,10 @@ def halve(run: Path, name: str) -> None:
 def repeat_name(run: Path, name: str, key: str) -> None:
     """Write a name of a JSON object twice, the first time with null."""
     path = run / name
-    path.write_text(path.read_text(encoding="utf-8").replace(f'"{key}":', f'"{key}": null, "{key}":', 1), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace(f'"{key}":', f'"{key}": null, "{key}":', 1),
+        encoding="utf-8",
+    )
 
 
 @edit
@@ -142,7 +145,10 @@ def copy_from_second_run(run: Path, name: str) -> None:
 def change_lines(run: Path, name: str, change: Callable[[Lines], Lines]) -> None:
     """Change the lines of a text file."""
     path = run / name
-    path.write_text("".join(f"{line}\n" for line in change(path.read_text(encoding="utf-8").splitlines())), encoding="utf-8")
+    path.write_text(
+        "".join(f"{line}\n" for line in change(path.read_text(encoding="utf-8").splitlines())),
+        encoding="utf-8",
+    )
 
 
 @edit

@@ -12,13 +12,30 @@ EPOCHS = (0, 1, 2)
 """The epochs of the good run, by index."""
 
 LOGGED: dict[str, str] = {
-    "workload": "submission_benchmark", "division": "submission_division", "organization": "submission_org", "platform": "submission_platform",
-    "framework": "framework", "model": "model", "data.name": "data_set", "seed": "seed", "global_batch_size": "global_batch_size",
-    "optimizer.name": "opt_name", "optimizer.base_learning_rate": "opt_base_learning_rate", "optimizer.momentum": "opt_momentum",
-    "optimizer.weight_decay": "opt_weight_decay", "optimizer.schedule": "opt_learning_rate_schedule", "initial_weights": "initial_weights",
-    "parallel.collective": "collective", "epochs": "max_epochs", "target_accuracy": "target_accuracy", "data.train_samples": "train_samples",
-    "data.eval_samples": "eval_samples", "cache_cleared": "cache_clear", "accelerator": "accelerator", "threads": "framework_threads",
-}  # fmt: skip
+    "workload": "submission_benchmark",
+    "division": "submission_division",
+    "organization": "submission_org",
+    "platform": "submission_platform",
+    "framework": "framework",
+    "model": "model",
+    "data.name": "data_set",
+    "seed": "seed",
+    "global_batch_size": "global_batch_size",
+    "optimizer.name": "opt_name",
+    "optimizer.base_learning_rate": "opt_base_learning_rate",
+    "optimizer.momentum": "opt_momentum",
+    "optimizer.weight_decay": "opt_weight_decay",
+    "optimizer.schedule": "opt_learning_rate_schedule",
+    "initial_weights": "initial_weights",
+    "parallel.collective": "collective",
+    "epochs": "max_epochs",
+    "target_accuracy": "target_accuracy",
+    "data.train_samples": "train_samples",
+    "data.eval_samples": "eval_samples",
+    "cache_cleared": "cache_clear",
+    "accelerator": "accelerator",
+    "threads": "framework_threads",
+}
 """The event that repeats a value of the request, by the value's name in the request."""
 
 
@@ -32,7 +49,9 @@ def remove_event(bundle: EditableBundle, key: str, number: int = 0) -> None:
 def repeat_event(bundle: EditableBundle, key: str) -> None:
     """Log an event twice in a row."""
     event = bundle.event(key)
-    bundle.events.insert(bundle.events.index(event) + 1, dict(event, metadata=dict(event["metadata"])))
+    bundle.events.insert(
+        bundle.events.index(event) + 1, dict(event, metadata=dict(event["metadata"]))
+    )
 
 
 @edit
@@ -43,9 +62,14 @@ def repeat_event_first(bundle: EditableBundle, key: str) -> None:
 
 @edit
 def repeat_event_before(bundle: EditableBundle, key: str, later: str) -> None:
-    """Log the last event with this key a second time, right before the event ``later`` and at its time."""
+    """Log the last event with this key a second time, right before the event ``later`` and at its
+    time."""
     event, place = bundle.event(key, -1), bundle.event(later)
-    copy = dict(event, time_ms=place["time_ms"], metadata=dict(event["metadata"], mono_ns=place["metadata"]["mono_ns"]))
+    copy = dict(
+        event,
+        time_ms=place["time_ms"],
+        metadata=dict(event["metadata"], mono_ns=place["metadata"]["mono_ns"]),
+    )
     bundle.events.insert(bundle.events.index(place), copy)
 
 
@@ -66,7 +90,9 @@ def set_event(bundle: EditableBundle, /, key: str, number: int = 0, **values: An
 def add_point(bundle: EditableBundle, key: str, value: object) -> None:
     """Log another value right before init_stop."""
     stop = bundle.event("init_stop")
-    added = dict(stop, event_type="POINT_IN_TIME", key=key, value=value, metadata=dict(stop["metadata"]))
+    added = dict(
+        stop, event_type="POINT_IN_TIME", key=key, value=value, metadata=dict(stop["metadata"])
+    )
     bundle.events.insert(bundle.events.index(stop), added)
 
 
@@ -114,28 +140,44 @@ def miss_target(bundle: EditableBundle) -> None:
 
 @edit
 def miss_target_in_all_epochs(bundle: EditableBundle) -> None:
-    """Repeat the last epoch, which misses the target like all others, until the last one requested; readings are repeated with it."""
+    """Repeat the last epoch, which misses the target like all others, until the last one requested;
+    readings are repeated with it."""
     import pandas  # start-up: slow to load
 
     miss_target()(bundle)
     last = len(EPOCHS)
-    first, second = (bundle.event("epoch_start", number)["metadata"]["mono_ns"] for number in (last - 2, last - 1))
+    first, second = (
+        bundle.event("epoch_start", number)["metadata"]["mono_ns"]
+        for number in (last - 2, last - 1)
+    )
     length_ns, begin_ns = second - first, second
-    events, steps = [event for event in bundle.events if event["metadata"].get("epoch_num") == last], bundle.steps[bundle.steps["epoch"] == last]
+    events, steps = (
+        [event for event in bundle.events if event["metadata"].get("epoch_num") == last],
+        bundle.steps[bundle.steps["epoch"] == last],
+    )
     during = bundle.readings[bundle.readings["t_ns"] >= begin_ns]
     more = bundle.request["epochs"] - last
     place = bundle.events.index(bundle.event("run_stop"))
     tail, bundle.events[:] = bundle.events[place:], bundle.events[:place]
     for number in range(1, more + 1):
-        bundle.events += [_later(event, number * length_ns, epoch_num=last + number) for event in events]
+        bundle.events += [
+            _later(event, number * length_ns, epoch_num=last + number) for event in events
+        ]
     bundle.events += [_later(event, more * length_ns) for event in tail]
     repeated = [
-        steps.assign(epoch=last + number, step=steps["step"] + number * len(steps), start_ns=steps["start_ns"] + number * length_ns)
+        steps.assign(
+            epoch=last + number,
+            step=steps["step"] + number * len(steps),
+            start_ns=steps["start_ns"] + number * length_ns,
+        )
         for number in range(1, more + 1)
     ]
     bundle.steps = pandas.concat([bundle.steps, *repeated]).reset_index(drop=True)
     bundle.readings = bundle.readings[bundle.readings["t_ns"] < begin_ns]
-    whole = [_readings_later(during, number, length_ns, begin_ns, number == more) for number in range(more + 1)]
+    whole = [
+        _readings_later(during, number, length_ns, begin_ns, number == more)
+        for number in range(more + 1)
+    ]
     bundle.readings = pandas.concat([bundle.readings, *whole]).reset_index(drop=True)
     for meter in bundle.run["meters"]:
         meter["readings"] = int((bundle.readings["source"] == meter["name"]).sum())
@@ -151,8 +193,12 @@ def _readings_later(during: Any, number: int, length_ns: int, begin_ns: int, is_
     """The readings of one more epoch; counters go on counting."""
     chosen = during if is_last else during[during["t_ns"] < begin_ns + length_ns]
     counts = chosen["unit"].isin(("events", "B")) & ~chosen["source"].isin(("memory",))
-    per_ns = during.groupby(["source", "channel"])["value"].transform(lambda values: values.iloc[-1] - values.iloc[0])
-    span_ns = during.groupby(["source", "channel"])["t_ns"].transform(lambda times: max(times.iloc[-1] - times.iloc[0], 1))
+    per_ns = during.groupby(["source", "channel"])["value"].transform(
+        lambda values: values.iloc[-1] - values.iloc[0]
+    )
+    span_ns = during.groupby(["source", "channel"])["t_ns"].transform(
+        lambda times: max(times.iloc[-1] - times.iloc[0], 1)
+    )
     added = (per_ns / span_ns * length_ns * number).loc[chosen.index].where(counts, 0.0)
     return chosen.assign(t_ns=chosen["t_ns"] + number * length_ns, value=chosen["value"] + added)
 
@@ -160,7 +206,9 @@ def _readings_later(during: Any, number: int, length_ns: int, begin_ns: int, is_
 @edit
 def remove_epoch(bundle: EditableBundle, epoch: int) -> None:
     """Remove every event and every step of an epoch."""
-    bundle.events[:] = [event for event in bundle.events if event["metadata"].get("epoch_num") != epoch]
+    bundle.events[:] = [
+        event for event in bundle.events if event["metadata"].get("epoch_num") != epoch
+    ]
     bundle.steps = bundle.steps[bundle.steps["epoch"] != epoch].reset_index(drop=True)
 
 
@@ -182,7 +230,10 @@ def remove_epoch_events(bundle: EditableBundle, number: int) -> None:
 def stop_early(bundle: EditableBundle) -> None:
     """run_stop one second after run_start, by both clocks."""
     start, stop = bundle.event("run_start"), bundle.event("run_stop")
-    stop["metadata"]["mono_ns"], stop["time_ms"] = start["metadata"]["mono_ns"] + 10**9, start["time_ms"] + 1000
+    stop["metadata"]["mono_ns"], stop["time_ms"] = (
+        start["metadata"]["mono_ns"] + 10**9,
+        start["time_ms"] + 1000,
+    )
 
 
 @edit
@@ -260,12 +311,15 @@ def scale_run_time(bundle: EditableBundle, wall: float = 1.0, monotonic: float =
     start_ms, start_ns = events[0]["time_ms"], events[0]["metadata"]["mono_ns"]
     for event in events:
         event["time_ms"] = start_ms + math.floor((event["time_ms"] - start_ms) * wall)
-        event["metadata"]["mono_ns"] = start_ns + math.floor((event["metadata"]["mono_ns"] - start_ns) * monotonic)
+        event["metadata"]["mono_ns"] = start_ns + math.floor(
+            (event["metadata"]["mono_ns"] - start_ns) * monotonic
+        )
 
 
 @edit
 def request_also(bundle: EditableBundle, name: str, value: object) -> None:
-    """Set a value that a request has no key for where it is the default (reference_impls.contract)."""
+    """Set a value that a request has no key for where it is the default
+    (reference_impls.contract)."""
     bundle.request[name] = value
 
 
@@ -300,7 +354,8 @@ def reverse_chain_heads(bundle: EditableBundle, number: int) -> None:
 
 @edit
 def shift_clock_offset(bundle: EditableBundle, rank: int, by_ns: int) -> None:
-    """Shift a rank's clock offset at the end of the run, which places that node's readings on rank 0's clock."""
+    """Shift a rank's clock offset at the end of the run, which places that node's readings on rank
+    0's clock."""
     bundle.event("clock_offsets_ns", 1)["value"][rank][0] += by_ns
 
 
@@ -335,7 +390,9 @@ def build_at_once(bundle: EditableBundle) -> None:
     stop = bundle.event("init_stop")
     first, last = bundle.events.index(bundle.event("init_start")), bundle.events.index(stop)
     for place in range(first, last):
-        bundle.events[place]["metadata"]["mono_ns"] = stop["metadata"]["mono_ns"] - (last - place) * 1000
+        bundle.events[place]["metadata"]["mono_ns"] = (
+            stop["metadata"]["mono_ns"] - (last - place) * 1000
+        )
 
 
 @edit
@@ -358,13 +415,17 @@ def repeat_interval(bundle: EditableBundle, number: int) -> None:
     """A second uncounted interval right after the n-th one, of no length."""
     begin, end = (bundle.event(key, number) for key in ("uncounted_start", "uncounted_stop"))
     place, moment_ns = bundle.events.index(end), end["metadata"]["mono_ns"]
-    copies = [dict(event, time_ms=end["time_ms"], metadata=dict(event["metadata"], mono_ns=moment_ns)) for event in (begin, end)]
+    copies = [
+        dict(event, time_ms=end["time_ms"], metadata=dict(event["metadata"], mono_ns=moment_ns))
+        for event in (begin, end)
+    ]
     bundle.events[place + 1 : place + 1] = copies
 
 
 @edit
 def move_into_epoch(bundle: EditableBundle, number: int, by_s: int) -> None:
-    """Let the n-th uncounted interval begin ``by_s`` seconds before its epoch ends; the log is in order."""
+    """Let the n-th uncounted interval begin ``by_s`` seconds before its epoch ends; the log is in
+    order."""
     begin, stop = bundle.event("uncounted_start", number), bundle.event("epoch_stop", number)
     begin["metadata"]["mono_ns"] = stop["metadata"]["mono_ns"] - by_s * 10**9
     begin["time_ms"] = stop["time_ms"] - by_s * 1000
@@ -374,7 +435,8 @@ def move_into_epoch(bundle: EditableBundle, number: int, by_s: int) -> None:
 
 @edit
 def delay_epochs(bundle: EditableBundle, by_ns: int) -> None:
-    """Let every epoch but the first begin later after the evaluation before it, and everything after that move on."""
+    """Let every epoch but the first begin later after the evaluation before it, and everything
+    after that move on."""
     delay_ns = 0
     for event in bundle.events:
         if event["key"] == "epoch_start" and event["metadata"]["epoch_num"] > 1:

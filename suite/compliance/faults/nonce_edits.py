@@ -13,10 +13,22 @@ from suite.compliance.faults.submission_edits import run
 NONCE, ROUND, IMPLEMENTATION = "a public text", "v0.2", "1" * 64
 
 
-def set_nonce(bundle: EditableBundle, nonce: str = NONCE, run_number: int = 0, implementation: str = IMPLEMENTATION) -> None:
+def set_nonce(
+    bundle: EditableBundle,
+    nonce: str = NONCE,
+    run_number: int = 0,
+    implementation: str = IMPLEMENTATION,
+) -> None:
     """Record a nonce and give the run the seed that follows from it, in every record."""
     configuration = configuration_sha256(bundle.request)
-    used = NonceUse(nonce, ROUND, run_number, implementation, configuration, entry_sha256(implementation, configuration))
+    used = NonceUse(
+        nonce,
+        ROUND,
+        run_number,
+        implementation,
+        configuration,
+        entry_sha256(implementation, configuration),
+    )
     bundle.run["nonce"] = asdict(used)
     bundle.request["seed"] = bundle.event("seed")["value"] = used.seed
 
@@ -30,9 +42,12 @@ def nonce_with(bundle: EditableBundle, /, **values: Any) -> None:
 
 @edit
 def nonce_of_another_request(bundle: EditableBundle) -> None:
-    """Record the nonce's seed of another configuration, so that every digest fits the others but the request's."""
+    """Record the nonce's seed of another configuration, so that every digest fits the others but
+    the request's."""
     used = NonceUse(**_recorded(bundle))
-    other = replace(used, configuration_sha256="2" * 64, entry_sha256=entry_sha256(IMPLEMENTATION, "2" * 64))
+    other = replace(
+        used, configuration_sha256="2" * 64, entry_sha256=entry_sha256(IMPLEMENTATION, "2" * 64)
+    )
     bundle.run["nonce"] = asdict(other)
     bundle.request["seed"] = bundle.event("seed")["value"] = other.seed
 
@@ -50,12 +65,20 @@ def _recorded(bundle: EditableBundle) -> Any:
 
 
 @edit
-def number_runs(submission: Path, numbers: Sequence[int | None], nonces: Sequence[str] = (), implementations: Sequence[str] = ()) -> None:
-    """Give the submission's runs 1, 2, … these run numbers (None: no nonce), nonces and implementations, each with the seed that follows."""
+def number_runs(
+    submission: Path,
+    numbers: Sequence[int | None],
+    nonces: Sequence[str] = (),
+    implementations: Sequence[str] = (),
+) -> None:
+    """Give the submission's runs 1, 2, … these run numbers (None: no nonce), nonces and
+    implementations, each with the seed that follows."""
     for index, number in enumerate(numbers):
         if number is None:
             continue
         bundle = EditableBundle(run(submission, index + 1))
         nonce = nonces[index] if nonces else NONCE
-        set_nonce(bundle, nonce, number, implementations[index] if implementations else IMPLEMENTATION)
+        set_nonce(
+            bundle, nonce, number, implementations[index] if implementations else IMPLEMENTATION
+        )
         bundle.save()

@@ -15,7 +15,10 @@ Events = list[dict[str, Any]]
 @edit
 def change_logs(bundle: EditableBundle, change: Callable[[dict[int, Events]], object]) -> None:
     """Change the events of any rank; the chain values that the ranks exchange are made to fit."""
-    logs = {0: bundle.events, **{rank: _read(bundle.path / log_name(rank)) for rank in range(1, _ranks(bundle.path))}}
+    logs = {
+        0: bundle.events,
+        **{rank: _read(bundle.path / log_name(rank)) for rank in range(1, _ranks(bundle.path))},
+    }
     for events in logs.values():
         for event in events:
             event["metadata"].pop("chain", None)
@@ -25,7 +28,9 @@ def change_logs(bundle: EditableBundle, change: Callable[[dict[int, Events]], ob
         _write(bundle.path / log_name(rank), logs[rank])
 
 
-def set_of_rank(rank: int, key: str, value: object, number: int = 0, **metadata: object) -> Callable[[EditableBundle], None]:
+def set_of_rank(
+    rank: int, key: str, value: object, number: int = 0, **metadata: object
+) -> Callable[[EditableBundle], None]:
     """Set the value and metadata of a rank's n-th event with this key."""
 
     def change(logs: dict[int, Events]) -> None:
@@ -53,7 +58,16 @@ def add_to_all_logs(key: str, values: Sequence[object]) -> Callable[[EditableBun
         for rank, events in logs.items():
             stop = next(place for place, event in enumerate(events) if event["key"] == "init_stop")
             metadata = dict(events[stop]["metadata"])
-            events.insert(stop, dict(events[stop], event_type="POINT_IN_TIME", key=key, value=values[rank], metadata=metadata))
+            events.insert(
+                stop,
+                dict(
+                    events[stop],
+                    event_type="POINT_IN_TIME",
+                    key=key,
+                    value=values[rank],
+                    metadata=metadata,
+                ),
+            )
 
     return change_logs(change)
 
@@ -63,19 +77,30 @@ def add_after_epochs(key: str, value: object) -> Callable[[EditableBundle], None
 
     def change(logs: dict[int, Events]) -> None:
         for events in logs.values():
-            for place in reversed([place for place, event in enumerate(events) if event["key"] == "epoch_stop"]):
+            for place in reversed(
+                [place for place, event in enumerate(events) if event["key"] == "epoch_stop"]
+            ):
                 stop = events[place]
-                metadata = {name: value for name, value in stop["metadata"].items() if name != "steps"}
-                events.insert(place + 1, dict(stop, event_type="POINT_IN_TIME", key=key, value=value, metadata=metadata))
+                metadata = {
+                    name: value for name, value in stop["metadata"].items() if name != "steps"
+                }
+                events.insert(
+                    place + 1,
+                    dict(stop, event_type="POINT_IN_TIME", key=key, value=value, metadata=metadata),
+                )
 
     return change_logs(change)
 
 
-def shift_rank(rank: int, key: str, by_ns: int, number: int = 0) -> Callable[[EditableBundle], None]:
+def shift_rank(
+    rank: int, key: str, by_ns: int, number: int = 0
+) -> Callable[[EditableBundle], None]:
     """Shift the monotonic time of a rank's n-th event with this key."""
 
     def change(logs: dict[int, Events]) -> None:
-        [event for event in logs[rank] if event["key"] == key][number]["metadata"]["mono_ns"] += by_ns
+        [event for event in logs[rank] if event["key"] == key][number]["metadata"]["mono_ns"] += (
+            by_ns
+        )
 
     return change_logs(change)
 
@@ -123,7 +148,11 @@ def set_boot_of_rank(rank: int, other: int) -> Callable[[EditableBundle], None]:
 
 def remove_of_rank(rank: int, key: str, number: int = 0) -> Callable[[EditableBundle], None]:
     """Remove a rank's n-th event with this key."""
-    return change_logs(lambda logs: logs[rank].remove([event for event in logs[rank] if event["key"] == key][number]))
+    return change_logs(
+        lambda logs: logs[rank].remove(
+            [event for event in logs[rank] if event["key"] == key][number]
+        )
+    )
 
 
 def remove_of_all(key: str) -> Callable[[EditableBundle], None]:
@@ -141,7 +170,9 @@ def _ranks(folder: Path) -> int:
 
 
 def _read(path: Path) -> Events:
-    return [json.loads(line[len(TOKEN) :]) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line[len(TOKEN) :]) for line in path.read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def _write(path: Path, events: Events) -> None:
@@ -153,7 +184,8 @@ def _write(path: Path, events: Events) -> None:
 
 
 def _exchange(logs: dict[int, Events]) -> None:
-    """Fill in the chain values of every ``chain_heads`` event, which all ranks log in the same order."""
+    """Fill in the chain values of every ``chain_heads`` event, which all ranks log in the same
+    order."""
     place, chains = dict.fromkeys(logs, 0), dict.fromkeys(logs, FIRST_LINK)
     while any(place[rank] < len(events) for rank, events in logs.items()):
         for rank, events in logs.items():

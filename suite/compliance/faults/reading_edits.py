@@ -1,4 +1,5 @@
-"""Edits of meter readings, of the meters' records in run.json, and of the idle machine's readings."""
+"""Edits of meter readings, of the meters' records in run.json, and of the idle machine's
+readings."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,16 @@ OWN_TIME = (("cpu", "process_tree"), ("counters", "task_clock.count"))
 
 
 @edit
-def scale_readings(bundle: EditableBundle, source: str, channel: str, factor: float, plus: float = 0.0) -> None:
-    """Scale the readings of channels whose names begin with ``channel``, then add ``plus``; counts stay whole numbers but for ``plus``."""
+def scale_readings(
+    bundle: EditableBundle, source: str, channel: str, factor: float, plus: float = 0.0
+) -> None:
+    """Scale the readings of channels whose names begin with ``channel``, then add ``plus``; counts
+    stay whole numbers but for ``plus``."""
     rows = _rows(bundle, source, channel)
     scaled = bundle.readings.loc[rows, "value"].astype("float64") * factor
-    bundle.readings.loc[rows, "value"] = scaled.where(bundle.readings.loc[rows, "unit"] != "events", scaled.round()) + plus
+    bundle.readings.loc[rows, "value"] = (
+        scaled.where(bundle.readings.loc[rows, "unit"] != "events", scaled.round()) + plus
+    )
 
 
 @edit
@@ -38,22 +44,46 @@ def use_two_cores(bundle: EditableBundle) -> None:
     for source, channel in OWN_TIME:
         rows = _rows(bundle, source, channel)
         unit_s = 1e9 if source == "counters" else 1.0
-        bundle.readings.loc[rows, "value"] = (2.0 * _seconds(bundle, rows) * unit_s).round(2 if unit_s == 1.0 else 0)
+        bundle.readings.loc[rows, "value"] = (2.0 * _seconds(bundle, rows) * unit_s).round(
+            2 if unit_s == 1.0 else 0
+        )
     bundle.readings.loc[_rows(bundle, "cpu", "utilisation"), "value"] = 100.0
 
 
 @edit
-def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, value: Callable[[float], float], period_s: float = 1.0) -> None:
-    """Read another channel during the run, once a period: ``value`` of the seconds since run_start. A meter that was not there gets a record."""
+def add_channel(
+    bundle: EditableBundle,
+    source: str,
+    channel: str,
+    unit: str,
+    value: Callable[[float], float],
+    period_s: float = 1.0,
+) -> None:
+    """Read another channel during the run, once a period: ``value`` of the seconds since run_start.
+    A meter that was not there gets a record."""
     import pandas  # start-up: slow to load
 
-    start_ns, stop_ns = (bundle.event(key)["metadata"]["mono_ns"] for key in ("run_start", "run_stop"))
+    start_ns, stop_ns = (
+        bundle.event(key)["metadata"]["mono_ns"] for key in ("run_start", "run_stop")
+    )
     times_ns = range(start_ns + 700, stop_ns, round(period_s * 1e9))
-    rows = [(time_ns, source, channel, float(value((time_ns - start_ns) * 1e-9)), unit) for time_ns in times_ns]
-    more = pandas.DataFrame(rows, columns=list(bundle.readings.columns)).astype(bundle.readings.dtypes)
+    rows = [
+        (time_ns, source, channel, float(value((time_ns - start_ns) * 1e-9)), unit)
+        for time_ns in times_ns
+    ]
+    more = pandas.DataFrame(rows, columns=list(bundle.readings.columns)).astype(
+        bundle.readings.dtypes
+    )
     bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
     if all(meter["name"] != source for meter in bundle.run["meters"]):
-        bundle.run["meters"].append({**bundle.run["meters"][0], "name": source, "period_s": period_s, "achieved_period_s": period_s})
+        bundle.run["meters"].append(
+            {
+                **bundle.run["meters"][0],
+                "name": source,
+                "period_s": period_s,
+                "achieved_period_s": period_s,
+            }
+        )
     count_readings(bundle)
 
 
@@ -67,7 +97,9 @@ def count_energy(bundle: EditableBundle, source: str, channel: str, power_w: flo
 
 
 @edit
-def copy_channel(bundle: EditableBundle, source: str, channel: str, name: str, unit: str, value: float) -> None:
+def copy_channel(
+    bundle: EditableBundle, source: str, channel: str, name: str, unit: str, value: float
+) -> None:
     """Read another channel of a meter with this value, whenever ``channel`` was read."""
     import pandas  # start-up: slow to load
 
@@ -77,7 +109,9 @@ def copy_channel(bundle: EditableBundle, source: str, channel: str, name: str, u
 
 
 @edit
-def add_constant_channel(bundle: EditableBundle, source: str, channel: str, unit: str, value: float) -> None:
+def add_constant_channel(
+    bundle: EditableBundle, source: str, channel: str, unit: str, value: float
+) -> None:
     """Read another channel during the run, always the same value."""
     add_channel(source, channel, unit, lambda time_s: value)(bundle)
 
@@ -94,13 +128,17 @@ def step_wall_clock_unread(bundle: EditableBundle, by_ms: int) -> None:
 def lower_frequency(bundle: EditableBundle) -> None:
     """Let the processor's clock fall to a quarter in the last epoch."""
     last_ns = bundle.event("epoch_start", -1)["metadata"]["mono_ns"]
-    bundle.readings.loc[_rows(bundle, "cpu", "frequency") & (bundle.readings["t_ns"] > last_ns), "value"] /= 4
+    bundle.readings.loc[
+        _rows(bundle, "cpu", "frequency") & (bundle.readings["t_ns"] > last_ns), "value"
+    ] /= 4
 
 
 @edit
 def set_peak_memory(bundle: EditableBundle, factor: float) -> None:
     """One process, whose peak is ``factor`` times the memory in use."""
-    peak_bytes = float(bundle.readings.loc[bundle.at("memory", "process_tree_rss"), "value"].max()) * factor
+    peak_bytes = (
+        float(bundle.readings.loc[bundle.at("memory", "process_tree_rss"), "value"].max()) * factor
+    )
     add_channel("memory", "largest_process_peak_rss", "B", lambda time_s: peak_bytes)(bundle)
     add_channel("memory", "process_tree_size", "processes", lambda time_s: 1.0)(bundle)
 
@@ -109,10 +147,16 @@ def set_peak_memory(bundle: EditableBundle, factor: float) -> None:
 def log_peak_memory(bundle: EditableBundle, factor: float, ranks: int = 1) -> None:
     """Log ``factor`` times the peak memory that was read, for a number of ranks."""
     set_peak_memory(1.0)(bundle)
-    peak_bytes = float(bundle.readings.loc[bundle.at("memory", "largest_process_peak_rss"), "value"].max())
+    peak_bytes = float(
+        bundle.readings.loc[bundle.at("memory", "largest_process_peak_rss"), "value"].max()
+    )
     stop = bundle.event("run_stop")
     logged = dict(
-        stop, event_type="POINT_IN_TIME", key="peak_rss_of_ranks", value=[round(peak_bytes * factor)] * ranks, metadata=dict(stop["metadata"])
+        stop,
+        event_type="POINT_IN_TIME",
+        key="peak_rss_of_ranks",
+        value=[round(peak_bytes * factor)] * ranks,
+        metadata=dict(stop["metadata"]),
     )
     bundle.events.insert(bundle.events.index(stop) + 1, logged)
 
@@ -128,8 +172,15 @@ def empty_cache_without_reading(bundle: EditableBundle) -> None:
 @edit
 def add_switches(bundle: EditableBundle, migrations: float) -> None:
     """Read a hundred context switches a second, and this many migrations for each of them."""
-    add_channel("counters", "context_switches.count", "events", lambda time_s: float(round(100 * time_s)))(bundle)
-    add_channel("counters", "cpu_migrations.count", "events", lambda time_s: float(round(100 * migrations * time_s)))(bundle)
+    add_channel(
+        "counters", "context_switches.count", "events", lambda time_s: float(round(100 * time_s))
+    )(bundle)
+    add_channel(
+        "counters",
+        "cpu_migrations.count",
+        "events",
+        lambda time_s: float(round(100 * migrations * time_s)),
+    )(bundle)
 
 
 @edit
@@ -152,7 +203,9 @@ def scale_meter_times(bundle: EditableBundle, name: str, factor: float) -> None:
     """Scale the times of a meter's readings since its first one."""
     rows = _rows(bundle, name)
     first_ns = bundle.readings.loc[rows, "t_ns"].min()
-    bundle.readings.loc[rows, "t_ns"] = first_ns + ((bundle.readings.loc[rows, "t_ns"] - first_ns) * factor).astype("int64")
+    bundle.readings.loc[rows, "t_ns"] = first_ns + (
+        (bundle.readings.loc[rows, "t_ns"] - first_ns) * factor
+    ).astype("int64")
 
 
 @edit
@@ -167,17 +220,28 @@ def silence_clocks(bundle: EditableBundle, governor: str) -> None:
 @edit
 def count_written(bundle: EditableBundle, more: int) -> None:
     """Add the recorder's own record, with more readings than were written."""
-    record = {**bundle.run["meters"][0], "name": "recorder", "readings": len(bundle.readings) + more}
-    bundle.run["meters"] = [meter for meter in bundle.run["meters"] if meter["name"] != "recorder"] + [record]
+    record = {
+        **bundle.run["meters"][0],
+        "name": "recorder",
+        "readings": len(bundle.readings) + more,
+    }
+    bundle.run["meters"] = [
+        meter for meter in bundle.run["meters"] if meter["name"] != "recorder"
+    ] + [record]
 
 
 @edit
 def hurry_meters(bundle: EditableBundle, factor: float) -> None:
-    """Scale the times of all meters since the first reading, with what their records state; the kernel's keep their period."""
+    """Scale the times of all meters since the first reading, with what their records state; the
+    kernel's keep their period."""
     first_ns = bundle.readings["t_ns"].min()
-    bundle.readings["t_ns"] = first_ns + ((bundle.readings["t_ns"] - first_ns) * factor).astype("int64")
+    bundle.readings["t_ns"] = first_ns + ((bundle.readings["t_ns"] - first_ns) * factor).astype(
+        "int64"
+    )
     for meter in bundle.run["meters"]:
-        meter.update({name: meter[name] * factor for name in ("achieved_period_s", "longest_gap_s")})
+        meter.update(
+            {name: meter[name] * factor for name in ("achieved_period_s", "longest_gap_s")}
+        )
 
 
 @edit
@@ -191,7 +255,14 @@ def free_meters(bundle: EditableBundle) -> None:
 def leave_meter_out(bundle: EditableBundle, name: str) -> None:
     """Leave out a meter's readings; its record says that it was not there."""
     bundle.readings = bundle.readings[~bundle.at(name)].reset_index(drop=True)
-    set_meter(name, available=False, reason="permission denied", readings=0, achieved_period_s=None, longest_gap_s=None)(bundle)
+    set_meter(
+        name,
+        available=False,
+        reason="permission denied",
+        readings=0,
+        achieved_period_s=None,
+        longest_gap_s=None,
+    )(bundle)
 
 
 @edit
@@ -205,7 +276,9 @@ def scale_longest_gaps(bundle: EditableBundle, factor: float) -> None:
 def round_reading_times(bundle: EditableBundle, to_ns: int) -> None:
     """Round every reading's time down; of those that coincide, the first stays."""
     bundle.readings["t_ns"] = bundle.readings["t_ns"] // to_ns * to_ns
-    bundle.readings = bundle.readings.drop_duplicates(["t_ns", "source", "channel"]).reset_index(drop=True)
+    bundle.readings = bundle.readings.drop_duplicates(["t_ns", "source", "channel"]).reset_index(
+        drop=True
+    )
     count_readings(bundle)
 
 
@@ -214,7 +287,9 @@ def drop_readings(bundle: EditableBundle, name: str, first_s: float, last_s: flo
     """Leave out a meter's readings between two moments after run_start, and lower its count."""
     start_ns = bundle.event("run_start")["metadata"]["mono_ns"]
     since_s = (bundle.readings["t_ns"] - start_ns) * 1e-9
-    bundle.readings = bundle.readings[~(_rows(bundle, name) & since_s.between(first_s, last_s))].reset_index(drop=True)
+    bundle.readings = bundle.readings[
+        ~(_rows(bundle, name) & since_s.between(first_s, last_s))
+    ].reset_index(drop=True)
     count_readings(bundle)
 
 
@@ -223,8 +298,12 @@ def shift_end(bundle: EditableBundle, by_s: float, name: str = "") -> None:
     """Read a meter (every one, if none is named) once more, ``by_s`` after its last reading."""
     import pandas  # start-up: slow to load
 
-    last = bundle.readings[bundle.at(name) if name else bundle.readings["source"] != ""].drop_duplicates(["source", "channel"], keep="last")
-    bundle.readings = pandas.concat([bundle.readings, last.assign(t_ns=last["t_ns"] + round(by_s * 1e9))]).reset_index(drop=True)
+    last = bundle.readings[
+        bundle.at(name) if name else bundle.readings["source"] != ""
+    ].drop_duplicates(["source", "channel"], keep="last")
+    bundle.readings = pandas.concat(
+        [bundle.readings, last.assign(t_ns=last["t_ns"] + round(by_s * 1e9))]
+    ).reset_index(drop=True)
     count_readings(bundle)
 
 
@@ -235,7 +314,9 @@ def set_units(bundle: EditableBundle, source: str, unit: str) -> None:
 
 
 @edit
-def set_values(bundle: EditableBundle, source: str, channel: str, every: int, change: Callable[[float], float]) -> None:
+def set_values(
+    bundle: EditableBundle, source: str, channel: str, every: int, change: Callable[[float], float]
+) -> None:
     """Change one reading of ``every``."""
     rows = bundle.readings.index[bundle.at(source, channel)][::every]
     bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].map(change)
@@ -256,8 +337,14 @@ def call_analyser(bundle: EditableBundle, source: str) -> None:
 
     rename_source(source, "meter-csv", "board.analyser")(bundle)
     rows = bundle.at("meter-csv")
-    bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].round() + bundle.readings.loc[rows, "t_ns"] // 10**9 % 2
-    change_baseload(lambda idle: idle.assign(source="meter-csv", channel="board.analyser", value=idle["value"].round()))(bundle)
+    bundle.readings.loc[rows, "value"] = (
+        bundle.readings.loc[rows, "value"].round() + bundle.readings.loc[rows, "t_ns"] // 10**9 % 2
+    )
+    change_baseload(
+        lambda idle: idle.assign(
+            source="meter-csv", channel="board.analyser", value=idle["value"].round()
+        )
+    )(bundle)
     write_power_rules(bundle.path, bundle.readings["source"].unique())
 
 
@@ -270,19 +357,28 @@ def take_idle_from_run(bundle: EditableBundle, source: str) -> None:
 
 @edit
 def read_twice_as_often(bundle: EditableBundle, source: str, channel: str, factor: float) -> None:
-    """Insert a reading of ``factor`` times the value in the middle between every two of a channel."""
+    """Insert a reading of ``factor`` times the value in the middle between every two of a
+    channel."""
     import pandas  # start-up: slow to load
 
     rows = bundle.readings[bundle.at(source, channel)]
-    between = rows.iloc[:-1].assign(t_ns=rows["t_ns"].to_numpy()[:-1] + rows["t_ns"].diff().iloc[1:].to_numpy().astype("int64") // 2)
+    between = rows.iloc[:-1].assign(
+        t_ns=rows["t_ns"].to_numpy()[:-1]
+        + rows["t_ns"].diff().iloc[1:].to_numpy().astype("int64") // 2
+    )
     more = between.assign(value=between["value"] * factor)
-    bundle.readings = pandas.concat([bundle.readings, more]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    bundle.readings = (
+        pandas.concat([bundle.readings, more])
+        .sort_values("t_ns", kind="stable")
+        .reset_index(drop=True)
+    )
     count_readings(bundle)
 
 
 @edit
 def interpolate(bundle: EditableBundle, source: str, channel: str, every: int) -> None:
-    """Keep one value of ``every`` of a channel, and put the others on straight lines between them."""
+    """Keep one value of ``every`` of a channel, and put the others on straight lines between
+    them."""
     import numpy as np  # start-up
 
     rows = bundle.at(source, channel)
@@ -294,7 +390,9 @@ def interpolate(bundle: EditableBundle, source: str, channel: str, every: int) -
 @edit
 def set_around_run(bundle: EditableBundle, source: str, channel: str, value: float) -> None:
     """Set what a channel read before run_start and after run_stop."""
-    start_ns, stop_ns = (bundle.event(key)["metadata"]["mono_ns"] for key in ("run_start", "run_stop"))
+    start_ns, stop_ns = (
+        bundle.event(key)["metadata"]["mono_ns"] for key in ("run_start", "run_stop")
+    )
     outside = (bundle.readings["t_ns"] < start_ns) | (bundle.readings["t_ns"] > stop_ns)
     bundle.readings.loc[bundle.at(source, channel) & outside, "value"] = value
 
@@ -313,16 +411,23 @@ def paste_idle_power(bundle: EditableBundle) -> None:
 
     from suite.bundle.frames import read_readings  # start-up: loads pyarrow
 
-    rows, idle = bundle.at("um25c", "power"), read_readings(bundle.path / BASELOAD)["value"].to_numpy()
+    rows, idle = (
+        bundle.at("um25c", "power"),
+        read_readings(bundle.path / BASELOAD)["value"].to_numpy(),
+    )
     bundle.readings.loc[rows, "value"] = np.resize(idle * 2, int(rows.sum()))
 
 
 @edit
-def change_baseload(bundle: EditableBundle, change: Callable[["pandas.DataFrame"], "pandas.DataFrame"]) -> None:
+def change_baseload(
+    bundle: EditableBundle, change: Callable[["pandas.DataFrame"], "pandas.DataFrame"]
+) -> None:
     """Change the idle machine's readings."""
     from suite.bundle.frames import read_readings, write_table  # start-up: loads pyarrow
 
-    write_table(change(read_readings(bundle.path / BASELOAD)).reset_index(drop=True), bundle.path / BASELOAD)
+    write_table(
+        change(read_readings(bundle.path / BASELOAD)).reset_index(drop=True), bundle.path / BASELOAD
+    )
 
 
 @edit
@@ -331,7 +436,9 @@ def add_idle_utilisation(bundle: EditableBundle, percent: float) -> None:
     import pandas  # start-up: slow to load
 
     def with_utilisation(rows: "pandas.DataFrame") -> "pandas.DataFrame":
-        return pandas.concat([rows, rows.assign(source="cpu", channel="utilisation.total", value=percent, unit="%")])
+        return pandas.concat(
+            [rows, rows.assign(source="cpu", channel="utilisation.total", value=percent, unit="%")]
+        )
 
     change_baseload(with_utilisation)(bundle)
 
@@ -344,7 +451,9 @@ def remove_baseload(bundle: EditableBundle, name: str) -> None:
 
 def _rows(bundle: EditableBundle, source: str, channel: str = "") -> "pandas.Series":
     """Mask of a meter's channels whose names begin with ``channel``."""
-    return (bundle.readings["source"] == source) & bundle.readings["channel"].str.startswith(channel)
+    return (bundle.readings["source"] == source) & bundle.readings["channel"].str.startswith(
+        channel
+    )
 
 
 def _seconds(bundle: EditableBundle, rows: "pandas.Series") -> "pandas.Series":

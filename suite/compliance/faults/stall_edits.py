@@ -53,7 +53,9 @@ def reseal(folder: Path, change: Callable[[Path], object]) -> None:
 
     def digests(content: Any) -> None:
         for source in Source:
-            content["runs"][source.value]["manifest_sha256"] = sha256(folder / source.value / MANIFEST)
+            content["runs"][source.value]["manifest_sha256"] = sha256(
+                folder / source.value / MANIFEST
+            )
 
     change_record(digests)(folder)
     write_manifest(folder)

@@ -54,8 +54,11 @@ def rename_run_and_output(folder: Path) -> None:
 
 
 @edit
-def copy_with_noise(submission: Path, noise: float, factor: float = 1.0, is_shuffled: bool = False) -> None:
-    """Let the first run's steps vary, and submit a copy as the fourth: with noise on every part, scaled, or in another order."""
+def copy_with_noise(
+    submission: Path, noise: float, factor: float = 1.0, is_shuffled: bool = False
+) -> None:
+    """Let the first run's steps vary, and submit a copy as the fourth: with noise on every part,
+    scaled, or in another order."""
     import numpy as np  # start-up
 
     random, first = np.random.default_rng(1), EditableBundle(first_run(submission))
@@ -67,16 +70,25 @@ def copy_with_noise(submission: Path, noise: float, factor: float = 1.0, is_shuf
     copy = EditableBundle(run(submission, 4))
     order = random.permutation(len(copy.steps)) if is_shuffled else np.arange(len(copy.steps))
     for part in PARTS:
-        copy.steps[part] = factor * copy.steps[part].to_numpy()[order] * np.exp(random.normal(-noise, noise, len(copy.steps)))
+        copy.steps[part] = (
+            factor
+            * copy.steps[part].to_numpy()[order]
+            * np.exp(random.normal(-noise, noise, len(copy.steps)))
+        )
     copy.save(recomputed=True)
 
 
 @edit
 def move_to_first(submission: Path, after_s: float) -> None:
-    """Move the second run to the time of the first: to its start, or to ``after_s`` after its end if that is not 0."""
+    """Move the second run to the time of the first: to its start, or to ``after_s`` after its end
+    if that is not 0."""
     first, second = EditableBundle(first_run(submission)), EditableBundle(run(submission, 2))
     place = -1 if after_s else 0
-    by_ns = first.events[place]["metadata"]["mono_ns"] + round(after_s * 1e9) - second.events[0]["metadata"]["mono_ns"]
+    by_ns = (
+        first.events[place]["metadata"]["mono_ns"]
+        + round(after_s * 1e9)
+        - second.events[0]["metadata"]["mono_ns"]
+    )
     shift_run(by_ns)(second)
     _shift_idle(second.path, by_ns)
     second.save(recomputed=True)
@@ -90,7 +102,9 @@ def _shift_idle(folder: Path, by_ns: int) -> None:
 
 
 @edit
-def copy_from_second(submission: Path, change: Callable[[EditableBundle, EditableBundle], object]) -> None:
+def copy_from_second(
+    submission: Path, change: Callable[[EditableBundle, EditableBundle], object]
+) -> None:
     """Copy something of the second run into the first, and recompute everything."""
     first, second = EditableBundle(first_run(submission)), EditableBundle(run(submission, 2))
     change(first, second)
@@ -108,7 +122,9 @@ def copy_later_losses(target: EditableBundle, source: EditableBundle) -> None:
     import numpy as np  # start-up
 
     for number, bundle in enumerate((target, source)):
-        bundle.steps["loss"] *= np.exp(np.random.default_rng(number).normal(0, 0.05, len(bundle.steps)))
+        bundle.steps["loss"] *= np.exp(
+            np.random.default_rng(number).normal(0, 0.05, len(bundle.steps))
+        )
     rows = slice(FIRST_OWN_STEPS, min(len(target.steps), len(source.steps)) - 1)
     target.steps.loc[rows, "loss"] = source.steps.loc[rows, "loss"]
     source.save(recomputed=True)
@@ -124,14 +140,19 @@ def copy_losses_with_noise(target: EditableBundle, source: EditableBundle) -> No
 
 def copy_digests(target: EditableBundle, source: EditableBundle) -> None:
     """Copy the digests of the training states of as many epochs as both runs have."""
-    logged = ([event for event in bundle.events if event["key"] == "state_digests"] for bundle in (target, source))
+    logged = (
+        [event for event in bundle.events if event["key"] == "state_digests"]
+        for bundle in (target, source)
+    )
     for event, other in zip(*logged, strict=False):
         event["value"] = other["value"]
 
 
 def copy_step_times(target: EditableBundle, source: EditableBundle) -> None:
     """Copy the times between steps."""
-    differences_ns = source.steps["start_ns"].iloc[: len(target.steps)].diff().fillna(0).astype("int64")
+    differences_ns = (
+        source.steps["start_ns"].iloc[: len(target.steps)].diff().fillna(0).astype("int64")
+    )
     target.steps["start_ns"] = target.steps["start_ns"].iloc[0] + differences_ns.cumsum().to_numpy()
 
 
@@ -142,9 +163,13 @@ def copy_readings(target: EditableBundle, source: EditableBundle) -> None:
 
 def copy_power(target: EditableBundle, source: EditableBundle) -> None:
     """Copy the power of as many readings as both runs have; their times stay."""
-    rows, others = (bundle.readings.index[bundle.readings["unit"] == "W"] for bundle in (target, source))
+    rows, others = (
+        bundle.readings.index[bundle.readings["unit"] == "W"] for bundle in (target, source)
+    )
     count = min(len(rows), len(others))
-    target.readings.loc[rows[:count], "value"] = source.readings.loc[others[:count], "value"].to_numpy()
+    target.readings.loc[rows[:count], "value"] = source.readings.loc[
+        others[:count], "value"
+    ].to_numpy()
 
 
 def copy_memory(target: EditableBundle, source: EditableBundle) -> None:
@@ -155,7 +180,9 @@ def copy_memory(target: EditableBundle, source: EditableBundle) -> None:
     for bundle in (target, source):
         rows = bundle.readings.index[bundle.at("cpu", "utilisation.total")]
         used = 1e9 + 4096.0 * np.random.default_rng(5).integers(0, 10_000, len(rows))
-        more = bundle.readings.loc[rows].assign(source="memory", channel="used", unit="B", value=used)
+        more = bundle.readings.loc[rows].assign(
+            source="memory", channel="used", unit="B", value=used
+        )
         bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
     source.save(recomputed=True)
 
@@ -202,19 +229,26 @@ def forget_run(submission: Path, number: int) -> None:
 
 @edit
 def repeat_seed_in_own_entry(submission: Path) -> None:
-    """Give the first run the second's seed and losses, and a setting of its own: two entries that begin alike."""
+    """Give the first run the second's seed and losses, and a setting of its own: two entries that
+    begin alike."""
     first, second = EditableBundle(first_run(submission)), EditableBundle(run(submission, 2))
     copy_losses(first, second)
     set_everywhere("seed", second.request["seed"])(first)
     first.request["loading"]["prefetch"] += 2
-    first.run["command"] = [*first.run["command"], "--prefetch", str(first.request["loading"]["prefetch"])]
+    first.run["command"] = [
+        *first.run["command"],
+        "--prefetch",
+        str(first.request["loading"]["prefetch"]),
+    ]
     first.save(recomputed=True)
     _declare(submission)
 
 
 def _declare(submission: Path) -> None:
     """Declare the runs that are there, by what they say of themselves."""
-    entries = declare_entries([Bundle(path) for path in sorted(submission.glob("*/*/run_*"))], (), None)
+    entries = declare_entries(
+        [Bundle(path) for path in sorted(submission.glob("*/*/run_*"))], (), None
+    )
     edit_json(submission / NAME, "entries", lambda _: [asdict(entry) for entry in entries])
 
 
@@ -280,17 +314,30 @@ def other_board(submission: Path) -> None:
 
 @edit
 def reach_target_at_once(submission: Path, rate: float | None = None) -> None:
-    """Let every run end at the target after its first epoch, with losses that fit, at learning rate ``rate`` (None: the reference's)."""
+    """Let every run end at the target after its first epoch, with losses that fit, at learning rate
+    ``rate`` (None: the reference's)."""
     for path in sorted(submission.glob("lenet/*/run_*")):
         bundle = EditableBundle(path)
-        (reference,) = (point for point in newest_points("lenet") if point.batch_size == bundle.request["global_batch_size"])
+        (reference,) = (
+            point
+            for point in newest_points("lenet")
+            if point.batch_size == bundle.request["global_batch_size"]
+        )
         base = rate or reference.base_learning_rate
-        logged = bundle.event("learning_rates")  # every rate of a schedule is proportional to the base
-        logged["value"] = [value * base / bundle.request["optimizer"]["base_learning_rate"] for value in logged["value"]]
-        bundle.request["optimizer"]["base_learning_rate"] = bundle.event("opt_base_learning_rate")["value"] = base
+        # every rate of a schedule is proportional to the base
+        logged = bundle.event("learning_rates")
+        logged["value"] = [
+            value * base / bundle.request["optimizer"]["base_learning_rate"]
+            for value in logged["value"]
+        ]
+        bundle.request["optimizer"]["base_learning_rate"] = bundle.event("opt_base_learning_rate")[
+            "value"
+        ] = base
         evaluated = bundle.event("eval_accuracy")
         evaluated["metadata"]["correct"] = bundle.request["data"]["eval_samples"] - 1
-        evaluated["value"] = evaluated["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
+        evaluated["value"] = (
+            evaluated["metadata"]["correct"] / bundle.request["data"]["eval_samples"]
+        )
         learned = LEARNED ** ((bundle.steps["step"] - FIRST_STEPS) / LEARNING_STEPS).clip(0.0, 1.0)
         bundle.steps["loss"] = (bundle.steps["loss"] * learned).astype("float32").astype("float64")
         _keep_first_epoch(bundle)
@@ -305,7 +352,9 @@ def _keep_first_epoch(bundle: EditableBundle) -> None:
     for event in bundle.events[bundle.events.index(stop) :]:
         event["metadata"]["mono_ns"] -= removed_ns - 1
         event["time_ms"] -= removed_ns // 10**6
-    bundle.readings = bundle.readings[bundle.readings["t_ns"] <= stop["metadata"]["mono_ns"] + 10**9].reset_index(drop=True)
+    bundle.readings = bundle.readings[
+        bundle.readings["t_ns"] <= stop["metadata"]["mono_ns"] + 10**9
+    ].reset_index(drop=True)
     counts = bundle.readings.groupby("source").size()
     for meter in bundle.run["meters"]:
         meter["readings"] = int(counts[meter["name"]])

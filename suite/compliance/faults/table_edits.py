@@ -85,7 +85,9 @@ def scale_column_of_rank(bundle: EditableBundle, rank: int, column: str, factor:
 
 
 @edit
-def set_column_of_rank(bundle: EditableBundle, rank: int | None, column: str, value: float, every: int | None = None) -> None:
+def set_column_of_rank(
+    bundle: EditableBundle, rank: int | None, column: str, value: float, every: int | None = None
+) -> None:
     """Set a column of a rank's steps (None: of all ranks); every N-th step keeps its value."""
     chosen = (bundle.steps["rank"] == rank) | (rank is None)
     if every is not None:
@@ -110,14 +112,18 @@ def count_readings(bundle: EditableBundle) -> None:
 
 @edit
 def halve_all_times(bundle: EditableBundle) -> None:
-    """Halve every time of the run, as a processor with twice the clock would have had it; meters, which keep their period, have half the readings."""
+    """Halve every time of the run, as a processor with twice the clock would have had it; meters,
+    which keep their period, have half the readings."""
     start_ns = bundle.event("run_start")["metadata"]["mono_ns"]
     scale_run_time(wall=0.5, monotonic=0.5)(bundle)
-    bundle.steps[list(PARTS)] = (bundle.steps[list(PARTS)] * 0.5e9) // 1 / 1e9  # whole nanoseconds, as the clock counts them
+    # whole nanoseconds, as the clock counts them
+    bundle.steps[list(PARTS)] = (bundle.steps[list(PARTS)] * 0.5e9) // 1 / 1e9
     for table, column in ((bundle.steps, "start_ns"), (bundle.readings, "t_ns")):
         table[column] = start_ns + (table[column] - start_ns) // 2
     bundle.readings.loc[bundle.readings["channel"].str.startswith("frequency"), "value"] *= 2
-    bundle.readings = bundle.readings[bundle.readings.groupby(["source", "channel"]).cumcount() % 2 == 0].reset_index(drop=True)
+    bundle.readings = bundle.readings[
+        bundle.readings.groupby(["source", "channel"]).cumcount() % 2 == 0
+    ].reset_index(drop=True)
     count_readings(bundle)
 
 
@@ -147,7 +153,9 @@ def insert_reading(bundle: EditableBundle, source: str) -> None:
 
     row = _rows(bundle, source)[3]
     more = bundle.readings.loc[[row]].assign(t_ns=bundle.readings["t_ns"][row] + 1)
-    bundle.readings = pandas.concat([bundle.readings[:row], more, bundle.readings[row:]]).reset_index(drop=True)
+    bundle.readings = pandas.concat(
+        [bundle.readings[:row], more, bundle.readings[row:]]
+    ).reset_index(drop=True)
 
 
 @edit
@@ -159,7 +167,8 @@ def read_at_one_time(bundle: EditableBundle, source: str) -> None:
 
 @edit
 def silence(bundle: EditableBundle, source: str, failures: int = 0) -> None:
-    """Drop a meter's readings of ten seconds in the middle, make the recorder's count fit, and state ``failures``."""
+    """Drop a meter's readings of ten seconds in the middle, make the recorder's count fit, and
+    state ``failures``."""
     middle_ns = bundle.event("epoch_stop", 1)["metadata"]["mono_ns"]
     gone = bundle.at(source) & ((bundle.readings["t_ns"] - middle_ns).abs() < 5 * 10**9)
     bundle.readings = bundle.readings[~gone].reset_index(drop=True)
@@ -170,7 +179,9 @@ def silence(bundle: EditableBundle, source: str, failures: int = 0) -> None:
 
 
 @edit
-def set_reading(bundle: EditableBundle, source: str, channel: str, number: int, value: float) -> None:
+def set_reading(
+    bundle: EditableBundle, source: str, channel: str, number: int, value: float
+) -> None:
     """Set one reading of a channel."""
     bundle.readings.loc[_rows(bundle, source, channel)[number], "value"] = value
 
@@ -204,17 +215,21 @@ def hold_channel(bundle: EditableBundle, source: str, channel: str, cache_cleare
 
 @edit
 def keep_cache_full(bundle: EditableBundle) -> None:
-    """Have the whole data set in memory at every reading, and record that the page cache was emptied."""
+    """Have the whole data set in memory at every reading, and record that the page cache was
+    emptied."""
     bundle.readings.loc[bundle.at("page-cache"), "value"] = 1.0
     set_everywhere("cache_cleared", True)(bundle)
 
 
 @edit
 def empty_cache(bundle: EditableBundle) -> None:
-    """Have nothing of the data set in memory at any reading, and read the same counts of bytes from the disk."""
+    """Have nothing of the data set in memory at any reading, and read the same counts of bytes from
+    the disk."""
     bundle.readings.loc[bundle.at("page-cache"), "value"] = 0.0
     rows = bundle.at("disk", "read_bytes")
-    bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].iloc[0] + range(int(rows.sum()))
+    bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].iloc[0] + range(
+        int(rows.sum())
+    )
 
 
 @edit
@@ -255,12 +270,15 @@ def drop_losses(bundle: EditableBundle, row: int, factor: float) -> None:
 
 @edit
 def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, value: float) -> None:
-    """Add a meter with one channel that always reads ``value``, at the times of the cpu meter, with its record and its power rules."""
+    """Add a meter with one channel that always reads ``value``, at the times of the cpu meter, with
+    its record and its power rules."""
     import pandas  # start-up: slow to load
 
     from suite.metrics.power import write_power_rules  # start-up: loads numpy
 
-    more = bundle.readings[bundle.at("cpu", "utilisation.total")].assign(source=source, channel=channel, unit=unit, value=value)
+    more = bundle.readings[bundle.at("cpu", "utilisation.total")].assign(
+        source=source, channel=channel, unit=unit, value=value
+    )
     bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
     bundle.run["meters"].append({**bundle.run["meters"][0], "name": source, "readings": len(more)})
     write_power_rules(bundle.path, bundle.readings["source"].unique())
@@ -268,18 +286,25 @@ def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, va
 
 @edit
 def keep_busy(bundle: EditableBundle, cores: float) -> None:
-    """Add readings of the implementation's CPU time that rises by this number of seconds a second, and count them."""
+    """Add readings of the implementation's CPU time that rises by this number of seconds a second,
+    and count them."""
     import pandas  # start-up: slow to load
 
     rows = bundle.readings[bundle.at("cpu", "utilisation.total")]
-    more = rows.assign(channel="process_tree", unit="s", value=(rows["t_ns"] - rows["t_ns"].iloc[0]) * 1e-9 * cores)
+    more = rows.assign(
+        channel="process_tree", unit="s", value=(rows["t_ns"] - rows["t_ns"].iloc[0]) * 1e-9 * cores
+    )
     bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
     for meter in bundle.run["meters"]:
         meter["readings"] += len(more) if meter["name"] == "cpu" else 0
 
 
 @edit
-def change_second_node(bundle: EditableBundle, change: Callable[["pandas.DataFrame"], "pandas.DataFrame"], name: str = SECOND_NODE) -> None:
+def change_second_node(
+    bundle: EditableBundle,
+    change: Callable[["pandas.DataFrame"], "pandas.DataFrame"],
+    name: str = SECOND_NODE,
+) -> None:
     """Change a table of the second node's readings."""
     from suite.bundle.frames import read_readings, write_table  # start-up: loads pyarrow
 
@@ -290,12 +315,15 @@ def change_second_node(bundle: EditableBundle, change: Callable[["pandas.DataFra
 def change_meter(bundle: EditableBundle, /, name: str, **values: Any) -> None:
     """Change a meter's record, and leave out its readings."""
     bundle.readings = bundle.readings[bundle.readings["source"] != name].reset_index(drop=True)
-    next(meter for meter in bundle.run["meters"] if meter["name"] == name).update(values, readings=0)
+    next(meter for meter in bundle.run["meters"] if meter["name"] == name).update(
+        values, readings=0
+    )
 
 
 @edit
 def drop_power(bundle: EditableBundle) -> None:
-    """Leave out the power readings, before and during the run; the meters' records say that none was there."""
+    """Leave out the power readings, before and during the run; the meters' records say that none
+    was there."""
     sources = set(bundle.readings.loc[bundle.readings["unit"] == "W", "source"])
     for source in sources:
         change_meter(source, available=False, reason="not connected")(bundle)
@@ -307,7 +335,8 @@ def drop_power(bundle: EditableBundle) -> None:
 
 @edit
 def forget_meter(bundle: EditableBundle, name: str) -> None:
-    """Leave out the second node's readings and record of a meter; its readings of the idle node stay."""
+    """Leave out the second node's readings and record of a meter; its readings of the idle node
+    stay."""
     change_second_node(lambda rows: rows[rows["source"] != name].reset_index(drop=True))(bundle)
 
     def change(values: Any) -> None:
@@ -319,7 +348,8 @@ def forget_meter(bundle: EditableBundle, name: str) -> None:
 
 @edit
 def copy_first_node(bundle: EditableBundle, name: str = SECOND_NODE) -> None:
-    """Write the first node's readings as the second's, moved to the second node's clock; ``name`` is the table."""
+    """Write the first node's readings as the second's, moved to the second node's clock; ``name``
+    is the table."""
     offset_ns = bundle.event("clock_offsets_ns")["value"][1][0]
     first = bundle.readings
     if name != SECOND_NODE:
@@ -336,7 +366,9 @@ def a_day_earlier(rows: "pandas.DataFrame") -> "pandas.DataFrame":
 
 def scale_unit(unit: str, factor: float) -> Callable[["pandas.DataFrame"], "pandas.DataFrame"]:
     """Scale the readings in this unit."""
-    return lambda rows: rows.assign(value=rows["value"].where(rows["unit"] != unit, rows["value"] * factor))
+    return lambda rows: rows.assign(
+        value=rows["value"].where(rows["unit"] != unit, rows["value"] * factor)
+    )
 
 
 def _rows(bundle: EditableBundle, source: str, channel: str | None = None) -> Any:

@@ -1,4 +1,5 @@
-"""Gradient accumulation: every log, the exchanges and the steps' waits against the mini-batches of an update that the request has."""
+"""Gradient accumulation: every log, the exchanges and the steps' waits against the mini-batches of
+an update that the request has."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,35 +29,52 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
     for rank, steps in context.steps.by_rank():
         waits = ~ends_update(context.request, steps) & (steps.communication_s > 0)
         if waits.any():
-            expected = f"no exchange on rank {rank} but after every {context.request.accumulation} mini-batches and at an epoch's end"
-            observed = f"waits for one in {int(waits.sum())} other steps, first in step {steps.step[waits][0]}"
+            expected = (
+                f"no exchange on rank {rank} but after every {context.request.accumulation}"
+                " mini-batches and at an epoch's end"
+            )
+            observed = (
+                f"waits for one in {int(waits.sum())} other steps, first in step"
+                f" {steps.step[waits][0]}"
+            )
             yield Violation(STEPS, expected, observed, TRAINING_LOOP)
 
 
 def _logged(context: BundleContext, rank: int, log: Log) -> Iterator[Violation]:
-    """Check the logged number of mini-batches of an update; a run that accumulates nothing may log none."""
+    """Check the logged number of mini-batches of an update; a run that accumulates nothing may log
+    none."""
     requested, event = context.request.accumulation, log.first(EVENT)
     if requested == 1 and event is None:
         return
     if event is None or type(event.value) is not int or event.value != requested:
         observed = "no such event" if event is None else f"{event.value!r}"[:200]
         line = None if event is None else event.line
-        yield Violation(log_name(rank), f"{EVENT} = {requested}, as requested", observed, TRAINING_LOOP, line)
+        yield Violation(
+            log_name(rank), f"{EVENT} = {requested}, as requested", observed, TRAINING_LOOP, line
+        )
 
 
 def _exchanged(context: BundleContext, rank: int, log: Log) -> Iterator[Violation]:
-    """Check that every bucket of gradients was exchanged once an update, wherever exchanges are counted."""
+    """Check that every bucket of gradients was exchanged once an update, wherever exchanges are
+    counted."""
     steps = {stop.epoch: stop.metadata.get("steps") for stop in log.all("epoch_stop")}
     for event in log.all("bucket_times"):
         of_epoch = steps.get(event.epoch)
         if type(of_epoch) is not int or not 0 < of_epoch < 2**63:
             continue  # rules about epochs report it
         updates = updates_of(context.request, of_epoch)
-        counts = [_count(bucket) for bucket in event.value] if isinstance(event.value, list) else [None]
+        counts = (
+            [_count(bucket) for bucket in event.value] if isinstance(event.value, list) else [None]
+        )
         wrong = next((count for count in counts if count != updates), updates)
         if wrong != updates:
-            expected = f"{updates} exchanges of every bucket in epoch {event.epoch}: {of_epoch} steps, {context.request.accumulation} an update"
-            yield Violation(log_name(rank), expected, f"{wrong} exchanges", TRAINING_LOOP, event.line)
+            expected = (
+                f"{updates} exchanges of every bucket in epoch {event.epoch}: {of_epoch} steps,"
+                f" {context.request.accumulation} an update"
+            )
+            yield Violation(
+                log_name(rank), expected, f"{wrong} exchanges", TRAINING_LOOP, event.line
+            )
 
 
 def _count(bucket: Any) -> int | None:
@@ -69,16 +87,38 @@ _FOUR = request_also("accumulation", 4)
 RULES = (
     Rule(
         id="accumulation-agrees",
-        sentence="Every rank logs the requested number of mini-batches of an update, exchanges each bucket of gradients once an update, and waits "
-        "for no exchange after the other mini-batches.",
-        rationale="Gradients that are exchanged less often take less time and fewer bytes, and train another mini-batch size.",
+        sentence=(
+            "Every rank logs the requested number of mini-batches of an update, exchanges each"
+            " bucket of gradients once an update, and waits for no exchange after the other"
+            " mini-batches."
+        ),
+        rationale=(
+            "Gradients that are exchanged less often take less time and fewer bytes, and train"
+            " another mini-batch size."
+        ),
         bundle_check=_agrees,
         faults=(
             *both("four mini-batches an update in the request only", _FOUR),
-            recomputed("four mini-batches an update in the logs only", add_to_all_logs(EVENT, [4, 4]), ranks=2),
-            recomputed("four mini-batches an update on rank 0, two on rank 1", in_turn(_FOUR, add_to_all_logs(EVENT, [4, 2])), ranks=2),
-            recomputed("an update of four mini-batches whose gradients are all exchanged", in_turn(_FOUR, add_to_all_logs(EVENT, [4, 4])), ranks=2),
-            recomputed("ten exchanges an epoch", add_after_epochs("bucket_times", [{"size_bytes": 246_824, "exchanges": 10}]), ranks=2),
+            recomputed(
+                "four mini-batches an update in the logs only",
+                add_to_all_logs(EVENT, [4, 4]),
+                ranks=2,
+            ),
+            recomputed(
+                "four mini-batches an update on rank 0, two on rank 1",
+                in_turn(_FOUR, add_to_all_logs(EVENT, [4, 2])),
+                ranks=2,
+            ),
+            recomputed(
+                "an update of four mini-batches whose gradients are all exchanged",
+                in_turn(_FOUR, add_to_all_logs(EVENT, [4, 4])),
+                ranks=2,
+            ),
+            recomputed(
+                "ten exchanges an epoch",
+                add_after_epochs("bucket_times", [{"size_bytes": 246_824, "exchanges": 10}]),
+                ranks=2,
+            ),
             recomputed("exchanges of words", add_after_epochs("bucket_times", ["all"]), ranks=2),
         ),
     ),

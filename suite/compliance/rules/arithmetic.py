@@ -1,4 +1,5 @@
-"""Arithmetic: the bits that products and convolutions had on the device, against the requested precision."""
+"""Arithmetic: the bits that products and convolutions had on the device, against the requested
+precision."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,15 +16,22 @@ ORDER = 65  # after what was trained
 
 ARITHMETIC = "arithmetic"
 BITS, OVERFLOWS = ("product_bits", "convolution_bits"), "overflows"
-FIX = "request the precision that the device computes in, or switch reduced precision off (docs/verifying.md)"
+FIX = (
+    "request the precision that the device computes in, or switch reduced precision off"
+    " (docs/verifying.md)"
+)
 
 
 def _as_requested(context: BundleContext) -> Iterator[Violation]:
-    """Check every rank's event; a float32 run on a CPU may lack it, as those of earlier versions of the suite do."""
+    """Check every rank's event; a float32 run on a CPU may lack it, as those of earlier versions of
+    the suite do."""
     precision = context.request.precision
     needed = precision != FLOAT32 or context.request.accelerator != "cpu"
     band = BANDS[precision]
-    expected = f"{ARITHMETIC} of {precision}: products and convolutions with {band.lowest} to {band.highest} bits"
+    expected = (
+        f"{ARITHMETIC} of {precision}: products and convolutions with {band.lowest} to"
+        f" {band.highest} bits"
+    )
     for rank, log in context.logs():
         event = log.first(ARITHMETIC)
         if event is None:
@@ -37,13 +45,22 @@ def _fits(precision: str, value: object) -> bool:
     if not isinstance(value, dict) or type(value.get(OVERFLOWS)) is not bool:
         return False
     product, convolution = (value.get(name) for name in BITS)
-    if type(product) is not int or type(convolution) is not int or not 0 <= min(product, convolution) <= max(product, convolution) <= MOST_BITS:
+    if (
+        type(product) is not int
+        or type(convolution) is not int
+        or not 0 <= min(product, convolution) <= max(product, convolution) <= MOST_BITS
+    ):
         return False
     return is_as_requested(precision, product, convolution, value[OVERFLOWS])
 
 
 def _value(product: object, convolution: object, overflows: object = False) -> dict[str, Any]:
-    return {"product_bits": product, "convolution_bits": convolution, "overflows": overflows, "settings": {}}
+    return {
+        "product_bits": product,
+        "convolution_bits": convolution,
+        "overflows": overflows,
+        "settings": {},
+    }
 
 
 def _claims(precision: str) -> Edit:
@@ -53,21 +70,49 @@ def _claims(precision: str) -> Edit:
 RULES = (
     Rule(
         id="arithmetic-as-requested",
-        sentence="Products and convolutions have the bits of the requested precision, as every rank observes them on its device before the run; "
-        "only a float32 run on a CPU may leave the event `arithmetic` out.",
-        rationale="Whether TF32 is on depends on the framework, its version and the environment; fewer bits are faster, and frameworks are compared "
-        "within one precision.",
+        sentence=(
+            "Products and convolutions have the bits of the requested precision, as every rank"
+            " observes them on its device before the run; only a float32 run on a CPU may leave the"
+            " event `arithmetic` out."
+        ),
+        rationale=(
+            "Whether TF32 is on depends on the framework, its version and the environment; fewer"
+            " bits are faster, and frameworks are compared within one precision."
+        ),
         bundle_check=_as_requested,
         faults=(
-            *both("TF32 in a run that requests float32", set_event(ARITHMETIC, value=_value(10, 10))),
-            *both("convolutions in bfloat16 in a run that requests float32", set_event(ARITHMETIC, value=_value(23, 7))),
-            *both("products that overflow as float16 does", set_event(ARITHMETIC, value=_value(23, 23, True))),
-            *both("float32 in a run that requests TF32", in_turn(_claims(TF32), set_event(ARITHMETIC, value=_value(23, 23)))),
-            *both("float16 in a run that requests TF32", in_turn(_claims(TF32), set_event(ARITHMETIC, value=_value(10, 10, True)))),
-            *both("TF32 in a run that requests bfloat16", in_turn(_claims(BF16_MIXED), set_event(ARITHMETIC, value=_value(10, 10)))),
+            *both(
+                "TF32 in a run that requests float32", set_event(ARITHMETIC, value=_value(10, 10))
+            ),
+            *both(
+                "convolutions in bfloat16 in a run that requests float32",
+                set_event(ARITHMETIC, value=_value(23, 7)),
+            ),
+            *both(
+                "products that overflow as float16 does",
+                set_event(ARITHMETIC, value=_value(23, 23, True)),
+            ),
+            *both(
+                "float32 in a run that requests TF32",
+                in_turn(_claims(TF32), set_event(ARITHMETIC, value=_value(23, 23))),
+            ),
+            *both(
+                "float16 in a run that requests TF32",
+                in_turn(_claims(TF32), set_event(ARITHMETIC, value=_value(10, 10, True))),
+            ),
+            *both(
+                "TF32 in a run that requests bfloat16",
+                in_turn(_claims(BF16_MIXED), set_event(ARITHMETIC, value=_value(10, 10))),
+            ),
             *both("bits as text", set_event(ARITHMETIC, value=_value("23", 23))),
-            *both("bits of one kind only", set_event(ARITHMETIC, value={"product_bits": 23, "overflows": False})),
-            *both("a GPU's run without the event", in_turn(remove_event(ARITHMETIC), set_everywhere("accelerator", "cuda"))),
+            *both(
+                "bits of one kind only",
+                set_event(ARITHMETIC, value={"product_bits": 23, "overflows": False}),
+            ),
+            *both(
+                "a GPU's run without the event",
+                in_turn(remove_event(ARITHMETIC), set_everywhere("accelerator", "cuda")),
+            ),
             recomputed("TF32 on rank 1", set_of_rank(1, ARITHMETIC, _value(10, 10)), ranks=2),
         ),
     ),

@@ -1,4 +1,5 @@
-"""Traces of external loggers that were attached after the run: kept trace, readings and clock fit agree."""
+"""Traces of external loggers that were attached after the run: kept trace, readings and clock fit
+agree."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -27,16 +28,24 @@ ORDER = 89  # after the power evidence and the processes
 
 MAX_KEPT_BYTES = 2**26
 OFFSET_TOLERANCE_S, CORRELATION_TOLERANCE, VALUE_TOLERANCE = 0.02, 1e-4, 1e-9
-AGAIN = "attach the logger's file again with `suite power attach`; never edit a trace or its readings"
+AGAIN = (
+    "attach the logger's file again with `suite power attach`; never edit a trace or its readings"
+)
 
 
 def _follows(context: BundleContext) -> Iterator[Violation]:
-    """Read the kept trace again, fit its clock again, and compare with the record and the readings."""
+    """Read the kept trace again, fit its clock again, and compare with the record and the
+    readings."""
     record = context.run.attached
     channels = context.bundle.channels().of(SOURCE)
     if record is None:
         if channels:
-            yield Violation(RUN, f"a record of the attached trace whose readings are in {READINGS}", "attached = null", AGAIN)
+            yield Violation(
+                RUN,
+                f"a record of the attached trace whose readings are in {READINGS}",
+                "attached = null",
+                AGAIN,
+            )
         return
     try:
         yield from _unchanged(context)
@@ -44,35 +53,75 @@ def _follows(context: BundleContext) -> Iterator[Violation]:
     except FileError:
         raise
     except SuiteError as error:
-        yield Violation(KEPT, "a trace that can be read, and fitted to this run", str(error)[:300], AGAIN)
+        yield Violation(
+            KEPT, "a trace that can be read, and fitted to this run", str(error)[:300], AGAIN
+        )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        yield Violation(RUN, "the record of an attached trace, as `suite power attach` writes it", str(error)[:200], AGAIN)
+        yield Violation(
+            RUN,
+            "the record of an attached trace, as `suite power attach` writes it",
+            str(error)[:200],
+            AGAIN,
+        )
 
 
 def _unchanged(context: BundleContext) -> Iterator[Violation]:
-    """Compare the run's own record, readings and power rules with those from before the trace was attached."""
+    """Compare the run's own record, readings and power rules with those from before the trace was
+    attached."""
     from suite.bundle.reader import Bundle  # start-up: as below
     from suite.metrics.power import power_rules  # start-up: NumPy
 
     before = Bundle(context.bundle.path / BEFORE)
     own, now = before.json(CHANGED[RUN]), context.bundle.json(RUN)
     meters = [meter for meter in now["meters"] if meter.get("name") != SOURCE]
-    changed = sorted(name for name in {**own, **now} if {**now, "meters": meters, "attached": None}.get(name) != {"attached": None, **own}.get(name))
+    changed = sorted(
+        name
+        for name in {**own, **now}
+        if {**now, "meters": meters, "attached": None}.get(name)
+        != {"attached": None, **own}.get(name)
+    )
     if changed:
-        yield Violation(RUN, f"{BEFORE}/{CHANGED[RUN]}, and the trace", f"other values of {', '.join(changed)}"[:200], AGAIN)
+        yield Violation(
+            RUN,
+            f"{BEFORE}/{CHANGED[RUN]}, and the trace",
+            f"other values of {', '.join(changed)}"[:200],
+            AGAIN,
+        )
     if (before.path / POWER).exists():
         rules = tuple(rule for rule in context.power_rules if SOURCE not in rule.sources)
         if rules != power_rules(before):
-            yield Violation(POWER, f"the rules of {BEFORE}/{POWER}, and those of an attached trace", "other rules", AGAIN)
-    earlier = {(channel.source, channel.name): channel for channel in before.channels()} if (before.path / READINGS).exists() else {}
-    present = {(channel.source, channel.name): channel for channel in context.bundle.channels() if channel.source != SOURCE}
+            yield Violation(
+                POWER,
+                f"the rules of {BEFORE}/{POWER}, and those of an attached trace",
+                "other rules",
+                AGAIN,
+            )
+    earlier = (
+        {(channel.source, channel.name): channel for channel in before.channels()}
+        if (before.path / READINGS).exists()
+        else {}
+    )
+    present = {
+        (channel.source, channel.name): channel
+        for channel in context.bundle.channels()
+        if channel.source != SOURCE
+    }
     if set(earlier) != set(present):
-        yield Violation(READINGS, f"the channels of {BEFORE}/{READINGS}, and the trace", "other channels", AGAIN)
+        yield Violation(
+            READINGS, f"the channels of {BEFORE}/{READINGS}, and the trace", "other channels", AGAIN
+        )
         return
     for name, channel in present.items():
         other = earlier[name]
-        if len(channel) != len(other) or not ((channel.t_ns == other.t_ns).all() and (channel.known == other.known).all()):
-            yield Violation(READINGS, f"the readings of {' '.join(name)} as in {BEFORE}/{READINGS}", "other readings", AGAIN)
+        if len(channel) != len(other) or not (
+            (channel.t_ns == other.t_ns).all() and (channel.known == other.known).all()
+        ):
+            yield Violation(
+                READINGS,
+                f"the readings of {' '.join(name)} as in {BEFORE}/{READINGS}",
+                "other readings",
+                AGAIN,
+            )
 
 
 def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Violation]:
@@ -86,52 +135,105 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Vio
 
     path = context.bundle.file(KEPT)
     read = read_trace(path, format_of(record["format"], context.bundle.path / RUN), MAX_KEPT_BYTES)
-    described, stated, course = record["trace"], ClockFit(**record["fit"]), course_of(context.bundle)
+    described, stated, course = (
+        record["trace"],
+        ClockFit(**record["fit"]),
+        course_of(context.bundle),
+    )
     if described["is_kept_whole"] and read.sha256 != described["sha256"]:
-        yield Violation(KEPT, f"the logger's file with the SHA-256 {described['sha256'][:12]}…", f"{read.sha256[:12]}…", AGAIN)
+        yield Violation(
+            KEPT,
+            f"the logger's file with the SHA-256 {described['sha256'][:12]}…",
+            f"{read.sha256[:12]}…",
+            AGAIN,
+        )
     trace = read.trace
     if stated.method == "correlation":
         fit = fit_clock(trace.t_s, trace.power_w, course, is_absolute=described["is_absolute"])
     else:
         fit = given_clock(trace.t_s, trace.power_w, course, stated.offset_s)
-    for name, tolerance in (("offset_s", OFFSET_TOLERANCE_S), ("half_width_s", OFFSET_TOLERANCE_S), ("correlation", CORRELATION_TOLERANCE)):
+    for name, tolerance in (
+        ("offset_s", OFFSET_TOLERANCE_S),
+        ("half_width_s", OFFSET_TOLERANCE_S),
+        ("correlation", CORRELATION_TOLERANCE),
+    ):
         if not abs(getattr(fit, name) - getattr(stated, name)) <= tolerance:
             expected = f"fit.{name} = {getattr(fit, name):.6g}, as fitted again from {KEPT}"
             yield Violation(RUN, expected, f"{getattr(stated, name):.6g}", AGAIN)
     t_ns, power_w = readings_of(trace, stated, course)
     name = channel_name(Coverage(record["covers"]), Tier(record["tier"]))
-    channel, error = context.bundle.channels().get(SOURCE, name), context.bundle.channels().get(SOURCE, CLOCK_ERROR)
+    channel, error = (
+        context.bundle.channels().get(SOURCE, name),
+        context.bundle.channels().get(SOURCE, CLOCK_ERROR),
+    )
     if len(channel) != len(t_ns) or len(context.bundle.channels().of(SOURCE)) != 2:
-        yield Violation(READINGS, f"{len(t_ns)} readings of {SOURCE} {name}, as in {KEPT}, and the clock's error", f"{len(channel)}", AGAIN)
-    elif np.abs(channel.t_ns - t_ns).max() > 1000 or not np.allclose(channel.values, power_w, rtol=VALUE_TOLERANCE, atol=VALUE_TOLERANCE):
-        place = int(np.argmax((np.abs(channel.t_ns - t_ns) > 1000) | ~np.isclose(channel.values, power_w, rtol=VALUE_TOLERANCE)))
-        expected = f"{power_w[place]:.6g} W at {t_ns[place]} ns in reading {place + 1} of {SOURCE} {name}, as in {KEPT}"
-        yield Violation(READINGS, expected, f"{channel.values[place]:.6g} W at {channel.t_ns[place]} ns", AGAIN)
+        yield Violation(
+            READINGS,
+            f"{len(t_ns)} readings of {SOURCE} {name}, as in {KEPT}, and the clock's error",
+            f"{len(channel)}",
+            AGAIN,
+        )
+    elif np.abs(channel.t_ns - t_ns).max() > 1000 or not np.allclose(
+        channel.values, power_w, rtol=VALUE_TOLERANCE, atol=VALUE_TOLERANCE
+    ):
+        place = int(
+            np.argmax(
+                (np.abs(channel.t_ns - t_ns) > 1000)
+                | ~np.isclose(channel.values, power_w, rtol=VALUE_TOLERANCE)
+            )
+        )
+        expected = (
+            f"{power_w[place]:.6g} W at {t_ns[place]} ns in reading {place + 1} of {SOURCE} {name},"
+            f" as in {KEPT}"
+        )
+        yield Violation(
+            READINGS, expected, f"{channel.values[place]:.6g} W at {channel.t_ns[place]} ns", AGAIN
+        )
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
-        yield Violation(READINGS, f"{stated.half_width_s:.6g} s twice, the clock's error in {RUN}", f"{error.values[:2].tolist()}", AGAIN)
+        yield Violation(
+            READINGS,
+            f"{stated.half_width_s:.6g} s twice, the clock's error in {RUN}",
+            f"{error.values[:2].tolist()}",
+            AGAIN,
+        )
 
 
 def _fitted(context: BundleContext) -> Iterator[Violation]:
     record = context.run.attached
     fit = None if record is None else record.get("fit")
     if isinstance(fit, Mapping) and fit.get("method") != "correlation":
-        observed = f"an offset given by hand: {fit.get('offset_s')!r} s, correlation {fit.get('correlation')!r}"[:200]
+        observed = (
+            f"an offset given by hand: {fit.get('offset_s')!r} s,"
+            f" correlation {fit.get('correlation')!r}"
+        )
+        observed = observed[:200]
         yield Violation(
-            RUN, "an attached trace whose clock was fitted to the run", observed, "use `suite run --power-pulse`, and log ten seconds more"
+            RUN,
+            "an attached trace whose clock was fitted to the run",
+            observed,
+            "use `suite run --power-pulse`, and log ten seconds more",
         )
 
 
 RULES = (
     Rule(
         id="attached-trace",
-        sentence="The readings of an attached trace, and its clock fit, are those that follow from the trace that the bundle keeps.",
-        rationale="A trace is added after the run: every reader of the bundle can repeat what was done.",
+        sentence=(
+            "The readings of an attached trace, and its clock fit, are those that follow from the"
+            " trace that the bundle keeps."
+        ),
+        rationale=(
+            "A trace is added after the run: every reader of the bundle can repeat what was done."
+        ),
         bundle_check=_follows,
         faults=(
             unsealed("the attached readings two seconds later", attached(shift_attached(2.0))),
             unsealed("the attached readings a tenth lower", attached(scale_attached(0.9))),
             unsealed("the kept trace a tenth lower", attached(change_kept(0.9))),
-            unsealed("the fit's offset two seconds more, with the readings", attached(shift_attached(2.0, with_record=True))),
+            unsealed(
+                "the fit's offset two seconds more, with the readings",
+                attached(shift_attached(2.0, with_record=True)),
+            ),
             unsealed("the trace of another run", attached(another_trace())),
             unsealed("a trace of a run that was a fifth longer", attached(scale_times(1.2))),
             unsealed("a better correlation", attached(change_record(correlation=0.999999))),
@@ -139,8 +241,13 @@ RULES = (
             unsealed("another instrument", attached(change_record(tier="analyser"))),
             unsealed("a method that there is not", attached(change_record(rate="fast"))),
             unsealed("no record of the trace", attached(without_record())),
-            unsealed("the run's own power a tenth lower after attaching", attached(scale_own("um25c", 0.9))),
-            unsealed("another exit code in run.json after attaching", attached(change_run(exit_code=7))),
+            unsealed(
+                "the run's own power a tenth lower after attaching",
+                attached(scale_own("um25c", 0.9)),
+            ),
+            unsealed(
+                "another exit code in run.json after attaching", attached(change_run(exit_code=7))
+            ),
         ),
     ),
     Rule(

@@ -33,7 +33,12 @@ def _audits(context: SubmissionContext) -> Iterator[Violation]:
     for path in sorted((context.path / AUDITS).glob("*.json")):
         name = path.relative_to(context.path).as_posix()
         if path not in runs:
-            yield Violation(name, "the audit of a run of this submission, <workload>-<framework>-run_<n>.json", "there is no such run", "remove it")
+            yield Violation(
+                name,
+                "the audit of a run of this submission, <workload>-<framework>-run_<n>.json",
+                "there is no such run",
+                "remove it",
+            )
             continue
         try:
             record = read_audit(path)
@@ -45,19 +50,38 @@ def _audits(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(name, f"{what}: {expected}", observed, FIX)
         if record.verdict.value == "contradicts":
             observed = f"it contradicts the run {_where(record)}"
-            yield Violation(name, "an audit that agrees with the run", observed, "withdraw the run, or answer in the review")
+            yield Violation(
+                name,
+                "an audit that agrees with the run",
+                observed,
+                "withdraw the run, or answer in the review",
+            )
 
 
 def _where(record: "AuditRecord") -> str:
     """The step or the evaluation that contradicts."""
     of_state = None if record.state is None else record.state.comparison
-    for comparison, after in ((record.comparison, 0), (of_state, record.state.epoch if record.state else 0)):
-        if comparison is not None and comparison.verdict.value == "contradicts" and comparison.step is not None:
+    for comparison, after in (
+        (record.comparison, 0),
+        (of_state, record.state.epoch if record.state else 0),
+    ):
+        if (
+            comparison is not None
+            and comparison.verdict.value == "contradicts"
+            and comparison.step is not None
+        ):
             step = comparison.step
             where = f"at step {step.step}" + (f" after the state of epoch {after}" if after else "")
             return f"{where}: loss {step.observed:.6g}, replayed {step.expected:.6g}"
     state = record.state
-    return "" if state is None else f"in the evaluation of epoch {state.epoch}: {state.correct} correct, replayed {state.replayed_correct}"
+    return (
+        ""
+        if state is None
+        else (
+            f"in the evaluation of epoch {state.epoch}: {state.correct} correct, replayed"
+            f" {state.replayed_correct}"
+        )
+    )
 
 
 def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
@@ -69,7 +93,9 @@ def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
         path = audit_path(context.path, run.folder.path)
         try:
             record = read_audit(path) if not path.is_symlink() and path.is_file() else None
-            earned = badge(record) if record is not None and not any(_differences(record, run)) else None
+            earned = (
+                badge(record) if record is not None and not any(_differences(record, run)) else None
+            )
         except SuiteError:
             continue  # reported by the rule
         if earned is not None:
@@ -78,7 +104,8 @@ def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
 
 
 def _differences(record: "AuditRecord", run: SubmittedRun) -> Iterator[tuple[str, str, str]]:
-    """Where a record is not of this run, or contradicts itself or the rulebook: (what, expected, observed)."""
+    """Where a record is not of this run, or contradicts itself or the rulebook: (what, expected,
+    observed)."""
     from suite.metrics.audit_record import contradictions  # start-up: loads numpy
     from suite.metrics.replayed_losses import recorded_losses  # start-up: loads numpy
 
@@ -91,7 +118,10 @@ def _differences(record: "AuditRecord", run: SubmittedRun) -> Iterator[tuple[str
         expected, observed = run.request.get(name), getattr(record.bundle, name)
         if expected != observed:
             yield name, f"{expected!r}"[:80], f"{observed!r}"[:80]
-    for step, (expected, observed) in enumerate(zip(recorded_losses(bundle.steps(), record.steps), record.losses.recorded, strict=True), start=1):
+    for step, (expected, observed) in enumerate(
+        zip(recorded_losses(bundle.steps(), record.steps), record.losses.recorded, strict=True),
+        start=1,
+    ):
         if expected != observed:
             yield f"the run's loss of step {step}", f"{expected!r}", f"{observed!r}"
             return
@@ -110,17 +140,40 @@ def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[st
         yield "the epoch of the training state", f"1 to {epochs}", f"{state.epoch}"
         return
     if state.value is not None and drawn_epoch(str(head), state.value, epochs) != state.epoch:
-        yield f"the epoch drawn with {state.value[:80]!r}", f"{drawn_epoch(str(head), state.value, epochs)}", f"{state.epoch}"
+        yield (
+            f"the epoch drawn with {state.value[:80]!r}",
+            f"{drawn_epoch(str(head), state.value, epochs)}",
+            f"{state.epoch}",
+        )
     after = int(steps.step[steps.epoch <= state.epoch].max(initial=0))
     if not state.losses.recorded and (steps.step > after).any():
-        yield f"losses after the state of epoch {state.epoch}", "those of the steps that follow it", "none"
+        yield (
+            f"losses after the state of epoch {state.epoch}",
+            "those of the steps that follow it",
+            "none",
+        )
     elif recorded_losses(steps, len(state.losses.recorded), after) != state.losses.recorded:
-        yield f"the run's losses after the state of epoch {state.epoch}", "those of its step records", "others"
-    correct = next((event.metadata.get("correct") for event in log.all("eval_accuracy") if event.epoch == state.epoch), None)
+        yield (
+            f"the run's losses after the state of epoch {state.epoch}",
+            "those of its step records",
+            "others",
+        )
+    correct = next(
+        (
+            event.metadata.get("correct")
+            for event in log.all("eval_accuracy")
+            if event.epoch == state.epoch
+        ),
+        None,
+    )
     observed = (state.correct, state.eval_samples)
     if observed != (correct, request["data"]["eval_samples"]):
         expected = f"{correct} of {request['data']['eval_samples']}"
-        yield f"the run's correct samples after epoch {state.epoch}", expected, f"{observed[0]} of {observed[1]}"
+        yield (
+            f"the run's correct samples after epoch {state.epoch}",
+            expected,
+            f"{observed[0]} of {observed[1]}",
+        )
 
 
 OTHER_COUNT = {"state.correct": 9990, "state.replayed_correct": 9990}
@@ -130,29 +183,66 @@ OTHER_LOSSES = {"state.losses.recorded.2": 0.5, "state.losses.plain.2": 0.5}
 RULES = (
     SubmissionRule(
         id="submission-audits",
-        sentence="An audit's record is of the run it names, follows from its losses and the rulebook's tolerances, and does not contradict the run.",
-        rationale="A replay of the first steps shows invented losses and other seeds, data, weights, batch sizes and learning rates; one from a "
-        "training state that somebody else drew shows the same of later epochs.",
+        sentence=(
+            "An audit's record is of the run it names, follows from its losses and the rulebook's"
+            " tolerances, and does not contradict the run."
+        ),
+        rationale=(
+            "A replay of the first steps shows invented losses and other seeds, data, weights,"
+            " batch sizes and learning rates; one from a training state that somebody else drew"
+            " shows the same of later epochs."
+        ),
         check=_audits,
         faults=(
-            of_submission("an audit of another manifest", add_audit({"bundle.manifest_sha256": "0" * 64})),
-            of_submission("an audit that contradicts", add_audit({"losses.plain.3": 9.0, "losses.float64": "plain"}, judged=True)),
-            of_submission("an audit whose verdict does not follow", add_audit({"losses.plain.3": 9.0, "losses.float64": "plain"})),
-            of_submission("an audit with a wider tolerance", add_audit({"losses.tolerances.3": 10.0}, judged=True)),
-            of_submission("an audit of other losses", add_audit({"losses.recorded.3": 0.5, "losses.plain.3": 0.5}, judged=True)),
+            of_submission(
+                "an audit of another manifest", add_audit({"bundle.manifest_sha256": "0" * 64})
+            ),
+            of_submission(
+                "an audit that contradicts",
+                add_audit({"losses.plain.3": 9.0, "losses.float64": "plain"}, judged=True),
+            ),
+            of_submission(
+                "an audit whose verdict does not follow",
+                add_audit({"losses.plain.3": 9.0, "losses.float64": "plain"}),
+            ),
+            of_submission(
+                "an audit with a wider tolerance",
+                add_audit({"losses.tolerances.3": 10.0}, judged=True),
+            ),
+            of_submission(
+                "an audit of other losses",
+                add_audit({"losses.recorded.3": 0.5, "losses.plain.3": 0.5}, judged=True),
+            ),
             of_submission("an audit of another seed", add_audit({"bundle.seed": 77})),
             of_submission("an audit with a missing loss", add_audit({"steps": 11})),
             of_submission("an audit with a key too many", add_audit({"bundle.remark": "x"})),
             of_submission("an audit of another schema", add_audit({"schema": 9})),
             of_submission("an audit of a run that is not there", add_audit({}, number=9)),
             of_submission("an audit with an invented power", add_audit({"rate_error_found": 1e-9})),
-            of_submission("a state of another epoch than the drawn one", add_audit({}, state=2, value="a value")),
-            of_submission("a state of an epoch that was not trained", add_audit({"state.epoch": 9}, state=2)),
-            of_submission("a state with another number of correct samples", add_audit(OTHER_COUNT, state=2)),
-            of_submission("a state whose evaluation contradicts", add_audit({"state.replayed_correct": 9000}, state=2)),
-            of_submission("a state whose steps contradict", add_audit(OTHER_STEP, judged=True, state=2)),
-            of_submission("a state with other losses", add_audit(OTHER_LOSSES, judged=True, state=2)),
-            of_submission("a state without the steps after it", add_audit({"state.losses": "none", "state.comparison": None}, state=2)),
+            of_submission(
+                "a state of another epoch than the drawn one",
+                add_audit({}, state=2, value="a value"),
+            ),
+            of_submission(
+                "a state of an epoch that was not trained", add_audit({"state.epoch": 9}, state=2)
+            ),
+            of_submission(
+                "a state with another number of correct samples", add_audit(OTHER_COUNT, state=2)
+            ),
+            of_submission(
+                "a state whose evaluation contradicts",
+                add_audit({"state.replayed_correct": 9000}, state=2),
+            ),
+            of_submission(
+                "a state whose steps contradict", add_audit(OTHER_STEP, judged=True, state=2)
+            ),
+            of_submission(
+                "a state with other losses", add_audit(OTHER_LOSSES, judged=True, state=2)
+            ),
+            of_submission(
+                "a state without the steps after it",
+                add_audit({"state.losses": "none", "state.comparison": None}, state=2),
+            ),
         ),
     ),
 )

@@ -1,21 +1,46 @@
-"""Training beside inference: the seal, the figures, the baselines, and schedules that say who ran when."""
+"""Training beside inference: the seal, the figures, the baselines, and schedules that say who ran
+when."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from suite.bundle.layout import MANIFEST
-from suite.compliance.faults.beside_edits import change_figures, change_setting, lose, move_batch, move_steps, resealed
+from suite.compliance.faults.beside_edits import (
+    change_figures,
+    change_setting,
+    lose,
+    move_batch,
+    move_steps,
+    resealed,
+)
 from suite.compliance.faults.fault import of_experiment
 from suite.compliance.folder_rule import FolderKind, FolderRule, check_figures, check_whole_seal
 from suite.compliance.rule import Violation
-from suite.concurrent.layout import FIGURES, MEASUREMENT, batch_sizes, beside, inference_alone, training_alone
+from suite.concurrent.layout import (
+    FIGURES,
+    MEASUREMENT,
+    batch_sizes,
+    beside,
+    inference_alone,
+    training_alone,
+)
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 
 ORDER = 99  # after the rules of stall analyses
 AGAIN = "measure again (`suite concurrent`); records are never edited"
-SHARED = ("infers", "trains", "kind", "rate_per_s", "seed", "batch", "deadline_s", "threads_infer", "threads_train")
+SHARED = (
+    "infers",
+    "trains",
+    "kind",
+    "rate_per_s",
+    "seed",
+    "batch",
+    "deadline_s",
+    "threads_infer",
+    "threads_train",
+)
 """What a measurement of both sides has in common with its baselines, as far as they have it."""
 
 
@@ -28,25 +53,39 @@ def _recomputed(folder: Path) -> Iterator[Violation]:
     """Compute the figures from the raw records again and compare them, to 1e-9 relative."""
     from suite.concurrent.results import SCHEMA, as_dict, read_results  # start-up: loads NumPy
 
-    return check_figures(folder, FIGURES, lambda records: {"schema": SCHEMA, **as_dict(read_results(records))}, AGAIN)
+    return check_figures(
+        folder, FIGURES, lambda records: {"schema": SCHEMA, **as_dict(read_results(records))}, AGAIN
+    )
 
 
 def _baselines(folder: Path) -> Iterator[Violation]:
     """Compare the settings of each measurement with those of its two baselines."""
     for batch in batch_sizes(folder):
         both = _setting(beside(folder, batch))
-        for baseline, absent in ((training_alone(folder), "infers"), (inference_alone(folder, batch), "trains")):
+        for baseline, absent in (
+            (training_alone(folder), "infers"),
+            (inference_alone(folder, batch), "trains"),
+        ):
             name = f"{baseline.name}/{MEASUREMENT}"
             alone = _setting(baseline)
             if alone is None or both is None:
-                yield Violation(name, f"a baseline of batch size {batch}", "no setting that can be read", AGAIN)
+                yield Violation(
+                    name, f"a baseline of batch size {batch}", "no setting that can be read", AGAIN
+                )
                 continue
             if alone.get(absent) is not None:
-                yield Violation(name, f"{absent} = null in a baseline", f"{alone[absent]!r}"[:100], AGAIN)
+                yield Violation(
+                    name, f"{absent} = null in a baseline", f"{alone[absent]!r}"[:100], AGAIN
+                )
             for key in SHARED:
                 is_own = key == absent or (key == "batch" and absent == "infers")
                 if not is_own and alone.get(key) != both.get(key):
-                    yield Violation(name, f"{key} = {both.get(key)!r}, as in the measurement of both"[:300], f"{alone.get(key)!r}"[:100], AGAIN)
+                    yield Violation(
+                        name,
+                        f"{key} = {both.get(key)!r}, as in the measurement of both"[:300],
+                        f"{alone.get(key)!r}"[:100],
+                        AGAIN,
+                    )
 
 
 def _setting(folder: Path) -> dict[str, Any] | None:
@@ -69,7 +108,13 @@ def _exclusive(folder: Path) -> Iterator[Violation]:
         if found.setting.schedule == "managed":
             for step, of_batch in overlaps(found):
                 name = f"{beside(folder, batch).name}/training/step_times.csv"
-                yield Violation(name, "training steps between the batches of inference", f"step {step} runs during batch {of_batch}", AGAIN, step + 1)
+                yield Violation(
+                    name,
+                    "training steps between the batches of inference",
+                    f"step {step} runs during batch {of_batch}",
+                    AGAIN,
+                    step + 1,
+                )
 
 
 def _halve_latency(content: Any) -> None:
@@ -93,13 +138,20 @@ RULES = (
     FolderRule(
         kind=FolderKind.BESIDE,
         id="beside-recompute",
-        sentence="beside.json follows from the raw records: batches, noticed arrivals, and the arrivals that the setting gives.",
-        rationale="Latencies count from intended arrivals, which nobody can move: they are in no file.",
+        sentence=(
+            "beside.json follows from the raw records: batches, noticed arrivals, and the arrivals"
+            " that the setting gives."
+        ),
+        rationale=(
+            "Latencies count from intended arrivals, which nobody can move: they are in no file."
+        ),
         check=_recomputed,
         faults=(
             resealed("a latency halved", change_figures(_halve_latency)),
             resealed("a batch that ends earlier", move_batch(5, "end_ns", -2_000_000)),
-            resealed("a batch sent before its images were there", move_batch(5, "sent_ns", -60_000_000)),
+            resealed(
+                "a batch sent before its images were there", move_batch(5, "sent_ns", -60_000_000)
+            ),
             resealed("another seed of the arrivals", change_setting("beside-b4", seed=9)),
             resealed("a lower rate", change_setting("beside-b4", rate_per_s=10.0)),
             resealed("the baseline of the training lost", lose("training-alone/measurement.json")),
@@ -108,13 +160,22 @@ RULES = (
     FolderRule(
         kind=FolderKind.BESIDE,
         id="beside-baselines",
-        sentence="Baselines have the arrivals, batch size and threads of the measurement that they are compared with, and one side only.",
+        sentence=(
+            "Baselines have the arrivals, batch size and threads of the measurement that they are"
+            " compared with, and one side only."
+        ),
         rationale="Interference is the difference that the other side makes, and nothing else.",
         check=_baselines,
         faults=(
-            resealed("a baseline with more threads", change_setting("training-alone", threads_train=8)),
-            resealed("a baseline at another rate", change_setting("inference-alone-b4", rate_per_s=20.0)),
-            resealed("a baseline beside a training", change_setting("inference-alone-b4", trains="lenet")),
+            resealed(
+                "a baseline with more threads", change_setting("training-alone", threads_train=8)
+            ),
+            resealed(
+                "a baseline at another rate", change_setting("inference-alone-b4", rate_per_s=20.0)
+            ),
+            resealed(
+                "a baseline beside a training", change_setting("inference-alone-b4", trains="lenet")
+            ),
         ),
     ),
     FolderRule(

@@ -27,7 +27,15 @@ from suite.compliance.faults.log_edits import (
     stop_early_in_order,
     swap_events,
 )
-from suite.compliance.faults.table_edits import PARTS, drop_step, repeat_step, scale_column, set_cell, set_cell_of_rank, swap_first_steps
+from suite.compliance.faults.table_edits import (
+    PARTS,
+    drop_step,
+    repeat_step,
+    scale_column,
+    set_cell,
+    set_cell_of_rank,
+    swap_first_steps,
+)
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -51,51 +59,115 @@ def _events(context: BundleContext) -> Iterator[Violation]:
     for key in ONCE_IN_ORDER:
         events = context.log.all(key)
         if len(events) != 1:
-            observed = f"{len(events)} times, in the lines {numbers(event.line for event in events)}" if events else "no such event"
-            yield Violation("log.txt", f"{key} once", observed, TRAINING_LOOP, events[1].line if len(events) > 1 else None)
+            observed = (
+                f"{len(events)} times, in the lines {numbers(event.line for event in events)}"
+                if events
+                else "no such event"
+            )
+            yield Violation(
+                "log.txt",
+                f"{key} once",
+                observed,
+                TRAINING_LOOP,
+                events[1].line if len(events) > 1 else None,
+            )
         firsts += events[:1]
     for before, after in pairwise(firsts):
         if before.line >= after.line:
-            yield Violation("log.txt", f"{before.key} before {after.key}", f"{before.key} in line {before.line}", TRAINING_LOOP, after.line)
+            yield Violation(
+                "log.txt",
+                f"{before.key} before {after.key}",
+                f"{before.key} in line {before.line}",
+                TRAINING_LOOP,
+                after.line,
+            )
 
 
 def _epochs(context: BundleContext) -> Iterator[Violation]:
-    """Check the order epoch_start 1, epoch_stop 1, [evaluation], epoch_start 2, … between run_start and run_stop, evaluated at every interval.
+    """Check the order epoch_start 1, epoch_stop 1, [evaluation], epoch_start 2, … between run_start
+    and run_stop, evaluated at every interval.
 
-    A last epoch that a step limit cut short is not evaluated. A resumed run begins with the evaluation of the state that it continues from.
+    A last epoch that a step limit cut short is not evaluated. A resumed run begins with the
+    evaluation of the state that it continues from.
     """
-    events, before = [event for event in context.log.events if event.key in PER_EPOCH], context.epochs_before
+    events, before = (
+        [event for event in context.log.events if event.key in PER_EPOCH],
+        context.epochs_before,
+    )
     for index, event in enumerate(events):
         key, epoch = PER_EPOCH[index % 2], before + index // 2 + 1
         if event.key != key or event.epoch != epoch:
-            yield Violation("log.txt", f"{key} of epoch {epoch}", f"{event.key} of epoch {event.epoch}", TRAINING_LOOP, event.line)
+            yield Violation(
+                "log.txt",
+                f"{key} of epoch {epoch}",
+                f"{event.key} of epoch {event.epoch}",
+                TRAINING_LOOP,
+                event.line,
+            )
             return
     if (not events and not before) or len(events) % 2:
-        observed, line = (f"epoch {events[-1].epoch} has no epoch_stop", events[-1].line) if events else ("no epoch_start", None)
-        yield Violation("log.txt", "at least one epoch, all of them finished", observed, TRAINING_LOOP, line)
+        observed, line = (
+            (f"epoch {events[-1].epoch} has no epoch_stop", events[-1].line)
+            if events
+            else ("no epoch_start", None)
+        )
+        yield Violation(
+            "log.txt", "at least one epoch, all of them finished", observed, TRAINING_LOOP, line
+        )
         return
     last, interval = before + len(events) // 2, context.request.eval_every_epochs
     cut_short = (
         context.request.steps is not None
-        and last * -(-context.request.data.train_samples // context.request.global_batch_size) > context.request.steps
+        and last * -(-context.request.data.train_samples // context.request.global_batch_size)
+        > context.request.steps
     )
-    expected = [epoch for epoch in range(max(1, before), last + 1 - cut_short) if epoch % interval == 0 or epoch == last]
+    expected = [
+        epoch
+        for epoch in range(max(1, before), last + 1 - cut_short)
+        if epoch % interval == 0 or epoch == last
+    ]
     evaluated = [event.epoch for event in context.log.all("eval_accuracy")]
     if evaluated != expected:
-        observed = f"after {numbers(epoch for epoch in evaluated if epoch is not None)}, {len(evaluated)} in all"
-        yield Violation("log.txt", f"one evaluation after each of the epochs {numbers(expected)}", observed, TRAINING_LOOP)
+        observed = (
+            f"after {numbers(epoch for epoch in evaluated if epoch is not None)}, {len(evaluated)}"
+            " in all"
+        )
+        yield Violation(
+            "log.txt",
+            f"one evaluation after each of the epochs {numbers(expected)}",
+            observed,
+            TRAINING_LOOP,
+        )
     if last > context.request.epochs:
-        yield Violation("log.txt", f"at most {context.request.epochs} epochs", f"{last}", TRAINING_LOOP, events[-1].line)
+        yield Violation(
+            "log.txt",
+            f"at most {context.request.epochs} epochs",
+            f"{last}",
+            TRAINING_LOOP,
+            events[-1].line,
+        )
     yield from _outside_the_run(context.log)
 
 
 def _outside_the_run(log: Log) -> Iterator[Violation]:
     start, stop = log.first("run_start"), log.first("run_stop")
     for event in log.events:
-        is_early, is_late = start is not None and event.line < start.line, stop is not None and event.line > stop.line
+        is_early, is_late = (
+            start is not None and event.line < start.line,
+            stop is not None and event.line > stop.line,
+        )
         if event.key in (*PER_EPOCH, *EVALUATION) and (is_early or is_late):
-            observed = f"{event.key} of epoch {event.epoch} {'before run_start' if is_early else 'after run_stop'}"
-            yield Violation("log.txt", "epochs and evaluations from run_start to run_stop", observed, TRAINING_LOOP, event.line)
+            observed = (
+                f"{event.key} of epoch {event.epoch}"
+                f" {'before run_start' if is_early else 'after run_stop'}"
+            )
+            yield Violation(
+                "log.txt",
+                "epochs and evaluations from run_start to run_stop",
+                observed,
+                TRAINING_LOOP,
+                event.line,
+            )
             return
 
 
@@ -104,9 +176,19 @@ def _monotonic(context: BundleContext) -> Iterator[Violation]:
     previous: LogEvent | None = None
     for event in context.log.events:
         if event.mono_ns is None:
-            yield Violation("log.txt", "metadata.mono_ns on every event", f"none on {event.key}", TRAINING_LOOP, event.line)
+            yield Violation(
+                "log.txt",
+                "metadata.mono_ns on every event",
+                f"none on {event.key}",
+                TRAINING_LOOP,
+                event.line,
+            )
             return
-        if previous is not None and previous.mono_ns is not None and event.mono_ns < previous.mono_ns:
+        if (
+            previous is not None
+            and previous.mono_ns is not None
+            and event.mono_ns < previous.mono_ns
+        ):
             yield Violation(
                 "log.txt",
                 f"{event.key} not before line {previous.line}",
@@ -117,7 +199,10 @@ def _monotonic(context: BundleContext) -> Iterator[Violation]:
             return
         previous = event
     boots = [repr(event.metadata.get("boot")) for event in context.log.events]
-    other = next((event for event, boot in zip(context.log.events, boots, strict=True) if boot != boots[0]), None)
+    other = next(
+        (event for event, boot in zip(context.log.events, boots, strict=True) if boot != boots[0]),
+        None,
+    )
     if other is not None:
         observed = f"{len(set(boots))} boot ids; the second begins with {other.key}"
         yield Violation("log.txt", "one boot of the machine", observed, TRAINING_LOOP, other.line)
@@ -127,88 +212,181 @@ def _wall_clock(context: BundleContext) -> Iterator[Violation]:
     for before, after in pairwise(context.log.events):
         if before.mono_ns is None or after.mono_ns is None:
             continue
-        step_s = (after.time_ms - before.time_ms) / 1000 - (after.mono_ns - before.mono_ns) * SECONDS_PER_NS
+        step_s = (after.time_ms - before.time_ms) / 1000 - (
+            after.mono_ns - before.mono_ns
+        ) * SECONDS_PER_NS
         if abs(step_s) > WALL_CLOCK_STEP_S:
             observed = f"the wall clock stepped by {step_s:.1f} s before {after.key}"
             fix = "wait until NTP has set the clock before a run"
-            yield Violation("log.txt", f"wall clock and monotonic clock to differ by {WALL_CLOCK_STEP_S:g} s at most", observed, fix, after.line)
-    last, later = max((event.time_ms for event in context.log.events), default=0), context.run.closed_later
+            yield Violation(
+                "log.txt",
+                f"wall clock and monotonic clock to differ by {WALL_CLOCK_STEP_S:g} s at most",
+                observed,
+                fix,
+                after.line,
+            )
+    last, later = (
+        max((event.time_ms for event in context.log.events), default=0),
+        context.run.closed_later,
+    )
     closed_ms = None if later is None else later.get("time_ms")
     if later is not None and not (is_number(closed_ms) and closed_ms >= last):
         observed = f"closed_later.time_ms = {closed_ms!r}"[:200]
-        fix = "set the clock of the machine before `suite finish`; a board without a battery clock may have none yet after it was cut off"
-        yield Violation(RUN, f"a bundle that was closed after the log's last event, {last}", observed, fix)
+        fix = (
+            "set the clock of the machine before `suite finish`; a board without a battery clock"
+            " may have none yet after it was cut off"
+        )
+        yield Violation(
+            RUN, f"a bundle that was closed after the log's last event, {last}", observed, fix
+        )
 
 
 def _step_counts(context: BundleContext) -> Iterator[Violation]:
-    """Check that every rank has every step once, and that the ranks' shares add up to each mini-batch."""
+    """Check that every rank has every step once, and that the ranks' shares add up to each
+    mini-batch."""
     samples, batch = context.request.data.train_samples, context.request.global_batch_size
     finished, before = context.log.finished_epochs(), context.epochs_before * -(-samples // batch)
     for rank, of_rank in context.steps.by_rank():
-        misplaced = next(((row, step) for row, step in enumerate(of_rank.step.tolist(), start=1) if step != before + row), None)
+        misplaced = next(
+            (
+                (row, step)
+                for row, step in enumerate(of_rank.step.tolist(), start=1)
+                if step != before + row
+            ),
+            None,
+        )
         if misplaced is not None:
-            observed = f"step {misplaced[1]} in row {misplaced[0]} of epoch {int(of_rank.epoch[misplaced[0] - 1])}"
-            expected = f"steps {before + 1} to {before + len(of_rank)} of rank {rank}, each once and in order"
+            observed = (
+                f"step {misplaced[1]} in row {misplaced[0]} of epoch"
+                f" {int(of_rank.epoch[misplaced[0] - 1])}"
+            )
+            expected = (
+                f"steps {before + 1} to {before + len(of_rank)} of rank {rank}, each once and in"
+                " order"
+            )
             yield Violation(STEPS, expected, observed, TRAINING_LOOP)
         if list(of_rank.epochs) != sorted(finished):
-            yield Violation(STEPS, f"steps of rank {rank} in the epochs {numbers(finished)}", f"in {numbers(of_rank.epochs)}", TRAINING_LOOP)
+            yield Violation(
+                STEPS,
+                f"steps of rank {rank} in the epochs {numbers(finished)}",
+                f"in {numbers(of_rank.epochs)}",
+                TRAINING_LOOP,
+            )
     for epoch, of_epoch in context.steps.by_epoch():
         if context.request.steps is not None and int(of_epoch.step.max()) == context.request.steps:
             continue
         steps, sizes = -(-samples // batch), of_epoch.sum_over_ranks(of_epoch.samples).tolist()
-        wrong = next((index for index, size in enumerate(sizes) if size != min(batch, samples - index * batch)), None)
+        wrong = next(
+            (
+                index
+                for index, size in enumerate(sizes)
+                if size != min(batch, samples - index * batch)
+            ),
+            None,
+        )
         if len(sizes) != steps or wrong is not None:
             observed = f"{len(sizes)} steps, {sum(sizes)} samples"
             if wrong is not None:
-                observed += f"; {sizes[wrong]} samples in step {sorted(set(of_epoch.step.tolist()))[wrong]}"
-            yield Violation(STEPS, f"{steps} steps of {batch} samples, {samples} in all, in epoch {epoch}", observed, TRAINING_LOOP)
+                observed += (
+                    f"; {sizes[wrong]} samples in step {sorted(set(of_epoch.step.tolist()))[wrong]}"
+                )
+            yield Violation(
+                STEPS,
+                f"{steps} steps of {batch} samples, {samples} in all, in epoch {epoch}",
+                observed,
+                TRAINING_LOOP,
+            )
 
 
 def _step_times(context: BundleContext) -> Iterator[Violation]:
     """Check every rank by its own log and clock."""
     for rank, steps in context.steps.by_rank():
         if 0 <= rank < context.request.parallel.ranks:
-            yield from _times_of_rank(rank, context.bundle.log(rank), steps, PARTS[:1] if context.is_asynchronous else PARTS)
+            yield from _times_of_rank(
+                rank,
+                context.bundle.log(rank),
+                steps,
+                PARTS[:1] if context.is_asynchronous else PARTS,
+            )
 
 
-def _times_of_rank(rank: int, log: Log, steps: "StepRecords", parts: tuple[str, ...]) -> Iterator[Violation]:
-    """Check that the timed parts are not negative, that steps do not overlap, and that each lies within its epoch."""
+def _times_of_rank(
+    rank: int, log: Log, steps: "StepRecords", parts: tuple[str, ...]
+) -> Iterator[Violation]:
+    """Check that the timed parts are not negative, that steps do not overlap, and that each lies
+    within its epoch."""
     parts_s = steps.parts_s[: len(parts)]
     bad = ~(parts_s >= -ROUNDING_S).all(axis=0)
     if bad.any():
         row = int(bad.nonzero()[0][0])
-        part = next(name for name, value_s in zip(parts, parts_s[:, row], strict=True) if not value_s >= -ROUNDING_S)
+        part = next(
+            name
+            for name, value_s in zip(parts, parts_s[:, row], strict=True)
+            if not value_s >= -ROUNDING_S
+        )
         value_s = float(steps.parts_s[PARTS.index(part), row])
-        observed = f"{value_s:g} s in step {steps.step[row]} of epoch {steps.epoch[row]}, {int(bad.sum())} in all"
+        observed = (
+            f"{value_s:g} s in step {steps.step[row]} of epoch {steps.epoch[row]}, {int(bad.sum())}"
+            " in all"
+        )
         yield Violation(STEPS, f"{part} of 0 s or more on rank {rank}", observed, TRAINING_LOOP)
         return
     early = steps.start_ns[1:] * SECONDS_PER_NS < steps.ends_s[:-1] - ROUNDING_S
     if early.any():
         row = int(early.nonzero()[0][0]) + 1
         overlap_s = float(steps.ends_s[row - 1] - steps.start_ns[row] * SECONDS_PER_NS)
-        observed = f"step {steps.step[row]} of epoch {steps.epoch[row]} begins {seconds(overlap_s)} before the one before it ends"
+        observed = (
+            f"step {steps.step[row]} of epoch {steps.epoch[row]} begins {seconds(overlap_s)} before"
+            " the one before it ends"
+        )
         observed += f", {int(early.sum())} in all"
         yield Violation(STEPS, f"steps of rank {rank} one after another", observed, TRAINING_LOOP)
     for start, stop in zip(log.all("epoch_start"), log.all("epoch_stop"), strict=False):
         inside = steps.epoch == start.epoch
         if not inside.any() or start.mono_ns is None or stop.mono_ns is None:
             continue
-        outside = inside & ((steps.start_ns < start.mono_ns) | (steps.ends_s > stop.mono_ns * SECONDS_PER_NS + ROUNDING_S))
+        outside = inside & (
+            (steps.start_ns < start.mono_ns)
+            | (steps.ends_s > stop.mono_ns * SECONDS_PER_NS + ROUNDING_S)
+        )
         if outside.any():
-            expected = f"every step of epoch {start.epoch} on rank {rank} between its epoch_start and epoch_stop"
+            expected = (
+                f"every step of epoch {start.epoch} on rank {rank} between its epoch_start and"
+                " epoch_stop"
+            )
             row = int(outside.nonzero()[0][0])
-            early_s, late_s = (start.mono_ns - int(steps.start_ns[row])) * SECONDS_PER_NS, float(steps.ends_s[row]) - stop.mono_ns * SECONDS_PER_NS
-            where = f"begins {seconds(early_s)} before epoch_start" if early_s > 0 else f"ends {seconds(late_s)} after epoch_stop"
-            yield Violation(STEPS, expected, f"step {steps.step[row]} {where}, {int(outside.sum())} in all", TRAINING_LOOP)
+            early_s, late_s = (
+                (start.mono_ns - int(steps.start_ns[row])) * SECONDS_PER_NS,
+                float(steps.ends_s[row]) - stop.mono_ns * SECONDS_PER_NS,
+            )
+            where = (
+                f"begins {seconds(early_s)} before epoch_start"
+                if early_s > 0
+                else f"ends {seconds(late_s)} after epoch_stop"
+            )
+            yield Violation(
+                STEPS,
+                expected,
+                f"step {steps.step[row]} {where}, {int(outside.sum())} in all",
+                TRAINING_LOOP,
+            )
 
 
-CLOCK_EVENTS = (("run_start", 0), ("epoch_start", 1), ("epoch_stop", 1), ("eval_accuracy", 2), ("init_stop", 0))
+CLOCK_EVENTS = (
+    ("run_start", 0),
+    ("epoch_start", 1),
+    ("epoch_stop", 1),
+    ("eval_accuracy", 2),
+    ("init_stop", 0),
+)
 CELLS = (("samples", 1), ("epoch", 3), ("step", 5000), ("samples", -128), ("samples", 10**6))
 
 RULES = (
     Rule(
         id="log-events",
-        sentence="The log has init_start, init_stop, run_start and run_stop once each and in this order.",
+        sentence=(
+            "The log has init_start, init_stop, run_start and run_stop once each and in this order."
+        ),
         rationale="They bound the measured time.",
         bundle_check=_events,
         faults=(
@@ -217,22 +395,44 @@ RULES = (
             sealed("run_start before all other events, too", repeat_event_first("run_start")),
             sealed("init_stop after run_start", swap_events("init_stop", "run_start")),
             # No line is chained to the last one, so the chain does not show that it is missing.
-            unsealed("run_stop's line dropped", resealed(change_lines("log.txt", drop_line("run_stop")))),
+            unsealed(
+                "run_stop's line dropped", resealed(change_lines("log.txt", drop_line("run_stop")))
+            ),
         ),
     ),
     Rule(
         id="epochs-in-order",
-        sentence="Within the run, epochs 1, 2, … are each started, finished and evaluated as often as the workload requires, none missing.",
+        sentence=(
+            "Within the run, epochs 1, 2, … are each started, finished and evaluated as often as"
+            " the workload requires, none missing."
+        ),
         rationale="A missing epoch is missing time.",
         bundle_check=_epochs,
         faults=(
-            *(sealed(f"{key} {number + 1} taken out", remove_event(key, number)) for key in PER_EPOCH for number in EPOCHS),
-            *(sealed(f"{key} {number + 1} of epoch 7", set_metadata(key, number, epoch_num=7)) for key in PER_EPOCH for number in EPOCHS),
-            *(fault for number in EPOCHS for fault in both(f"eval_accuracy {number + 1} taken out", remove_event("eval_accuracy", number))),
+            *(
+                sealed(f"{key} {number + 1} taken out", remove_event(key, number))
+                for key in PER_EPOCH
+                for number in EPOCHS
+            ),
+            *(
+                sealed(f"{key} {number + 1} of epoch 7", set_metadata(key, number, epoch_num=7))
+                for key in PER_EPOCH
+                for number in EPOCHS
+            ),
+            *(
+                fault
+                for number in EPOCHS
+                for fault in both(
+                    f"eval_accuracy {number + 1} taken out", remove_event("eval_accuracy", number)
+                )
+            ),
             sealed("evaluation of another epoch", set_metadata("eval_accuracy", 1, epoch_num=1)),
             sealed("an epoch's events taken out", remove_epoch_events(1)),
             *both("an epoch missing in the middle", remove_epoch(2)),
-            *both("run_stop one second after run_start, and in that place of the log", stop_early_in_order()),
+            *both(
+                "run_stop one second after run_start, and in that place of the log",
+                stop_early_in_order(),
+            ),
         ),
     ),
     Rule(
@@ -242,16 +442,30 @@ RULES = (
         bundle_check=_monotonic,
         faults=(
             *both("run_stop one second after run_start", stop_early()),
-            *(fault for key, number in CLOCK_EVENTS for fault in both(f"{key} {number + 1} an hour earlier", shift_event(key, number, -HOUR_NS))),
-            *(sealed(f"{key} {number + 1} without a monotonic time", remove_clock(key, number)) for key, number in CLOCK_EVENTS),
+            *(
+                fault
+                for key, number in CLOCK_EVENTS
+                for fault in both(
+                    f"{key} {number + 1} an hour earlier", shift_event(key, number, -HOUR_NS)
+                )
+            ),
+            *(
+                sealed(f"{key} {number + 1} without a monotonic time", remove_clock(key, number))
+                for key, number in CLOCK_EVENTS
+            ),
             sealed("another boot from the second epoch on", set_boot("epoch_start", 1)),
         ),
     ),
     Rule(
         id="wall-clock",
-        sentence="The wall clock agrees with the monotonic clock to a quarter of a second from event to event, and the bundle is closed after "
-        "its run.",
-        rationale="Edge boards without a battery clock are set during a run; durations are not affected, but outside records cannot be aligned.",
+        sentence=(
+            "The wall clock agrees with the monotonic clock to a quarter of a second from event to"
+            " event, and the bundle is closed after its run."
+        ),
+        rationale=(
+            "Edge boards without a battery clock are set during a run; durations are not affected,"
+            " but outside records cannot be aligned."
+        ),
         severity=Severity.WARNING,
         bundle_check=_wall_clock,
         faults=(
@@ -259,36 +473,77 @@ RULES = (
             sealed("the wall clock steps back by a minute", step_wall_clock(-60_000)),
             sealed("the wall clock runs twice as fast", scale_run_time(wall=2.0)),
             sealed(
-                "closed before it began", set_run("closed_later", {"by": "suite finish", "time_ms": 1, "suite_version": "0.2.0", "reason": "cut off"})
+                "closed before it began",
+                set_run(
+                    "closed_later",
+                    {
+                        "by": "suite finish",
+                        "time_ms": 1,
+                        "suite_version": "0.2.0",
+                        "reason": "cut off",
+                    },
+                ),
             ),
         ),
     ),
     Rule(
         id="steps-complete",
-        sentence="The step table has every mini-batch of every finished epoch once, in order, and every sample once an epoch.",
+        sentence=(
+            "The step table has every mini-batch of every finished epoch once, in order, and every"
+            " sample once an epoch."
+        ),
         rationale="An epoch is all samples.",
         bundle_check=_step_counts,
         faults=(
-            *(fault for name, row in (("first", 0), ("middle", 700), ("last", -1)) for fault in both(f"the {name} step taken out", drop_step(row))),
+            *(
+                fault
+                for name, row in (("first", 0), ("middle", 700), ("last", -1))
+                for fault in both(f"the {name} step taken out", drop_step(row))
+            ),
             *both("a step twice", repeat_step(9)),
             *both("two steps swapped", swap_first_steps()),
-            *(fault for column, value in CELLS for fault in both(f"{column} = {value} in one step", set_cell(column, 20, value))),
+            *(
+                fault
+                for column, value in CELLS
+                for fault in both(f"{column} = {value} in one step", set_cell(column, 20, value))
+            ),
         ),
     ),
     Rule(
         id="steps-in-time",
-        sentence="The parts of a step are not negative, steps do not overlap, and each lies between its epoch's start and stop.",
+        sentence=(
+            "The parts of a step are not negative, steps do not overlap, and each lies between its"
+            " epoch's start and stop."
+        ),
         rationale="Log and step records are independent records of the same time.",
         bundle_check=_step_times,
         faults=(
-            *(fault for column in PARTS for fault in both(f"{column} below zero", set_cell(column, 20, -0.001))),
-            *(fault for column in PARTS for fault in both(f"{column} missing", set_cell(column, 20, float("nan")))),
-            *(fault for column in PARTS for fault in both(f"an hour of {column}", set_cell(column, 20, 3600.0))),
+            *(
+                fault
+                for column in PARTS
+                for fault in both(f"{column} below zero", set_cell(column, 20, -0.001))
+            ),
+            *(
+                fault
+                for column in PARTS
+                for fault in both(f"{column} missing", set_cell(column, 20, float("nan")))
+            ),
+            *(
+                fault
+                for column in PARTS
+                for fault in both(f"an hour of {column}", set_cell(column, 20, 3600.0))
+            ),
             sealed("an hour of compute_s in the last step", set_cell("compute_s", -1, 3600.0)),
             *both("steps an hour later", scale_column("start_ns", 1, HOUR_NS)),
             *both("the log at half the time", scale_run_time(wall=0.5, monotonic=0.5)),
-            recomputed("a step of rank 1 below zero", set_cell_of_rank(1, "communication_s", -0.001), ranks=2),
-            recomputed("an hour in a step of rank 1", set_cell_of_rank(1, "compute_s", 3600.0), ranks=2),
+            recomputed(
+                "a step of rank 1 below zero",
+                set_cell_of_rank(1, "communication_s", -0.001),
+                ranks=2,
+            ),
+            recomputed(
+                "an hour in a step of rank 1", set_cell_of_rank(1, "compute_s", 3600.0), ranks=2
+            ),
         ),
     ),
 )

@@ -15,59 +15,91 @@ if TYPE_CHECKING:
 ORDER = 82  # after the readings' own rules
 
 TOLERANCE, SLACK = 1.1, 0.1
-"""Of rates in cores: readings of two meters are up to a second apart. Real runs: task clock and CPU time differ by 2.5 % at most."""
+"""Of rates in cores: readings of two meters are up to a second apart. Real runs: task clock and CPU
+time differ by 2.5 % at most."""
 TASK_CLOCKS = ("task_clock.count", "task_clock:u.count")
 """The kernel's clock of a task runs in kernel mode, too, whatever the event excludes."""
 
 MIN_WINDOW_S = 10.0  # CPU times are read once a second, in ticks of a hundredth
-OTHER_THREADS = 0.5  # of a rank: of the interpreter and the framework; 26 real runs of one thread and no worker used 0.20 to 0.99 cores
-MIN_BUSY_SHARE = 0.5  # busy cores for each second of computing; 1.9 in real runs, where other programs kept the second core busy
-MIN_OWN_SHARE = 0.25  # CPU seconds for each second of computing; 0.48 to 1.2 in 26 real runs, other programs on both cores meanwhile
-MIN_CROWDED_SHARE = 0.9  # of the cores, busy: programs queue for them; 0.997 in a real run among 14 to 20 runnable programs
+# of a rank: of the interpreter and the framework; 26 real runs of one thread and no worker used
+# 0.20 to 0.99 cores
+OTHER_THREADS = 0.5
+# busy cores for each second of computing; 1.9 in real runs, where other programs kept the second
+# core busy
+MIN_BUSY_SHARE = 0.5
+# CPU seconds for each second of computing; 0.48 to 1.2 in 26 real runs, other programs on both
+# cores meanwhile
+MIN_OWN_SHARE = 0.25
+# of the cores, busy: programs queue for them; 0.997 in a real run among 14 to 20 runnable programs
+MIN_CROWDED_SHARE = 0.9
 MAX_SWAPPED_BYTES = 2**26
 MAX_MEAN_DIFFERENCE = 5.0  # of the total and the mean of the cores, %; 0.02 at most in real runs
 FIX = "never edit readings; stop other programs and run again"
 
 
 def _possible(context: BundleContext) -> Iterator[Violation]:
-    """Check every node's CPU time against its cores, and against what all programs together used."""
+    """Check every node's CPU time against its cores, and against what all programs together
+    used."""
     for node, used, window in _used(context):
         cores = node.cores_read
         if cores and used > cores * TOLERANCE + SLACK:
-            yield Violation(node.file, f"at most the {cores} cores of CPU time", f"{used:.2f} CPU seconds a second", FIX)
+            yield Violation(
+                node.file,
+                f"at most the {cores} cores of CPU time",
+                f"{used:.2f} CPU seconds a second",
+                FIX,
+            )
         busy = node.busy_cores(window)
         if busy is not None and used > busy * TOLERANCE + SLACK:
             expected = f"at most the {busy:.2f} cores that utilisation.total says were busy"
-            yield Violation(node.file, expected, f"{used:.2f} CPU seconds a second by the implementation", FIX)
+            yield Violation(
+                node.file, expected, f"{used:.2f} CPU seconds a second by the implementation", FIX
+            )
 
 
 def _threads(context: BundleContext) -> Iterator[Violation]:
-    """Check the CPU time against the threads that the request allows; an accelerator's driver has threads of its own."""
+    """Check the CPU time against the threads that the request allows; an accelerator's driver has
+    threads of its own."""
     request = context.request
     threads, workers = request.threads, request.loading.workers
-    if request.accelerator != "cpu" or not isinstance(threads, int) or not isinstance(workers, int) or request.parallel.ranks > 1:
+    if (
+        request.accelerator != "cpu"
+        or not isinstance(threads, int)
+        or not isinstance(workers, int)
+        or request.parallel.ranks > 1
+    ):
         return
     for node, used, _ in _used(context):
         allowed = threads + workers + OTHER_THREADS
         if used > allowed * TOLERANCE:
-            expected = f"at most {allowed:g} CPU seconds a second with {threads} threads and {workers} workers"
-            yield Violation(node.file, expected, f"{used:.2f}", "run again with --threads as many as there are")
+            expected = (
+                f"at most {allowed:g} CPU seconds a second with {threads} threads and {workers}"
+                " workers"
+            )
+            yield Violation(
+                node.file, expected, f"{used:.2f}", "run again with --threads as many as there are"
+            )
 
 
 def _agree(context: BundleContext) -> Iterator[Violation]:
-    """Check the two measurements of the same time: the process tree's CPU time and the counters' task clock."""
+    """Check the two measurements of the same time: the process tree's CPU time and the counters'
+    task clock."""
     from suite.compliance.evidence import rate  # start-up: loads numpy
 
     for node, used, window in _used(context):
         clocks = (rate(node.channels.get("counters", name), window) for name in TASK_CLOCKS)
         task_clock = next((clock for clock in clocks if clock is not None), None)
-        if task_clock is not None and abs(task_clock * 1e-9 - used) > (TOLERANCE - 1) * used + SLACK:
+        if (
+            task_clock is not None
+            and abs(task_clock * 1e-9 - used) > (TOLERANCE - 1) * used + SLACK
+        ):
             expected = f"a task clock of {used:.2f} s a second, the CPU time of the process tree"
             yield Violation(node.file, expected, f"{task_clock * 1e-9:.2f} s", FIX)
 
 
 def _busy(context: BundleContext) -> Iterator[Violation]:
-    """Check that computing on the CPU keeps cores busy, the implementation's share of them included."""
+    """Check that computing on the CPU keeps cores busy, the implementation's share of them
+    included."""
     window = context.window
     if context.request.accelerator != "cpu" or window is None or not window[1] > window[0]:
         return
@@ -75,11 +107,21 @@ def _busy(context: BundleContext) -> Iterator[Violation]:
     for node in (node for node in context.nodes if node.is_on_clock):
         busy = None if _has_swapped(node) else node.busy_cores(window)
         if busy is not None and busy < MIN_BUSY_SHARE * computing:
-            expected = f"{MIN_BUSY_SHARE * computing:.2f} busy cores or more while {computing:.2f} ranks compute"
+            expected = (
+                f"{MIN_BUSY_SHARE * computing:.2f} busy cores or more while {computing:.2f} ranks"
+                " compute"
+            )
             yield Violation(node.file, expected, f"{busy:.2f} by utilisation.total", FIX)
     for node, used, window in _used(context):
-        if used < MIN_OWN_SHARE * computing and not _has_swapped(node) and not _is_crowded(node, used, window):
-            expected = f"{MIN_OWN_SHARE * computing:.2f} CPU seconds a second or more while {computing:.2f} ranks compute"
+        if (
+            used < MIN_OWN_SHARE * computing
+            and not _has_swapped(node)
+            and not _is_crowded(node, used, window)
+        ):
+            expected = (
+                f"{MIN_OWN_SHARE * computing:.2f} CPU seconds a second or more while"
+                f" {computing:.2f} ranks compute"
+            )
             yield Violation(node.file, expected, f"{used:.2f} by the implementation", FIX)
 
 
@@ -89,15 +131,23 @@ def _total(context: BundleContext) -> Iterator[Violation]:
     if window is None:
         return
     for node in (node for node in context.nodes if node.is_on_clock):
-        means = [channel.during(window).mean for channel in node.channels.of("cpu") if channel.name.startswith("utilisation.core")]
+        means = [
+            channel.during(window).mean
+            for channel in node.channels.of("cpu")
+            if channel.name.startswith("utilisation.core")
+        ]
         total = node.channels.get("cpu", "utilisation.total").during(window)
         if means and len(total) and abs(total.mean - sum(means) / len(means)) > MAX_MEAN_DIFFERENCE:
-            expected = f"a total utilisation of {sum(means) / len(means):.1f} %, the mean of {len(means)} cores"
+            expected = (
+                f"a total utilisation of {sum(means) / len(means):.1f} %, the mean of {len(means)}"
+                " cores"
+            )
             yield Violation(node.file, expected, f"{total.mean:.1f} %", FIX)
 
 
 def _used(context: BundleContext) -> "Iterator[tuple[NodeContext, float, tuple[int, int]]]":
-    """Every node whose implementation's CPU time was read over most of the run, with that time in CPU seconds a second."""
+    """Every node whose implementation's CPU time was read over most of the run, with that time in
+    CPU seconds a second."""
     from suite.compliance.evidence import rate, seconds  # start-up: loads numpy
 
     window = context.window
@@ -110,13 +160,19 @@ def _used(context: BundleContext) -> "Iterator[tuple[NodeContext, float, tuple[i
 
 
 def _is_crowded(node: "NodeContext", used: float, window: tuple[int, int]) -> bool:
-    """Whether the meter of the load says that all cores were busy, and that the suite's processes had no more of them than the implementation."""
+    """Whether the meter of the load says that all cores were busy, and that the suite's processes
+    had no more of them than the implementation."""
     from suite.compliance.evidence import rate  # start-up: loads numpy
 
-    busy, own, steal = (rate(node.channels.get("load", name), window) for name in ("busy", "own", "steal"))
+    busy, own, steal = (
+        rate(node.channels.get("load", name), window) for name in ("busy", "own", "steal")
+    )
     if busy is None or own is None or not node.cores_read:
         return False
-    return busy + (steal or 0.0) > MIN_CROWDED_SHARE * node.cores_read and own < used * TOLERANCE + SLACK
+    return (
+        busy + (steal or 0.0) > MIN_CROWDED_SHARE * node.cores_read
+        and own < used * TOLERANCE + SLACK
+    )
 
 
 def _has_swapped(node: "NodeContext") -> bool:
@@ -135,8 +191,14 @@ def _computing(context: BundleContext, window: tuple[int, int]) -> float:
 RULES = (
     Rule(
         id="cpu-time-possible",
-        sentence="The implementation uses no more CPU time than the cores have, nor more than all programs together.",
-        rationale="Its CPU time is read from its processes, the utilisation from the kernel's idle time: independent counts of the same cores.",
+        sentence=(
+            "The implementation uses no more CPU time than the cores have, nor more than all"
+            " programs together."
+        ),
+        rationale=(
+            "Its CPU time is read from its processes, the utilisation from the kernel's idle time:"
+            " independent counts of the same cores."
+        ),
         bundle_check=_possible,
         faults=(
             *both("five times the CPU time", scale_readings("cpu", "process_tree", 5.0)),
@@ -145,37 +207,70 @@ RULES = (
     ),
     Rule(
         id="cpu-time-threads",
-        sentence="A run of one rank on a CPU uses no more CPU time than its threads and workers can, and half a core.",
-        rationale="More threads than requested are another configuration. Two CPU seconds a second of one thread show that the wall time was "
-        "shortened.",
+        sentence=(
+            "A run of one rank on a CPU uses no more CPU time than its threads and workers can, and"
+            " half a core."
+        ),
+        rationale=(
+            "More threads than requested are another configuration. Two CPU seconds a second of one"
+            " thread show that the wall time was shortened."
+        ),
         bundle_check=_threads,
-        faults=(recomputed("one thread that uses two cores", use_two_cores()), *both("CPU time of four cores", keep_busy(4.0))),
+        faults=(
+            recomputed("one thread that uses two cores", use_two_cores()),
+            *both("CPU time of four cores", keep_busy(4.0)),
+        ),
     ),
     Rule(
         id="cpu-time-agrees",
-        sentence="On every node two counts of the implementation's CPU time agree to a tenth: the task clock of the meter counters, and process_tree "
-        "of the meter cpu.",
-        rationale="The kernel keeps both, for the same threads, which start when both meters are attached to them. They part where one was edited.",
+        sentence=(
+            "On every node two counts of the implementation's CPU time agree to a tenth: the task"
+            " clock of the meter counters, and process_tree of the meter cpu."
+        ),
+        rationale=(
+            "The kernel keeps both, for the same threads, which start when both meters are attached"
+            " to them. They part where one was edited."
+        ),
         bundle_check=_agree,
         faults=(
             *both("a tenth of the CPU time", scale_readings("cpu", "process_tree", 0.1)),
             *both("twice the task clock", scale_readings("counters", "task_clock.count", 2.0)),
-            *both("half the CPU time of two ranks", scale_readings("cpu", "process_tree", 0.5), ranks=2),
-            *both("two ranks of which the task clock counts one", scale_readings("counters", "task_clock.count", 0.5), ranks=2),
-            *both("two ranks of which the task clock counts mpirun alone", scale_readings("counters", "task_clock.count", 0.01), ranks=2),
+            *both(
+                "half the CPU time of two ranks",
+                scale_readings("cpu", "process_tree", 0.5),
+                ranks=2,
+            ),
+            *both(
+                "two ranks of which the task clock counts one",
+                scale_readings("counters", "task_clock.count", 0.5),
+                ranks=2,
+            ),
+            *both(
+                "two ranks of which the task clock counts mpirun alone",
+                scale_readings("counters", "task_clock.count", 0.01),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
         id="cpu-busy",
         needs_split=True,
-        sentence="Unless it swaps, computing on a CPU keeps half a core busy for every rank that computes, a quarter by the implementation unless "
-        "the meter of the load shows that other programs had the cores.",
-        rationale="Time passes without CPU time only while other programs have the cores: then these are busy, and the implementation has its share.",
+        sentence=(
+            "Unless it swaps, computing on a CPU keeps half a core busy for every rank that"
+            " computes, a quarter by the implementation unless the meter of the load shows that"
+            " other programs had the cores."
+        ),
+        rationale=(
+            "Time passes without CPU time only while other programs have the cores: then these are"
+            " busy, and the implementation has its share."
+        ),
         bundle_check=_busy,
         faults=(
             *both("idle cores", scale_readings("cpu", "utilisation", 0.02)),
             recomputed("a fifth of the CPU time, counters included", scale_cpu_time(0.2)),
-            recomputed("a fifth of the CPU time, and a load that is the suite's own", crowd(0.2, own=0.66)),
+            recomputed(
+                "a fifth of the CPU time, and a load that is the suite's own", crowd(0.2, own=0.66)
+            ),
         ),
     ),
     Rule(

@@ -1,4 +1,5 @@
-"""Data: the set that its definition describes, the files that were read, and the page cache's state."""
+"""Data: the set that its definition describes, the files that were read, and the page cache's
+state."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -26,14 +27,18 @@ ORDER = 22  # after the request as a whole
 
 MAX_RESIDENT_RATIO = 0.5
 MIN_START_S, MAX_START_S = 0.05, 1800.0
-"""From the digests to init_start, beside the reading: an interpreter starts in 0.05 s or more; a baseload, emptying the page cache and loading a
-framework from an SD card take minutes. Honest runs: 0.27 to 12.0 s in all."""
+"""From the digests to init_start, beside the reading: an interpreter starts in 0.05 s or more; a
+baseload, emptying the page cache and loading a framework from an SD card take minutes. Honest runs:
+0.27 to 12.0 s in all."""
 MAX_PREPARED_S = 300.0
-"""From the digests to the log's first event of a run on one rank, beside reading the files twice: the page cache is emptied after what waits to be
-written, a receipt is asked for, a power pulse takes 13 s. Honest runs: 0.25 to 2.0 s in all."""
-MAX_DIGEST_BYTES_PER_S, MIN_DIGEST_BYTES_PER_S = 4e9, 1e6  # of SHA-256 and MD5 together, on the fastest core; of the slowest card
+"""From the digests to the log's first event of a run on one rank, beside reading the files twice:
+the page cache is emptied after what waits to be written, a receipt is asked for, a power pulse
+takes 13 s. Honest runs: 0.25 to 2.0 s in all."""
+# of SHA-256 and MD5 together, on the fastest core; of the slowest card
+MAX_DIGEST_BYTES_PER_S, MIN_DIGEST_BYTES_PER_S = 4e9, 1e6
 MAX_PICTURE_S = 0.1  # to open and read one of many small files
-MAPPED, MIN_MAPPED_RATIO, MIN_READ_RATIO = ("idx", "cifar10"), 0.5, 0.1  # a file system that compresses reads a fifth of MNIST
+# a file system that compresses reads a fifth of MNIST
+MAPPED, MIN_MAPPED_RATIO, MIN_READ_RATIO = ("idx", "cifar10"), 0.5, 0.1
 GENERATED, IN_MEMORY = "synthetic", "memory"
 READ_AGAIN = "run `suite data verify`, then run again: the run directory is never edited"
 
@@ -47,23 +52,39 @@ def _definition(name: str) -> DataSetDefinition | None:
 
 
 def _as_defined(context: RequestContext) -> Iterator[Violation]:
-    """Check sizes, classes and layout against rules/datasets; generated data have sizes of their own."""
+    """Check sizes, classes and layout against rules/datasets; generated data have sizes of their
+    own."""
     data = context.request.data
     definition = _definition(data.name)
     if definition is None:
         known = ", ".join(each.name for each in load_data_sets())
-        yield Violation(context.file, f"a data set that rules/datasets defines ({known})", repr(data.name), "use --data with one of these names")
+        yield Violation(
+            context.file,
+            f"a data set that rules/datasets defines ({known})",
+            repr(data.name),
+            "use --data with one of these names",
+        )
         return
-    names = ("layout", "classes") if data.synthetic is True else ("layout", "classes", "train_samples", "eval_samples")
+    names = (
+        ("layout", "classes")
+        if data.synthetic is True
+        else ("layout", "classes", "train_samples", "eval_samples")
+    )
     for name in names:
         expected, found = getattr(definition, name), getattr(data, name)
         if expected is not None and found != expected:
             fix = f"train on all of {definition.name!r}, or name the data set that was used"
-            yield Violation(context.file, f"data.{name} = {expected!r}, as {definition.title} has", repr(found)[:200], fix)
+            yield Violation(
+                context.file,
+                f"data.{name} = {expected!r}, as {definition.title} has",
+                repr(found)[:200],
+                fix,
+            )
 
 
 def _folder(context: RequestContext) -> Iterator[Violation]:
-    """Check that the folder does not bear the name of another data set in the same layout, or of generated data."""
+    """Check that the folder does not bear the name of another data set in the same layout, or of
+    generated data."""
     data = context.request.data
     definition = _definition(data.name)
     if definition is None or not isinstance(data.directory, str):
@@ -74,7 +95,12 @@ def _folder(context: RequestContext) -> Iterator[Violation]:
     for other in (*others, *definition.mistaken_for):
         if other in words or ("-" in other and other in folder):
             fix = "name the folder after the data set that it holds, then run again"
-            yield Violation(context.file, f"a folder with {definition.title}", f"the folder {folder!r}, named for {other!r}", fix)
+            yield Violation(
+                context.file,
+                f"a folder with {definition.title}",
+                f"the folder {folder!r}, named for {other!r}",
+                fix,
+            )
 
 
 def _digests(context: BundleContext) -> Iterator[Violation]:
@@ -83,35 +109,59 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
     if definition is None or data.verified is not True:
         return
     if not (context.bundle.path / DATA).exists():
-        yield Violation(DATA, "the digests of the files that the run read", "no such file", READ_AGAIN)
+        yield Violation(
+            DATA, "the digests of the files that the run read", "no such file", READ_AGAIN
+        )
         return
     record = read_data_record(context.bundle)
     if record.name != data.name:
-        yield Violation(DATA, f"the files of {data.name!r}", f"those of {record.name!r}", READ_AGAIN)
+        yield Violation(
+            DATA, f"the files of {data.name!r}", f"those of {record.name!r}", READ_AGAIN
+        )
         return
     found = {file.name: file for file in record.files}
     for file in definition.files:
-        yield from _file(file.name, {"size_bytes": file.size_bytes, "sha256": file.sha256, "md5": file.md5}, found.get(file.name))
+        yield from _file(
+            file.name,
+            {"size_bytes": file.size_bytes, "sha256": file.sha256, "md5": file.md5},
+            found.get(file.name),
+        )
     for table in definition.tables:
         yield from _file(table.name, {"md5": table.md5}, found.get(table.name))
     yield from _pictures(context, definition, record)
 
 
-def _pictures(context: BundleContext, definition: DataSetDefinition, record: DataRecord) -> Iterator[Violation]:
-    """Check number and digest of the pictures: as many as samples where they are pinned, none where the data set has no pictures of its own."""
+def _pictures(
+    context: BundleContext, definition: DataSetDefinition, record: DataRecord
+) -> Iterator[Violation]:
+    """Check number and digest of the pictures: as many as samples where they are pinned, none where
+    the data set has no pictures of its own."""
     if definition.pictures is not None and record.pictures_sha256 != definition.pictures.sha256:
         expected = f"pictures with the digest {definition.pictures.sha256} over all of them"
-        yield Violation(DATA, expected, f"{record.pictures} pictures with {record.pictures_sha256}", READ_AGAIN)
+        yield Violation(
+            DATA, expected, f"{record.pictures} pictures with {record.pictures_sha256}", READ_AGAIN
+        )
     samples = context.request.data.train_samples + context.request.data.eval_samples
     if definition.pictures is not None and record.pictures < samples:
-        yield Violation(DATA, f"{samples} pictures or more, one for each sample that the tables name", f"{record.pictures}", READ_AGAIN)
+        yield Violation(
+            DATA,
+            f"{samples} pictures or more, one for each sample that the tables name",
+            f"{record.pictures}",
+            READ_AGAIN,
+        )
     if definition.pictures is None and (record.pictures != 0 or record.pictures_sha256 is not None):
         observed = f"{record.pictures} pictures with the digest {str(record.pictures_sha256)[:80]}"
-        yield Violation(DATA, f"no digests of pictures: rules/datasets pins none of {definition.title}", observed, READ_AGAIN)
+        yield Violation(
+            DATA,
+            f"no digests of pictures: rules/datasets pins none of {definition.title}",
+            observed,
+            READ_AGAIN,
+        )
 
 
 def _when(context: BundleContext) -> Iterator[Violation]:
-    """Check when the digests were taken: right before the run, and long enough before it to read the files.
+    """Check when the digests were taken: right before the run, and long enough before it to read
+    the files.
 
     Rank 0 may run on another machine than the harness, whose monotonic clocks cannot be compared.
     """
@@ -127,14 +177,28 @@ def _when(context: BundleContext) -> Iterator[Violation]:
     most_s = MAX_START_S + size_bytes / MIN_DIGEST_BYTES_PER_S + record.pictures * MAX_PICTURE_S
     fix = "hand in data.json as `suite run` wrote it right before the run"
     if not least_s <= before_s <= most_s:
-        expected = f"digests of {size_bytes} bytes taken {least_s:.2f} to {most_s:.0f} s before init_start"
-        yield Violation(DATA, expected, f"taken_ns is {abs(before_s):.6g} s {'before' if before_s >= 0 else 'after'} it", fix)
+        expected = (
+            f"digests of {size_bytes} bytes taken {least_s:.2f} to {most_s:.0f} s before init_start"
+        )
+        yield Violation(
+            DATA,
+            expected,
+            f"taken_ns is {abs(before_s):.6g} s {'before' if before_s >= 0 else 'after'} it",
+            fix,
+        )
         return
     first_ns = context.log.events[0].mono_ns
-    if context.request.parallel.ranks == 1 and first_ns is not None:  # the harness begins this log; of several ranks the first may do so
-        before_s, most_s = (first_ns - record.taken_ns) * SECONDS_PER_NS, 2 * (most_s - MAX_START_S) + MAX_PREPARED_S
+    # the harness begins this log; of several ranks the first may do so
+    if context.request.parallel.ranks == 1 and first_ns is not None:
+        before_s, most_s = (
+            (first_ns - record.taken_ns) * SECONDS_PER_NS,
+            2 * (most_s - MAX_START_S) + MAX_PREPARED_S,
+        )
         if before_s > most_s:
-            expected = f"digests of {size_bytes} bytes taken {most_s:.0f} s before the log's first event at most"
+            expected = (
+                f"digests of {size_bytes} bytes taken {most_s:.0f} s before the log's first event"
+                " at most"
+            )
             yield Violation(DATA, expected, f"taken_ns is {before_s:.1f} s before it", fix)
 
 
@@ -144,37 +208,71 @@ def _file(name: str, published: Mapping[str, Any], found: FileDigest | None) -> 
         return
     for key, value in published.items():
         if value is not None and getattr(found, key) != value:
-            yield Violation(DATA, f"{name}: {key} = {value}, as published", repr(getattr(found, key)), READ_AGAIN)
+            yield Violation(
+                DATA,
+                f"{name}: {key} = {value}, as published",
+                repr(getattr(found, key)),
+                READ_AGAIN,
+            )
 
 
 def _cache(context: BundleContext) -> Iterator[Violation]:
-    """Check a run that is said to begin with an emptied page cache: the cache's first reading, and bytes read from the disk."""
+    """Check a run that is said to begin with an emptied page cache: the cache's first reading, and
+    bytes read from the disk."""
     start = context.log.first("run_start")
     if context.request.cache_cleared is not True or start is None or start.mono_ns is None:
         return
     fix = "let `suite run` empty the page cache, and leave its record as it is"
     if context.system.get("storage_medium") == IN_MEMORY:
-        expected = f"a page cache that was not emptied: the data are in {IN_MEMORY} (storage_medium in {SYSTEM}), where they stay"
+        expected = (
+            f"a page cache that was not emptied: the data are in {IN_MEMORY} (storage_medium in"
+            f" {SYSTEM}), where they stay"
+        )
         yield Violation(RUN, expected, "cache_cleared = true", fix)
     for node in read_nodes(context.bundle):
         if (node.page_cache or {}).get("is_cold") is False:
-            expected = f"an empty page cache of {node.host[:100]} before the run, as {RUN} says (cache_cleared)"
+            expected = (
+                f"an empty page cache of {node.host[:100]} before the run, as {RUN} says"
+                " (cache_cleared)"
+            )
             yield Violation(NODES, expected, "page_cache.is_cold = false", fix)
     resident = context.bundle.channels().get("page-cache", "resident")
-    if len(resident) and resident.t_ns[0] < start.mono_ns and resident.values[0] > MAX_RESIDENT_RATIO:
+    if (
+        len(resident)
+        and resident.t_ns[0] < start.mono_ns
+        and resident.values[0] > MAX_RESIDENT_RATIO
+    ):
         seconds = (start.mono_ns - int(resident.t_ns[0])) * 1e-9
-        observed = f"{resident.values[0]:.0%} of the data set in memory {seconds:.1f} s before run_start"
-        yield Violation(READINGS, f"an empty page cache before the run, as {RUN} says (cache_cleared)", observed, fix)
+        observed = (
+            f"{resident.values[0]:.0%} of the data set in memory {seconds:.1f} s before run_start"
+        )
+        yield Violation(
+            READINGS,
+            f"an empty page cache before the run, as {RUN} says (cache_cleared)",
+            observed,
+            fix,
+        )
     read = context.bundle.channels().get("disk", "read_bytes")
     if context.request.batches == "read" and len(read) > 1 and read.values[-1] <= read.values[0]:
         observed = f"0 bytes in {len(read)} readings of the disk that holds the data set"
-        yield Violation(READINGS, f"bytes read from the disk after the page cache was emptied (cache_cleared in {RUN})", observed, fix)
+        yield Violation(
+            READINGS,
+            f"bytes read from the disk after the page cache was emptied (cache_cleared in {RUN})",
+            observed,
+            fix,
+        )
 
 
 def _filled(context: BundleContext) -> Iterator[Violation]:
-    """Check, where the suite's own readers map the files into memory, that an epoch reads what it neither finds nor leaves in the page cache."""
+    """Check, where the suite's own readers map the files into memory, that an epoch reads what it
+    neither finds nor leaves in the page cache."""
     data = context.request.data
-    if context.request.batches != "read" or data.synthetic or data.layout not in MAPPED or not is_own(context.request.framework):
+    if (
+        context.request.batches != "read"
+        or data.synthetic
+        or data.layout not in MAPPED
+        or not is_own(context.request.framework)
+    ):
         return
     definition = _definition(data.name)
     size_bytes = sum(file.size_bytes for file in definition.files) if definition is not None else 0
@@ -185,9 +283,13 @@ def _filled(context: BundleContext) -> Iterator[Violation]:
             continue
         if max(resident) >= MIN_MAPPED_RATIO or read_bytes >= MIN_READ_RATIO * size_bytes:
             continue
-        expected = f"{MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB or more read from the disk in epoch {epoch.get('epoch')}, or the data in memory"
+        expected = (
+            f"{MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB or more read from the disk in epoch"
+            f" {epoch.get('epoch')}, or the data in memory"
+        )
         observed = (
-            f"{read_bytes / 2**20:.1f} MiB, and {max(resident):.0%} of the data in memory: the readers map the files, so what was used is there"
+            f"{read_bytes / 2**20:.1f} MiB, and {max(resident):.0%} of the data in memory: the"
+            " readers map the files, so what was used is there"
         )
         yield Violation(READINGS, expected, observed, READINGS_AS_READ)
         return
@@ -212,7 +314,10 @@ def _in_memory(bundle: EditableBundle) -> None:
 
 
 def _warm(bundle: EditableBundle) -> None:
-    change_file(NODES, lambda values: values["nodes"][1].update(page_cache={"asked": "cold", "is_cold": False}))(bundle)
+    change_file(
+        NODES,
+        lambda values: values["nodes"][1].update(page_cache={"asked": "cold", "is_cold": False}),
+    )(bundle)
 
 
 def _later(seconds: float) -> Callable[[Any], None]:
@@ -222,37 +327,76 @@ def _later(seconds: float) -> Callable[[Any], None]:
 RULES = (
     Rule(
         id="data-as-defined",
-        sentence="A run's data set has the samples, classes and layout of its definition; generated data have its classes and layout.",
+        sentence=(
+            "A run's data set has the samples, classes and layout of its definition; generated data"
+            " have its classes and layout."
+        ),
         rationale="Half of a data set is another data set.",
         request_check=_as_defined,
-        faults=tuple(fault for name, value in SIZES for fault in both(f"{name} = {value!r} everywhere", set_everywhere(name, value))),
+        faults=tuple(
+            fault
+            for name, value in SIZES
+            for fault in both(f"{name} = {value!r} everywhere", set_everywhere(name, value))
+        ),
     ),
     Rule(
         id="data-folder",
-        sentence="The folder with the data is not named for another data set that has the same file names, or for generated data.",
+        sentence=(
+            "The folder with the data is not named for another data set that has the same file"
+            " names, or for generated data."
+        ),
         rationale="Fashion-MNIST has the names and sizes of MNIST's files.",
         request_check=_folder,
-        faults=tuple(fault for name in FOLDERS for fault in both(f"the folder {name}", set_everywhere("data.directory", name))),
+        faults=tuple(
+            fault
+            for name in FOLDERS
+            for fault in both(f"the folder {name}", set_everywhere("data.directory", name))
+        ),
     ),
     Rule(
         id="data-digests",
-        sentence="A closed run records the digest of every file that it reads, and they are those of the published data set.",
-        rationale="The harness reads and digests the files before the run; a statement that they were verified proves nothing.",
+        sentence=(
+            "A closed run records the digest of every file that it reads, and they are those of the"
+            " published data set."
+        ),
+        rationale=(
+            "The harness reads and digests the files before the run; a statement that they were"
+            " verified proves nothing."
+        ),
         divisions=CLOSED,
         bundle_check=_digests,
         faults=(
             unsealed(f"{DATA} lost, the manifest made to fit", resealed(delete(DATA))),
             *both("another digest of the training images", change_file(DATA, _other_digest)),
-            *both("the last file not read", change_file(DATA, lambda content: content["files"].pop())),
-            *both("the MD5 of another file", change_file(DATA, lambda content: content["files"][0].update(md5="0" * 32))),
-            *both("pictures of MNIST", change_file(DATA, lambda content: content.update(pictures=70_000, pictures_sha256="5" * 64))),
-            *both("files of another data set", change_file(DATA, lambda content: content.update(name="digits"))),
+            *both(
+                "the last file not read", change_file(DATA, lambda content: content["files"].pop())
+            ),
+            *both(
+                "the MD5 of another file",
+                change_file(DATA, lambda content: content["files"][0].update(md5="0" * 32)),
+            ),
+            *both(
+                "pictures of MNIST",
+                change_file(
+                    DATA, lambda content: content.update(pictures=70_000, pictures_sha256="5" * 64)
+                ),
+            ),
+            *both(
+                "files of another data set",
+                change_file(DATA, lambda content: content.update(name="digits")),
+            ),
         ),
     ),
     Rule(
         id="data-digested-before",
-        sentence="The digests of the data were taken before init_start: long enough to read the files, and right before the harness began the log.",
-        rationale="The harness takes them right before it starts the implementation. Digests of another moment say nothing of what was read.",
+        sentence=(
+            "The digests of the data were taken before init_start: long enough to read the files,"
+            " and right before the harness began the log."
+        ),
+        rationale=(
+            "The harness takes them right before it starts the implementation. Digests of another"
+            " moment say nothing of what was read."
+        ),
         bundle_check=_when,
         faults=tuple(
             fault
@@ -267,23 +411,39 @@ RULES = (
     ),
     Rule(
         id="cache-as-recorded",
-        sentence="A run said to start with an emptied page cache begins with less than half of its data in memory, and reads the disk; its data are "
-        "on one, and no node says otherwise.",
+        sentence=(
+            "A run said to start with an emptied page cache begins with less than half of its data"
+            " in memory, and reads the disk; its data are on one, and no node says otherwise."
+        ),
         rationale="A warm cache makes the first epoch, and the time to target, shorter.",
         bundle_check=_cache,
         faults=(
             recomputed("the cache said to be emptied, all data in memory", keep_cache_full()),
-            *both("the cache said to be emptied of data in a file system in memory", in_turn(set_everywhere("cache_cleared", True), _in_memory)),
-            recomputed("the cache said to be emptied, no byte read", hold_channel("disk", "read_bytes", cache_cleared=True)),
+            *both(
+                "the cache said to be emptied of data in a file system in memory",
+                in_turn(set_everywhere("cache_cleared", True), _in_memory),
+            ),
             recomputed(
-                "the cache said to be emptied, and that of the second node not", in_turn(set_everywhere("cache_cleared", True), _warm), ranks=2
+                "the cache said to be emptied, no byte read",
+                hold_channel("disk", "read_bytes", cache_cleared=True),
+            ),
+            recomputed(
+                "the cache said to be emptied, and that of the second node not",
+                in_turn(set_everywhere("cache_cleared", True), _warm),
+                ranks=2,
             ),
         ),
     ),
     Rule(
         id="cache-fills",
-        sentence="An epoch of the suite's own readers finds or leaves data in memory that are mapped files, or reads them from the disk.",
-        rationale="What a mapped file's reader touches is in the page cache. Without it, every epoch comes from the disk.",
+        sentence=(
+            "An epoch of the suite's own readers finds or leaves data in memory that are mapped"
+            " files, or reads them from the disk."
+        ),
+        rationale=(
+            "What a mapped file's reader touches is in the page cache. Without it, every epoch"
+            " comes from the disk."
+        ),
         bundle_check=_filled,
         faults=(recomputed("nothing of the data in memory, hardly a byte read", empty_cache()),),
     ),

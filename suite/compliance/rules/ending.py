@@ -30,14 +30,17 @@ if TYPE_CHECKING:
 ORDER = 40  # after the order of epochs
 
 MAX_END_DIFFERENCE_S = 0.01
-MIN_FILLED_SHARE = 0.9  # 0.988 or more in 26 real runs, steps of a millisecond among them: the rest is the loop's own lines
+# 0.988 or more in 26 real runs, steps of a millisecond among them: the rest is the loop's own lines
+MIN_FILLED_SHARE = 0.9
 MAX_CLOCK_DIFFERENCE_S, MAX_SETUP_S, MAX_BEGUN_S = 120.0, 3600.0, 180.0
-"""The harness itself begins the log of a run on one rank, right after it has noted the start: 0.01 to 16.7 s later in 374 real runs."""
+"""The harness itself begins the log of a run on one rank, right after it has noted the start: 0.01
+to 16.7 s later in 374 real runs."""
 DAY_MS = 86_400_000
 
 
 def _evaluations(context: BundleContext) -> Iterator[Violation]:
-    """Check that eval_start, eval_accuracy and eval_stop of an epoch follow its epoch_stop, with no other event in between.
+    """Check that eval_start, eval_accuracy and eval_stop of an epoch follow its epoch_stop, with no
+    other event in between.
 
     The first one of a resumed run is of the epoch that it continues from.
     """
@@ -52,19 +55,32 @@ def _evaluations(context: BundleContext) -> Iterator[Violation]:
         elif due:
             expected = due.pop(0)
         else:
-            expected = (event.key, event.epoch) if event.key not in EVALUATION else ("eval_start", stopped_epoch)
+            expected = (
+                (event.key, event.epoch)
+                if event.key not in EVALUATION
+                else ("eval_start", stopped_epoch)
+            )
         stopped_epoch = event.epoch if event.key == "epoch_stop" else stopped_epoch
         if (event.key, event.epoch) != expected:
-            yield Violation("log.txt", f"{expected[0]} of epoch {expected[1]}", f"{event.key} of epoch {event.epoch}", TRAINING_LOOP, event.line)
+            yield Violation(
+                "log.txt",
+                f"{expected[0]} of epoch {expected[1]}",
+                f"{event.key} of epoch {event.epoch}",
+                TRAINING_LOOP,
+                event.line,
+            )
             return
 
 
 def _ends_as_requested(context: BundleContext) -> Iterator[Violation]:
-    """Check that the run ends at the target, the last epoch or the step limit, whichever comes first."""
+    """Check that the run ends at the target, the last epoch or the step limit, whichever comes
+    first."""
     request, epochs = context.request, context.log.finished_epochs()
     target, stop = request.target_accuracy, context.log.first("run_stop")
     reached = [
-        event for event in context.log.all("eval_accuracy") if target is not None and isinstance(event.value, int | float) and event.value >= target
+        event
+        for event in context.log.all("eval_accuracy")
+        if target is not None and isinstance(event.value, int | float) and event.value >= target
     ]
     last = max(epochs, default=context.epochs_before)
     if reached and reached[0].epoch != last:
@@ -79,7 +95,13 @@ def _ends_as_requested(context: BundleContext) -> Iterator[Violation]:
     limited = request.steps is not None and before + len(context.steps.first_rank) == request.steps
     if not reached and not limited and last < request.epochs:
         line = None if stop is None else stop.line
-        yield Violation("log.txt", f"training until the target or epoch {request.epochs}", f"the run ended after epoch {last}", TRAINING_LOOP, line)
+        yield Violation(
+            "log.txt",
+            f"training until the target or epoch {request.epochs}",
+            f"the run ended after epoch {last}",
+            TRAINING_LOOP,
+            line,
+        )
 
 
 def _epoch_ends(context: BundleContext) -> Iterator[Violation]:
@@ -90,7 +112,8 @@ def _epoch_ends(context: BundleContext) -> Iterator[Violation]:
 
 
 def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violation]:
-    """Check that epoch_stop has the time of the last step's end, and the number of steps. Where steps are not split, it is after the last fetch."""
+    """Check that epoch_stop has the time of the last step's end, and the number of steps. Where
+    steps are not split, it is after the last fetch."""
     name = log_name(rank)
     for stop in log.all("epoch_stop"):
         inside = steps.epoch == stop.epoch
@@ -98,11 +121,26 @@ def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violati
             continue
         late_s = stop.mono_ns * SECONDS_PER_NS - float(steps.ends_s[inside].max())
         if abs(late_s) > MAX_END_DIFFERENCE_S and (steps.is_split or late_s < 0):
-            observed = f"{seconds(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step {int(steps.step[inside].max())}"
-            yield Violation(name, f"epoch_stop of epoch {stop.epoch} at the end of its last step", observed, TRAINING_LOOP, stop.line)
+            observed = (
+                f"{seconds(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step"
+                f" {int(steps.step[inside].max())}"
+            )
+            yield Violation(
+                name,
+                f"epoch_stop of epoch {stop.epoch} at the end of its last step",
+                observed,
+                TRAINING_LOOP,
+                stop.line,
+            )
         if stop.metadata.get("steps") != int(inside.sum()):
             observed = f"steps = {shown(stop.metadata.get('steps'))} in the log"
-            yield Violation(name, f"{int(inside.sum())} steps in epoch {stop.epoch}, as in {STEPS}", observed, TRAINING_LOOP, stop.line)
+            yield Violation(
+                name,
+                f"{int(inside.sum())} steps in epoch {stop.epoch}, as in {STEPS}",
+                observed,
+                TRAINING_LOOP,
+                stop.line,
+            )
 
 
 def _filled(context: BundleContext) -> Iterator[Violation]:
@@ -117,34 +155,61 @@ def _filled(context: BundleContext) -> Iterator[Violation]:
             shares[epoch] = (parts_s / whole_s, parts_s, whole_s)
     if shares:
         worst, (share, parts_s, whole_s) = min(shares.items(), key=lambda item: item[1])
-        expected = f"fetch, copy, compute and communication to take {MIN_FILLED_SHARE:.0%} of every epoch or more"
-        observed = (
-            f"less in the epochs {numbers(shares)} of {len(stops)}, least in epoch {worst}: {seconds(parts_s)} of {seconds(whole_s)} ({share:.0%})"
+        expected = (
+            f"fetch, copy, compute and communication to take {MIN_FILLED_SHARE:.0%} of every epoch"
+            " or more"
         )
-        yield Violation(STEPS, expected, observed, "find out what took the remaining time (other programs, swapping, logging)")
+        observed = (
+            f"less in the epochs {numbers(shares)} of {len(stops)}, least in epoch {worst}:"
+            f" {seconds(parts_s)} of {seconds(whole_s)} ({share:.0%})"
+        )
+        yield Violation(
+            STEPS,
+            expected,
+            observed,
+            "find out what took the remaining time (other programs, swapping, logging)",
+        )
 
 
 def _record(context: BundleContext) -> Iterator[Violation]:
     """Check that run.json and the log are of the same run."""
     run, first = context.run, context.log.events[0] if context.log.events else None
-    is_known = run.closed_later is None or run.exit_code is not None  # `suite finish` cannot know how a process ended that nobody waited for
+    # `suite finish` cannot know how a process ended that nobody waited for
+    is_known = run.closed_later is None or run.exit_code is not None
     if (is_known and run.exit_code != 0) or run.message is not None:
         observed = f"exit code {run.exit_code!r}, message {run.message!r}"[:200]
-        yield Violation(RUN, "exit code 0 and no message for a finished run", observed, TRAINING_LOOP)
+        yield Violation(
+            RUN, "exit code 0 and no message for a finished run", observed, TRAINING_LOOP
+        )
     if first is None:
         return
     started_ms, fix = run.started_time_ms, "wait until NTP has set the clock, then run again"
-    is_time = isinstance(started_ms, int | float) and abs(started_ms) <= MAX_TIME_MS  # a larger integer would overflow
+    # a larger integer would overflow
+    is_time = isinstance(started_ms, int | float) and abs(started_ms) <= MAX_TIME_MS
     most_s = MAX_BEGUN_S if context.request.parallel.ranks == 1 else MAX_SETUP_S
-    if not is_time or not -MAX_CLOCK_DIFFERENCE_S <= (first.time_ms - started_ms) / 1000 <= most_s + MAX_CLOCK_DIFFERENCE_S:
-        observed = f"started_time_ms {started_ms!r}"[:100] + f", first event {first.time_ms!r}"[:100]
-        yield Violation(RUN, f"a start in the {most_s / 60:.0f} minutes before the log's first event", observed, fix)
+    if (
+        not is_time
+        or not -MAX_CLOCK_DIFFERENCE_S
+        <= (first.time_ms - started_ms) / 1000
+        <= most_s + MAX_CLOCK_DIFFERENCE_S
+    ):
+        observed = (
+            f"started_time_ms {started_ms!r}"[:100] + f", first event {first.time_ms!r}"[:100]
+        )
+        yield Violation(
+            RUN,
+            f"a start in the {most_s / 60:.0f} minutes before the log's first event",
+            observed,
+            fix,
+        )
 
 
 RULES = (
     Rule(
         id="evaluations-in-order",
-        sentence="An evaluation is eval_start, one eval_accuracy and eval_stop, right after its epoch.",
+        sentence=(
+            "An evaluation is eval_start, one eval_accuracy and eval_stop, right after its epoch."
+        ),
         rationale="Its time belongs to the run, and an accuracy belongs to one state of the model.",
         bundle_check=_evaluations,
         faults=(
@@ -160,8 +225,14 @@ RULES = (
     ),
     Rule(
         id="ends-as-asked",
-        sentence="A run ends with the evaluation that reaches the target, else with its last epoch or its step limit.",
-        rationale="A raised accuracy would have ended training earlier; a lowered one would have continued it.",
+        sentence=(
+            "A run ends with the evaluation that reaches the target, else with its last epoch or"
+            " its step limit."
+        ),
+        rationale=(
+            "A raised accuracy would have ended training earlier; a lowered one would have"
+            " continued it."
+        ),
         bundle_check=_ends_as_requested,
         faults=(
             *both("a success that is claimed an epoch too early", set_accuracy(0, 0.996)),
@@ -170,17 +241,29 @@ RULES = (
     ),
     Rule(
         id="epoch-ends",
-        sentence="An epoch ends with its last step, to ten milliseconds, and the log counts the steps that the table has.",
+        sentence=(
+            "An epoch ends with its last step, to ten milliseconds, and the log counts the steps"
+            " that the table has."
+        ),
         rationale="End to end is first fetch to last step; log and step records both hold it.",
         bundle_check=_epoch_ends,
         faults=(
-            *(fault for number in EPOCHS for fault in both(f"epoch {number + 1} counts a step more", add_steps_logged(number, 1))),
+            *(
+                fault
+                for number in EPOCHS
+                for fault in both(
+                    f"epoch {number + 1} counts a step more", add_steps_logged(number, 1)
+                )
+            ),
             sealed("epoch 2 counts a step less", add_steps_logged(1, -1)),
             *(
                 fault
                 for number in EPOCHS
                 for late_ms in (50, -50)
-                for fault in both(f"epoch {number + 1} ends {late_ms} ms later", shift_event("epoch_stop", number, late_ms * 10**6))
+                for fault in both(
+                    f"epoch {number + 1} ends {late_ms} ms later",
+                    shift_event("epoch_stop", number, late_ms * 10**6),
+                )
             ),
         ),
     ),
@@ -190,17 +273,26 @@ RULES = (
         sentence="Fetch, copy, compute and communication take nine tenths of an epoch or more.",
         rationale="The remainder is overhead without an explanation, or parts were made smaller.",
         bundle_check=_filled,
-        faults=tuple(fault for share in (0.5, 0.01) for fault in both(f"{share} of the compute time", scale_column("compute_s", share))),
+        faults=tuple(
+            fault
+            for share in (0.5, 0.01)
+            for fault in both(f"{share} of the compute time", scale_column("compute_s", share))
+        ),
     ),
     Rule(
         id="run-record",
-        sentence="run.json is the record of this run: a successful exit, and a start that fits the log.",
+        sentence=(
+            "run.json is the record of this run: a successful exit, and a start that fits the log."
+        ),
         rationale="Logs and records of different runs do not belong in one bundle.",
         bundle_check=_record,
         faults=(
             sealed("exit code 137", set_run("exit_code", 137)),
             sealed("a message of failure", set_run("message", "out of memory")),
-            *(sealed(f"started {days} days later", shift_start(days * DAY_MS)) for days in (-30, 30)),
+            *(
+                sealed(f"started {days} days later", shift_start(days * DAY_MS))
+                for days in (-30, 30)
+            ),
             sealed("started ten minutes earlier", shift_start(-600_000)),
         ),
     ),

@@ -19,10 +19,12 @@ ORDER = 97  # after the step times' and the losses' own rules
 
 MIN_STEPS, MAX_EPOCHS = 100, 100
 RATIO_TOLERANCE = 1e-6  # of float32, which has 1.2e-7
-MIN_IN_RATIO = 0.5  # 0.02 at most in 18 real runs of three frameworks, and where losses are those of guessing
+# 0.02 at most in 18 real runs of three frameworks, and where losses are those of guessing
+MIN_IN_RATIO = 0.5
 MIN_DISTINCT = 0.5  # losses of few bits are equal by chance
 
-MAX_BLOCKS, BLOCK_STEPS = 40, 1000  # halves of epochs that are compared, and their steps: more show no more
+# halves of epochs that are compared, and their steps: more show no more
+MAX_BLOCKS, BLOCK_STEPS = 40, 1000
 MIN_SHARED, TIMES_LIKELY = 30, 6.0  # 5 at most, and 1.8 times, in the same runs
 FIX = "run again; never edit losses"
 
@@ -40,7 +42,8 @@ def _losses(context: BundleContext) -> Iterator[Violation]:
             share = float((abs(ratios / np.median(ratios) - 1) < RATIO_TOLERANCE).mean())
             if share >= MIN_IN_RATIO:
                 observed = (
-                    f"{share:.0%} of those of epoch {second} of rank {rank} are {np.median(ratios):.4g} times those of epoch {first}, if sorted"
+                    f"{share:.0%} of those of epoch {second} of rank {rank} are"
+                    f" {np.median(ratios):.4g} times those of epoch {first}, if sorted"
                 )
                 yield Violation(STEPS, "losses of their own in every epoch", observed, FIX)
                 return
@@ -53,7 +56,12 @@ def _sorted_losses(steps: "StepRecords") -> "dict[int, Values]":
     found: dict[int, Values] = {}
     for epoch, of_epoch in steps.by_epoch():
         losses = np.sort(of_epoch.loss)
-        if len(losses) >= MIN_STEPS and losses[0] > 0 and np.isfinite(losses[-1]) and len(np.unique(losses)) >= MIN_DISTINCT * len(losses):
+        if (
+            len(losses) >= MIN_STEPS
+            and losses[0] > 0
+            and np.isfinite(losses[-1])
+            and len(np.unique(losses)) >= MIN_DISTINCT * len(losses)
+        ):
             found[epoch] = losses
         if len(found) == MAX_EPOCHS:
             break
@@ -61,7 +69,8 @@ def _sorted_losses(steps: "StepRecords") -> "dict[int, Values]":
 
 
 def _times(context: BundleContext) -> Iterator[Violation]:
-    """Check that no half of an epoch shares more compute times with another half, to the nanosecond, than both have twice themselves."""
+    """Check that no half of an epoch shares more compute times with another half, to the
+    nanosecond, than both have twice themselves."""
     import numpy as np  # start-up
 
     for rank, of_rank in context.steps.by_rank():
@@ -72,11 +81,17 @@ def _times(context: BundleContext) -> Iterator[Violation]:
         suspicious = np.argwhere(np.triu(shared > MIN_SHARED + TIMES_LIKELY * likely, 1))
         if len(suspicious):
             first, second = suspicious[np.argmax([shared[one, other] for one, other in suspicious])]
-            names = " and ".join(f"the {half} half of epoch {epoch}" for epoch, half in (blocks[first][0], blocks[second][0]))
-            observed = (
-                f"{shared[first, second]:.0f} times of computing, to the nanosecond, in {names} of rank {rank}; by chance {likely[first, second]:.0f}"
+            names = " and ".join(
+                f"the {half} half of epoch {epoch}"
+                for epoch, half in (blocks[first][0], blocks[second][0])
             )
-            yield Violation(STEPS, "times of their own in every part of a run", observed, TRAINING_LOOP)
+            observed = (
+                f"{shared[first, second]:.0f} times of computing, to the nanosecond, in {names} of"
+                f" rank {rank}; by chance {likely[first, second]:.0f}"
+            )
+            yield Violation(
+                STEPS, "times of their own in every part of a run", observed, TRAINING_LOOP
+            )
 
 
 def _halves(steps: "StepRecords") -> "list[tuple[tuple[int, str], Values]]":
@@ -89,12 +104,16 @@ def _halves(steps: "StepRecords") -> "list[tuple[tuple[int, str], Values]]":
         middle = len(times_ns) // 2
         if middle < MIN_STEPS or len(found) + 2 > MAX_BLOCKS:
             continue
-        found += [((epoch, "first"), times_ns[:middle][:BLOCK_STEPS]), ((epoch, "second"), times_ns[middle:][:BLOCK_STEPS])]
+        found += [
+            ((epoch, "first"), times_ns[:middle][:BLOCK_STEPS]),
+            ((epoch, "second"), times_ns[middle:][:BLOCK_STEPS]),
+        ]
     return found
 
 
 def _coincidences(blocks: "list[Values]") -> "tuple[Values, Values]":
-    """Pairs of equal times between every two blocks, and as many as the pairs within the blocks make likely (Cauchy and Schwarz)."""
+    """Pairs of equal times between every two blocks, and as many as the pairs within the blocks
+    make likely (Cauchy and Schwarz)."""
     import numpy as np  # start-up
 
     sizes = np.array([len(block) for block in blocks], dtype=float)
@@ -112,38 +131,56 @@ def _coincidences(blocks: "list[Values]") -> "tuple[Values, Values]":
 
 @edit
 def _scaled_losses(bundle: EditableBundle, source: int, target: int, factor: float) -> None:
-    """Give epoch ``target`` the losses of epoch ``source``, in the opposite order and scaled, as float32."""
+    """Give epoch ``target`` the losses of epoch ``source``, in the opposite order and scaled, as
+    float32."""
     losses = bundle.steps.loc[bundle.steps["epoch"] == source, "loss"].to_numpy()[::-1]
-    bundle.steps.loc[bundle.steps["epoch"] == target, "loss"] = (losses * factor).astype("float32").astype(float)
+    bundle.steps.loc[bundle.steps["epoch"] == target, "loss"] = (
+        (losses * factor).astype("float32").astype(float)
+    )
 
 
 @edit
 def _shuffled_times(bundle: EditableBundle, source: int, target: int) -> None:
-    """Give epoch ``target`` the compute times of epoch ``source``, in another order; its other times stay."""
+    """Give epoch ``target`` the compute times of epoch ``source``, in another order; its other
+    times stay."""
     import numpy as np  # start-up
 
     times_s = bundle.steps.loc[bundle.steps["epoch"] == source, "compute_s"].to_numpy()
-    bundle.steps.loc[bundle.steps["epoch"] == target, "compute_s"] = np.random.default_rng(3).permutation(times_s)
+    bundle.steps.loc[bundle.steps["epoch"] == target, "compute_s"] = np.random.default_rng(
+        3
+    ).permutation(times_s)
 
 
 RULES = (
     Rule(
         id="epoch-losses-own",
         sentence="The losses of no two epochs of a rank are in one ratio, in whatever order.",
-        rationale="The weights change with every step. Losses of another epoch, shuffled and scaled, belong to no training.",
+        rationale=(
+            "The weights change with every step. Losses of another epoch, shuffled and scaled,"
+            " belong to no training."
+        ),
         bundle_check=_losses,
         faults=(
-            *both("epoch 2 with the losses of epoch 1 backwards, halved", _scaled_losses(1, 2, 0.5)),
+            *both(
+                "epoch 2 with the losses of epoch 1 backwards, halved", _scaled_losses(1, 2, 0.5)
+            ),
             *both("epoch 3 with the losses of epoch 2 backwards", _scaled_losses(2, 3, 1.0)),
         ),
     ),
     Rule(
         id="epoch-times-own",
         needs_split=True,
-        sentence="No half of an epoch shares 30 compute times with another half, to the nanosecond, beyond six times what their own repetitions make "
-        "likely.",
-        rationale="Times that occur in two places were measured in one of them: the other place was disturbed, or slow, or not trained.",
+        sentence=(
+            "No half of an epoch shares 30 compute times with another half, to the nanosecond,"
+            " beyond six times what their own repetitions make likely."
+        ),
+        rationale=(
+            "Times that occur in two places were measured in one of them: the other place was"
+            " disturbed, or slow, or not trained."
+        ),
         bundle_check=_times,
-        faults=both("epoch 1 with the compute times of epoch 2 in another order", _shuffled_times(2, 1)),
+        faults=both(
+            "epoch 1 with the compute times of epoch 2 in another order", _shuffled_times(2, 1)
+        ),
     ),
 )

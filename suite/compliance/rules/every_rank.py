@@ -1,4 +1,5 @@
-"""Every rank by itself: its log repeats the request, and its results and steps are those of rank 0."""
+"""Every rank by itself: its log repeats the request, and its results and steps are those of rank
+0."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -7,7 +8,12 @@ from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log, LogEvent
 from suite.compliance.faults.fault import Fault, recomputed
-from suite.compliance.faults.rank_log_edits import reboot_rank, remove_of_rank, set_of_rank, shift_rank
+from suite.compliance.faults.rank_log_edits import (
+    reboot_rank,
+    remove_of_rank,
+    set_of_rank,
+    shift_rank,
+)
 from suite.compliance.faults.table_edits import scale_column_of_rank, set_column_of_rank
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -20,8 +26,22 @@ if TYPE_CHECKING:
 ORDER = 52  # after the agreement of the logs' chains
 
 SAME_FACTS = ("parameters", "framework_version", "ranks")
-COURSE = ("init_start", "init_stop", "run_start", "epoch_start", "epoch_stop", "eval_start", "eval_accuracy", "eval_stop", "run_stop")
-SAME_RESULTS = {"epoch_stop": ("epoch_num", "steps"), "eval_accuracy": ("epoch_num", "correct"), "run_stop": ("status",)}
+COURSE = (
+    "init_start",
+    "init_stop",
+    "run_start",
+    "epoch_start",
+    "epoch_stop",
+    "eval_start",
+    "eval_accuracy",
+    "eval_stop",
+    "run_stop",
+)
+SAME_RESULTS = {
+    "epoch_stop": ("epoch_num", "steps"),
+    "eval_accuracy": ("epoch_num", "correct"),
+    "run_stop": ("status",),
+}
 MAX_UNEXPLAINED_SHARE = 0.1
 LONGEST_STEPS, ROUNDING_S = 2.0, 0.001
 
@@ -31,7 +51,8 @@ def _other_logs(context: BundleContext) -> Iterator[tuple[int, Log]]:
 
 
 def _requests(context: BundleContext) -> Iterator[Violation]:
-    """Check that every other rank's log repeats the request, and what rank 0 logged of model and framework."""
+    """Check that every other rank's log repeats the request, and what rank 0 logged of model and
+    framework."""
     for rank, log in _other_logs(context):
         yield from repeats_request(context, log, log_name(rank))
         for key in SAME_FACTS:
@@ -39,30 +60,54 @@ def _requests(context: BundleContext) -> Iterator[Violation]:
             if event is None or event.value != expected:
                 observed = "no such event" if event is None else repr(event.value)[:200]
                 yield Violation(
-                    log_name(rank), f"{key} = {expected!r}, as rank 0 logged"[:200], observed, TRAINING_LOOP, None if event is None else event.line
+                    log_name(rank),
+                    f"{key} = {expected!r}, as rank 0 logged"[:200],
+                    observed,
+                    TRAINING_LOOP,
+                    None if event is None else event.line,
                 )
 
 
 def _results(context: BundleContext) -> Iterator[Violation]:
-    """Check that every other rank went through rank 0's epochs and evaluations with the same results: all ranks receive the summed counts."""
+    """Check that every other rank went through rank 0's epochs and evaluations with the same
+    results: all ranks receive the summed counts."""
     expected = [event for event in context.log.events if event.key in COURSE]
     for rank, log in _other_logs(context):
         found = [event for event in log.events if event.key in COURSE]
         for place, event in enumerate(found):
             wanted = _result(expected[place]) if place < len(expected) else "no further event"
             if _result(event) != wanted:
-                yield Violation(log_name(rank), f"{wanted}, as in rank 0's log"[:300], _result(event)[:200], TRAINING_LOOP, event.line)
+                yield Violation(
+                    log_name(rank),
+                    f"{wanted}, as in rank 0's log"[:300],
+                    _result(event)[:200],
+                    TRAINING_LOOP,
+                    event.line,
+                )
                 break
         else:
             if len(found) < len(expected):
                 missing = expected[len(found)]
-                yield Violation(log_name(rank), f"{_result(missing)}, as in rank 0's log"[:300], "no such event", TRAINING_LOOP)
+                yield Violation(
+                    log_name(rank),
+                    f"{_result(missing)}, as in rank 0's log"[:300],
+                    "no such event",
+                    TRAINING_LOOP,
+                )
 
 
 def _result(event: LogEvent) -> str:
     """The event's key, value and those of its metadata that are the same on every rank."""
-    facts = [f"{name} {event.metadata.get(name)!r}" for name in SAME_RESULTS.get(event.key, ("epoch_num",)) if name in event.metadata]
-    return f"{event.key} {event.value!r} ({', '.join(facts)})" if event.key == "eval_accuracy" else " ".join([event.key, *facts])
+    facts = [
+        f"{name} {event.metadata.get(name)!r}"
+        for name in SAME_RESULTS.get(event.key, ("epoch_num",))
+        if name in event.metadata
+    ]
+    return (
+        f"{event.key} {event.value!r} ({', '.join(facts)})"
+        if event.key == "eval_accuracy"
+        else " ".join([event.key, *facts])
+    )
 
 
 def _clocks(context: BundleContext) -> Iterator[Violation]:
@@ -72,17 +117,34 @@ def _clocks(context: BundleContext) -> Iterator[Violation]:
         last_ns: int | None = None
         for event in log.events:
             if event.mono_ns is None or (last_ns is not None and event.mono_ns < last_ns):
-                observed = "none" if event.mono_ns is None or last_ns is None else f"{last_ns - event.mono_ns} ns before the event above"
-                yield Violation(name, f"a monotonic time of {event.key} that is not before the last event's", observed, TRAINING_LOOP, event.line)
+                observed = (
+                    "none"
+                    if event.mono_ns is None or last_ns is None
+                    else f"{last_ns - event.mono_ns} ns before the event above"
+                )
+                yield Violation(
+                    name,
+                    f"a monotonic time of {event.key} that is not before the last event's",
+                    observed,
+                    TRAINING_LOOP,
+                    event.line,
+                )
                 break
             last_ns = event.mono_ns
         other = next((event for event in log.events if event.metadata.get("boot") != boot), None)
         if other is not None:
-            yield Violation(name, f"one boot of rank {rank}'s machine", f"another boot id from {other.key} on", TRAINING_LOOP, other.line)
+            yield Violation(
+                name,
+                f"one boot of rank {rank}'s machine",
+                f"another boot id from {other.key} on",
+                TRAINING_LOOP,
+                other.line,
+            )
 
 
 def _in_step(context: BundleContext) -> Iterator[Violation]:
-    """Check that all ranks, which exchange gradients in every step, take equally long for their steps, with no more time unexplained than rank 0."""
+    """Check that all ranks, which exchange gradients in every step, take equally long for their
+    steps, with no more time unexplained than rank 0."""
     if context.request.parallel.ranks == 1 or context.request.steps is not None:
         return
     ranks = dict(context.steps.by_rank())
@@ -93,17 +155,34 @@ def _in_step(context: BundleContext) -> Iterator[Violation]:
                 yield from _epoch_in_step(rank, epoch, of_epoch, first[epoch])
 
 
-def _epoch_in_step(rank: int, epoch: int, steps: "StepRecords", first: "StepRecords") -> Iterator[Violation]:
+def _epoch_in_step(
+    rank: int, epoch: int, steps: "StepRecords", first: "StepRecords"
+) -> Iterator[Violation]:
     shares = [_explained(one) for one in (first, steps)]
     if abs(shares[0] - shares[1]) > MAX_UNEXPLAINED_SHARE:
-        expected = f"fetch, copy, compute and communication to take as much of epoch {epoch} on rank {rank} as on rank 0, {shares[0]:.1%}"
-        yield Violation(STEPS, expected, f"{shares[1]:.1%}: the ranks wait for one another in every step", TRAINING_LOOP)
+        expected = (
+            f"fetch, copy, compute and communication to take as much of epoch {epoch} on rank"
+            f" {rank} as on rank 0, {shares[0]:.1%}"
+        )
+        yield Violation(
+            STEPS,
+            expected,
+            f"{shares[1]:.1%}: the ranks wait for one another in every step",
+            TRAINING_LOOP,
+        )
     starts_s = [(one.start_ns - one.start_ns[0]) * SECONDS_PER_NS for one in (first, steps)]
     apart_s = abs(starts_s[1] - starts_s[0])
-    limit_s = LONGEST_STEPS * max(float((one.ends_s - one.start_ns * SECONDS_PER_NS).max()) for one in (first, steps)) + ROUNDING_S
+    limit_s = (
+        LONGEST_STEPS
+        * max(float((one.ends_s - one.start_ns * SECONDS_PER_NS).max()) for one in (first, steps))
+        + ROUNDING_S
+    )
     if (apart_s > limit_s).any():
         place = int((apart_s > limit_s).argmax())
-        expected = f"step {steps.step[place]} (epoch {epoch}) on rank {rank} within {limit_s:.3g} s of rank 0's, counted from the epoch's first step"
+        expected = (
+            f"step {steps.step[place]} (epoch {epoch}) on rank {rank} within {limit_s:.3g} s of"
+            " rank 0's, counted from the epoch's first step"
+        )
         yield Violation(STEPS, expected, f"{apart_s[place]:.3g} s apart", TRAINING_LOOP)
 
 
@@ -114,32 +193,57 @@ def _explained(steps: "StepRecords") -> float:
 
 
 def _exchanges(context: BundleContext) -> Iterator[Violation]:
-    """Check that ranks on several nodes waited for the exchange in every update, and that a single rank waited for none."""
+    """Check that ranks on several nodes waited for the exchange in every update, and that a single
+    rank waited for none."""
     parallel = context.request.parallel
     exchanged_s = context.steps.communication_s
     if parallel.ranks == 1 and (exchanged_s > 0).any():
         step = context.steps.step[exchanged_s > 0][0]
-        yield Violation(STEPS, "no communication in a run of one rank", f"{exchanged_s.max():.3g} s of it, first in step {step}", TRAINING_LOOP)
+        yield Violation(
+            STEPS,
+            "no communication in a run of one rank",
+            f"{exchanged_s.max():.3g} s of it, first in step {step}",
+            TRAINING_LOOP,
+        )
     if parallel.nodes == 1 or parallel.collective != "mpi":
         return
     for rank, steps in context.steps.by_rank():
         without = ends_update(context.request, steps) & ~(steps.communication_s > 0)
         if without.any():
-            observed = f"none in {int(without.sum())} of {len(steps)} steps, first in step {steps.step[without][0]}"
-            yield Violation(STEPS, f"a wait for the gradients of the other nodes in every update of rank {rank}", observed, TRAINING_LOOP)
+            observed = (
+                f"none in {int(without.sum())} of {len(steps)} steps, first in step"
+                f" {steps.step[without][0]}"
+            )
+            yield Violation(
+                STEPS,
+                f"a wait for the gradients of the other nodes in every update of rank {rank}",
+                observed,
+                TRAINING_LOOP,
+            )
 
 
 def _request_faults() -> Iterator[Fault]:
-    for key, value in (("seed", 77), ("global_batch_size", 64), ("opt_base_learning_rate", 0.01), ("train_samples", 30_000), ("parameters", 500)):
+    for key, value in (
+        ("seed", 77),
+        ("global_batch_size", 64),
+        ("opt_base_learning_rate", 0.01),
+        ("train_samples", 30_000),
+        ("parameters", 500),
+    ):
         yield recomputed(f"rank 1's {key} = {value}", set_of_rank(1, key, value), ranks=2)
-    yield recomputed("rank 1's framework_version = '9'", set_of_rank(1, "framework_version", "9"), ranks=2)
+    yield recomputed(
+        "rank 1's framework_version = '9'", set_of_rank(1, "framework_version", "9"), ranks=2
+    )
     yield recomputed("rank 1's model not logged", remove_of_rank(1, "model"), ranks=2)
 
 
 RULES = (
     Rule(
         id="ranks-request",
-        sentence="Every rank's log repeats the request, with rank 0's framework version and number of parameters.",
+        sentence=(
+            "Every rank's log repeats the request, with rank 0's framework version and number of"
+            " parameters."
+        ),
         rationale="Ranks with different settings do not train one model.",
         bundle_check=_requests,
         faults=tuple(_request_faults()),
@@ -150,10 +254,26 @@ RULES = (
         rationale="All ranks hold the same weights and receive the same counts.",
         bundle_check=_results,
         faults=(
-            recomputed("rank 1's second accuracy lower", set_of_rank(1, "eval_accuracy", 0.97, 1, correct=9700), ranks=2),
-            recomputed("rank 1's status 'aborted'", set_of_rank(1, "run_stop", None, status="aborted"), ranks=2),
-            recomputed("rank 1 without its second evaluation", remove_of_rank(1, "eval_accuracy", 1), ranks=2),
-            recomputed("rank 1 counts a step less in epoch 2", set_of_rank(1, "epoch_stop", None, 1, steps=468), ranks=2),
+            recomputed(
+                "rank 1's second accuracy lower",
+                set_of_rank(1, "eval_accuracy", 0.97, 1, correct=9700),
+                ranks=2,
+            ),
+            recomputed(
+                "rank 1's status 'aborted'",
+                set_of_rank(1, "run_stop", None, status="aborted"),
+                ranks=2,
+            ),
+            recomputed(
+                "rank 1 without its second evaluation",
+                remove_of_rank(1, "eval_accuracy", 1),
+                ranks=2,
+            ),
+            recomputed(
+                "rank 1 counts a step less in epoch 2",
+                set_of_rank(1, "epoch_stop", None, 1, steps=468),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
@@ -162,29 +282,63 @@ RULES = (
         rationale="Every rank's durations are measured with it.",
         bundle_check=_clocks,
         faults=(
-            recomputed("another boot of rank 1 from its second epoch on", reboot_rank(1, "epoch_stop"), ranks=2),
-            recomputed("rank 1's run_stop an hour earlier", shift_rank(1, "run_stop", -3600 * 10**9), ranks=2),
+            recomputed(
+                "another boot of rank 1 from its second epoch on",
+                reboot_rank(1, "epoch_stop"),
+                ranks=2,
+            ),
+            recomputed(
+                "rank 1's run_stop an hour earlier",
+                shift_rank(1, "run_stop", -3600 * 10**9),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
         id="ranks-in-step",
-        sentence="All ranks take equally long for the same steps, and their parts fill an epoch as rank 0's do, to a tenth.",
+        sentence=(
+            "All ranks take equally long for the same steps, and their parts fill an epoch as rank"
+            " 0's do, to a tenth."
+        ),
         rationale="Ranks that sum their gradients in every step wait for one another.",
         bundle_check=_in_step,
         faults=(
-            recomputed("half of rank 1's compute time", scale_column_of_rank(1, "compute_s", 0.5), ranks=2),
-            recomputed("rank 1's steps twice as far apart", scale_column_of_rank(1, "start_ns", 2.0), ranks=2),
+            recomputed(
+                "half of rank 1's compute time", scale_column_of_rank(1, "compute_s", 0.5), ranks=2
+            ),
+            recomputed(
+                "rank 1's steps twice as far apart",
+                scale_column_of_rank(1, "start_ns", 2.0),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
         id="ranks-exchange",
-        sentence="Ranks on several nodes wait for the exchange of gradients in every step; a single rank has nobody to wait for.",
-        rationale="Gradients are summed over the network once a step; the clock shows some nanoseconds even where nothing was left to wait for.",
+        sentence=(
+            "Ranks on several nodes wait for the exchange of gradients in every step; a single rank"
+            " has nobody to wait for."
+        ),
+        rationale=(
+            "Gradients are summed over the network once a step; the clock shows some nanoseconds"
+            " even where nothing was left to wait for."
+        ),
         bundle_check=_exchanges,
         faults=(
-            recomputed("no communication on either rank", set_column_of_rank(None, "communication_s", 0.0), ranks=2),
-            recomputed("no communication in nine of ten steps of rank 1", set_column_of_rank(1, "communication_s", 0.0, every=10), ranks=2),
-            recomputed("communication in a run of one rank", set_column_of_rank(0, "communication_s", 0.0005)),
+            recomputed(
+                "no communication on either rank",
+                set_column_of_rank(None, "communication_s", 0.0),
+                ranks=2,
+            ),
+            recomputed(
+                "no communication in nine of ten steps of rank 1",
+                set_column_of_rank(1, "communication_s", 0.0, every=10),
+                ranks=2,
+            ),
+            recomputed(
+                "communication in a run of one rank",
+                set_column_of_rank(0, "communication_s", 0.0005),
+            ),
         ),
     ),
 )

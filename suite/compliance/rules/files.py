@@ -17,9 +17,20 @@ from suite.files.tree import below
 ORDER = 12  # after the manifest
 
 ALONE = (
-    layout.RUN, layout.SYSTEM, layout.SUMMARY, layout.MANIFEST, layout.OUTPUT, layout.COUNTERS, layout.POWER, layout.BASELOAD, layout.STEPS,
-    layout.READINGS, DATA, layout.WITNESS, log_name(0),
-)  # fmt: skip
+    layout.RUN,
+    layout.SYSTEM,
+    layout.SUMMARY,
+    layout.MANIFEST,
+    layout.OUTPUT,
+    layout.COUNTERS,
+    layout.POWER,
+    layout.BASELOAD,
+    layout.STEPS,
+    layout.READINGS,
+    DATA,
+    layout.WITNESS,
+    log_name(0),
+)
 """Files of a run of one rank on one node."""
 
 
@@ -28,15 +39,35 @@ def _known(context: BundleContext) -> Iterator[Violation]:
     path, parallel = context.bundle.path, context.request.parallel
     nodes = parallel.nodes if isinstance(parallel.nodes, int) else 1
     of_ranks = (log_name(rank) for rank in range(1, parallel.ranks))
-    of_nodes = (name for place in range(1, min(nodes, parallel.ranks)) for name in (layout.node_tables(place)[0], layout.node_baseloads(place)[0]))
-    attached = (KEPT, *(f"{BEFORE}/{name}" for name in CHANGED.values())) if context.run.attached is not None else ()
-    known = set(chain(ALONE, attached, of_ranks, of_nodes, (NODES,) if nodes > 1 else (), (layout.HOSTS,) if parallel.ranks > 1 else ()))
+    of_nodes = (
+        name
+        for place in range(1, min(nodes, parallel.ranks))
+        for name in (layout.node_tables(place)[0], layout.node_baseloads(place)[0])
+    )
+    attached = (
+        (KEPT, *(f"{BEFORE}/{name}" for name in CHANGED.values()))
+        if context.run.attached is not None
+        else ()
+    )
+    known = set(
+        chain(
+            ALONE,
+            attached,
+            of_ranks,
+            of_nodes,
+            (NODES,) if nodes > 1 else (),
+            (layout.HOSTS,) if parallel.ranks > 1 else (),
+        )
+    )
     known |= {parent.as_posix() for name in known for parent in PurePath(name).parents}
     for file in below(path):
         name = file.relative_to(path).as_posix()
         if name not in known and not (name == layout.WITHDRAWN and layout.is_withdrawal(file)):
             yield Violation(
-                name, "only files that `suite run` writes", _observed(name, known, context), "remove it, and describe what it was for in the notes"
+                name,
+                "only files that `suite run` writes",
+                _observed(name, known, context),
+                "remove it, and describe what it was for in the notes",
             )
 
 
@@ -47,26 +78,48 @@ def _observed(name: str, known: set[str], context: BundleContext) -> str:
     if name == layout.WITHDRAWN:
         return "a withdrawal without a reason: an empty file, or no text"
     if name.startswith("log.rank"):
-        return f"a log of a rank that does not exist: the run has {context.request.parallel.ranks}, from 0"
-    return f"a {'folder' if (context.bundle.path / name).is_dir() else 'file'} that is not in the format of a bundle"
+        return (
+            f"a log of a rank that does not exist: the run has {context.request.parallel.ranks},"
+            " from 0"
+        )
+    return (
+        f"a {'folder' if (context.bundle.path / name).is_dir() else 'file'} that is not in the"
+        " format of a bundle"
+    )
 
 
 RULES = (
     Rule(
         id="bundle-files",
         sentence="A bundle has the files of its format, for its ranks and nodes, and no others.",
-        rationale="What no check reads is no evidence, and names that differ in capital letters hide one another on some machines.",
+        rationale=(
+            "What no check reads is no evidence, and names that differ in capital letters hide one"
+            " another on some machines."
+        ),
         bundle_check=_known,
         faults=(
             *(
                 unsealed(f"{name} added, the manifest made to fit", resealed(append(name, b"more")))
-                for name in ("patch.diff", "steps.csv", "log.rank1.txt", "readings.node1.parquet", "Run.json", "nodes.json")
+                for name in (
+                    "patch.diff",
+                    "steps.csv",
+                    "log.rank1.txt",
+                    "readings.node1.parquet",
+                    "Run.json",
+                    "nodes.json",
+                )
             ),
-            unsealed("a hidden folder with another log, the manifest made to fit", resealed(copy_file("log.txt", ".old/log.txt"))),
+            unsealed(
+                "a hidden folder with another log, the manifest made to fit",
+                resealed(copy_file("log.txt", ".old/log.txt")),
+            ),
             unsealed("an empty folder", lambda path: (path / "patches").mkdir()),
             unsealed("a hundred folders in one another", nest_folders(100)),
             unsealed("an empty withdrawal", append(layout.WITHDRAWN, b" \n")),
-            sealed("a file of an editor", lambda bundle: (bundle.path / "run.json~").write_text("{}", encoding="utf-8")),
+            sealed(
+                "a file of an editor",
+                lambda bundle: (bundle.path / "run.json~").write_text("{}", encoding="utf-8"),
+            ),
         ),
     ),
 )

@@ -16,7 +16,7 @@ from suite.bundle.layout import (
     SYSTEM,
     WITHDRAWN,
     is_withdrawal,
-)  # fmt: skip
+)
 from suite.bundle.log import Log
 from suite.compliance.faults.fault import Fault, of_first_run, sealed, unsealed
 from suite.compliance.faults.file_edits import (
@@ -57,12 +57,24 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
     for number, line in enumerate(context.bundle.manifest(), start=1):
         digest, separator, name = line.partition("  ")
         if not separator or len(digest) != 64:
-            yield Violation(MANIFEST, "a SHA-256, two spaces and a file name", line[:80], COPY_AGAIN, number)
+            yield Violation(
+                MANIFEST, "a SHA-256, two spaces and a file name", line[:80], COPY_AGAIN, number
+            )
         else:
             if name in listed:
-                yield Violation(MANIFEST, f"{name[:200]} once", f"again, after line {listed[name][0]}", COPY_AGAIN, number)
+                yield Violation(
+                    MANIFEST,
+                    f"{name[:200]} once",
+                    f"again, after line {listed[name][0]}",
+                    COPY_AGAIN,
+                    number,
+                )
             listed[name] = (number, digest)
-    present = {file.relative_to(path).as_posix(): file for file in below(path) if (file.is_symlink() or file.is_file()) and file.name != MANIFEST}
+    present = {
+        file.relative_to(path).as_posix(): file
+        for file in below(path)
+        if (file.is_symlink() or file.is_file()) and file.name != MANIFEST
+    }
     for name, file in present.items():
         if file.is_symlink():
             yield Violation(name, "a plain file", "a link", COPY_AGAIN)
@@ -78,7 +90,12 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
         elif context.bundle.sha256(file) != listed[name][1]:
             number, digest = listed[name]
             expected = f"content with the SHA-256 {digest[:12]}…, as in line {number} of {MANIFEST}"
-            yield Violation(name, expected, f"SHA-256 {context.bundle.sha256(file)[:12]}…, {file.stat().st_size} bytes", COPY_AGAIN)
+            yield Violation(
+                name,
+                expected,
+                f"SHA-256 {context.bundle.sha256(file)[:12]}…, {file.stat().st_size} bytes",
+                COPY_AGAIN,
+            )
     for name, (number, _) in listed.items():
         if name not in present:
             yield Violation(MANIFEST, f"the file {name[:200]}", "no such file", COPY_AGAIN, number)
@@ -93,7 +110,13 @@ def _readable(context: BundleContext) -> Iterator[Violation]:
 def _chain(context: BundleContext) -> Iterator[Violation]:
     for problem in context.log.problems:
         if problem.chain:
-            yield Violation("log.txt", "an unbroken chain of SHA-256 values", problem.what, COPY_AGAIN, problem.line)
+            yield Violation(
+                "log.txt",
+                "an unbroken chain of SHA-256 values",
+                problem.what,
+                COPY_AGAIN,
+                problem.line,
+            )
 
 
 def _summary(context: BundleContext) -> Iterator[Violation]:
@@ -102,7 +125,12 @@ def _summary(context: BundleContext) -> Iterator[Violation]:
     if context.run.schema == 1:
         computed, written = summary_as_schema_1(computed), numbers_only(written)
     for name, difference in differences(computed, written):
-        yield Violation(SUMMARY, f"{name} = {shown(difference[0])}, as recomputed from the raw records", shown(difference[1]), COPY_AGAIN)
+        yield Violation(
+            SUMMARY,
+            f"{name} = {shown(difference[0])}, as recomputed from the raw records",
+            shown(difference[1]),
+            COPY_AGAIN,
+        )
 
 
 def _counters(context: BundleContext) -> Iterator[Violation]:
@@ -111,7 +139,12 @@ def _counters(context: BundleContext) -> Iterator[Violation]:
     if context.run.schema == 1:
         computed, written = counters_as_schema_1(computed), numbers_only(written)
     for name, difference in differences(computed, written):
-        yield Violation(COUNTERS, f"{name} = {shown(difference[0])}, as recomputed from the readings", shown(difference[1]), COPY_AGAIN)
+        yield Violation(
+            COUNTERS,
+            f"{name} = {shown(difference[0])}, as recomputed from the readings",
+            shown(difference[1]),
+            COPY_AGAIN,
+        )
 
 
 def _system(context: BundleContext) -> Iterator[Violation]:
@@ -120,11 +153,17 @@ def _system(context: BundleContext) -> Iterator[Violation]:
         "framework": context.request.framework,
         "framework_version": context.log.value("framework_version"),
     }
-    if context.request.parallel.ranks == 1 and context.log.events:  # rank 0 of several may be on another machine than the harness
+    # rank 0 of several may be on another machine than the harness
+    if context.request.parallel.ranks == 1 and context.log.events:
         expected["boot"] = context.log.events[0].metadata.get("boot")
     for name, value in expected.items():
         if context.system.get(name) != value:
-            yield Violation(SYSTEM, f"{name} = {shown(value)}, as in the run", shown(context.system.get(name)), COPY_AGAIN)
+            yield Violation(
+                SYSTEM,
+                f"{name} = {shown(value)}, as in the run",
+                shown(context.system.get(name)),
+                COPY_AGAIN,
+            )
 
 
 def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
@@ -134,29 +173,64 @@ def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
 
 def repeats_request(context: BundleContext, log: Log, name: str) -> Iterator[Violation]:
     """Check that a rank's log, in the file ``name``, repeats the request."""
-    expected = {key: value for key, value in request_facts(context.request) if key not in OF_OTHER_RULES}
+    expected = {
+        key: value for key, value in request_facts(context.request) if key not in OF_OTHER_RULES
+    }
     for key, value in expected.items():
         event = log.first(key)
         if event is None or event.value != value:
             observed = "no such event" if event is None else shown(event.value)
             line = None if event is None else event.line
-            yield Violation(name, f"{key} = {shown(value)}, as {RUN} requests", observed, COPY_AGAIN, line)
+            yield Violation(
+                name, f"{key} = {shown(value)}, as {RUN} requests", observed, COPY_AGAIN, line
+            )
 
 
 FIGURES = (
-    "time_to_epoch_s", "first_epoch_s", "compute_s", "fetch_stall_s", "copy_s", "overhead_s", "compute_share", "samples_per_s",
-    "best_accuracy", "time_to_target_s", "energy_j", "energy_per_epoch_j", "baseload_power_w", "baseload_share", "cpu_utilisation",
-    "resident_sum_max_bytes", "page_faults", "disk_read_bytes_per_s",
-)  # fmt: skip
+    "time_to_epoch_s",
+    "first_epoch_s",
+    "compute_s",
+    "fetch_stall_s",
+    "copy_s",
+    "overhead_s",
+    "compute_share",
+    "samples_per_s",
+    "best_accuracy",
+    "time_to_target_s",
+    "energy_j",
+    "energy_per_epoch_j",
+    "baseload_power_w",
+    "baseload_share",
+    "cpu_utilisation",
+    "resident_sum_max_bytes",
+    "page_faults",
+    "disk_read_bytes_per_s",
+)
 EPOCH_FIGURES = ("end_to_end_s", "mean_loss", "eval_accuracy", "energy_j", "samples")
 COUNTS = ("phases.run.stop_ns", "phases.run.events.page_faults.count", "phases.init.start_ns")
 OTHER_VALUES: dict[str, Any] = {
-    "workload": "resnet18", "division": "open", "organization": "globex", "platform": "orin", "framework": "tensorflow", "model": "lenet4",
-    "data.name": "digits", "seed": 77, "global_batch_size": 64, "optimizer.name": "adam", "optimizer.base_learning_rate": 0.01,
-    "optimizer.momentum": 0.5, "optimizer.weight_decay": 0.1, "optimizer.schedule": "constant", "initial_weights": "zeros",
-    "parallel.collective": "native", "epochs": 5, "target_accuracy": 0.5, "data.train_samples": 50_000, "data.eval_samples": 5_000,
+    "workload": "resnet18",
+    "division": "open",
+    "organization": "globex",
+    "platform": "orin",
+    "framework": "tensorflow",
+    "model": "lenet4",
+    "data.name": "digits",
+    "seed": 77,
+    "global_batch_size": 64,
+    "optimizer.name": "adam",
+    "optimizer.base_learning_rate": 0.01,
+    "optimizer.momentum": 0.5,
+    "optimizer.weight_decay": 0.1,
+    "optimizer.schedule": "constant",
+    "initial_weights": "zeros",
+    "parallel.collective": "native",
+    "epochs": 5,
+    "target_accuracy": 0.5,
+    "data.train_samples": 50_000,
+    "data.eval_samples": 5_000,
     "cache_cleared": True,
-}  # fmt: skip
+}
 """Another value for everything that the log repeats of the request."""
 CHOOSES_RULES = ("division", "workload")
 """Changed in the request alone, these change which rules apply."""
@@ -169,8 +243,13 @@ def _line_faults() -> Iterator[Fault]:
         yield unsealed(f"{key}'s line edited", resealed(edited))
     for key in ("seed", "run_start", "epoch_stop", "eval_accuracy"):
         yield unsealed(f"{key}'s line dropped", resealed(change_lines("log.txt", drop_line(key))))
-    yield unsealed("two lines swapped", resealed(change_lines("log.txt", lambda lines: [lines[1], lines[0], *lines[2:]])))
-    yield unsealed("a line's chain value taken out", resealed(change_lines("log.txt", remove_chain)))
+    yield unsealed(
+        "two lines swapped",
+        resealed(change_lines("log.txt", lambda lines: [lines[1], lines[0], *lines[2:]])),
+    )
+    yield unsealed(
+        "a line's chain value taken out", resealed(change_lines("log.txt", remove_chain))
+    )
 
 
 def _logged_value_faults() -> Iterator[Fault]:
@@ -186,11 +265,23 @@ def _figure_faults() -> Iterator[Fault]:
     """Every kind of value of summary.json."""
     for name in FIGURES:
         yield sealed(f"{name} a tenth better", change_summary(f"figures.{name}.value", scale(0.9)))
-    yield sealed("energy a millionth less", change_summary("figures.energy_j.value", scale(0.999999)))
-    for name, value in (("unit", "kJ"), ("method", "an analyser"), ("coverage", 0.5), ("source", "log.txt")):
-        yield sealed(f"the energy's {name} is {value!r}", change_summary(f"figures.energy_j.{name}", put(value)))
+    yield sealed(
+        "energy a millionth less", change_summary("figures.energy_j.value", scale(0.999999))
+    )
+    for name, value in (
+        ("unit", "kJ"),
+        ("method", "an analyser"),
+        ("coverage", 0.5),
+        ("source", "log.txt"),
+    ):
+        yield sealed(
+            f"the energy's {name} is {value!r}",
+            change_summary(f"figures.energy_j.{name}", put(value)),
+        )
     yield sealed("a figure taken out", lambda bundle: bundle.summary["figures"].pop("energy_j"))
-    yield sealed("a figure added", lambda bundle: bundle.summary["figures"].update(mlperf={"value": 1.0}))
+    yield sealed(
+        "a figure added", lambda bundle: bundle.summary["figures"].update(mlperf={"value": 1.0})
+    )
     for name in EPOCH_FIGURES:
         yield sealed(f"an epoch's {name}", change_summary(f"epochs.1.{name}", scale(0.9)))
     yield sealed("an epoch taken out of the summary", lambda bundle: bundle.summary["epochs"].pop())
@@ -203,15 +294,32 @@ RULES = (
         rationale="It shows changed, lost and added files.",
         bundle_check=_manifest,
         faults=(
-            *(unsealed(f"a blank at the end of {name}", append(name, b" ")) for name in (RUN, SYSTEM, SUMMARY, COUNTERS, OUTPUT, "log.txt")),
-            *(unsealed(f"{name} lost", delete(name)) for name in (STEPS, READINGS, BASELOAD, OUTPUT)),
+            *(
+                unsealed(f"a blank at the end of {name}", append(name, b" "))
+                for name in (RUN, SYSTEM, SUMMARY, COUNTERS, OUTPUT, "log.txt")
+            ),
+            *(
+                unsealed(f"{name} lost", delete(name))
+                for name in (STEPS, READINGS, BASELOAD, OUTPUT)
+            ),
             of_first_run(unsealed("readings of another run", copy_from_second_run(READINGS))),
             unsealed("a file added", append("more.txt", b"more")),
             unsealed("a link added", lambda run: (run / "more.txt").symlink_to("/etc/hostname")),
-            unsealed("a line taken out of the manifest", change_lines(MANIFEST, lambda lines: lines[1:])),
-            unsealed("a line of the manifest twice", change_lines(MANIFEST, lambda lines: [*lines, lines[0]])),
-            unsealed("another digest in the manifest", change_lines(MANIFEST, lambda lines: ["0" * 64 + lines[0][64:], *lines[1:]])),
-            unsealed("text before the first line of the log", change_lines("log.txt", lambda lines: ["WARNING", *lines])),
+            unsealed(
+                "a line taken out of the manifest", change_lines(MANIFEST, lambda lines: lines[1:])
+            ),
+            unsealed(
+                "a line of the manifest twice",
+                change_lines(MANIFEST, lambda lines: [*lines, lines[0]]),
+            ),
+            unsealed(
+                "another digest in the manifest",
+                change_lines(MANIFEST, lambda lines: ["0" * 64 + lines[0][64:], *lines[1:]]),
+            ),
+            unsealed(
+                "text before the first line of the log",
+                change_lines("log.txt", lambda lines: ["WARNING", *lines]),
+            ),
         ),
     ),
     Rule(
@@ -221,9 +329,18 @@ RULES = (
         bundle_check=_readable,
         faults=(
             unsealed("log.txt cut in half, the manifest made to fit", resealed(halve("log.txt"))),
-            unsealed("the last line cut off", resealed(change_lines("log.txt", lambda lines: [*lines[:-1], lines[-1][:60]]))),
-            unsealed("a line without its time", resealed(change_lines("log.txt", replace_in_line("seed", "time_ms", "time")))),
-            unsealed("a line that is no object", resealed(change_lines("log.txt", lambda lines: [*lines, ":::MLLOG []"]))),
+            unsealed(
+                "the last line cut off",
+                resealed(change_lines("log.txt", lambda lines: [*lines[:-1], lines[-1][:60]])),
+            ),
+            unsealed(
+                "a line without its time",
+                resealed(change_lines("log.txt", replace_in_line("seed", "time_ms", "time"))),
+            ),
+            unsealed(
+                "a line that is no object",
+                resealed(change_lines("log.txt", lambda lines: [*lines, ":::MLLOG []"])),
+            ),
         ),
     ),
     Rule(
@@ -235,40 +352,65 @@ RULES = (
     ),
     Rule(
         id="summary-recomputes",
-        sentence="Every derived figure equals the value recomputed from the raw records, to 1e-9 relative.",
+        sentence=(
+            "Every derived figure equals the value recomputed from the raw records, to 1e-9"
+            " relative."
+        ),
         rationale="Every number can be followed to its raw records.",
         bundle_check=_summary,
         faults=tuple(_figure_faults()),
     ),
     Rule(
         id="counters-recompute",
-        sentence="Every count of every phase equals the value recomputed from the counters' readings, to 1e-9 relative.",
-        rationale="Instructions, cycles and misses explain a result; the explanation must be evidence too.",
+        sentence=(
+            "Every count of every phase equals the value recomputed from the counters' readings, to"
+            " 1e-9 relative."
+        ),
+        rationale=(
+            "Instructions, cycles and misses explain a result; the explanation must be evidence"
+            " too."
+        ),
         bundle_check=_counters,
         faults=(
             *(sealed(f"counters: {where}", change_counters(where, scale(0.9))) for where in COUNTS),
             sealed(
                 "a count made up",
-                change_file(COUNTERS, lambda values: values["phases"]["run"]["events"]["instructions"].update(count=1e9, unit="events", reason=None)),
+                change_file(
+                    COUNTERS,
+                    lambda values: values["phases"]["run"]["events"]["instructions"].update(
+                        count=1e9, unit="events", reason=None
+                    ),
+                ),
             ),
         ),
     ),
     Rule(
         id="system-agrees",
-        sentence="The system description names the device, framework and version of the run, and the boot in which it ran.",
+        sentence=(
+            "The system description names the device, framework and version of the run, and the"
+            " boot in which it ran."
+        ),
         rationale="A result belongs to the machine that made it.",
         bundle_check=_system,
         faults=(
             *(
                 sealed(f"{name} = {value!r} in system.json", set_system(name, value))
-                for name, value in (("device", "orin"), ("framework", "chainer"), ("framework_version", "9.9"), ("boot", "1"))
+                for name, value in (
+                    ("device", "orin"),
+                    ("framework", "chainer"),
+                    ("framework_version", "9.9"),
+                    ("boot", "1"),
+                )
             ),
             sealed("another boot everywhere in the log", set_boot("submission_benchmark")),
         ),
     ),
     Rule(
         id="log-agrees-with-request",
-        sentence="The log repeats the requested workload, division, data, seed, sizes and hyperparameters.",
+        sentence=(
+            "The log repeats the requested workload, division, data, seed, sizes and"
+            " hyperparameters."
+        ),
         rationale="The run that was made must be the run that was requested.",
         bundle_check=_log_is_the_request,
         faults=tuple(_logged_value_faults()),

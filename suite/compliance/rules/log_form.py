@@ -1,4 +1,5 @@
-"""Form of the logs: keys, types and clocks of events, initialisation, and time that no event accounts for."""
+"""Form of the logs: keys, types and clocks of events, initialisation, and time that no event
+accounts for."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -38,7 +39,11 @@ HOLE_S, HOLE_SHARE = 5.0, 0.1
 
 def _once(context: BundleContext) -> Iterator[Violation]:
     for rank, log in context.logs():
-        points = [event for event in log.events if not event.key.endswith((START, STOP)) and event.key not in BY_OTHER_RULES]
+        points = [
+            event
+            for event in log.events
+            if not event.key.endswith((START, STOP)) and event.key not in BY_OTHER_RULES
+        ]
         counts = Counter((event.key, event.epoch) for event in points)
         for (key, epoch), count in counts.items():
             if count > REPEATED.get(key, 1):
@@ -47,28 +52,49 @@ def _once(context: BundleContext) -> Iterator[Violation]:
                 values = " and ".join(repr(event.value)[:60] for event in events[:2])
                 lines = ", ".join(str(event.line) for event in events[:5])
                 observed = f"{count} times (lines {lines}), with the values {values}"
-                yield Violation(log_name(rank), f"{key[:80]}{of_epoch} once", observed, TRAINING_LOOP, events[-1].line)
+                yield Violation(
+                    log_name(rank),
+                    f"{key[:80]}{of_epoch} once",
+                    observed,
+                    TRAINING_LOOP,
+                    events[-1].line,
+                )
 
 
 def _namespaces(context: BundleContext) -> Iterator[Violation]:
     for rank, log in context.logs():
         others = [event for event in log.events if event.namespace != NAMESPACE]
         if others:
-            observed = f"{others[0].namespace!r} of {others[0].key}"[:200] + (f", and of {len(others) - 1} more events" if len(others) > 1 else "")
-            yield Violation(log_name(rank), f"the namespace {NAMESPACE!r} in every line", observed, TRAINING_LOOP, others[0].line)
+            observed = f"{others[0].namespace!r} of {others[0].key}"[:200] + (
+                f", and of {len(others) - 1} more events" if len(others) > 1 else ""
+            )
+            yield Violation(
+                log_name(rank),
+                f"the namespace {NAMESPACE!r} in every line",
+                observed,
+                TRAINING_LOOP,
+                others[0].line,
+            )
 
 
 def _known_keys(context: BundleContext) -> Iterator[Violation]:
-    """Report the keys that an implementation logs of its own: the contract allows them, and readers should see them."""
+    """Report the keys that an implementation logs of its own: the contract allows them, and readers
+    should see them."""
     others = {event.key: event for event in context.log.events if event.key not in KEYS}
     if others:
-        observed = ", ".join(f"{key[:40]} = {shown(event.value)[:60]}" for key, event in list(others.items())[:MAX_NAMES])
+        observed = ", ".join(
+            f"{key[:40]} = {shown(event.value)[:60]}"
+            for key, event in list(others.items())[:MAX_NAMES]
+        )
         fix = "explain them in the notes of the submission"
-        yield Violation("log.txt", "the keys of the contract", observed, fix, next(iter(others.values())).line)
+        yield Violation(
+            "log.txt", "the keys of the contract", observed, fix, next(iter(others.values())).line
+        )
 
 
 def _types(context: BundleContext) -> Iterator[Violation]:
-    """Check that starts and stops are the ends of intervals, and everything else a point in time."""
+    """Check that starts and stops are the ends of intervals, and everything else a point in
+    time."""
     for rank, log in context.logs():
         wrong: dict[str, list[LogEvent]] = {}
         for event in log.events:
@@ -77,7 +103,13 @@ def _types(context: BundleContext) -> Iterator[Violation]:
         for key, events in wrong.items():
             observed = f"event_type {events[0].event_type[:40]!r} in line {events[0].line}"
             observed += f" and {len(events) - 1} more" if len(events) > 1 else ""
-            yield Violation(log_name(rank), f"event_type {_type_of(key)!r} for {key[:80]}", observed, TRAINING_LOOP, events[0].line)
+            yield Violation(
+                log_name(rank),
+                f"event_type {_type_of(key)!r} for {key[:80]}",
+                observed,
+                TRAINING_LOOP,
+                events[0].line,
+            )
 
 
 def _type_of(key: str) -> str:
@@ -85,17 +117,43 @@ def _type_of(key: str) -> str:
 
 
 def _clocks(context: BundleContext) -> Iterator[Violation]:
-    """Check that monotonic times are not negative, and that the wall clock runs: it may be set, but it does not stand still."""
+    """Check that monotonic times are not negative, and that the wall clock runs: it may be set, but
+    it does not stand still."""
     for rank, log in context.logs():
-        early = next((event for event in log.events if event.mono_ns is not None and event.mono_ns < 0), None)
+        early = next(
+            (event for event in log.events if event.mono_ns is not None and event.mono_ns < 0), None
+        )
         if early is not None:
-            yield Violation(log_name(rank), "a monotonic clock that counts from the boot", f"mono_ns = {early.mono_ns}", TRAINING_LOOP, early.line)
-        timed = [(event.time_ms / 1000, event.mono_ns * SECONDS_PER_NS) for event in log.events if event.mono_ns is not None]
-        intervals = [(later[0] - wall_s, later[1] - mono_s) for (wall_s, mono_s), later in pairwise(timed)]
+            yield Violation(
+                log_name(rank),
+                "a monotonic clock that counts from the boot",
+                f"mono_ns = {early.mono_ns}",
+                TRAINING_LOOP,
+                early.line,
+            )
+        timed = [
+            (event.time_ms / 1000, event.mono_ns * SECONDS_PER_NS)
+            for event in log.events
+            if event.mono_ns is not None
+        ]
+        intervals = [
+            (later[0] - wall_s, later[1] - mono_s) for (wall_s, mono_s), later in pairwise(timed)
+        ]
         rates = [wall_s / mono_s for wall_s, mono_s in intervals if mono_s >= MIN_CLOCK_INTERVAL_S]
-        if len(rates) >= MIN_CLOCK_INTERVALS and not CLOCK_RATES[0] <= median(rates) <= CLOCK_RATES[1]:
-            expected = "a wall clock (time_ms) that runs as fast as the monotonic clock between most events"
-            yield Violation(log_name(rank), expected, f"{median(rates):.2g} s a second, the median of {len(rates)} intervals", TRAINING_LOOP)
+        if (
+            len(rates) >= MIN_CLOCK_INTERVALS
+            and not CLOCK_RATES[0] <= median(rates) <= CLOCK_RATES[1]
+        ):
+            expected = (
+                "a wall clock (time_ms) that runs as fast as the monotonic clock between most"
+                " events"
+            )
+            yield Violation(
+                log_name(rank),
+                expected,
+                f"{median(rates):.2g} s a second, the median of {len(rates)} intervals",
+                TRAINING_LOOP,
+            )
 
 
 def _initialisation(context: BundleContext) -> Iterator[Violation]:
@@ -104,20 +162,38 @@ def _initialisation(context: BundleContext) -> Iterator[Violation]:
         return
     took_s = (start.mono_ns - begin.mono_ns) * SECONDS_PER_NS
     if took_s > MAX_INIT_S:
-        fix = "build, compile and tune in less time before run_start; what takes longer belongs to the run"
-        yield Violation("log.txt", f"run_start at most {MAX_INIT_S:.0f} s after init_start", f"{took_s:.1f} s after it", fix, start.line)
+        fix = (
+            "build, compile and tune in less time before run_start; what takes longer belongs to"
+            " the run"
+        )
+        yield Violation(
+            "log.txt",
+            f"run_start at most {MAX_INIT_S:.0f} s after init_start",
+            f"{took_s:.1f} s after it",
+            fix,
+            start.line,
+        )
 
 
 def _holes(context: BundleContext) -> Iterator[Violation]:
-    """Check that between run_start and run_stop hardly any time lies outside logged intervals (epochs, evaluations)."""
+    """Check that between run_start and run_stop hardly any time lies outside logged intervals
+    (epochs, evaluations)."""
     for rank, log in context.logs():
         epochs_s = _lengths_s(log)
         allowed_s = HOLE_S + HOLE_SHARE * (sum(epochs_s) / len(epochs_s) if epochs_s else 0.0)
         for before, after, hole_s in _outside(log):
             if hole_s > allowed_s:
-                names = [f"{event.key}{'' if event.epoch is None else f' of epoch {event.epoch}'}" for event in (before, after)]
-                expected = f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, which no logged interval covers"
-                yield Violation(log_name(rank), expected, f"{hole_s:.3f} s", TRAINING_LOOP, after.line)
+                names = [
+                    f"{event.key}{'' if event.epoch is None else f' of epoch {event.epoch}'}"
+                    for event in (before, after)
+                ]
+                expected = (
+                    f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, which no logged"
+                    " interval covers"
+                )
+                yield Violation(
+                    log_name(rank), expected, f"{hole_s:.3f} s", TRAINING_LOOP, after.line
+                )
 
 
 def _lengths_s(log: Log) -> list[float]:
@@ -131,11 +207,16 @@ def _lengths_s(log: Log) -> list[float]:
 
 
 def _outside(log: Log) -> Iterator[tuple[LogEvent, LogEvent, float]]:
-    """The times within the run that no interval covers: the events around each, and its length in seconds."""
+    """The times within the run that no interval covers: the events around each, and its length in
+    seconds."""
     last: LogEvent | None = None
     depth = 0
     for event in log.events:
-        if event.mono_ns is None or not event.key.endswith((START, STOP)) or event.key.startswith("init_"):
+        if (
+            event.mono_ns is None
+            or not event.key.endswith((START, STOP))
+            or event.key.startswith("init_")
+        ):
             continue
         if last is not None and last.mono_ns is not None and depth == 0:
             yield last, event, (event.mono_ns - last.mono_ns) * SECONDS_PER_NS
@@ -150,10 +231,17 @@ RULES = (
     Rule(
         id="log-keys-once",
         sentence="A rank logs each value once, or once an epoch.",
-        rationale="Readers that take the first and readers that take the last value must see the same run.",
+        rationale=(
+            "Readers that take the first and readers that take the last value must see the same"
+            " run."
+        ),
         bundle_check=_once,
         faults=(
-            *(fault for key in ("global_batch_size", "parameters") for fault in both(f"{key} twice", repeat_event(key))),
+            *(
+                fault
+                for key in ("global_batch_size", "parameters")
+                for fault in both(f"{key} twice", repeat_event(key))
+            ),
             *both("the number of ranks twice, of two ranks", repeat_event("ranks"), ranks=2),
         ),
     ),
@@ -169,8 +257,14 @@ RULES = (
     ),
     Rule(
         id="log-keys-own",
-        sentence="Keys in the log of a closed run that are not the contract's are reported with their values.",
-        rationale="An implementation may log more of itself. A reader should see it: weights that were loaded, or another precision.",
+        sentence=(
+            "Keys in the log of a closed run that are not the contract's are reported with their"
+            " values."
+        ),
+        rationale=(
+            "An implementation may log more of itself. A reader should see it: weights that were"
+            " loaded, or another precision."
+        ),
         divisions=CLOSED,
         severity=Severity.NOTE,
         bundle_check=_known_keys,
@@ -178,19 +272,28 @@ RULES = (
     ),
     Rule(
         id="log-event-types",
-        sentence="Events named …_start and …_stop are the ends of intervals (INTERVAL_START, INTERVAL_END), all others points (POINT_IN_TIME).",
+        sentence=(
+            "Events named …_start and …_stop are the ends of intervals (INTERVAL_START,"
+            " INTERVAL_END), all others points (POINT_IN_TIME)."
+        ),
         rationale="Readers of MLPerf logs take the intervals from the event types.",
         bundle_check=_types,
         faults=(
-            *both("an epoch's start as a point in time", set_event("epoch_start", 1, event_type=POINT)),
-            *both("the seed as the end of an interval", set_event("seed", event_type="INTERVAL_END")),
+            *both(
+                "an epoch's start as a point in time", set_event("epoch_start", 1, event_type=POINT)
+            ),
+            *both(
+                "the seed as the end of an interval", set_event("seed", event_type="INTERVAL_END")
+            ),
             sealed("run_stop without a type", set_event("run_stop", event_type=None)),
         ),
     ),
     Rule(
         id="log-clocks-run",
         sentence="Monotonic times are not negative, and the wall clock runs between most events.",
-        rationale="A log that a script wrote afterwards has times of one moment, or of before the boot.",
+        rationale=(
+            "A log that a script wrote afterwards has times of one moment, or of before the boot."
+        ),
         bundle_check=_clocks,
         faults=(
             *both("all events in the same second", freeze_wall_clock()),
@@ -200,18 +303,30 @@ RULES = (
     Rule(
         id="initialisation-capped",
         sentence="The run starts at most 30 minutes after its initialisation does.",
-        rationale="What is built, compiled and tuned before run_start is not measured: without a limit, training could be moved there.",
+        rationale=(
+            "What is built, compiled and tuned before run_start is not measured: without a limit,"
+            " training could be moved there."
+        ),
         bundle_check=_initialisation,
         faults=both("40 minutes of initialisation", delay_start(2400)),
     ),
     Rule(
         id="time-accounted",
-        sentence="Between run_start and run_stop no gap between epochs and evaluations is longer than five seconds and a tenth of an epoch.",
-        rationale="A gap is time of which nothing is known: an epoch that was taken out leaves one.",
+        sentence=(
+            "Between run_start and run_stop no gap between epochs and evaluations is longer than"
+            " five seconds and a tenth of an epoch."
+        ),
+        rationale=(
+            "A gap is time of which nothing is known: an epoch that was taken out leaves one."
+        ),
         bundle_check=_holes,
         faults=(
-            recomputed("eight seconds before the second epoch", delay_later_events("epoch_start", 1, 8)),
-            recomputed("eight seconds before the last evaluation", delay_later_events("eval_start", 2, 8)),
+            recomputed(
+                "eight seconds before the second epoch", delay_later_events("epoch_start", 1, 8)
+            ),
+            recomputed(
+                "eight seconds before the last evaluation", delay_later_events("eval_start", 2, 8)
+            ),
         ),
     ),
 )

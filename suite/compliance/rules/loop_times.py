@@ -1,4 +1,5 @@
-"""Least times of the training loop: to fetch a mini-batch, to exchange gradients, to begin the next step, to build a model."""
+"""Least times of the training loop: to fetch a mini-batch, to exchange gradients, to begin the next
+step, to build a model."""
 
 from collections.abc import Iterator
 
@@ -16,21 +17,30 @@ from suite.compliance.values import is_number
 ORDER = 96  # after the other rules about single steps
 
 MIN_FETCH_S = 50e-9
-"""For a sample, in the median step: to copy and convert 784 pixels at sixteen a nanosecond. Honest runs without workers: 410 ns and more on a
-server's processor, 1,030 ns in mini-batches of 128."""
+"""For a sample, in the median step: to copy and convert 784 pixels at sixteen a nanosecond. Honest
+runs without workers: 410 ns and more on a server's processor, 1,030 ns in mini-batches of 128."""
 MIN_GAP_NS = 20.0
-"""Between two steps, in the median: one reading of a clock. Honest runs: 1,160 ns and more, 730 ns the shortest of all gaps."""
+"""Between two steps, in the median: one reading of a clock. Honest runs: 1,160 ns and more, 730 ns
+the shortest of all gaps."""
 MIN_EXCHANGE_S = 1e-6
-"""In the median step: two readings of a clock, a lock, and a call of MPI for each bucket. A rank that comes last may find the sums complete, because
-a thread moves messages during the backward pass: honest runs of two ranks took 4.5 microseconds in the median step, 3.5 the shortest of all."""
+"""In the median step: two readings of a clock, a lock, and a call of MPI for each bucket. A rank
+that comes last may find the sums complete, because a thread moves messages during the backward
+pass: honest runs of two ranks took 4.5 microseconds in the median step, 3.5 the shortest of all."""
 MIN_BUILD_S = 2e-9
-"""For a parameter: to draw its initial weight and copy it to the model. Honest runs: 76 ns and more."""
-ON_TIME = "take a time stamp before each fetch (start_ns in reference_impls/contract.py): what follows a step is no part of the next fetch"
-STATE_WORKERS = "where other threads or processes fetch, state their number with --workers, then run again"
+"""For a parameter: to draw its initial weight and copy it to the model. Honest runs: 76 ns and
+more."""
+ON_TIME = (
+    "take a time stamp before each fetch (start_ns in reference_impls/contract.py): what follows a"
+    " step is no part of the next fetch"
+)
+STATE_WORKERS = (
+    "where other threads or processes fetch, state their number with --workers, then run again"
+)
 
 
 def _fetch(context: BundleContext) -> Iterator[Violation]:
-    """Check the fetches of a process that makes its mini-batches itself; batches of stall analyses are in memory."""
+    """Check the fetches of a process that makes its mini-batches itself; batches of stall analyses
+    are in memory."""
     import numpy as np  # start-up
 
     if context.request.loading.workers != 0 or context.request.batches != "read":
@@ -38,7 +48,10 @@ def _fetch(context: BundleContext) -> Iterator[Violation]:
     for rank, steps in context.steps.by_rank():
         sample_s = float(np.median(steps.fetch_stall_s / np.maximum(steps.samples, 1)))
         if sample_s < MIN_FETCH_S:
-            expected = f"{MIN_FETCH_S * 1e9:g} ns or more to fetch a sample in the median step of rank {rank}, without workers"
+            expected = (
+                f"{MIN_FETCH_S * 1e9:g} ns or more to fetch a sample in the median step of rank"
+                f" {rank}, without workers"
+            )
             yield Violation(STEPS, expected, f"{sample_s * 1e9:.3g} ns", STATE_WORKERS)
 
 
@@ -47,10 +60,20 @@ def _apart(context: BundleContext) -> Iterator[Violation]:
 
     for rank, steps in context.steps.by_rank():
         lengths_ns = np.nansum(np.round(steps.parts_s / SECONDS_PER_NS), axis=0)
-        gaps_ns = (steps.start_ns[1:] - steps.start_ns[:-1] - lengths_ns[:-1])[steps.epoch[1:] == steps.epoch[:-1]]
+        gaps_ns = (steps.start_ns[1:] - steps.start_ns[:-1] - lengths_ns[:-1])[
+            steps.epoch[1:] == steps.epoch[:-1]
+        ]
         if len(gaps_ns) and float(np.median(gaps_ns)) < MIN_GAP_NS:
-            expected = f"{MIN_GAP_NS:g} ns or more from the end of a step to the next fetch, in the median of rank {rank}"
-            yield Violation(STEPS, expected, f"{np.median(gaps_ns):g} ns in {len(gaps_ns)} pairs of steps", ON_TIME)
+            expected = (
+                f"{MIN_GAP_NS:g} ns or more from the end of a step to the next fetch, in the median"
+                f" of rank {rank}"
+            )
+            yield Violation(
+                STEPS,
+                expected,
+                f"{np.median(gaps_ns):g} ns in {len(gaps_ns)} pairs of steps",
+                ON_TIME,
+            )
 
 
 def _exchange(context: BundleContext) -> Iterator[Violation]:
@@ -63,17 +86,33 @@ def _exchange(context: BundleContext) -> Iterator[Violation]:
     for rank, steps in context.steps.by_rank():
         wait_s = float(np.median(steps.communication_s[ends_update(context.request, steps)]))
         if wait_s < MIN_EXCHANGE_S:
-            expected = f"{MIN_EXCHANGE_S * 1e6:g} microsecond or more to wait for the other ranks' gradients in the median update of rank {rank}"
+            expected = (
+                f"{MIN_EXCHANGE_S * 1e6:g} microsecond or more to wait for the other ranks'"
+                f" gradients in the median update of rank {rank}"
+            )
             yield Violation(STEPS, expected, f"{wait_s * 1e6:.3g} microseconds", TRAINING_LOOP)
 
 
 def _build(context: BundleContext) -> Iterator[Violation]:
-    start, stop, parameters = context.log.first("init_start"), context.log.first("init_stop"), context.log.value("parameters")
-    if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None or not is_number(parameters):
+    start, stop, parameters = (
+        context.log.first("init_start"),
+        context.log.first("init_stop"),
+        context.log.value("parameters"),
+    )
+    if (
+        start is None
+        or stop is None
+        or start.mono_ns is None
+        or stop.mono_ns is None
+        or not is_number(parameters)
+    ):
         return
     took_s, least_s = (stop.mono_ns - start.mono_ns) * SECONDS_PER_NS, MIN_BUILD_S * parameters
     if took_s < least_s:
-        expected = f"{least_s * 1e6:.3g} microseconds or more from init_start to init_stop, to draw {parameters:g} initial weights"
+        expected = (
+            f"{least_s * 1e6:.3g} microseconds or more from init_start to init_stop, to draw"
+            f" {parameters:g} initial weights"
+        )
         fix = "log init_start before the model is built and init_stop after it"
         yield Violation("log.txt", expected, f"{took_s * 1e6:.3g} microseconds", fix, stop.line)
 
@@ -81,35 +120,65 @@ def _build(context: BundleContext) -> Iterator[Violation]:
 RULES = (
     Rule(
         id="fetch-takes",
-        sentence="Without workers, fetching takes 50 ns a sample or more, in the median step of a closed run.",
-        rationale="A training process that makes its mini-batches itself copies, decodes and normalises every pixel. Less time means that the wait "
-        "was counted as something else, or that others made them.",
+        sentence=(
+            "Without workers, fetching takes 50 ns a sample or more, in the median step of a closed"
+            " run."
+        ),
+        rationale=(
+            "A training process that makes its mini-batches itself copies, decodes and normalises"
+            " every pixel. Less time means that the wait was counted as something else, or that"
+            " others made them."
+        ),
         divisions=CLOSED,
         bundle_check=_fetch,
         faults=(
             *both("every fetch a thousandth of what it was", scale_column("fetch_stall_s", 0.001)),
-            recomputed("two microseconds to fetch on rank 1", set_column_of_rank(1, "fetch_stall_s", 2e-6), ranks=2),
+            recomputed(
+                "two microseconds to fetch on rank 1",
+                set_column_of_rank(1, "fetch_stall_s", 2e-6),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
         id="steps-apart",
         sentence="Between two steps of an epoch time passes: 20 ns or more in the median.",
-        rationale="The loop keeps a step's record before it reads the clock for the next fetch. Steps without a gap were moved together, or their "
-        "overhead was counted as a part.",
+        rationale=(
+            "The loop keeps a step's record before it reads the clock for the next fetch. Steps"
+            " without a gap were moved together, or their overhead was counted as a part."
+        ),
         bundle_check=_apart,
         faults=both("the time between the steps counted as fetching", close_gaps()),
     ),
     Rule(
         id="exchange-takes",
-        sentence="Every rank takes 1 microsecond or more to wait for the suite's all-reduce, in the median step, overlapped or not.",
-        rationale="Even where the sums are complete when the backward pass ends, MPI is asked about each of them.",
+        sentence=(
+            "Every rank takes 1 microsecond or more to wait for the suite's all-reduce, in the"
+            " median step, overlapped or not."
+        ),
+        rationale=(
+            "Even where the sums are complete when the backward pass ends, MPI is asked about each"
+            " of them."
+        ),
         bundle_check=_exchange,
-        faults=(recomputed("waits of half a microsecond", set_column_of_rank(None, "communication_s", 5e-7), ranks=2),),
+        faults=(
+            recomputed(
+                "waits of half a microsecond",
+                set_column_of_rank(None, "communication_s", 5e-7),
+                ranks=2,
+            ),
+        ),
     ),
     Rule(
         id="initialisation-takes",
-        sentence="From init_start to init_stop passes as long as it takes to draw the initial weights: 2 ns a parameter.",
-        rationale="The interval holds the building of the model. What is built, compiled or tuned before init_start is in no record.",
+        sentence=(
+            "From init_start to init_stop passes as long as it takes to draw the initial weights: 2"
+            " ns a parameter."
+        ),
+        rationale=(
+            "The interval holds the building of the model. What is built, compiled or tuned before"
+            " init_start is in no record."
+        ),
         bundle_check=_build,
         faults=both("init_start right before init_stop", build_at_once()),
     ),

@@ -13,7 +13,8 @@ ORDER = 72  # after the steps, before the machine
 
 MAX_EQUAL_SHARE, MIN_STEPS = 0.02, 100
 WINDOW, UNTRAINED, TRAINED = 10, 0.6, 0.1
-"""Steps of a mean; shares of the loss of guessing above which a model is untrained, and below which it is trained."""
+"""Steps of a mean; shares of the loss of guessing above which a model is untrained, and below which
+it is trained."""
 
 
 def _repeated(context: BundleContext) -> Iterator[Violation]:
@@ -24,12 +25,18 @@ def _repeated(context: BundleContext) -> Iterator[Violation]:
         equal = np.flatnonzero(np.diff(steps.loss) == 0)
         if len(steps) >= MIN_STEPS and len(equal) > MAX_EQUAL_SHARE * len(steps):
             expected = f"losses that differ from one step to the next, on rank {rank}"
-            observed = f"{len(equal)} of {len(steps)} equal to that of the step before, the first in step {int(steps.step[equal[0] + 1])}"
-            yield Violation(STEPS, expected, observed, "record the loss of every mini-batch as it was computed")
+            observed = (
+                f"{len(equal)} of {len(steps)} equal to that of the step before, the first in step"
+                f" {int(steps.step[equal[0] + 1])}"
+            )
+            yield Violation(
+                STEPS, expected, observed, "record the loss of every mini-batch as it was computed"
+            )
 
 
 def _course(context: BundleContext) -> Iterator[Violation]:
-    """Check that the loss does not fall from that of an untrained model to that of a trained one within a few steps."""
+    """Check that the loss does not fall from that of an untrained model to that of a trained one
+    within a few steps."""
     import numpy as np  # start-up
 
     losses, classes = context.steps.first_rank.loss, context.request.data.classes
@@ -37,12 +44,20 @@ def _course(context: BundleContext) -> Iterator[Violation]:
         return
     guess = math.log(classes)
     medians = np.median(np.lib.stride_tricks.sliding_window_view(losses, WINDOW), axis=1)
-    falls = np.flatnonzero((medians[:-WINDOW] > UNTRAINED * guess) & (medians[WINDOW:] < TRAINED * guess))
+    falls = np.flatnonzero(
+        (medians[:-WINDOW] > UNTRAINED * guess) & (medians[WINDOW:] < TRAINED * guess)
+    )
     if len(falls):
         first = int(falls[0])
         step = int(context.steps.first_rank.step[first + WINDOW])
-        expected = f"a loss that takes more than {WINDOW} steps from above {UNTRAINED * guess:.2f} to below {TRAINED * guess:.2f}"
-        observed = f"{medians[first]:.3f} in the {WINDOW} steps before step {step}, {medians[first + WINDOW]:.3f} from it on"
+        expected = (
+            f"a loss that takes more than {WINDOW} steps from above {UNTRAINED * guess:.2f} to"
+            f" below {TRAINED * guess:.2f}"
+        )
+        observed = (
+            f"{medians[first]:.3f} in the {WINDOW} steps before step {step},"
+            f" {medians[first + WINDOW]:.3f} from it on"
+        )
         yield Violation(STEPS, expected, observed, "begin with the initial weights of the workload")
 
 
@@ -50,7 +65,10 @@ RULES = (
     Rule(
         id="losses-measured",
         sentence="In a closed run at most one loss in fifty equals that of the step before.",
-        rationale="Steps of a larger mini-batch that were cut in pieces have the same loss; in the open division losses may have few bits.",
+        rationale=(
+            "Steps of a larger mini-batch that were cut in pieces have the same loss; in the open"
+            " division losses may have few bits."
+        ),
         divisions=CLOSED,
         bundle_check=_repeated,
         faults=(
@@ -60,7 +78,10 @@ RULES = (
     ),
     Rule(
         id="losses-fall",
-        sentence="In a closed run the loss takes more than ten steps from that of an untrained model to that of a trained one.",
+        sentence=(
+            "In a closed run the loss takes more than ten steps from that of an untrained model to"
+            " that of a trained one."
+        ),
         rationale="A loss that falls at once is one of a model that was trained before.",
         divisions=CLOSED,
         bundle_check=_course,

@@ -27,18 +27,26 @@ if TYPE_CHECKING:
 ORDER = 91  # after losses-possible: they are numbers by now
 
 MIN_STEPS = 500  # with fewer, six standard deviations are more than a smoothed course differs by
-TURNING_SHARE = 0.62  # 2/3 for independent losses; 0.641 to 0.676 in 20 real runs of three frameworks, batches of 16 to 128, one and two ranks
-BLOCK, DISTINCT = 8, 4  # equal losses in a row, of them different: float32 has 10^7 values near one, bfloat16 a hundred
-MIN_ERROR_PER_LOSS = 0.05  # 0.15 to 4.3 in the same runs; a calibrated model that is 99 % sure of everything has 0.13
-MIN_EXPECTED_ERRORS = 20.0  # a third of the fewest errors seen at that loss; with fewer samples, chance decides
+# 2/3 for independent losses; 0.641 to 0.676 in 20 real runs of three frameworks, batches of 16 to
+# 128, one and two ranks
+TURNING_SHARE = 0.62
+# equal losses in a row, of them different: float32 has 10^7 values near one, bfloat16 a hundred
+BLOCK, DISTINCT = 8, 4
+# 0.15 to 4.3 in the same runs; a calibrated model that is 99 % sure of everything has 0.13
+MIN_ERROR_PER_LOSS = 0.05
+# a third of the fewest errors seen at that loss; with fewer samples, chance decides
+MIN_EXPECTED_ERRORS = 20.0
 GUESSED_ACCURACY, LEARNED_LOSS = 2.0, 0.25  # of 1 / classes and of ln(classes)
-MIN_EQUAL, MAX_EQUAL_SHARE = 20, 0.1  # of the losses of two ranks at the same steps: late losses may be zero in both
-SETTLED_STEPS = 500  # running statistics with the momentum 0.99 have forgotten their initial values by then
+# of the losses of two ranks at the same steps: late losses may be zero in both
+MIN_EQUAL, MAX_EQUAL_SHARE = 20, 0.1
+# running statistics with the momentum 0.99 have forgotten their initial values by then
+SETTLED_STEPS = 500
 FIX = "run again; never edit losses or accuracies"
 
 
 def _scatter(context: BundleContext) -> Iterator[Violation]:
-    """Check, rank by rank, that losses rise and fall from one mini-batch to the next as independent samples do."""
+    """Check, rank by rank, that losses rise and fall from one mini-batch to the next as independent
+    samples do."""
     from suite.compliance.evidence import too_few_turning_points  # start-up: loads numpy
 
     for rank, steps in context.steps.by_rank():
@@ -47,8 +55,16 @@ def _scatter(context: BundleContext) -> Iterator[Violation]:
         found = too_few_turning_points(steps.loss, TURNING_SHARE)
         if found is not None:
             turning, places, smallest = found
-            observed = f"{turning} of {places} losses of rank {rank} are larger or smaller than both neighbours"
-            yield Violation(STEPS, f"{smallest} or more, as of mini-batches that differ by chance", observed, FIX)
+            observed = (
+                f"{turning} of {places} losses of rank {rank} are larger or smaller than both"
+                " neighbours"
+            )
+            yield Violation(
+                STEPS,
+                f"{smallest} or more, as of mini-batches that differ by chance",
+                observed,
+                FIX,
+            )
 
 
 def _repeated(context: BundleContext) -> Iterator[Violation]:
@@ -60,7 +76,8 @@ def _repeated(context: BundleContext) -> Iterator[Violation]:
         if places is not None:
             first, second = (int(steps.step[place]) for place in places)
             observed = (
-                f"the losses of the steps {second} to {second + BLOCK - 1} of rank {rank} are those of the steps {first} to {first + BLOCK - 1}"
+                f"the losses of the steps {second} to {second + BLOCK - 1} of rank {rank} are those"
+                f" of the steps {first} to {first + BLOCK - 1}"
             )
             yield Violation(STEPS, "losses of their own for every mini-batch", observed, FIX)
 
@@ -71,21 +88,32 @@ def _low_enough(context: BundleContext) -> Iterator[Violation]:
     for event, accuracy, loss, _ in _evaluated(context):
         errors, expected = (1 - accuracy) * samples, MIN_ERROR_PER_LOSS * loss * samples
         if expected >= MIN_EXPECTED_ERRORS and errors < expected:
-            wanted = f"{expected:.0f} or more of {samples} samples wrong at a mean loss of {loss:.3g} in the last quarter of epoch {event.epoch}"
+            wanted = (
+                f"{expected:.0f} or more of {samples} samples wrong at a mean loss of {loss:.3g} in"
+                f" the last quarter of epoch {event.epoch}"
+            )
             yield Violation("log.txt", wanted, f"{errors:.0f}", FIX, event.line)
 
 
 def _high_enough(context: BundleContext) -> Iterator[Violation]:
     classes = context.request.data.classes
     for event, accuracy, loss, done in _evaluated(context):
-        has_learned = done >= SETTLED_STEPS and classes > GUESSED_ACCURACY and loss < LEARNED_LOSS * math.log(classes)
+        has_learned = (
+            done >= SETTLED_STEPS
+            and classes > GUESSED_ACCURACY
+            and loss < LEARNED_LOSS * math.log(classes)
+        )
         if has_learned and accuracy < GUESSED_ACCURACY / classes:
-            wanted = f"an accuracy over {GUESSED_ACCURACY / classes:.3g} at a mean loss of {loss:.3g} in the last quarter of epoch {event.epoch}"
+            wanted = (
+                f"an accuracy over {GUESSED_ACCURACY / classes:.3g} at a mean loss of {loss:.3g} in"
+                f" the last quarter of epoch {event.epoch}"
+            )
             yield Violation("log.txt", wanted, f"{accuracy:.4g}", FIX, event.line)
 
 
 def _evaluated(context: BundleContext) -> "Iterator[tuple[LogEvent, float, float, int]]":
-    """Every evaluation with its accuracy, the mean loss of the last quarter of its epoch, and the steps done by then."""
+    """Every evaluation with its accuracy, the mean loss of the last quarter of its epoch, and the
+    steps done by then."""
     epochs: dict[int, StepRecords] = dict(context.steps.by_epoch())
     for event in context.log.all("eval_accuracy"):
         steps = epochs.get(-1 if event.epoch is None else event.epoch)
@@ -99,7 +127,8 @@ def _evaluated(context: BundleContext) -> "Iterator[tuple[LogEvent, float, float
 
 
 def _single(context: BundleContext) -> Iterator[Violation]:
-    """Check that the losses of a framework's float32 arithmetic are float32 numbers; of several ranks they may be means."""
+    """Check that the losses of a framework's float32 arithmetic are float32 numbers; of several
+    ranks they may be means."""
     import numpy as np  # start-up
 
     request = context.request
@@ -109,27 +138,42 @@ def _single(context: BundleContext) -> Iterator[Violation]:
     losses = context.steps.loss
     others = (losses != losses.astype(np.float32)).nonzero()[0]
     if len(others):
-        observed = f"{float(losses[others[0]])!r} in step {context.steps.step[others[0]]}, {len(others)} of {len(losses)} steps"
-        yield Violation(STEPS, "losses that are float32 numbers, which the framework computes in", observed, FIX)
+        observed = (
+            f"{float(losses[others[0]])!r} in step {context.steps.step[others[0]]}, {len(others)}"
+            f" of {len(losses)} steps"
+        )
+        yield Violation(
+            STEPS, "losses that are float32 numbers, which the framework computes in", observed, FIX
+        )
 
 
 def _of_ranks(context: BundleContext) -> Iterator[Violation]:
-    """Check that the ranks' losses differ: every rank of the suite's own loop logs that of its own samples."""
+    """Check that the ranks' losses differ: every rank of the suite's own loop logs that of its own
+    samples."""
     first = None
     for rank, steps in context.steps.by_rank() if is_own(context.request.framework) else ():
         first = steps.loss if first is None else first
         count = min(len(first), len(steps))
         equal = int((first[:count] == steps.loss[:count]).sum())
         if rank and equal >= MIN_EQUAL and equal > MAX_EQUAL_SHARE * count:
-            yield Violation(STEPS, "losses of their own for every rank, which trains on other samples", f"{equal} of rank {rank} are rank 0's", FIX)
+            yield Violation(
+                STEPS,
+                "losses of their own for every rank, which trains on other samples",
+                f"{equal} of rank {rank} are rank 0's",
+                FIX,
+            )
 
 
 RULES = (
     Rule(
         id="losses-scatter",
         sentence="Losses rise and fall from step to step as those of different mini-batches do.",
-        rationale="The mini-batches of an epoch share no sample, so their losses scatter independently around the course of the training: two of "
-        "three are larger or smaller than both neighbours, whatever the scatter's size. Sorted, smoothed or interpolated losses are not.",
+        rationale=(
+            "The mini-batches of an epoch share no sample, so their losses scatter independently"
+            " around the course of the training: two of three are larger or smaller than both"
+            " neighbours, whatever the scatter's size. Sorted, smoothed or interpolated losses are"
+            " not."
+        ),
         bundle_check=_scatter,
         faults=(
             *both("the losses sorted", sort_losses()),
@@ -141,47 +185,79 @@ RULES = (
     Rule(
         id="losses-own",
         sentence="No eight losses in a row occur twice in a run.",
-        rationale="A loss has seven digits and belongs to one mini-batch and one state of the weights.",
+        rationale=(
+            "A loss has seven digits and belongs to one mini-batch and one state of the weights."
+        ),
         bundle_check=_repeated,
         faults=(
-            *both("the losses of epoch 2 in epoch 1, but for its first 20", repeat_losses(2, 1, 20)),
+            *both(
+                "the losses of epoch 2 in epoch 1, but for its first 20", repeat_losses(2, 1, 20)
+            ),
             *both("the losses of epoch 2 in epoch 3", repeat_losses(2, 3)),
         ),
     ),
     Rule(
         id="losses-float32",
-        sentence="The losses of a closed run of one rank in a framework of the suite are float32 numbers.",
-        rationale="The closed division computes in float32. Losses that were rounded, or to which noise was added, are no such numbers.",
+        sentence=(
+            "The losses of a closed run of one rank in a framework of the suite are float32"
+            " numbers."
+        ),
+        rationale=(
+            "The closed division computes in float32. Losses that were rounded, or to which noise"
+            " was added, are no such numbers."
+        ),
         divisions=CLOSED,
         bundle_check=_single,
         faults=(
             *both("the losses rounded to four decimals", round_losses(4)),
-            *both("the losses of a formula in float64", change_losses(lambda step: 2.3 / (1 + 0.01 * step))),
+            *both(
+                "the losses of a formula in float64",
+                change_losses(lambda step: 2.3 / (1 + 0.01 * step)),
+            ),
         ),
     ),
     Rule(
         id="losses-of-ranks",
-        sentence="The ranks of the suite's own loop have losses of their own: at most a tenth are equal at the same steps.",
+        sentence=(
+            "The ranks of the suite's own loop have losses of their own: at most a tenth are equal"
+            " at the same steps."
+        ),
         rationale="Each rank trains on its share of a mini-batch, and logs the loss of that share.",
         bundle_check=_of_ranks,
         faults=both("rank 1 with the losses of rank 0", copy_rank(("loss",)), ranks=2),
     ),
     Rule(
         id="accuracy-below-loss",
-        sentence="In a closed run an evaluation has as many errors as the loss of its epoch implies, generously.",
-        rationale="A model with a mean cross-entropy of 0.3 on the samples that it was trained on is wrong on about one in ten of others, not on "
-        "one in a hundred. The limit is a twentieth of an error a sample for each unit of loss; real runs have 0.15 to 4.3. "
-        "In the open division the loss may be another function.",
+        sentence=(
+            "In a closed run an evaluation has as many errors as the loss of its epoch implies,"
+            " generously."
+        ),
+        rationale=(
+            "A model with a mean cross-entropy of 0.3 on the samples that it was trained on is"
+            " wrong on about one in ten of others, not on one in a hundred. The limit is a"
+            " twentieth of an error a sample for each unit of loss; real runs have 0.15 to 4.3. In"
+            " the open division the loss may be another function."
+        ),
         divisions=CLOSED,
         bundle_check=_low_enough,
         faults=(
             *both("the loss never falls", never_learn()),
-            *(fault for number in EPOCHS[:2] for fault in both(f"the target said to be reached in epoch {number + 1}", reach_target_after(number))),
+            *(
+                fault
+                for number in EPOCHS[:2]
+                for fault in both(
+                    f"the target said to be reached in epoch {number + 1}",
+                    reach_target_after(number),
+                )
+            ),
         ),
     ),
     Rule(
         id="accuracy-above-guessing",
-        sentence="A model whose loss is a quarter of that of guessing is not evaluated as one that guesses.",
+        sentence=(
+            "A model whose loss is a quarter of that of guessing is not evaluated as one that"
+            " guesses."
+        ),
         rationale="Evaluations that were not made have the accuracy of chance.",
         bundle_check=_high_enough,
         faults=both("the accuracy of guessing in epoch 2", guess(1)),

@@ -14,7 +14,12 @@ from suite.compliance.faults.fault import both, recomputed
 from suite.compliance.faults.file_edits import set_run, set_system, update_system
 from suite.compliance.faults.log_edits import set_device
 from suite.compliance.faults.reading_edits import add_constant_channel, silence_clocks
-from suite.compliance.faults.table_edits import add_channel, rename_source, scale_counter, set_frequency
+from suite.compliance.faults.table_edits import (
+    add_channel,
+    rename_source,
+    scale_counter,
+    set_frequency,
+)
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.values import is_number
@@ -22,11 +27,22 @@ from suite.metrics.core_clocks import core_clocks
 
 ORDER = 75  # before the readings
 
-UNNAMED = "an unnamed board"  # as suite.machine.identify calls a machine whose firmware has no name for it
+# as suite.machine.identify calls a machine whose firmware has no name for it
+UNNAMED = "an unnamed board"
 
 KEEP = "hand in system.json as `suite run` wrote it"
 ALWAYS_KNOWN = ("architecture", "kernel", "python")
-TEXTS = (*ALWAYS_KNOWN, "board", "cpu_model", "power_mode", "cpu_governor", "storage_medium", "operating_system", "boot", "framework_version")
+TEXTS = (
+    *ALWAYS_KNOWN,
+    "board",
+    "cpu_model",
+    "power_mode",
+    "cpu_governor",
+    "storage_medium",
+    "operating_system",
+    "boot",
+    "framework_version",
+)
 OF_FRAMEWORK = ("framework_version",)  # described in system.json alone, for every node
 COUNTS = ("cpu_cores", "memory_size_bytes")
 NOTED_THOUGH_KNOWN = ("cpu_cores",)
@@ -34,11 +50,18 @@ KIB = 1024
 MIN_PYTHON = (3, 10)
 ARM, X86 = ("aarch64", "armv8l", "armv7l", "armv6l"), ("x86_64", "i686")
 WORDS_OF = {
-    ARM: re.compile(r"\b(cortex|armv\d|raspberry|tegra|jetson|rpi|rpt|rockchip|raspi|aarch64|arm64|neoverse)", re.IGNORECASE),
-    X86: re.compile(r"\b(amd|intel|epyc|xeon|ryzen|athlon|celeron|pentium|x86|i386|i686)", re.IGNORECASE),
+    ARM: re.compile(
+        r"\b(cortex|armv\d|raspberry|tegra|jetson|rpi|rpt|rockchip|raspi|aarch64|arm64|neoverse)",
+        re.IGNORECASE,
+    ),
+    X86: re.compile(
+        r"\b(amd|intel|epyc|xeon|ryzen|athlon|celeron|pentium|x86|i386|i686)", re.IGNORECASE
+    ),
 }
 """Words in the names of kernels and processors that belong to one family of instruction sets."""
-OTHER_SYSTEMS = re.compile(r"\b(windows|mac ?os|darwin|(free|open|net)bsd|solaris|illumos)\b", re.IGNORECASE)
+OTHER_SYSTEMS = re.compile(
+    r"\b(windows|mac ?os|darwin|(free|open|net)bsd|solaris|illumos)\b", re.IGNORECASE
+)
 BOARD_SENSORS = ("ina3221", "tegrastats", "jtop")
 FASTEST_CORE_HZ = 7e9  # no processor that is sold runs as fast
 CLOCK_TOLERANCE = 1.08  # nominal clocks are rounded, and boards differ by one step of their table
@@ -60,23 +83,41 @@ def _described(context: BundleContext) -> Iterator[Violation]:
         if not node.system:
             continue
         if not isinstance(notes, Mapping):
-            yield Violation(node.system_file, "notes: an object with the reason for every unknown field", f"{notes!r}"[:200], KEEP)
+            yield Violation(
+                node.system_file,
+                "notes: an object with the reason for every unknown field",
+                f"{notes!r}"[:200],
+                KEEP,
+            )
             return
         for name in (*TEXTS, *COUNTS):
             if name in OF_FRAMEWORK and node.system_file != SYSTEM:
                 continue
             value = node.system.get(name)
             if value is None and (name in ALWAYS_KNOWN or not notes.get(name)):
-                expected = f"{name}: every Linux has it" if name in ALWAYS_KNOWN else f"{name}, or null and a note that says why"
-                yield Violation(node.system_file, expected, "null without a note" if name not in ALWAYS_KNOWN else "null", KEEP)
+                expected = (
+                    f"{name}: every Linux has it"
+                    if name in ALWAYS_KNOWN
+                    else f"{name}, or null and a note that says why"
+                )
+                yield Violation(
+                    node.system_file,
+                    expected,
+                    "null without a note" if name not in ALWAYS_KNOWN else "null",
+                    KEEP,
+                )
             elif value is not None and name in notes and name not in NOTED_THOUGH_KNOWN:
                 observed = f"{value!r}, and the note {str(notes[name])!r}"[:300]
-                yield Violation(node.system_file, f"{name} without a note that it is unknown", observed, KEEP)
+                yield Violation(
+                    node.system_file, f"{name} without a note that it is unknown", observed, KEEP
+                )
             elif value is not None and not _has_type(name, value):
                 expected = f"{name}: {'a text' if name in TEXTS else 'a whole number above zero'}"
                 yield Violation(node.system_file, expected, f"{value!r}"[:200], KEEP)
         names = node.system.get("gpus", [])  # earlier bundles lack it
-        if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+        if not isinstance(names, list) or not all(
+            isinstance(name, str) and name.strip() for name in names
+        ):
             yield Violation(node.system_file, "gpus: a list of names", f"{names!r}"[:200], KEEP)
 
 
@@ -87,7 +128,8 @@ def _has_type(name: str, value: object) -> bool:
 
 
 def _possible(context: BundleContext) -> Iterator[Violation]:
-    """Check that instruction set, kernel, processor, memory and Python can be those of one machine."""
+    """Check that instruction set, kernel, processor, memory and Python can be those of one
+    machine."""
     for node in context.nodes:
         system, file = node.system, node.system_file
         family = next((family for family in WORDS_OF if system.get("architecture") in family), None)
@@ -95,46 +137,100 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
             if family is None:
                 break
             text = str(system.get(name))
-            other = next((found[0] for of, words in WORDS_OF.items() if of != family and (found := words.search(text))), None)
+            other = next(
+                (
+                    found[0]
+                    for of, words in WORDS_OF.items()
+                    if of != family and (found := words.search(text))
+                ),
+                None,
+            )
             if other is not None and not WORDS_OF[family].search(text):
-                yield Violation(file, f"a {name} for {system['architecture']}", f"{text[:100]!r}, with the word {other!r}", KEEP)
+                yield Violation(
+                    file,
+                    f"a {name} for {system['architecture']}",
+                    f"{text[:100]!r}, with the word {other!r}",
+                    KEEP,
+                )
         without_linux = OTHER_SYSTEMS.search(str(system.get("operating_system")))
         if without_linux is not None:
             observed = f"{without_linux[0]!r} in operating_system"
-            yield Violation(file, "an operating system with a Linux kernel, on which the suite runs", observed, KEEP)
+            yield Violation(
+                file,
+                "an operating system with a Linux kernel, on which the suite runs",
+                observed,
+                KEEP,
+            )
         size_bytes = system.get("memory_size_bytes")
         if isinstance(size_bytes, int) and size_bytes % KIB:
             observed = f"{size_bytes}, {size_bytes % KIB} bytes more than {size_bytes // KIB} KiB"
-            yield Violation(file, "memory_size_bytes in whole KiB, as the kernel counts them (MemTotal)", observed, KEEP)
+            yield Violation(
+                file,
+                "memory_size_bytes in whole KiB, as the kernel counts them (MemTotal)",
+                observed,
+                KEEP,
+            )
         python = re.match(r"(\d+)\.(\d+)", str(system.get("python")), re.ASCII)
         if system and (python is None or (int(python[1]), int(python[2])) < MIN_PYTHON):
-            yield Violation(file, f"Python {'.'.join(map(str, MIN_PYTHON))} or later, which the suite needs", f"{system.get('python')!r}"[:100], KEEP)
+            yield Violation(
+                file,
+                f"Python {'.'.join(map(str, MIN_PYTHON))} or later, which the suite needs",
+                f"{system.get('python')!r}"[:100],
+                KEEP,
+            )
 
 
 def _libraries(context: BundleContext) -> Iterator[Violation]:
-    """Check the framework's version against that of its package, and that the packages are not those of another framework."""
+    """Check the framework's version against that of its package, and that the packages are not
+    those of another framework."""
     libraries, named = _versions(context.system.get("libraries")), context.request.framework
     frameworks = known_frameworks()
     own = frameworks.get(named)
     if own is None or not own.packages:
         return
     installed = [name for name in own.packages if name in libraries]
-    others = {name for framework in frameworks.values() if framework.packages != own.packages for name in framework.packages if name in libraries}
+    others = {
+        name
+        for framework in frameworks.values()
+        if framework.packages != own.packages
+        for name in framework.packages
+        if name in libraries
+    }
     version = context.system.get("framework_version")
     file, fix = context.nodes[0].system_file, KEEP
     if not installed and context.system.get("libraries") is not None:
-        observed = ", ".join(sorted(others)) if others else f"no package of a framework among {len(libraries)}"
-        yield Violation(file, f"{' or '.join(own.packages)} among the libraries of a run in {named}", observed, fix)
+        observed = (
+            ", ".join(sorted(others))
+            if others
+            else f"no package of a framework among {len(libraries)}"
+        )
+        yield Violation(
+            file,
+            f"{' or '.join(own.packages)} among the libraries of a run in {named}",
+            observed,
+            fix,
+        )
     elif installed and NUMPY not in libraries and len(libraries) < MOST_LIBRARIES:
-        yield Violation(file, "numpy among the libraries: the suite's readers make mini-batches with it", f"none among {len(libraries)}", fix)
+        yield Violation(
+            file,
+            "numpy among the libraries: the suite's readers make mini-batches with it",
+            f"none among {len(libraries)}",
+            fix,
+        )
     elif installed and _public(version) not in {_public(libraries[name]) for name in installed}:
         found = ", ".join(f"{name} {libraries[name]}" for name in installed)
-        yield Violation(file, f"framework_version {version!r} among the libraries"[:200], found[:200], fix)
+        yield Violation(
+            file, f"framework_version {version!r} among the libraries"[:200], found[:200], fix
+        )
 
 
 def _versions(libraries: object) -> dict[str, str]:
     """Versions by package, names as in Python's metadata."""
-    return {re.sub(r"[-_.]+", "_", str(name)).lower(): str(text) for name, text in libraries.items()} if isinstance(libraries, Mapping) else {}
+    return (
+        {re.sub(r"[-_.]+", "_", str(name)).lower(): str(text) for name, text in libraries.items()}
+        if isinstance(libraries, Mapping)
+        else {}
+    )
 
 
 def _public(version: object) -> str:
@@ -143,12 +239,21 @@ def _public(version: object) -> str:
 
 
 def _evidence(context: BundleContext) -> Iterator[Violation]:
-    """Check that the evidence for the device names this board, or a name by which the profile is recognised."""
-    device, evidence, board = context.device, str(context.run.device_evidence), context.system.get("board")
+    """Check that the evidence for the device names this board, or a name by which the profile is
+    recognised."""
+    device, evidence, board = (
+        context.device,
+        str(context.run.device_evidence),
+        context.system.get("board"),
+    )
     if device is None:
         return
     identity = device.identity
-    names = [name for name in (board, *identity.compatible, *identity.dmi, *identity.cpu_model) if isinstance(name, str) and name]
+    names = [
+        name
+        for name in (board, *identity.compatible, *identity.dmi, *identity.cpu_model)
+        if isinstance(name, str) and name
+    ]
     if device.is_fallback:
         if evidence.startswith("asked for; "):
             return
@@ -160,9 +265,12 @@ def _evidence(context: BundleContext) -> Iterator[Violation]:
 
 
 def _clocks(context: BundleContext) -> Iterator[Violation]:
-    """Check readings of frequencies and cycles against the highest clock of the profile, or of any processor."""
+    """Check readings of frequencies and cycles against the highest clock of the profile, or of any
+    processor."""
     device = context.device
-    nominal_hz = None if device is None or device.cpu is None else device.cpu.max_frequency_mhz * 1e6
+    nominal_hz = (
+        None if device is None or device.cpu is None else device.cpu.max_frequency_mhz * 1e6
+    )
     limit_hz = FASTEST_CORE_HZ if nominal_hz is None else nominal_hz * CLOCK_TOLERANCE
     whose = "any processor" if nominal_hz is None or device is None else device.title
     for node in context.nodes:
@@ -170,41 +278,78 @@ def _clocks(context: BundleContext) -> Iterator[Violation]:
             if channel.maximum > limit_hz:
                 observed = f"{channel.maximum / 1e6:.0f} MHz in {channel.name}"
                 yield Violation(
-                    node.file, f"at most {limit_hz / 1e6:.0f} MHz, the highest clock of {whose}", observed, "run at the clocks that are sold"
+                    node.file,
+                    f"at most {limit_hz / 1e6:.0f} MHz, the highest clock of {whose}",
+                    observed,
+                    "run at the clocks that are sold",
                 )
         cycles_hz = _cycles_per_core_hz(node)
         if cycles_hz is not None and cycles_hz > limit_hz:
-            observed = f"{cycles_hz / 1e6:.0f} million cycles a second and core, of {node.system.get('cpu_cores')} cores"
-            expected = f"at most {limit_hz / 1e6:.0f} million cycles a second and core, the highest clock of {whose}"
+            observed = (
+                f"{cycles_hz / 1e6:.0f} million cycles a second and core, of"
+                f" {node.system.get('cpu_cores')} cores"
+            )
+            expected = (
+                f"at most {limit_hz / 1e6:.0f} million cycles a second and core, the highest clock"
+                f" of {whose}"
+            )
             yield Violation(node.file, expected, observed, "describe all cores that were used")
         yield from _governed(node, nominal_hz)
 
 
 def _scaled(context: BundleContext) -> Iterator[Violation]:
-    """Check that the cores' clocks were read where there is a governor: the kernel keeps both in one folder."""
+    """Check that the cores' clocks were read where there is a governor: the kernel keeps both in
+    one folder."""
     for node in context.nodes:
         governor, cores = node.system.get("cpu_governor"), node.channels.of("cpu")
-        if governor is not None and cores and not any(each.name.startswith("frequency.core") for each in cores):
-            expected = f"readings of the cores' clocks, which a kernel with the governor {governor!r} offers"[:200]
+        if (
+            governor is not None
+            and cores
+            and not any(each.name.startswith("frequency.core") for each in cores)
+        ):
+            expected = (
+                "readings of the cores' clocks, which a kernel with the governor"
+                f" {governor!r} offers"
+            )
+            expected = expected[:200]
             yield Violation(node.file, expected, "none by the meter cpu", KEEP)
 
 
 def _governed(node: NodeContext, nominal_hz: float | None) -> Iterator[Violation]:
-    """The governor powersave holds the lowest clock; only Intel's and AMD's own drivers give that name another meaning."""
-    if nominal_hz is None or node.system.get("cpu_governor") != SLOWEST_GOVERNOR or node.system.get("architecture") in X86:
+    """The governor powersave holds the lowest clock; only Intel's and AMD's own drivers give that
+    name another meaning."""
+    if (
+        nominal_hz is None
+        or node.system.get("cpu_governor") != SLOWEST_GOVERNOR
+        or node.system.get("architecture") in X86
+    ):
         return
     cores = [channel for channel in core_clocks(node.channels) if len(channel.known)]
     fastest = max(cores, key=lambda channel: channel.mean, default=None)
     if fastest is not None and fastest.mean > FAST_SHARE * nominal_hz:
         observed = f"{fastest.mean / 1e6:.0f} MHz on average in {fastest.name}"
-        yield Violation(node.file, f"the lowest clock, with the governor {SLOWEST_GOVERNOR!r} in {node.system_file}", observed, KEEP)
+        yield Violation(
+            node.file,
+            f"the lowest clock, with the governor {SLOWEST_GOVERNOR!r} in {node.system_file}",
+            observed,
+            KEEP,
+        )
 
 
 def _cycles_per_core_hz(node: NodeContext) -> float | None:
     cycles, cores = node.channels.get("counters", "cycles.count"), node.system.get("cpu_cores")
-    if len(cycles) < 2 or not isinstance(cores, int) or cores < 1 or cycles.t_ns[-1] <= cycles.t_ns[0]:
+    if (
+        len(cycles) < 2
+        or not isinstance(cores, int)
+        or cores < 1
+        or cycles.t_ns[-1] <= cycles.t_ns[0]
+    ):
         return None
-    return float(cycles.values[-1] - cycles.values[0]) / ((int(cycles.t_ns[-1]) - int(cycles.t_ns[0])) * SECONDS_PER_NS) / cores
+    return (
+        float(cycles.values[-1] - cycles.values[0])
+        / ((int(cycles.t_ns[-1]) - int(cycles.t_ns[0])) * SECONDS_PER_NS)
+        / cores
+    )
 
 
 def _cores(context: BundleContext) -> Iterator[Violation]:
@@ -219,49 +364,84 @@ def _cores(context: BundleContext) -> Iterator[Violation]:
 
 
 def _links(context: BundleContext) -> Iterator[Violation]:
-    """Check that no interface with the name of a wireless one is called wired, with a speed: drivers of wireless interfaces report none."""
+    """Check that no interface with the name of a wireless one is called wired, with a speed:
+    drivers of wireless interfaces report none."""
     for node in context.nodes:
         links = node.system.get("links")
         for link in links if isinstance(links, list | tuple) else ():
-            if not isinstance(link, Mapping) or link.get("kind") != WIRED or not is_number(link.get("speed_mbit_s")):
+            if (
+                not isinstance(link, Mapping)
+                or link.get("kind") != WIRED
+                or not is_number(link.get("speed_mbit_s"))
+            ):
                 continue
             name = link.get("interface")
             if isinstance(name, str) and WIRELESS.fullmatch(name):
                 expected = f"a wireless link, by the name of the interface {name!r}"[:200]
-                yield Violation(node.system_file, expected, f"{WIRED}, {link['speed_mbit_s']:g} Mbit/s", KEEP)
+                yield Violation(
+                    node.system_file, expected, f"{WIRED}, {link['speed_mbit_s']:g} Mbit/s", KEEP
+                )
 
 
 def _board(context: BundleContext) -> Iterator[Violation]:
-    """Check the power mode, and the rails that the board's own sensors read, against the profile."""
+    """Check the power mode, and the rails that the board's own sensors read, against the
+    profile."""
     device = context.device
     if device is None:
         return
     mode, settings = context.system.get("power_mode"), context.system.get("power_settings")
     read = settings.get("mode") if isinstance(settings, Mapping) else None
-    if mode is not None and not device.power_modes and not (isinstance(read, str) and str(mode).startswith(read)):
-        fix = "leave power_mode as `suite run` wrote it; state what limits the machine in the notes of the submission"
-        expected = "no power mode, as power_settings has none" if read is None else f"a power mode of power_settings, {read!r}"
+    if (
+        mode is not None
+        and not device.power_modes
+        and not (isinstance(read, str) and str(mode).startswith(read))
+    ):
+        fix = (
+            "leave power_mode as `suite run` wrote it; state what limits the machine in the notes"
+            " of the submission"
+        )
+        expected = (
+            "no power mode, as power_settings has none"
+            if read is None
+            else f"a power mode of power_settings, {read!r}"
+        )
         yield Violation(context.nodes[0].system_file, expected[:200], f"{mode!r}"[:100], fix)
     yield from _rails(context, device)
 
 
 def _nested(context: BundleContext) -> Iterator[Violation]:
-    """Check that a sensor of the whole reads no less than a sensor of a part of it, on every node."""
+    """Check that a sensor of the whole reads no less than a sensor of a part of it, on every
+    node."""
     for node in context.nodes:
-        powers = [(COVERED.index(total.rule.coverage), total, mean_w) for total, mean_w in _means_w(context, node)]
+        powers = [
+            (COVERED.index(total.rule.coverage), total, mean_w)
+            for total, mean_w in _means_w(context, node)
+        ]
         for coverage, part, part_w in powers:
             for wider, whole, whole_w in powers:
                 if wider > coverage and whole_w < MIN_WHOLE_SHARE * part_w:
                     expected = (
-                        f"{whole.source} ({whole.rule.coverage.value}) to read no less than {part.source} ({part.rule.coverage.value}), a part of it"
+                        f"{whole.source} ({whole.rule.coverage.value}) to read no less than"
+                        f" {part.source} ({part.rule.coverage.value}), a part of it"
                     )
-                    observed = f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on average"
-                    yield Violation(node.file, expected, observed, "describe what each meter measures (rules/power.toml, meters.toml)")
+                    observed = (
+                        f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on"
+                        " average"
+                    )
+                    yield Violation(
+                        node.file,
+                        expected,
+                        observed,
+                        "describe what each meter measures (rules/power.toml, meters.toml)",
+                    )
 
 
 def _means_w(context: BundleContext, node: NodeContext) -> Iterator[tuple[PowerTotal, float]]:
-    """The mean of every power total of measured watts that was read on a node; not of energy counters, and not of estimates."""
-    rules = [rule for rule in context.power_rules if rule.unit == "W" and rule.tier is not Tier.ESTIMATE]
+    """The mean of every power total of measured watts that was read on a node; not of energy
+    counters, and not of estimates."""
+    rules = [
+        rule for rule in context.power_rules if rule.unit == "W" and rule.tier is not Tier.ESTIMATE
+    ]
     for total in totals(rules, [(channel.source, channel.name) for channel in node.channels]):
         means_w = [node.channels.get(total.source, name).mean for name in total.channels]
         if all(math.isfinite(mean_w) for mean_w in means_w):
@@ -273,7 +453,12 @@ def _rails(context: BundleContext, device: Device) -> Iterator[Violation]:
         rails = [channel.name for source in BOARD_SENSORS for channel in node.channels.of(source)]
         if rails and not set(rails) & set(device.power_rails):
             expected = f"readings of {' or '.join(device.power_rails)}, the rails of {device.title}"
-            yield Violation(node.file, expected, f"readings of {', '.join(sorted(set(rails)))}"[:300], f"run on a {device.title}")
+            yield Violation(
+                node.file,
+                expected,
+                f"readings of {', '.join(sorted(set(rails)))}"[:300],
+                f"run on a {device.title}",
+            )
 
 
 def _as_pytorch(**libraries: str) -> Any:
@@ -283,7 +468,10 @@ def _as_pytorch(**libraries: str) -> Any:
 RULES = (
     Rule(
         id="system-described",
-        sentence="system.json has every field in its type; a field that is null has a note that says why, and no other has one.",
+        sentence=(
+            "system.json has every field in its type; a field that is null has a note that says"
+            " why, and no other has one."
+        ),
         rationale="A value without a source is no description.",
         bundle_check=_described,
         faults=(
@@ -300,13 +488,22 @@ RULES = (
                 )
                 for fault in both(f"{name} = {value!r}", set_system(name, value))
             ),
-            *both("a field without value and note", lambda bundle: [bundle.system["notes"].pop("boot", None), set_system("boot", None)(bundle)]),
+            *both(
+                "a field without value and note",
+                lambda bundle: [
+                    bundle.system["notes"].pop("boot", None),
+                    set_system("boot", None)(bundle),
+                ],
+            ),
             *both("a power mode that is noted as unknown", set_system("power_mode", "MAXN")),
         ),
     ),
     Rule(
         id="system-possible",
-        sentence="Instruction set, kernel, operating system, processor, memory and Python can be those of one Linux machine.",
+        sentence=(
+            "Instruction set, kernel, operating system, processor, memory and Python can be those"
+            " of one Linux machine."
+        ),
         rationale="A description that was typed by hand mixes machines.",
         bundle_check=_possible,
         faults=tuple(
@@ -320,13 +517,22 @@ RULES = (
                 {"python": "2.7.3"},
                 {"operating_system": "Windows 11 Pro"},
             )
-            for fault in both(", ".join(f"{name} {value}" for name, value in values.items()), update_system(values))
+            for fault in both(
+                ", ".join(f"{name} {value}" for name, value in values.items()),
+                update_system(values),
+            )
         ),
     ),
     Rule(
         id="framework-installed",
-        sentence="The framework's package is among the libraries, in the version that system.json states for the framework, and NumPy with it.",
-        rationale="The harness lists the packages of the environment that trained. The suite's readers hand NumPy's arrays to a framework.",
+        sentence=(
+            "The framework's package is among the libraries, in the version that system.json states"
+            " for the framework, and NumPy with it."
+        ),
+        rationale=(
+            "The harness lists the packages of the environment that trained. The suite's readers"
+            " hand NumPy's arrays to a framework."
+        ),
         bundle_check=_libraries,
         faults=(
             *both("another version installed", _as_pytorch(numpy="1.0", torch="9.9.9+cpu")),
@@ -337,26 +543,47 @@ RULES = (
     ),
     Rule(
         id="device-evidence",
-        sentence="The evidence for the device names the described board, or a name by which the profile is recognised.",
+        sentence=(
+            "The evidence for the device names the described board, or a name by which the profile"
+            " is recognised."
+        ),
         rationale="The harness found the device by that name.",
         bundle_check=_evidence,
         faults=(
             *both(
                 "the evidence of an Orin for a Raspberry Pi 4",
-                lambda bundle: [set_device("raspberry-pi-4")(bundle), set_run("device_evidence", "p3701")(bundle)],
+                lambda bundle: [
+                    set_device("raspberry-pi-4")(bundle),
+                    set_run("device_evidence", "p3701")(bundle),
+                ],
             ),
-            *both("no evidence", lambda bundle: [set_device("raspberry-pi-4")(bundle), set_run("device_evidence", "")(bundle)]),
+            *both(
+                "no evidence",
+                lambda bundle: [
+                    set_device("raspberry-pi-4")(bundle),
+                    set_run("device_evidence", "")(bundle),
+                ],
+            ),
         ),
     ),
     Rule(
         id="clocks-possible",
-        sentence="No core runs faster than the profile's highest clock, by frequency or cycles, and the governor powersave holds a low clock.",
+        sentence=(
+            "No core runs faster than the profile's highest clock, by frequency or cycles, and the"
+            " governor powersave holds a low clock."
+        ),
         rationale="An overclocked board is not the one that is sold, and eight cores are not two.",
         bundle_check=_clocks,
         faults=(
             *both("a Raspberry Pi 5 at 3.1 GHz", set_frequency("raspberry-pi-5", 3.1e9)),
-            recomputed("a core of any machine at 9 GHz", add_constant_channel("cpu", "frequency.core0", "Hz", 9e9)),
-            recomputed("a core's measured clock at 9 GHz", add_constant_channel("cpu-clock", "frequency.core0", "Hz", 9e9)),
+            recomputed(
+                "a core of any machine at 9 GHz",
+                add_constant_channel("cpu", "frequency.core0", "Hz", 9e9),
+            ),
+            recomputed(
+                "a core's measured clock at 9 GHz",
+                add_constant_channel("cpu-clock", "frequency.core0", "Hz", 9e9),
+            ),
             *both("eight times the cycles", scale_counter("cycles", 8)),
             *both(
                 "a Raspberry Pi 5 at its highest clock with the governor powersave",
@@ -370,20 +597,32 @@ RULES = (
     Rule(
         id="governor-read",
         sentence="Where the processor's governor is known, the cores' clocks were read.",
-        rationale="The kernel keeps governor and clock of a core in the same folder (cpufreq), which the meter reads.",
+        rationale=(
+            "The kernel keeps governor and clock of a core in the same folder (cpufreq), which the"
+            " meter reads."
+        ),
         bundle_check=_scaled,
         faults=both("a governor and no clock", silence_clocks("ondemand")),
     ),
     Rule(
         id="links-described",
-        sentence="No interface with the name of a wireless one is described as wired, with a speed.",
-        rationale="The kernel's and systemd's names begin with wl where the driver says that it is wireless, and such drivers report no speed.",
+        sentence=(
+            "No interface with the name of a wireless one is described as wired, with a speed."
+        ),
+        rationale=(
+            "The kernel's and systemd's names begin with wl where the driver says that it is"
+            " wireless, and such drivers report no speed."
+        ),
         bundle_check=_links,
         faults=tuple(
             fault
             for name in ("wlan0", "wlp2s0")
             for fault in both(
-                f"{name} as a wired link", set_system("links", [{"interface": name, "kind": "wired", "speed_mbit_s": 1000, "reason": None}])
+                f"{name} as a wired link",
+                set_system(
+                    "links",
+                    [{"interface": name, "kind": "wired", "speed_mbit_s": 1000, "reason": None}],
+                ),
             )
         ),
     ),
@@ -396,10 +635,17 @@ RULES = (
     ),
     Rule(
         id="whole-above-part",
-        sentence="A meter of the whole reads at least four fifths of what a meter of a part of it reads.",
-        rationale="A board draws what its chips draw, and more: a graphics card of another machine does not belong to it.",
+        sentence=(
+            "A meter of the whole reads at least four fifths of what a meter of a part of it reads."
+        ),
+        rationale=(
+            "A board draws what its chips draw, and more: a graphics card of another machine does"
+            " not belong to it."
+        ),
         bundle_check=_nested,
-        faults=both("a GPU of 40 W on a board of 6 W", add_channel("nvml", "gpu0.power", "W", 40.0)),
+        faults=both(
+            "a GPU of 40 W on a board of 6 W", add_channel("nvml", "gpu0.power", "W", 40.0)
+        ),
     ),
     Rule(
         id="board-fits-profile",
@@ -408,7 +654,13 @@ RULES = (
         bundle_check=_board,
         faults=(
             *both("a power mode on a machine without any", set_system("power_mode", "15W")),
-            *both("a Xavier NX's rail on a Nano", lambda bundle: [set_device("nano")(bundle), rename_source("um25c", "ina3221", "VDD_IN")(bundle)]),
+            *both(
+                "a Xavier NX's rail on a Nano",
+                lambda bundle: [
+                    set_device("nano")(bundle),
+                    rename_source("um25c", "ina3221", "VDD_IN")(bundle),
+                ],
+            ),
         ),
     ),
 )

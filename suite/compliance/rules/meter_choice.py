@@ -19,13 +19,20 @@ def findings_of_choice(division: str, left_out: Collection[str]) -> tuple[Findin
     """Findings of a choice of meters before a run."""
     if Division(division) not in CLOSED:
         return ()
-    return tuple(violation.finding(RULES[0].id, Severity.INVALID) for violation in _violations("--meters", left_out))
+    return tuple(
+        violation.finding(RULES[0].id, Severity.INVALID)
+        for violation in _violations("--meters", left_out)
+    )
 
 
 def _chosen(context: BundleContext) -> Iterator[Violation]:
     """Check the meters' records of every node: those left out read power."""
     for node in context.nodes:
-        names = [str(record.get("name")) for record in node.meters if isinstance(record, Mapping) and record.get("reason") == LEFT_OUT]
+        names = [
+            str(record.get("name"))
+            for record in node.meters
+            if isinstance(record, Mapping) and record.get("reason") == LEFT_OUT
+        ]
         yield from _violations(node.meters_file, names)
 
 
@@ -38,13 +45,22 @@ def _violations(file: str, left_out: Iterable[str]) -> Iterator[Violation]:
 RULES = (
     Rule(
         id="meters-chosen",
-        sentence=f"A closed run leaves out power meters only; it reads {', '.join(REQUIRED)} wherever they are available.",
-        rationale="Rules compare the meters with one another: what one of them shows must not depend on who chose the meters.",
+        sentence=(
+            f"A closed run leaves out power meters only; it reads {', '.join(REQUIRED)} wherever"
+            " they are available."
+        ),
+        rationale=(
+            "Rules compare the meters with one another: what one of them shows must not depend on"
+            " who chose the meters."
+        ),
         divisions=CLOSED,
         bundle_check=_chosen,
         faults=(
             *both("the CPU meter left out", set_meter("cpu", reason=LEFT_OUT)),
-            sealed("the CPU meter left out, without readings", set_meter("cpu", reason=LEFT_OUT, available=False, readings=0)),
+            sealed(
+                "the CPU meter left out, without readings",
+                set_meter("cpu", reason=LEFT_OUT, available=False, readings=0),
+            ),
         ),
     ),
 )

@@ -34,33 +34,50 @@ if TYPE_CHECKING:
 ORDER = 81  # after the readings' own rules
 
 MIN_READINGS = 5
-MAX_PERIOD_DIFFERENCE = 0.04  # relative; the recorder computes the same median from the same times: real runs differ by 10^-16
-JITTER_SLACK_S = 1e-5  # and MAX_PERIOD_DIFFERENCE of it; it is computed from the same times, too: 48 real runs differ by 4e-16
+# relative; the recorder computes the same median from the same times: real runs differ by 10^-16
+MAX_PERIOD_DIFFERENCE = 0.04
+# and MAX_PERIOD_DIFFERENCE of it; it is computed from the same times, too: 48 real runs differ by
+# 4e-16
+JITTER_SLACK_S = 1e-5
 LONGER_GAP, GAP_SLACK_S = 1.5, 0.05
 MIN_METERS, FOUND_GAP = 3, 0.999  # 1.000 for three meters or more in each of 26 real runs
 MIN_EDGE_S, EDGE_SHARE, EDGE_PERIODS = 10.0, 0.1, 2.0
 SCHEDULED = ("cpu", "memory", "disk", "network", "wall-clock")
-"""Meters of the kernel that the recorder reads on a fixed schedule. Others have a clock of their own, or are read at the edges of epochs, too."""
-MIN_SCHEDULED_READINGS, MIN_PERIOD_RATIO = 20, 0.97  # the last reading may come early; 0.999 and more in honest runs of 20 readings
-MORE_READINGS, READINGS_SLACK = 1.1, 5.0  # of one a period: a late recorder skips the turns that it missed, so it never catches up
+"""Meters of the kernel that the recorder reads on a fixed schedule. Others have a clock of their
+own, or are read at the edges of epochs, too."""
+# the last reading may come early; 0.999 and more in honest runs of 20 readings
+MIN_SCHEDULED_READINGS, MIN_PERIOD_RATIO = 20, 0.97
+# of one a period: a late recorder skips the turns that it missed, so it never catches up
+MORE_READINGS, READINGS_SLACK = 1.1, 5.0
 OWN_CLOCK, MAX_AHEAD_S = "meter-csv", 2.0
-"""Tables of another program have its clock; honest ones ended up to 0.4 s after the other meters (a clock of whole seconds), or before them."""
-MIN_COST_S = 10.0  # of a run whose meters must have cost a microsecond; 0.01 s and more in honest runs of a second
-MIN_READING_S, UNREAD_S = 1e-6, 60.0  # 20 microseconds and more in honest runs; 3 to 200 ms of CPU time a second
+"""Tables of another program have its clock; honest ones ended up to 0.4 s after the other meters (a
+clock of whole seconds), or before them."""
+# of a run whose meters must have cost a microsecond; 0.01 s and more in honest runs of a second
+MIN_COST_S = 10.0
+# 20 microseconds and more in honest runs; 3 to 200 ms of CPU time a second
+MIN_READING_S, UNREAD_S = 1e-6, 60.0
 CALLS_SLACK, MORE_CALLS = 5.0, 1.1
-MAX_TAIL_S = 5.0  # 0.2 to 4.2 s in 26 real runs; a slow machine that needs long to exit needed longer to load, which is added
+# 0.2 to 4.2 s in 26 real runs; a slow machine that needs long to exit needed longer to load, which
+# is added
+MAX_TAIL_S = 5.0
 ROUND_NS, MIN_ROUND = 100_000, 20  # boards' clocks tick every 52 ns, or every microsecond
 
 
 def _available(context: BundleContext) -> Iterator[Violation]:
     for node, name, record, channels in _meters(context):
         if channels and record.get("available") is not True:
-            observed = f"{sum(map(len, channels))} readings of {name}, which {node.meters_file} says was not available"
-            yield Violation(node.file, "readings of available meters only", observed, READINGS_AS_READ)
+            observed = (
+                f"{sum(map(len, channels))} readings of {name}, which {node.meters_file} says was"
+                " not available"
+            )
+            yield Violation(
+                node.file, "readings of available meters only", observed, READINGS_AS_READ
+            )
 
 
 def _periods(context: BundleContext) -> Iterator[Violation]:
-    """Check the achieved period of every meter against one of its channels: the recorder states the median of the first one's.
+    """Check the achieved period of every meter against one of its channels: the recorder states the
+    median of the first one's.
 
     Of a short run, that one may have fewer readings than the others.
     """
@@ -69,30 +86,51 @@ def _periods(context: BundleContext) -> Iterator[Violation]:
         stated_s = record.get("achieved_period_s")
         if not periods_s or all(len(channel) < MIN_READINGS for channel in channels):
             continue
-        nearest_s = min(periods_s, key=lambda period_s: abs(period_s - stated_s)) if is_number(stated_s) else periods_s[0]
+        nearest_s = (
+            min(periods_s, key=lambda period_s: abs(period_s - stated_s))
+            if is_number(stated_s)
+            else periods_s[0]
+        )
         if not is_number(stated_s) or abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * stated_s:
-            expected = f"a reading of {name} every {stated_s!r} s, its achieved_period_s in {node.meters_file}"[:300]
+            expected = (
+                f"a reading of {name} every {stated_s!r} s, its achieved_period_s in"
+                f" {node.meters_file}"
+            )
+            expected = expected[:300]
             yield Violation(node.file, expected, f"every {nearest_s:.6g} s", READINGS_AS_READ)
 
 
 def _jitter(context: BundleContext) -> Iterator[Violation]:
-    """Check a stated jitter against the scatter of the times between the readings of one of the meter's channels; `suite finish` states none.
+    """Check a stated jitter against the scatter of the times between the readings of one of the
+    meter's channels; `suite finish` states none.
 
-    The recorder takes it from the meter's first channel, which may have fewer readings than others: processes end before their machine is idle.
+    The recorder takes it from the meter's first channel, which may have fewer readings than others:
+    processes end before their machine is idle.
     """
     for node, name, record, channels in _meters(context):
         stated_s = record.get("jitter_s")
-        gaps = [channel.in_time.t_ns[1:] - channel.in_time.t_ns[:-1] for channel in channels if len(channel) > 2]
+        gaps = [
+            channel.in_time.t_ns[1:] - channel.in_time.t_ns[:-1]
+            for channel in channels
+            if len(channel) > 2
+        ]
         if not is_number(stated_s) or not any(len(each) + 1 >= MIN_READINGS for each in gaps):
             continue
-        nearest_s = min((float(each.std(ddof=1)) * SECONDS_PER_NS for each in gaps), key=lambda found_s: abs(found_s - stated_s))
+        nearest_s = min(
+            (float(each.std(ddof=1)) * SECONDS_PER_NS for each in gaps),
+            key=lambda found_s: abs(found_s - stated_s),
+        )
         if abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * nearest_s + JITTER_SLACK_S:
-            expected = f"times between readings of {name} that scatter by {stated_s:.6g} s, its jitter_s in {node.meters_file}"
+            expected = (
+                f"times between readings of {name} that scatter by {stated_s:.6g} s, its jitter_s"
+                f" in {node.meters_file}"
+            )
             yield Violation(node.file, expected, f"by {nearest_s:.6g} s", READINGS_AS_READ)
 
 
 def _as_its_class(context: BundleContext) -> Iterator[Violation]:
-    """Check the period and the moments of a meter against those of the suite's meter of that name; `suite finish` takes them from the readings."""
+    """Check the period and the moments of a meter against those of the suite's meter of that name;
+    `suite finish` takes them from the readings."""
     if context.run.closed_later is not None:
         return
     for node, name, record, channels in _meters(context):
@@ -101,10 +139,14 @@ def _as_its_class(context: BundleContext) -> Iterator[Violation]:
             continue
         if record.get("moments", moments) != moments:
             expected = f"{name} read at {moments} moments, as the suite's meter of this name is"
-            yield Violation(node.meters_file, expected, f"moments = {record.get('moments')!r}"[:200], OWN_NAME)
+            yield Violation(
+                node.meters_file, expected, f"moments = {record.get('moments')!r}"[:200], OWN_NAME
+            )
         if period_s is not None and record.get("period_s") != period_s:
             expected = f"{name} read every {period_s:g} s, as the suite's meter of this name is"
-            yield Violation(node.meters_file, expected, f"period_s = {record.get('period_s')!r}"[:200], OWN_NAME)
+            yield Violation(
+                node.meters_file, expected, f"period_s = {record.get('period_s')!r}"[:200], OWN_NAME
+            )
 
 
 def _gaps(context: BundleContext) -> Iterator[Violation]:
@@ -114,23 +156,45 @@ def _gaps(context: BundleContext) -> Iterator[Violation]:
     window = context.window
     for node, name, record, channels in _meters(context):
         stated_s, period_s = record.get("longest_gap_s"), record.get("period_s")
-        if record.get("failures") != 0 or not channels or not is_number(stated_s) or not is_number(period_s):
+        if (
+            record.get("failures") != 0
+            or not channels
+            or not is_number(stated_s)
+            or not is_number(period_s)
+        ):
             continue
         gap_s = min(_longest_gap_s(node, channel) for channel in channels)
         if gap_s > LONGER_GAP * stated_s + GAP_SLACK_S:
-            expected = f"no gap over {stated_s:.3g} s between readings of {name}, which states no failure in {node.meters_file}"
+            expected = (
+                f"no gap over {stated_s:.3g} s between readings of {name}, which states no failure"
+                f" in {node.meters_file}"
+            )
             yield Violation(node.file, expected, f"{gap_s:.2f} s", READINGS_AS_READ)
         if window is None or not node.is_on_clock:
             continue
-        late_s = max(min(channel.t_ns.min() for channel in channels) - window[0], window[1] - max(channel.t_ns.max() for channel in channels))
+        late_s = max(
+            min(channel.t_ns.min() for channel in channels) - window[0],
+            window[1] - max(channel.t_ns.max() for channel in channels),
+        )
         late_s *= SECONDS_PER_NS
-        if late_s > max(MIN_EDGE_S, EDGE_SHARE * seconds(window), EDGE_PERIODS * period_s, LONGER_GAP * stated_s):
-            expected = f"readings of {name} over the whole run: it states no failure and no gap over {stated_s:.3g} s"
-            yield Violation(node.file, expected, f"none for {late_s:.2f} s at the run's start or end", READINGS_AS_READ)
+        if late_s > max(
+            MIN_EDGE_S, EDGE_SHARE * seconds(window), EDGE_PERIODS * period_s, LONGER_GAP * stated_s
+        ):
+            expected = (
+                f"readings of {name} over the whole run: it states no failure and no gap over"
+                f" {stated_s:.3g} s"
+            )
+            yield Violation(
+                node.file,
+                expected,
+                f"none for {late_s:.2f} s at the run's start or end",
+                READINGS_AS_READ,
+            )
 
 
 def _longest_gap_s(node: "NodeContext", channel: "Channel") -> float:
-    """Longest time between two readings of a channel; 0 if no other meter was read in its middle: the machine stood still, or the recorder."""
+    """Longest time between two readings of a channel; 0 if no other meter was read in its middle:
+    the machine stood still, or the recorder."""
     times_ns = channel.in_time.t_ns
     if len(times_ns) < 2:
         return 0.0
@@ -138,23 +202,43 @@ def _longest_gap_s(node: "NodeContext", channel: "Channel") -> float:
     others_ns = [other.t_ns for other in node.channels if other.source != channel.source]
     first_ns, last_ns = float(times_ns[longest]), float(times_ns[longest + 1])
     quarter_ns = (last_ns - first_ns) / 4
-    is_common = bool(others_ns) and not any(((each > first_ns + quarter_ns) & (each < last_ns - quarter_ns)).any() for each in others_ns)
+    is_common = bool(others_ns) and not any(
+        ((each > first_ns + quarter_ns) & (each < last_ns - quarter_ns)).any() for each in others_ns
+    )
     return 0.0 if is_common else (last_ns - first_ns) * SECONDS_PER_NS
 
 
 def _stated_gaps(context: BundleContext) -> Iterator[Violation]:
-    """Check that a longest gap that is stated is found in the readings of one meter at least; it may be before the first or after the last."""
+    """Check that a longest gap that is stated is found in the readings of one meter at least; it
+    may be before the first or after the last."""
     found: dict[str, list[tuple[str, float, float]]] = {}
     for node, name, record, channels in _meters(context):
         stated_s = record.get("longest_gap_s")
         if is_number(stated_s) and max(map(len, channels), default=0) >= MIN_READINGS:
-            longest_s = max(float((each.in_time.t_ns[1:] - each.in_time.t_ns[:-1]).max()) for each in channels if len(each) > 1) * SECONDS_PER_NS
+            longest_s = (
+                max(
+                    float((each.in_time.t_ns[1:] - each.in_time.t_ns[:-1]).max())
+                    for each in channels
+                    if len(each) > 1
+                )
+                * SECONDS_PER_NS
+            )
             found.setdefault(node.file, []).append((name, stated_s, longest_s))
     for file, gaps in found.items():
-        if len(gaps) >= MIN_METERS and all(longest_s < FOUND_GAP * stated_s for _, stated_s, longest_s in gaps):
+        if len(gaps) >= MIN_METERS and all(
+            longest_s < FOUND_GAP * stated_s for _, stated_s, longest_s in gaps
+        ):
             name, stated_s, longest_s = gaps[0]
-            expected = f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its record states, or so of another meter"
-            yield Violation(file, expected, f"{longest_s:.6g} s at most; so of all {len(gaps)} meters", READINGS_AS_READ)
+            expected = (
+                f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its record"
+                " states, or so of another meter"
+            )
+            yield Violation(
+                file,
+                expected,
+                f"{longest_s:.6g} s at most; so of all {len(gaps)} meters",
+                READINGS_AS_READ,
+            )
 
 
 def _failures(context: BundleContext) -> Iterator[Violation]:
@@ -162,29 +246,50 @@ def _failures(context: BundleContext) -> Iterator[Violation]:
     for node, name, record, channels in _meters(context):
         failures, period_s = record.get("failures"), record.get("period_s")
         span_ns = node.channels.span_ns
-        if not channels or span_ns is None or not is_number(failures) or not is_number(period_s) or not failures > 0 or not period_s > 0:
+        if (
+            not channels
+            or span_ns is None
+            or not is_number(failures)
+            or not is_number(period_s)
+            or not failures > 0
+            or not period_s > 0
+        ):
             continue
         readings = max(map(len, channels))
         calls = (span_ns[1] - span_ns[0]) * SECONDS_PER_NS / period_s * MORE_CALLS + CALLS_SLACK
         if readings <= calls < readings + failures:
             expected = f"at most {calls:.0f} calls of {name}, one every {period_s:g} s"
-            yield Violation(node.meters_file, expected, f"{readings} readings and {failures:g} failures", READINGS_AS_READ)
+            yield Violation(
+                node.meters_file,
+                expected,
+                f"{readings} readings and {failures:g} failures",
+                READINGS_AS_READ,
+            )
 
 
 def _end(context: BundleContext) -> Iterator[Violation]:
     """Check that the harness's own readings end when the implementation does."""
     times_ns = [event.mono_ns for event in context.log.events if event.mono_ns is not None]
     node = next(iter(context.nodes), None)
-    own = [] if node is None else [channel for channel in node.channels if channel.source != SOURCE]  # a logger is stopped by hand
+    # a logger is stopped by hand
+    own = [] if node is None else [channel for channel in node.channels if channel.source != SOURCE]
     if node is None or not own or not times_ns or context.window is None:
         return
-    first_ns, last_ns = min(int(channel.t_ns.min()) for channel in own), max(int(channel.t_ns.max()) for channel in own)
+    first_ns, last_ns = (
+        min(int(channel.t_ns.min()) for channel in own),
+        max(int(channel.t_ns.max()) for channel in own),
+    )
     loading_s = max(0.0, (context.window[0] - first_ns) * SECONDS_PER_NS)
     tail_s = (last_ns - max(times_ns)) * SECONDS_PER_NS
     if tail_s > MAX_TAIL_S + loading_s:
         last = next(channel for channel in own if channel.t_ns.max() == last_ns)
-        expected = f"readings up to {MAX_TAIL_S + loading_s:.1f} s after the log's last event: {MAX_TAIL_S:g} s, and the time before run_start"
-        yield Violation(node.file, expected, f"{last.source} was read {tail_s:.1f} s after it", READINGS_AS_READ)
+        expected = (
+            f"readings up to {MAX_TAIL_S + loading_s:.1f} s after the log's last event:"
+            f" {MAX_TAIL_S:g} s, and the time before run_start"
+        )
+        yield Violation(
+            node.file, expected, f"{last.source} was read {tail_s:.1f} s after it", READINGS_AS_READ
+        )
 
 
 def _schedule(context: BundleContext) -> Iterator[Violation]:
@@ -193,7 +298,8 @@ def _schedule(context: BundleContext) -> Iterator[Violation]:
 
 
 def _too_many(context: BundleContext) -> Iterator[Violation]:
-    """Check that no channel of a kernel's meter has more readings than periods; `suite finish` takes the period from the readings."""
+    """Check that no channel of a kernel's meter has more readings than periods; `suite finish`
+    takes the period from the readings."""
     if context.run.closed_later is not None:
         return
     for node, name, record, channels in _meters(context):
@@ -204,37 +310,59 @@ def _too_many(context: BundleContext) -> Iterator[Violation]:
             span_s = float(channel.t_ns.max() - channel.t_ns.min()) * SECONDS_PER_NS
             most = MORE_READINGS * span_s / period_s + READINGS_SLACK
             if len(channel) > most:
-                expected = f"at most {most:.0f} readings of {name} {channel.name} in {span_s:.1f} s, one every {period_s:g} s"
+                expected = (
+                    f"at most {most:.0f} readings of {name} {channel.name} in {span_s:.1f} s, one"
+                    f" every {period_s:g} s"
+                )
                 yield Violation(node.file, expected[:300], f"{len(channel)}", READINGS_AS_READ)
 
 
 def _too_often(context: BundleContext) -> Iterator[Violation]:
-    """Check that the kernel's meters were not read more often than once a period: one at least was not, unless all their times were scaled."""
+    """Check that the kernel's meters were not read more often than once a period: one at least was
+    not, unless all their times were scaled."""
     found: dict[str, list[tuple[str, float, float]]] = {}
     for node, name, record, channels in _meters(context):
         period_s = record.get("period_s")
         longest = max(channels, key=len, default=None)
-        if name in SCHEDULED and longest is not None and len(longest) >= MIN_SCHEDULED_READINGS and is_number(period_s) and period_s > 0:
+        if (
+            name in SCHEDULED
+            and longest is not None
+            and len(longest) >= MIN_SCHEDULED_READINGS
+            and is_number(period_s)
+            and period_s > 0
+        ):
             found.setdefault(node.file, []).append((name, period_s, longest.period_s or 0.0))
     for file, meters in found.items():
         if all(between_s < MIN_PERIOD_RATIO * period_s for _, period_s, between_s in meters):
             name, period_s, between_s = meters[0]
             expected = f"a reading of {name} every {period_s:g} s or less often, as it is asked for"
-            observed = f"every {between_s:.4g} s in the median" + (f"; so of all {len(meters)} meters of the kernel" if len(meters) > 1 else "")
+            observed = f"every {between_s:.4g} s in the median" + (
+                f"; so of all {len(meters)} meters of the kernel" if len(meters) > 1 else ""
+            )
             yield Violation(file, expected, observed, READINGS_AS_READ)
 
 
 def _ahead(context: BundleContext) -> Iterator[Violation]:
-    """Check that a table of another program does not end after the other meters, which are all read once more when the run has ended."""
+    """Check that a table of another program does not end after the other meters, which are all read
+    once more when the run has ended."""
     for node in context.nodes:
-        last_ns = {source: max(int(each.t_ns.max()) for each in node.channels.of(source)) for source in {each.source for each in node.channels}}
+        last_ns = {
+            source: max(int(each.t_ns.max()) for each in node.channels.of(source))
+            for source in {each.source for each in node.channels}
+        }
         own_ns = last_ns.pop(OWN_CLOCK, None)
         if own_ns is None or not last_ns:
             continue
         ahead_s = (own_ns - max(last_ns.values())) * SECONDS_PER_NS
         if ahead_s > MAX_AHEAD_S:
-            expected = f"readings of {OWN_CLOCK} until the last ones of the other meters, or {MAX_AHEAD_S:g} s later"
-            fix = "set the clock of the machine that writes the table, or add the table after the run with suite power attach"
+            expected = (
+                f"readings of {OWN_CLOCK} until the last ones of the other meters, or"
+                f" {MAX_AHEAD_S:g} s later"
+            )
+            fix = (
+                "set the clock of the machine that writes the table, or add the table after the run"
+                " with suite power attach"
+            )
             yield Violation(node.file, expected, f"{ahead_s:.2f} s later", fix)
 
 
@@ -242,48 +370,95 @@ def _cost(context: BundleContext) -> Iterator[Violation]:
     """Check that reading cost CPU time; `suite finish` cannot know it."""
     from suite.compliance.evidence import seconds  # start-up: loads numpy
 
-    if context.run.closed_later is not None or context.window is None or not seconds(context.window) > MIN_COST_S:
+    if (
+        context.run.closed_later is not None
+        or context.window is None
+        or not seconds(context.window) > MIN_COST_S
+    ):
         return
     for node in context.nodes:
-        costs_s = [record.get("cost_s") for record in node.meters if isinstance(record, Mapping) and record.get("available") is True]
-        if node.is_whole and len(node.channels) and costs_s and not any(is_number(cost_s) and cost_s > 0 for cost_s in costs_s):
+        costs_s = [
+            record.get("cost_s")
+            for record in node.meters
+            if isinstance(record, Mapping) and record.get("available") is True
+        ]
+        if (
+            node.is_whole
+            and len(node.channels)
+            and costs_s
+            and not any(is_number(cost_s) and cost_s > 0 for cost_s in costs_s)
+        ):
             expected = "CPU time for reading the meters: cost_s above zero of one at least"
-            yield Violation(node.meters_file, expected, f"none of {len(costs_s)} meters, for {len(node.channels)} readings", READINGS_AS_READ)
+            yield Violation(
+                node.meters_file,
+                expected,
+                f"none of {len(costs_s)} meters, for {len(node.channels)} readings",
+                READINGS_AS_READ,
+            )
 
 
 def _cost_possible(context: BundleContext) -> Iterator[Violation]:
-    """Check what reading cost in all, of every node: more than a microsecond a reading, less than all cores did."""
+    """Check what reading cost in all, of every node: more than a microsecond a reading, less than
+    all cores did."""
     if context.run.closed_later is not None:
         return
     for node, records in _recorded(context):
-        own = [record for name, record in records.items() if name not in ("recorder", SOURCE) and record.get("available") is True]
-        costs_s, readings = [record.get("cost_s") for record in own], sum(len(channel) for channel in node.channels if channel.source != SOURCE)
+        own = [
+            record
+            for name, record in records.items()
+            if name not in ("recorder", SOURCE) and record.get("available") is True
+        ]
+        costs_s, readings = (
+            [record.get("cost_s") for record in own],
+            sum(len(channel) for channel in node.channels if channel.source != SOURCE),
+        )
         spans_ns = [channels.span_ns for channels in (node.channels, node.idle)]
-        span_s = sum((span_ns[1] - span_ns[0]) * SECONDS_PER_NS for span_ns in spans_ns if span_ns is not None)
+        span_s = sum(
+            (span_ns[1] - span_ns[0]) * SECONDS_PER_NS
+            for span_ns in spans_ns
+            if span_ns is not None
+        )
         cost_s = sum(cost_s for cost_s in costs_s if is_number(cost_s))
         least_s = MIN_READING_S * readings if span_s >= MIN_COST_S else 0.0
         most_s = (span_s + UNREAD_S) * max(node.cores_read, 1)
         if readings and costs_s and not least_s <= cost_s <= most_s:
-            expected = f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in {span_s:.1f} s"
-            yield Violation(node.meters_file, expected, f"{cost_s:.3g} s by cost_s of {len(own)} meters", READINGS_AS_READ)
+            expected = (
+                f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in"
+                f" {span_s:.1f} s"
+            )
+            yield Violation(
+                node.meters_file,
+                expected,
+                f"{cost_s:.3g} s by cost_s of {len(own)} meters",
+                READINGS_AS_READ,
+            )
 
 
 def _of_linux(context: BundleContext) -> Iterator[Violation]:
-    """Check that processor and memory were read on every node: the kernel has them for everybody."""
+    """Check that processor and memory were read on every node: the kernel has them for
+    everybody."""
     for node, records in _recorded(context):
         for name in OF_EVERY_LINUX:
             if not node.channels.of(name):
                 reason = str(records.get(name, {}).get("reason") or "no reading")[:200]
                 fix = "let the user of the run read /proc; inside a container, run on the host"
-                yield Violation(node.meters_file, f"readings of {name}, which every Linux offers in /proc", reason, fix)
+                yield Violation(
+                    node.meters_file,
+                    f"readings of {name}, which every Linux offers in /proc",
+                    reason,
+                    fix,
+                )
 
 
 def _of_kernel(context: BundleContext) -> Iterator[Violation]:
-    """Check that meters of the kernel were read where another record says that the kernel has them."""
+    """Check that meters of the kernel were read where another record says that the kernel has
+    them."""
     for node, records in _recorded(context):
         offered = dict.fromkeys(("load", "wall-clock"), "which every Linux offers in /proc")
         if context.request.cache_cleared is True:
-            offered["page-cache"] = f"which the harness read before the run (cache_cleared in {RUN})"
+            offered["page-cache"] = (
+                f"which the harness read before the run (cache_cleared in {RUN})"
+            )
         if node.system.get("storage_medium") not in NOT_ON_DISK:
             offered["disk"] = f"the data are on a disk (storage_medium in {node.system_file})"
         for name in dict.fromkeys((*offered, *records)):
@@ -292,43 +467,82 @@ def _of_kernel(context: BundleContext) -> Iterator[Violation]:
                 continue
             reason = str(record.get("reason") or "no reading")[:200]
             if name in offered:
-                yield Violation(node.meters_file, f"readings of {name}, {offered[name]}", reason, READINGS_AS_READ)
-            elif name in SCHEDULED and record.get("available") is True and not record.get("failures"):
-                yield Violation(node.meters_file, f"readings of {name}, or failures: it was available", reason, READINGS_AS_READ)
+                yield Violation(
+                    node.meters_file,
+                    f"readings of {name}, {offered[name]}",
+                    reason,
+                    READINGS_AS_READ,
+                )
+            elif (
+                name in SCHEDULED and record.get("available") is True and not record.get("failures")
+            ):
+                yield Violation(
+                    node.meters_file,
+                    f"readings of {name}, or failures: it was available",
+                    reason,
+                    READINGS_AS_READ,
+                )
 
 
 def _rounded(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
-        if len(node.channels) >= MIN_ROUND and not any((channel.t_ns % ROUND_NS).any() for channel in node.channels):
+        if len(node.channels) >= MIN_ROUND and not any(
+            (channel.t_ns % ROUND_NS).any() for channel in node.channels
+        ):
             expected = "times of a clock, which ticks in nanoseconds"
-            yield Violation(node.file, expected, f"{len(node.channels)} readings at whole tenths of a millisecond", READINGS_AS_READ)
+            yield Violation(
+                node.file,
+                expected,
+                f"{len(node.channels)} readings at whole tenths of a millisecond",
+                READINGS_AS_READ,
+            )
 
 
-def _meters(context: BundleContext) -> "Iterator[tuple[NodeContext, str, Mapping[str, Any], Sequence[Channel]]]":
-    """Every meter's record with the channels that were read; nodes whose recorder was lost or could not write are left out."""
+def _meters(
+    context: BundleContext,
+) -> "Iterator[tuple[NodeContext, str, Mapping[str, Any], Sequence[Channel]]]":
+    """Every meter's record with the channels that were read; nodes whose recorder was lost or could
+    not write are left out."""
     for node, records in _recorded(context):
         for name, record in records.items():
             if name != "recorder":
                 yield node, name, record, node.channels.of(name)
 
 
-def _recorded(context: BundleContext) -> "Iterator[tuple[NodeContext, Mapping[str, Mapping[str, Any]]]]":
-    """Every node with its meters' records by name; without nodes whose recorder was lost or could not write."""
+def _recorded(
+    context: BundleContext,
+) -> "Iterator[tuple[NodeContext, Mapping[str, Mapping[str, Any]]]]":
+    """Every node with its meters' records by name; without nodes whose recorder was lost or could
+    not write."""
     for node in context.nodes:
-        records = {str(record.get("name")): record for record in node.meters if isinstance(record, Mapping)}
+        records = {
+            str(record.get("name")): record for record in node.meters if isinstance(record, Mapping)
+        }
         if node.is_whole and records.get("recorder", {}).get("last_error") is None:
             yield node, records
 
 
 def _unread(name: str) -> Edit:
     """Add the record of a meter that was available, and has no readings."""
-    record = {"name": name, "period_s": 1.0, "available": True, "reason": "", "readings": 0, "failures": 0, "achieved_period_s": None}
-    return lambda bundle: bundle.run["meters"].append({**bundle.run["meters"][0], **record, "longest_gap_s": None})
+    record = {
+        "name": name,
+        "period_s": 1.0,
+        "available": True,
+        "reason": "",
+        "readings": 0,
+        "failures": 0,
+        "achieved_period_s": None,
+    }
+    return lambda bundle: bundle.run["meters"].append(
+        {**bundle.run["meters"][0], **record, "longest_gap_s": None}
+    )
 
 
 def _forget(name: str) -> Edit:
     """Take a meter's record out."""
-    return lambda bundle: bundle.run.update(meters=[meter for meter in bundle.run["meters"] if meter["name"] != name])
+    return lambda bundle: bundle.run.update(
+        meters=[meter for meter in bundle.run["meters"] if meter["name"] != name]
+    )
 
 
 def _cost_of_each(cost_s: float) -> Edit:
@@ -346,23 +560,38 @@ RULES = (
         sentence="Only meters that were available have readings.",
         rationale="The recorder opens no other meter.",
         bundle_check=_available,
-        faults=tuple(fault for name in METERS for fault in both(f"{name} said to be absent", set_meter(name, available=False))),
+        faults=tuple(
+            fault
+            for name in METERS
+            for fault in both(f"{name} said to be absent", set_meter(name, available=False))
+        ),
     ),
     Rule(
         id="meter-periods",
         sentence="A meter's readings are as far apart as its record says.",
-        rationale="The recorder states the median time between readings, from the same times. Readings that were scaled in time, inserted or made up "
-        "differ.",
+        rationale=(
+            "The recorder states the median time between readings, from the same times. Readings"
+            " that were scaled in time, inserted or made up differ."
+        ),
         bundle_check=_periods,
         faults=(
-            *(fault for name in METERS for fault in both(f"the times of {name} a fifth shorter", scale_meter_times(name, 0.8))),
+            *(
+                fault
+                for name in METERS
+                for fault in both(
+                    f"the times of {name} a fifth shorter", scale_meter_times(name, 0.8)
+                )
+            ),
             *both("no achieved period", set_meter("um25c", achieved_period_s=None)),
         ),
     ),
     Rule(
         id="meter-jitter",
         sentence="The times between a meter's readings scatter as its record says.",
-        rationale="The recorder states their standard deviation, from the same times. Invented readings and edited records differ.",
+        rationale=(
+            "The recorder states their standard deviation, from the same times. Invented readings"
+            " and edited records differ."
+        ),
         bundle_check=_jitter,
         faults=(
             *both("a third of a second of jitter", set_meter("um25c", jitter_s=0.3)),
@@ -371,8 +600,14 @@ RULES = (
     ),
     Rule(
         id="meter-own-schedule",
-        sentence="A power meter has the period of the suite's meter of its name, and every meter its moments.",
-        rationale="Both are constants of the meter's program. Readings of a plug under the name of an analyser keep the plug's.",
+        sentence=(
+            "A power meter has the period of the suite's meter of its name, and every meter its"
+            " moments."
+        ),
+        rationale=(
+            "Both are constants of the meter's program. Readings of a plug under the name of an"
+            " analyser keep the plug's."
+        ),
         bundle_check=_as_its_class,
         faults=(
             *both("a plug's period of a USB meter", set_meter("um25c", period_s=1.0)),
@@ -382,63 +617,108 @@ RULES = (
     ),
     Rule(
         id="meter-gaps",
-        sentence="A meter that states no failure has no hole in its readings, nor misses a tenth of the run and ten seconds at its start or end.",
-        rationale="The recorder states the longest time without a reading: readings that were left out contradict it.",
+        sentence=(
+            "A meter that states no failure has no hole in its readings, nor misses a tenth of the"
+            " run and ten seconds at its start or end."
+        ),
+        rationale=(
+            "The recorder states the longest time without a reading: readings that were left out"
+            " contradict it."
+        ),
         bundle_check=_gaps,
         faults=(
             *both("five seconds of power readings left out", drop_readings("um25c", 10.0, 15.0)),
-            *both("no power readings but in the last two seconds", drop_readings("um25c", -10.0, 26.0)),
+            *both(
+                "no power readings but in the last two seconds", drop_readings("um25c", -10.0, 26.0)
+            ),
             *both("no readings of the second half", drop_readings("cpu", 14.0, 100.0)),
         ),
     ),
     Rule(
         id="meter-stated-gaps",
-        sentence="The longest gap that a meter's record states is in the readings, for one meter of a node at least.",
-        rationale="The recorder finds it in the times of the same readings. Readings that were interpolated to new times are evenly spaced.",
+        sentence=(
+            "The longest gap that a meter's record states is in the readings, for one meter of a"
+            " node at least."
+        ),
+        rationale=(
+            "The recorder finds it in the times of the same readings. Readings that were"
+            " interpolated to new times are evenly spaced."
+        ),
         bundle_check=_stated_gaps,
-        faults=(recomputed("longer gaps in all records than in the readings", scale_longest_gaps(1.01)),),
+        faults=(
+            recomputed("longer gaps in all records than in the readings", scale_longest_gaps(1.01)),
+        ),
     ),
     Rule(
         id="meter-failures",
         sentence="A meter's readings and failures together are at most one a period.",
         rationale="A call that fails has no reading.",
         bundle_check=_failures,
-        faults=both("a hundred failures of a meter with all readings", set_meter("cpu", failures=100, last_error="timed out")),
+        faults=both(
+            "a hundred failures of a meter with all readings",
+            set_meter("cpu", failures=100, last_error="timed out"),
+        ),
     ),
     Rule(
         id="meter-schedule",
-        sentence="The kernel's meters are read no more often than once a period, and none of their channels has more readings than periods.",
-        rationale="The recorder waits for the period to pass. Readings and records that were made to fit shorter times come faster, and a second "
-        "series of readings that was put into a channel comes beside the first.",
+        sentence=(
+            "The kernel's meters are read no more often than once a period, and none of their"
+            " channels has more readings than periods."
+        ),
+        rationale=(
+            "The recorder waits for the period to pass. Readings and records that were made to fit"
+            " shorter times come faster, and a second series of readings that was put into a"
+            " channel comes beside the first."
+        ),
         bundle_check=_schedule,
         faults=(
             recomputed("all times of the kernel's meters a tenth shorter", hurry_meters(0.9)),
-            *both("a clock of 400 MHz between the readings of 1.4 GHz", read_twice_as_often("cpu", "frequency.core1", 0.4 / 1.4)),
+            *both(
+                "a clock of 400 MHz between the readings of 1.4 GHz",
+                read_twice_as_often("cpu", "frequency.core1", 0.4 / 1.4),
+            ),
         ),
     ),
     Rule(
         id="meter-clock",
-        sentence="A table that another program writes ends when the other meters do, or two seconds later.",
-        rationale="It has a clock of its own. Where that clock is wrong, the power of another moment is counted.",
+        sentence=(
+            "A table that another program writes ends when the other meters do, or two seconds"
+            " later."
+        ),
+        rationale=(
+            "It has a clock of its own. Where that clock is wrong, the power of another moment is"
+            " counted."
+        ),
         bundle_check=_ahead,
         faults=(
             recomputed(
                 "the table of another program four seconds later",
-                lambda bundle: [rename_source("um25c", "meter-csv", "board.analyser")(bundle), scale_meter_times("meter-csv", 1.2)(bundle)],
+                lambda bundle: [
+                    rename_source("um25c", "meter-csv", "board.analyser")(bundle),
+                    scale_meter_times("meter-csv", 1.2)(bundle),
+                ],
             ),
         ),
     ),
     Rule(
         id="meter-cost",
         sentence="Reading the meters cost CPU time.",
-        rationale="The recorder measures its own time, so that its share of the run's load is known.",
+        rationale=(
+            "The recorder measures its own time, so that its share of the run's load is known."
+        ),
         bundle_check=_cost,
         faults=both("meters that cost nothing", free_meters()),
     ),
     Rule(
         id="meter-cost-possible",
-        sentence="Reading cost a microsecond a reading or more, and no more than all cores could do meanwhile.",
-        rationale="A reading is a system call at least. The recorder's own time is left out of the foreign load.",
+        sentence=(
+            "Reading cost a microsecond a reading or more, and no more than all cores could do"
+            " meanwhile."
+        ),
+        rationale=(
+            "A reading is a system call at least. The recorder's own time is left out of the"
+            " foreign load."
+        ),
         bundle_check=_cost_possible,
         faults=(
             *both("meters that cost a nanosecond", _cost_of_each(1e-9)),
@@ -448,26 +728,44 @@ RULES = (
     Rule(
         id="meters-of-linux",
         sentence="Processor and memory are read on every node of a closed run.",
-        rationale="Every Linux offers them to every user. Without them nothing shows how a result came about.",
+        rationale=(
+            "Every Linux offers them to every user. Without them nothing shows how a result came"
+            " about."
+        ),
         divisions=CLOSED,
         bundle_check=_of_linux,
         faults=both("the processor's meter left out", leave_meter_out("cpu")),
     ),
     Rule(
         id="meters-of-kernel",
-        sentence="Load and wall clock are read on every node, the page cache where it was emptied, the disk where the data are on one; another meter "
-        "of the kernel that was available has readings or failures.",
-        rationale="The kernel has these meters for every user. A meter that is said to be unavailable shows neither other programs nor clock steps.",
+        sentence=(
+            "Load and wall clock are read on every node, the page cache where it was emptied, the"
+            " disk where the data are on one; another meter of the kernel that was available has"
+            " readings or failures."
+        ),
+        rationale=(
+            "The kernel has these meters for every user. A meter that is said to be unavailable"
+            " shows neither other programs nor clock steps."
+        ),
         bundle_check=_of_kernel,
         faults=(
             recomputed("the load said to be unavailable", leave_meter_out("load")),
-            recomputed("the load left out, with its record", in_turn(leave_meter_out("load"), _forget("load"))),
+            recomputed(
+                "the load left out, with its record",
+                in_turn(leave_meter_out("load"), _forget("load")),
+            ),
             recomputed(
                 "the wall clock said to be available, without readings",
-                in_turn(leave_meter_out("wall-clock"), set_meter("wall-clock", available=True, reason="")),
+                in_turn(
+                    leave_meter_out("wall-clock"),
+                    set_meter("wall-clock", available=True, reason=""),
+                ),
             ),
             recomputed("the network said to be available, without readings", _unread("network")),
-            *both("the disk's meter said to be unavailable", in_turn(leave_meter_out("disk"), set_system("storage_medium", "NVMe"))),
+            *both(
+                "the disk's meter said to be unavailable",
+                in_turn(leave_meter_out("disk"), set_system("storage_medium", "NVMe")),
+            ),
             *both(
                 "the page cache emptied, its meter said to be unavailable",
                 in_turn(leave_meter_out("page-cache"), set_everywhere("cache_cleared", True)),
@@ -476,9 +774,14 @@ RULES = (
     ),
     Rule(
         id="readings-end",
-        sentence="The readings end soon after the log does: within five seconds, and as long as it took from the first reading to run_start.",
-        rationale="The recorder stops when the implementation has exited. A machine that loads a framework slowly also leaves it slowly. "
-        "Later readings belong to a longer run.",
+        sentence=(
+            "The readings end soon after the log does: within five seconds, and as long as it took"
+            " from the first reading to run_start."
+        ),
+        rationale=(
+            "The recorder stops when the implementation has exited. A machine that loads a"
+            " framework slowly also leaves it slowly. Later readings belong to a longer run."
+        ),
         bundle_check=_end,
         faults=(
             *both("power readings ten seconds later", shift_end(10.0, "um25c")),
@@ -490,6 +793,8 @@ RULES = (
         sentence="The times of the readings are not all whole tenths of a millisecond.",
         rationale="They are read from a clock of nanoseconds, one meter after another.",
         bundle_check=_rounded,
-        faults=(recomputed("all readings at whole half seconds", round_reading_times(500_000_000)),),
+        faults=(
+            recomputed("all readings at whole half seconds", round_reading_times(500_000_000)),
+        ),
     ),
 )

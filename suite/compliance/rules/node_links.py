@@ -1,4 +1,5 @@
-"""Links of several nodes: their speed, and the bytes that they carried, against the gradients that the ranks exchanged."""
+"""Links of several nodes: their speed, and the bytes that they carried, against the gradients that
+the ranks exchanged."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain, combinations
@@ -21,9 +22,15 @@ SHARED_MEMORY_SHARE = 0.1
 
 
 def _links(context: BundleContext) -> Iterator[Violation]:
-    """Check that each update's gradients fit through each node's link: half precision, sent once, as no all-reduce can do with less."""
+    """Check that each update's gradients fit through each node's link: half precision, sent once,
+    as no all-reduce can do with less."""
     window, parameters = context.window, context.log.value("parameters")
-    if window is None or window[1] <= window[0] or type(parameters) is not int or context.request.parallel.collective != "mpi":
+    if (
+        window is None
+        or window[1] <= window[0]
+        or type(parameters) is not int
+        or context.request.parallel.collective != "mpi"
+    ):
         return
     updates = int(ends_update(context.request, context.steps.first_rank).sum())
     sent_bytes = updates * parameters * MIN_GRADIENT_BYTES
@@ -31,70 +38,131 @@ def _links(context: BundleContext) -> Iterator[Violation]:
     for node in read_nodes(context.bundle):
         speed_mbit_s = _speed_mbit_s(node.link or {})
         if speed_mbit_s is not None and needed_mbit_s > speed_mbit_s:
-            expected = f"at most {speed_mbit_s:g} Mbit/s through {node.host}'s link, the speed that it records"
-            fix = "record the link that the ranks used (`suite cluster doctor` shows it), then run again"
-            yield Violation(NODES, expected, f"{needed_mbit_s:.3g} Mbit/s or more: the gradients of every update", fix)
+            expected = (
+                f"at most {speed_mbit_s:g} Mbit/s through {node.host}'s link, the speed that it"
+                " records"
+            )
+            fix = (
+                "record the link that the ranks used (`suite cluster doctor` shows it), then run"
+                " again"
+            )
+            yield Violation(
+                NODES,
+                expected,
+                f"{needed_mbit_s:.3g} Mbit/s or more: the gradients of every update",
+                fix,
+            )
 
 
 def _counted(context: BundleContext) -> Iterator[Violation]:
-    """Check that each node's interfaces counted the gradients of every update once: of every number, its own gradient or the sum leaves a node.
+    """Check that each node's interfaces counted the gradients of every update once: of every
+    number, its own gradient or the sum leaves a node.
 
     Nodes of one kernel may exchange through its memory: there, a tenth of it and less says so.
     """
     import numpy as np  # start-up
 
-    parameters, parallel, first = context.log.value("parameters"), context.request.parallel, context.steps.first_rank
+    parameters, parallel, first = (
+        context.log.value("parameters"),
+        context.request.parallel,
+        context.steps.first_rank,
+    )
     if parallel.nodes < 2 or type(parameters) is not int:
         return
-    size_bytes = parameters * (GRADIENT_BYTES if (parallel.wire, context.request.precision) == (EXACT, FLOAT32) else MIN_GRADIENT_BYTES)
+    size_bytes = parameters * (
+        GRADIENT_BYTES
+        if (parallel.wire, context.request.precision) == (EXACT, FLOAT32)
+        else MIN_GRADIENT_BYTES
+    )
     is_update = ends_update(context.request, first)
     uncertain_s = _uncertainty_s(context)
-    starts_s, ends_s = first.start_ns[is_update] * SECONDS_PER_NS - uncertain_s, first.ends_s[is_update] + uncertain_s
+    starts_s, ends_s = (
+        first.start_ns[is_update] * SECONDS_PER_NS - uncertain_s,
+        first.ends_s[is_update] + uncertain_s,
+    )
     is_shared = _one_kernel(context)
     for node in (node for node in context.nodes if node.is_on_clock):
         for direction in ("sent", "received"):
-            counts = [channel.in_time for channel in node.channels.of("network") if channel.name.endswith(f".{direction}")]
+            counts = [
+                channel.in_time
+                for channel in node.channels.of("network")
+                if channel.name.endswith(f".{direction}")
+            ]
             counts = [count for count in counts if len(count) >= 2]
             if not counts:
                 continue
-            from_s, to_s = (f(count.t_ns[place] for count in counts) * SECONDS_PER_NS for f, place in ((max, 0), (min, -1)))
+            from_s, to_s = (
+                f(count.t_ns[place] for count in counts) * SECONDS_PER_NS
+                for f, place in ((max, 0), (min, -1))
+            )
             counted = sum(float(count.values[-1] - count.values[0]) for count in counts)
             updates = int(np.sum((starts_s >= from_s) & (ends_s <= to_s)))
-            needed = max(0, updates - 1) * size_bytes  # what a rank has sent last may wait in its kernel when the step ends
+            # what a rank has sent last may wait in its kernel when the step ends
+            needed = max(0, updates - 1) * size_bytes
             if counted < needed and not (is_shared and counted < SHARED_MEMORY_SHARE * needed):
-                expected = f"{needed} bytes {direction} or more: the gradients of {updates - 1} updates, once"
-                fix = "hand in the readings as the recorder wrote them; where MPI goes past the kernel's interfaces, run again with UCX_TLS=tcp,self"
+                expected = (
+                    f"{needed} bytes {direction} or more: the gradients of {updates - 1} updates,"
+                    " once"
+                )
+                fix = (
+                    "hand in the readings as the recorder wrote them; where MPI goes past the"
+                    " kernel's interfaces, run again with UCX_TLS=tcp,self"
+                )
                 yield Violation(node.file, expected, f"{counted:.0f} bytes", fix)
 
 
 def _uncertainty_s(context: BundleContext) -> float:
     """The largest uncertainty of the clock offsets, s."""
     offsets = context.log.value("clock_offsets_ns")
-    known = [offset[1] for offset in offsets if is_offset(offset)] if isinstance(offsets, list) else []
+    known = (
+        [offset[1] for offset in offsets if is_offset(offset)] if isinstance(offsets, list) else []
+    )
     return max(known, default=0) * SECONDS_PER_NS
 
 
 def _one_kernel(context: BundleContext) -> bool:
     """Whether ranks of different nodes logged one boot id: nodes-machines reports it."""
-    of_nodes = [{context.boots.get(rank) for rank in node.ranks} for node in read_nodes(context.bundle)]
+    of_nodes = [
+        {context.boots.get(rank) for rank in node.ranks} for node in read_nodes(context.bundle)
+    ]
     return any(one & other for one, other in combinations(of_nodes, 2))
 
 
 def _speed_mbit_s(link: Mapping[str, Any]) -> float | None:
     speed = link.get("speed_mbit_s")
-    return float(speed) if isinstance(speed, int | float) and not isinstance(speed, bool) and speed > 0 else None
+    return (
+        float(speed)
+        if isinstance(speed, int | float) and not isinstance(speed, bool) and speed > 0
+        else None
+    )
 
 
 RULES = (
     Rule(
         id="links-carry",
-        sentence="The gradients of every update fit through the recorded speed of every node's link, and were counted by each node's interfaces.",
-        rationale="A fast link described as a slow one makes the machine look faster, and fewer bytes make its exchange look smaller than it can be.",
+        sentence=(
+            "The gradients of every update fit through the recorded speed of every node's link, and"
+            " were counted by each node's interfaces."
+        ),
+        rationale=(
+            "A fast link described as a slow one makes the machine look faster, and fewer bytes"
+            " make its exchange look smaller than it can be."
+        ),
         bundle_check=lambda context: chain(_links(context), _counted(context)),
         faults=(
-            recomputed("a link of 10 Mbit/s", change_file(NODES, lambda values: values["nodes"][1]["link"].update(speed_mbit_s=10)), ranks=2),
-            recomputed("half of the second node's bytes", change_second_node(scale_unit("B", 0.5)), ranks=2),
-            recomputed("half of the first node's bytes", scale_readings("network", "", 0.5), ranks=2),
+            recomputed(
+                "a link of 10 Mbit/s",
+                change_file(
+                    NODES, lambda values: values["nodes"][1]["link"].update(speed_mbit_s=10)
+                ),
+                ranks=2,
+            ),
+            recomputed(
+                "half of the second node's bytes", change_second_node(scale_unit("B", 0.5)), ranks=2
+            ),
+            recomputed(
+                "half of the first node's bytes", scale_readings("network", "", 0.5), ranks=2
+            ),
         ),
     ),
 )

@@ -11,28 +11,52 @@ from suite.compliance.wording import listed, numbers, shown
 
 ORDER = 60  # after the ranks
 
-RECORD_AGAIN = "repair what stopped the recorder (`suite cluster doctor` shows whether it can start), then run again where energy counts"
+RECORD_AGAIN = (
+    "repair what stopped the recorder (`suite cluster doctor` shows whether it can start), then run"
+    " again where energy counts"
+)
 RUN_AGAIN = "hand in nodes.json as `suite run` wrote it"
 
 
 def _complete(context: BundleContext) -> Iterator[Violation]:
-    """Check that the requested nodes are recorded, with all ranks, each on the node that the log names."""
+    """Check that the requested nodes are recorded, with all ranks, each on the node that the log
+    names."""
     requested = context.request.parallel
     if requested.nodes == 1:
         return
     nodes = read_nodes(context.bundle)
     ranks = [rank for node in nodes for rank in node.ranks]
     if len(nodes) != requested.nodes or ranks != list(range(requested.ranks)):
-        expected = f"{requested.nodes} nodes with the ranks {numbers(range(requested.ranks))} in order"
-        yield Violation(NODES, expected, f"{len(nodes)} nodes with the ranks {listed([str(rank) for rank in ranks])}", RUN_AGAIN)
+        expected = (
+            f"{requested.nodes} nodes with the ranks {numbers(range(requested.ranks))} in order"
+        )
+        yield Violation(
+            NODES,
+            expected,
+            f"{len(nodes)} nodes with the ranks {listed([str(rank) for rank in ranks])}",
+            RUN_AGAIN,
+        )
         return
     logged = context.log.value("nodes_of_ranks")
     for node in nodes:
-        names = [logged[rank] for rank in node.ranks] if isinstance(logged, list) and len(logged) == requested.ranks else None
+        names = (
+            [logged[rank] for rank in node.ranks]
+            if isinstance(logged, list) and len(logged) == requested.ranks
+            else None
+        )
         if names is None or (node.node is not None and names != [node.node] * len(node.ranks)):
-            wanted = "no list of a name for every rank" if names is None else listed([shown(name) for name in names])
+            wanted = (
+                "no list of a name for every rank"
+                if names is None
+                else listed([shown(name) for name in names])
+            )
             observed = f"{shown(node.node)}, the name of host {node.host[:100]!r}"
-            yield Violation(NODES, f"the log's nodes_of_ranks for the ranks {numbers(node.ranks)}: {wanted}", observed, RUN_AGAIN)
+            yield Violation(
+                NODES,
+                f"the log's nodes_of_ranks for the ranks {numbers(node.ranks)}: {wanted}",
+                observed,
+                RUN_AGAIN,
+            )
 
 
 def _recorders(context: BundleContext) -> Iterator[Violation]:
@@ -40,7 +64,9 @@ def _recorders(context: BundleContext) -> Iterator[Violation]:
     for node in read_nodes(context.bundle):
         if node.problem is not None:
             expected = f"a recorder that reads the meters of {node.host[:100]!r} for the whole run"
-            yield Violation(NODES, expected, f"ranks {numbers(node.ranks)}: {node.problem[:300]}", RECORD_AGAIN)
+            yield Violation(
+                NODES, expected, f"ranks {numbers(node.ranks)}: {node.problem[:300]}", RECORD_AGAIN
+            )
 
 
 RULES = (
@@ -50,21 +76,40 @@ RULES = (
         rationale="Energy and bytes are sums over the nodes: a missing node makes them smaller.",
         bundle_check=_complete,
         faults=(
-            recomputed("no record of the nodes", lambda bundle: (bundle.path / NODES).unlink(), ranks=2),
-            recomputed("a node left out", change_file(NODES, lambda values: values["nodes"].pop()), ranks=2),
-            recomputed("a rank left out", change_file(NODES, lambda values: values["nodes"][1].update(ranks=[2])), ranks=2),
-            recomputed("another node", change_file(NODES, lambda values: values["nodes"][1].update(node="pi7")), ranks=2),
+            recomputed(
+                "no record of the nodes", lambda bundle: (bundle.path / NODES).unlink(), ranks=2
+            ),
+            recomputed(
+                "a node left out", change_file(NODES, lambda values: values["nodes"].pop()), ranks=2
+            ),
+            recomputed(
+                "a rank left out",
+                change_file(NODES, lambda values: values["nodes"][1].update(ranks=[2])),
+                ranks=2,
+            ),
+            recomputed(
+                "another node",
+                change_file(NODES, lambda values: values["nodes"][1].update(node="pi7")),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
         id="nodes-recorders",
         sentence="The recorder of every node reads that node's meters for the whole run.",
-        rationale="A node whose recorder was lost has gaps in its readings, and figures of all nodes may be unknown for them.",
+        rationale=(
+            "A node whose recorder was lost has gaps in its readings, and figures of all nodes may"
+            " be unknown for them."
+        ),
         bundle_check=_recorders,
         severity=Severity.WARNING,
         faults=(
             recomputed(
-                "a recorder that was lost", change_file(NODES, lambda values: values["nodes"][1].update(problem="its recorder ended")), ranks=2
+                "a recorder that was lost",
+                change_file(
+                    NODES, lambda values: values["nodes"][1].update(problem="its recorder ended")
+                ),
+                ranks=2,
             ),
         ),
     ),

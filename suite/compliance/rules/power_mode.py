@@ -7,7 +7,12 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import SYSTEM
 from suite.compliance.faults.fault import both, recomputed, sealed
 from suite.compliance.faults.log_edits import set_device
-from suite.compliance.faults.power_mode_edits import claim_jetson, claim_variant, lower_limits_in_mid_run, without_mode_on_second_node
+from suite.compliance.faults.power_mode_edits import (
+    claim_jetson,
+    claim_variant,
+    lower_limits_in_mid_run,
+    without_mode_on_second_node,
+)
 from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
@@ -17,11 +22,13 @@ ORDER = 95  # after the figures: the readings are sound by now
 GIB = 2**30
 MAX_SHOWN = 10
 VIRTUAL_DISK = "virtual disk"
-MIN_SHARE_OF_MEMORY = 0.8  # firmware, GPU carve-outs and the kernel take the rest of the nominal size
+# firmware, GPU carve-outs and the kernel take the rest of the nominal size
+MIN_SHARE_OF_MEMORY = 0.8
 
 
 def _known(context: BundleContext) -> Iterator[Violation]:
-    """Check that every node of a profile with power modes states its mode, and that mode, settings and readings agree."""
+    """Check that every node of a profile with power modes states its mode, and that mode, settings
+    and readings agree."""
     device = context.device
     if device is None or not device.power_modes:
         return
@@ -29,8 +36,16 @@ def _known(context: BundleContext) -> Iterator[Violation]:
         mode, settings = node.system.get("power_mode"), _settings_of(node)
         if not isinstance(mode, str) or not mode:
             observed = f"{mode!r}: {_note_of(node)}"
-            fix = "let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status, then run again; or submit to the open division"
-            yield Violation(node.system_file, f"the power mode of {device.name}, as nvpmodel tells it", observed[:200], fix)
+            fix = (
+                "let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status, then"
+                " run again; or submit to the open division"
+            )
+            yield Violation(
+                node.system_file,
+                f"the power mode of {device.name}, as nvpmodel tells it",
+                observed[:200],
+                fix,
+            )
             continue
         yield from _consistent(node, mode, settings)
 
@@ -41,12 +56,27 @@ def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> It
     fix = "run again; never edit system.json"
     name, number = settings.get("mode"), settings.get("mode_id")
     if isinstance(name, str) and not mode.startswith(name):
-        yield Violation(node.system_file, f"power_mode to begin with the mode of power_settings, {name!r}"[:200], f"{mode!r}"[:200], fix)
+        yield Violation(
+            node.system_file,
+            f"power_mode to begin with the mode of power_settings, {name!r}"[:200],
+            f"{mode!r}"[:200],
+            fix,
+        )
     if settings.get("is_custom") is True and not settings.get("clocks"):
-        yield Violation(node.system_file, "the clocks of a power mode that is not the vendor's", "power_settings without clocks", fix)
+        yield Violation(
+            node.system_file,
+            "the clocks of a power mode that is not the vendor's",
+            "power_settings without clocks",
+            fix,
+        )
     read = node.channels.get(SOURCE, MODE_ID)
     if len(read) and isinstance(number, int) and float(read.in_time.values[0]) != number:
-        yield Violation(node.system_file, f"mode {read.in_time.values[0]:g}, as read when the run began", f"mode_id = {number}", fix)
+        yield Violation(
+            node.system_file,
+            f"mode {read.in_time.values[0]:g}, as read when the run began",
+            f"mode_id = {number}",
+            fix,
+        )
 
 
 def _listed(context: BundleContext) -> Iterator[Violation]:
@@ -58,16 +88,33 @@ def _listed(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         mode, settings = node.system.get("power_mode"), _settings_of(node)
         name = settings.get("mode") or str(mode).partition(":")[0]
-        if not isinstance(mode, str) or not mode or (name in names and settings.get("is_custom") is not True):
+        if (
+            not isinstance(mode, str)
+            or not mode
+            or (name in names and settings.get("is_custom") is not True)
+        ):
             continue
         differences = settings.get("differences")
-        why = f" ({'; '.join(str(each) for each in differences[:MAX_SHOWN])})" if isinstance(differences, list) and differences else ""
-        fix = "nothing, if the mode is intended: its clocks are in power_settings; compare it with runs in the same mode"
-        yield Violation(node.system_file, f"a mode of {device.name}: {', '.join(names)}", f"{mode}{why}"[:400], fix)
+        why = (
+            f" ({'; '.join(str(each) for each in differences[:MAX_SHOWN])})"
+            if isinstance(differences, list) and differences
+            else ""
+        )
+        fix = (
+            "nothing, if the mode is intended: its clocks are in power_settings; compare it with"
+            " runs in the same mode"
+        )
+        yield Violation(
+            node.system_file,
+            f"a mode of {device.name}: {', '.join(names)}",
+            f"{mode}{why}"[:400],
+            fix,
+        )
 
 
 def _steady(context: BundleContext) -> Iterator[Violation]:
-    """Report each setting of each node that was read with another value during the run, or was another after it."""
+    """Report each setting of each node that was read with another value during the run, or was
+    another after it."""
     from suite.metrics.power_mode import find_setting_changes  # start-up: loads numpy
 
     window = context.window
@@ -79,17 +126,34 @@ def _steady(context: BundleContext) -> Iterator[Violation]:
             yield from _changed_after(node)
         for change in changes[:MAX_SHOWN]:
             at_s = (change.t_ns - window[0]) * SECONDS_PER_NS
-            observed = f"{change.channel} from {change.before:g} to {change.after:g} {change.unit}, {at_s:.1f} s after run_start"
-            fix = "do not change the power mode during a run; if nobody did, the kernel lowered the clocks to cool the processor: cool it better"
-            yield Violation(node.file, "one power mode and one set of limits during the run", observed, fix)
+            observed = (
+                f"{change.channel} from {change.before:g} to {change.after:g} {change.unit},"
+                f" {at_s:.1f} s after run_start"
+            )
+            fix = (
+                "do not change the power mode during a run; if nobody did, the kernel lowered the"
+                " clocks to cool the processor: cool it better"
+            )
+            yield Violation(
+                node.file, "one power mode and one set of limits during the run", observed, fix
+            )
 
 
 def _changed_after(node: NodeContext) -> Iterator[Violation]:
-    """Settings that the meter does not read (energy preferences), or that changed right before the run's end."""
+    """Settings that the meter does not read (energy preferences), or that changed right before the
+    run's end."""
     changes = node.system.get("power_changes")
     for change in changes[:MAX_SHOWN] if isinstance(changes, list) else ():
-        fix = "leave governor and power mode alone from before a run until after it, and stop what changes them (power-profiles-daemon, a script)"
-        yield Violation(node.system_file, "the settings of before the run after it as well", str(change)[:200], fix)
+        fix = (
+            "leave governor and power mode alone from before a run until after it, and stop what"
+            " changes them (power-profiles-daemon, a script)"
+        )
+        yield Violation(
+            node.system_file,
+            "the settings of before the run after it as well",
+            str(change)[:200],
+            fix,
+        )
 
 
 def _variant(context: BundleContext) -> Iterator[Violation]:
@@ -100,25 +164,49 @@ def _variant(context: BundleContext) -> Iterator[Violation]:
     cores, size_bytes = context.system.get("cpu_cores"), context.system.get("memory_size_bytes")
     fix = "nothing: the result counts. Add the variant to the profile in rules/devices"
     if device.cpu is not None and isinstance(cores, int) and cores > device.cpu.cores:
-        yield Violation(SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores} cores", fix)
-    if device.memory is not None and isinstance(size_bytes, int | float) and not isinstance(size_bytes, bool):
+        yield Violation(
+            SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores} cores", fix
+        )
+    if (
+        device.memory is not None
+        and isinstance(size_bytes, int | float)
+        and not isinstance(size_bytes, bool)
+    ):
         sizes = device.memory.sizes_gb
         if not any(MIN_SHARE_OF_MEMORY * size * GIB <= size_bytes <= size * GIB for size in sizes):
-            yield Violation(SYSTEM, f"memory of {' or '.join(f'{size:g}' for size in sizes)} GiB", f"{size_bytes} bytes", fix)
+            yield Violation(
+                SYSTEM,
+                f"memory of {' or '.join(f'{size:g}' for size in sizes)} GiB",
+                f"{size_bytes} bytes",
+                fix,
+            )
 
 
 def _virtual(context: BundleContext) -> Iterator[Violation]:
-    """Say which node under a board's profile shows a virtual machine: a hypervisor that took CPU time, or a disk that is none."""
+    """Say which node under a board's profile shows a virtual machine: a hypervisor that took CPU
+    time, or a disk that is none."""
     if context.device is None or context.device.is_fallback:
         return
-    fix = "nothing, if it ran in a virtual machine on that board: say so in the notes, or run on the board itself"
+    fix = (
+        "nothing, if it ran in a virtual machine on that board: say so in the notes, or run on the"
+        " board itself"
+    )
     for node in context.nodes:
         steal = node.channels.get("load", "steal")
-        signs = [f"{steal.maximum - steal.minimum:.2f} s of CPU time stolen by a hypervisor"] if len(steal) and steal.maximum > steal.minimum else []
+        signs = (
+            [f"{steal.maximum - steal.minimum:.2f} s of CPU time stolen by a hypervisor"]
+            if len(steal) and steal.maximum > steal.minimum
+            else []
+        )
         if node.system.get("storage_medium") == VIRTUAL_DISK:
             signs.append(f"a {VIRTUAL_DISK}")
         if signs:
-            yield Violation(node.system_file, f"{context.device.title} itself, no virtual machine"[:200], " and ".join(signs), fix)
+            yield Violation(
+                node.system_file,
+                f"{context.device.title} itself, no virtual machine"[:200],
+                " and ".join(signs),
+                fix,
+            )
 
 
 def _settings_of(node: NodeContext) -> Mapping[str, Any]:
@@ -134,59 +222,108 @@ def _note_of(node: NodeContext) -> str:
 RULES = (
     Rule(
         id="power-mode-known",
-        sentence="On a device whose profile has power modes, a closed run states the mode that held, and mode, settings and readings agree.",
+        sentence=(
+            "On a device whose profile has power modes, a closed run states the mode that held, and"
+            " mode, settings and readings agree."
+        ),
         rationale="Two modes are two entries: a run of an unknown mode can be compared with none.",
         divisions=CLOSED,
         bundle_check=_known,
         faults=(
-            *(fault for mode in (None, "", 7) for fault in both(f"an Orin in the mode {mode!r}", claim_jetson("orin", mode))),
-            *both("a custom mode without its clocks", claim_jetson("orin", "custom mode 9", mode=None, is_custom=True, clocks=[])),
+            *(
+                fault
+                for mode in (None, "", 7)
+                for fault in both(f"an Orin in the mode {mode!r}", claim_jetson("orin", mode))
+            ),
+            *both(
+                "a custom mode without its clocks",
+                claim_jetson("orin", "custom mode 9", mode=None, is_custom=True, clocks=[]),
+            ),
             *both("the settings of another mode", claim_jetson("orin", "MAXN", mode="MODE_15W")),
             sealed("an Orin Nano without any power settings", set_device("orin-nano")),
-            recomputed("a mode that the second node does not state", without_mode_on_second_node(claim_jetson("orin", "MAXN")), ranks=2),
+            recomputed(
+                "a mode that the second node does not state",
+                without_mode_on_second_node(claim_jetson("orin", "MAXN")),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
         id="power-mode-listed",
         sentence="The power mode is one of the profile's, with the vendor's clocks.",
-        rationale="Other modes are allowed and are entries of their own; readers should know, and find the clocks in the record.",
+        rationale=(
+            "Other modes are allowed and are entries of their own; readers should know, and find"
+            " the clocks in the record."
+        ),
         severity=Severity.WARNING,
         bundle_check=_listed,
         faults=(
             recomputed("a mode that the profile lacks", claim_jetson("orin", "GPU_FREQ_100")),
-            recomputed("a mode with other clocks", claim_jetson("orin", "MAXN", is_custom=True, differences=["GPU MAX_FREQ is 6 instead of 9"])),
+            recomputed(
+                "a mode with other clocks",
+                claim_jetson(
+                    "orin", "MAXN", is_custom=True, differences=["GPU MAX_FREQ is 6 instead of 9"]
+                ),
+            ),
         ),
     ),
     Rule(
         id="power-mode-steady",
-        sentence="Power mode, governor, clock limits and power limits do not change during the run.",
-        rationale="A run in two modes belongs to neither entry. The finding says when which limit changed.",
+        sentence=(
+            "Power mode, governor, clock limits and power limits do not change during the run."
+        ),
+        rationale=(
+            "A run in two modes belongs to neither entry. The finding says when which limit"
+            " changed."
+        ),
         severity=Severity.WARNING,
         bundle_check=_steady,
         faults=(
             recomputed("another mode from the second epoch on", lower_limits_in_mid_run),
             recomputed(
-                "another governor after the run", claim_variant("raspberry-pi-4", power_changes=["policy0 governor: ondemand, then powersave"])
+                "another governor after the run",
+                claim_variant(
+                    "raspberry-pi-4", power_changes=["policy0 governor: ondemand, then powersave"]
+                ),
             ),
         ),
     ),
     Rule(
         id="machine-variant",
         sentence="Cores and memory are those of a variant that the device profile lists.",
-        rationale="Boards appear in new variants: an honest one is never refused, and readers learn what differs.",
+        rationale=(
+            "Boards appear in new variants: an honest one is never refused, and readers learn what"
+            " differs."
+        ),
         severity=Severity.WARNING,
         bundle_check=_variant,
         faults=(
-            recomputed("six cores of a Raspberry Pi 4", claim_variant("raspberry-pi-4", cpu_cores=6)),
-            recomputed("three GiB of a Raspberry Pi 4", claim_variant("raspberry-pi-4", memory_size_bytes=3 * GIB)),
+            recomputed(
+                "six cores of a Raspberry Pi 4", claim_variant("raspberry-pi-4", cpu_cores=6)
+            ),
+            recomputed(
+                "three GiB of a Raspberry Pi 4",
+                claim_variant("raspberry-pi-4", memory_size_bytes=3 * GIB),
+            ),
         ),
     ),
     Rule(
         id="machine-virtual",
-        sentence="A run under a board's profile shows no virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
-        rationale="A profile stands for the board with all its cores and its memory; a virtual machine on it has less.",
+        sentence=(
+            "A run under a board's profile shows no virtual machine: no CPU time stolen by a"
+            " hypervisor, no virtual disk."
+        ),
+        rationale=(
+            "A profile stands for the board with all its cores and its memory; a virtual machine on"
+            " it has less."
+        ),
         severity=Severity.WARNING,
         bundle_check=_virtual,
-        faults=(recomputed("a virtual disk in a Raspberry Pi 4", claim_variant("raspberry-pi-4", storage_medium="virtual disk")),),
+        faults=(
+            recomputed(
+                "a virtual disk in a Raspberry Pi 4",
+                claim_variant("raspberry-pi-4", storage_medium="virtual disk"),
+            ),
+        ),
     ),
 )

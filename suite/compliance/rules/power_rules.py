@@ -13,11 +13,15 @@ from suite.compliance.wording import listed
 
 ORDER = 85  # before plausibility, which sums power by these rules
 
-FIX = "never edit power.json; a meter of your own gets its total in rules/power.toml, by a pull request"
+FIX = (
+    "never edit power.json; a meter of your own gets its total in rules/power.toml, by a pull"
+    " request"
+)
 
 
 def _known(context: BundleContext) -> Iterator[Violation]:
-    """Check that the rules in power.json are the rulebook's, in its order, and that none for a meter that was read is missing."""
+    """Check that the rules in power.json are the rulebook's, in its order, and that none for a
+    meter that was read is missing."""
     if not (context.bundle.path / POWER).exists():
         if context.run.schema == 1:  # carried no rules: the rulebook's are applied
             return
@@ -26,15 +30,24 @@ def _known(context: BundleContext) -> Iterator[Violation]:
     rulebook, carried = load_power_rules(), context.power_rules
     for rule in carried:
         if rule not in rulebook:
-            yield Violation(POWER, "power rules as in rules/power.toml", f"the rule {rule.name[:80]!r} with {_difference(rule, rulebook)}", FIX)
+            yield Violation(
+                POWER,
+                "power rules as in rules/power.toml",
+                f"the rule {rule.name[:80]!r} with {_difference(rule, rulebook)}",
+                FIX,
+            )
     sources = {channel.source for node in context.nodes for channel in node.channels}
     for rule in rules_for(rulebook, sources):
         if rule not in carried:
-            yield Violation(POWER, f"the rule {rule.name!r}, of a meter that was read", "no such rule", FIX)
+            yield Violation(
+                POWER, f"the rule {rule.name!r}, of a meter that was read", "no such rule", FIX
+            )
     known = [rulebook.index(rule) for rule in carried if rule in rulebook]
     if known != sorted(set(known)):
         observed = listed([rulebook[place].name for place in known])
-        yield Violation(POWER, "every rule once, in the order of rules/power.toml", f"the order {observed}", FIX)
+        yield Violation(
+            POWER, "every rule once, in the order of rules/power.toml", f"the order {observed}", FIX
+        )
 
 
 def _difference(rule: PowerRule, rulebook: Sequence[PowerRule]) -> str:
@@ -42,8 +55,14 @@ def _difference(rule: PowerRule, rulebook: Sequence[PowerRule]) -> str:
     own = next((each for each in rulebook if each.name == rule.name), None)
     if own is None:
         return "a name that is not in the rulebook"
-    different = [field.name for field in fields(rule) if getattr(rule, field.name) != getattr(own, field.name)]
-    return "; ".join(f"{name} = {getattr(rule, name)!s} instead of {getattr(own, name)!s}" for name in different)[:300]
+    different = [
+        field.name
+        for field in fields(rule)
+        if getattr(rule, field.name) != getattr(own, field.name)
+    ]
+    return "; ".join(
+        f"{name} = {getattr(rule, name)!s} instead of {getattr(own, name)!s}" for name in different
+    )[:300]
 
 
 def _set_in_first(**values: object) -> Callable[[Any], object]:
@@ -64,11 +83,18 @@ FAULTS = {
 RULES = (
     Rule(
         id="power-rules-known",
-        sentence="The power rules in a bundle are the rulebook's, all those of the meters that were read, in the rulebook's order.",
+        sentence=(
+            "The power rules in a bundle are the rulebook's, all those of the meters that were"
+            " read, in the rulebook's order."
+        ),
         rationale="A submitter who chose the channels of a total would choose the energy.",
         bundle_check=_known,
         faults=(
-            *(fault for name, change in FAULTS.items() for fault in both(name, change_file(POWER, change))),
+            *(
+                fault
+                for name, change in FAULTS.items()
+                for fault in both(name, change_file(POWER, change))
+            ),
             unsealed("power.json left out, manifest made to fit", resealed(delete(POWER))),
         ),
     ),

@@ -14,7 +14,10 @@ RUN_COMPLETE = Rule(
     sentence="The run finished and a manifest seals its bundle.",
     rationale="An unfinished run can be read epoch by epoch, but cannot be compared.",
     faults=(
-        *(sealed(f"a run that is {status}", set_run("status", status)) for status in ("running", "failed", "interrupted")),
+        *(
+            sealed(f"a run that is {status}", set_run("status", status))
+            for status in ("running", "failed", "interrupted")
+        ),
         unsealed("no manifest", delete(MANIFEST)),
     ),
 )
@@ -23,16 +26,28 @@ READABLE = Rule(
     sentence="Every file of the bundle can be read in its format.",
     rationale="A file that cannot be read cannot be checked.",
     faults=(
-        *(unsealed(f"{name} lost, the manifest made to fit", resealed(delete(name))) for name in (SYSTEM, SUMMARY, COUNTERS, log_name(0), STEPS)),
-        *(unsealed(f"{name} cut in half, the manifest made to fit", resealed(halve(name))) for name in (SYSTEM, SUMMARY, COUNTERS, STEPS)),
+        *(
+            unsealed(f"{name} lost, the manifest made to fit", resealed(delete(name)))
+            for name in (SYSTEM, SUMMARY, COUNTERS, log_name(0), STEPS)
+        ),
+        *(
+            unsealed(f"{name} cut in half, the manifest made to fit", resealed(halve(name)))
+            for name in (SYSTEM, SUMMARY, COUNTERS, STEPS)
+        ),
         unsealed("run.json cut in half, the manifest made to fit", resealed(halve(RUN))),
-        *(unsealed(f"a name twice in {name}", resealed(repeat_name(name, key))) for name, key in ((RUN, "schema"), (SYSTEM, "kernel"))),
+        *(
+            unsealed(f"a name twice in {name}", resealed(repeat_name(name, key)))
+            for name, key in ((RUN, "schema"), (SYSTEM, "kernel"))
+        ),
         unsealed("rank 1's log lost", resealed(delete(log_name(1))), ranks=2),
     ),
 )
 REQUEST_READABLE = Rule(
     id="request-readable",
-    sentence="run.json has a request of the contract that this version of the suite reads, every value in its type.",
+    sentence=(
+        "run.json has a request of the contract that this version of the suite reads, every value"
+        " in its type."
+    ),
     rationale="Without the request there is nothing to compare the records with.",
     faults=(
         *(

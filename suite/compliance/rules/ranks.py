@@ -6,8 +6,22 @@ from reference_impls.contract import heads_digest, log_name
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log, LogEvent
 from suite.compliance.faults.fault import Fault, both, of_first_run, recomputed, sealed, unsealed
-from suite.compliance.faults.file_edits import change_lines, copy_from_second_run, halve, rechained, replace_in_line, resealed
-from suite.compliance.faults.log_edits import EPOCHS, add_correct, reverse_chain_heads, set_metadata, set_request, shift_clock_offset
+from suite.compliance.faults.file_edits import (
+    change_lines,
+    copy_from_second_run,
+    halve,
+    rechained,
+    replace_in_line,
+    resealed,
+)
+from suite.compliance.faults.log_edits import (
+    EPOCHS,
+    add_correct,
+    reverse_chain_heads,
+    set_metadata,
+    set_request,
+    shift_clock_offset,
+)
 from suite.compliance.faults.table_edits import drop_rank, rename_rank, set_cell, shrink_share
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -22,11 +36,17 @@ COPY_AGAIN = "copy the whole run directory again; results are never edited, only
 
 
 def _complete(context: BundleContext) -> Iterator[Violation]:
-    """Check that every step is in every rank's records, and that each rank takes its share of the mini-batch."""
+    """Check that every step is in every rank's records, and that each rank takes its share of the
+    mini-batch."""
     ranks = context.request.parallel.ranks
     recorded = list(context.steps.ranks)
     if recorded != list(range(ranks)):
-        yield Violation(STEPS, f"steps of the ranks {numbers(range(ranks))}", f"of the ranks {numbers(recorded)}", TRAINING_LOOP)
+        yield Violation(
+            STEPS,
+            f"steps of the ranks {numbers(range(ranks))}",
+            f"of the ranks {numbers(recorded)}",
+            TRAINING_LOOP,
+        )
         return
     logged = context.log.value("ranks")
     if logged != ranks:
@@ -36,49 +56,94 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
         wrong = next((index for index, share in enumerate(shares) if samples[index] != share), None)
         if wrong is not None:
             whole = "rank 0 to take all samples of each mini-batch"
-            part = f"rank {rank} to take every {ordinal(ranks)} sample of each mini-batch, from the {ordinal(rank + 1)}"
+            part = (
+                f"rank {rank} to take every {ordinal(ranks)} sample of each mini-batch, from the"
+                f" {ordinal(rank + 1)}"
+            )
             expected = f"{whole if ranks == 1 else part}: {shares[wrong]} samples"
-            yield Violation(STEPS, expected, f"{samples[wrong]} samples in step {steps.step[wrong]} of epoch {steps.epoch[wrong]}", TRAINING_LOOP)
+            yield Violation(
+                STEPS,
+                expected,
+                f"{samples[wrong]} samples in step {steps.step[wrong]} of epoch"
+                f" {steps.epoch[wrong]}",
+                TRAINING_LOOP,
+            )
 
 
 def _shares(context: BundleContext, steps: int, rank: int) -> list[int]:
     """The samples of a rank, step by step."""
-    samples, batch, ranks = context.request.data.train_samples, context.request.global_batch_size, context.request.parallel.ranks
-    of_epoch = [len(range(rank, min(batch, samples - index * batch), ranks)) for index in range(min(steps, -(-samples // batch)))]
+    samples, batch, ranks = (
+        context.request.data.train_samples,
+        context.request.global_batch_size,
+        context.request.parallel.ranks,
+    )
+    of_epoch = [
+        len(range(rank, min(batch, samples - index * batch), ranks))
+        for index in range(min(steps, -(-samples // batch)))
+    ]
     return [of_epoch[index % len(of_epoch)] for index in range(steps)]
 
 
 def _agree(context: BundleContext) -> Iterator[Violation]:
-    """Check that each rank's log holds every rank's chain value after each epoch and at the end: none can be rewritten alone."""
+    """Check that each rank's log holds every rank's chain value after each epoch and at the end:
+    none can be rewritten alone."""
     ranks = context.request.parallel.ranks
     logs = [log for _, log in context.logs()]
     for rank, log in enumerate(logs):
-        foreign = next((event for event in log.events if event.metadata.get("rank", rank) != rank), None)
+        foreign = next(
+            (event for event in log.events if event.metadata.get("rank", rank) != rank), None
+        )
         if foreign is not None:
             observed = f"{foreign.key} of rank {foreign.metadata['rank']!r}"[:200]
-            yield Violation(log_name(rank), f"events of rank {rank}", observed, COPY_AGAIN, foreign.line)
+            yield Violation(
+                log_name(rank), f"events of rank {rank}", observed, COPY_AGAIN, foreign.line
+            )
     if ranks == 1:
         return
-    heads: dict[int | None, list[object]] = {epoch: [_head(log.all("epoch_stop"), epoch) for log in logs] for epoch in context.log.finished_epochs()}
+    heads: dict[int | None, list[object]] = {
+        epoch: [_head(log.all("epoch_stop"), epoch) for log in logs]
+        for epoch in context.log.finished_epochs()
+    }
     if context.log.first("run_stop") is not None:
         heads[AT_THE_END] = [_last_but_one(log) for log in logs]
     for rank, log in enumerate(logs):
         for problem in log.problems if rank else ():
-            yield Violation(log_name(rank), "readable lines in an unbroken chain", problem.what, COPY_AGAIN, problem.line)
+            yield Violation(
+                log_name(rank),
+                "readable lines in an unbroken chain",
+                problem.what,
+                COPY_AGAIN,
+                problem.line,
+            )
         exchanges = {event.epoch: event for event in log.all("chain_heads")}
         for epoch, expected in heads.items():
             event = exchanges.get(epoch)
             if event is None or not _is_told(event.value, expected, rank):
-                observed, line = ("no chain_heads", None) if event is None else (_difference(event.value, expected), event.line)
+                observed, line = (
+                    ("no chain_heads", None)
+                    if event is None
+                    else (_difference(event.value, expected), event.line)
+                )
                 when = "before its last line" if epoch is AT_THE_END else f"after epoch {epoch}"
-                yield Violation(log_name(rank), f"the chain values of all ranks' logs {when}", observed, COPY_AGAIN, line)
+                yield Violation(
+                    log_name(rank),
+                    f"the chain values of all ranks' logs {when}",
+                    observed,
+                    COPY_AGAIN,
+                    line,
+                )
 
 
 def _is_told(logged: object, expected: list[object], rank: int) -> bool:
-    """Whether a log holds all chain values: rank 0's each of them, the other ranks' each of them or the digest of all."""
+    """Whether a log holds all chain values: rank 0's each of them, the other ranks' each of them or
+    the digest of all."""
     if logged == expected:
         return True
-    return rank > 0 and all(isinstance(head, str) for head in expected) and logged == heads_digest([str(head) for head in expected])
+    return (
+        rank > 0
+        and all(isinstance(head, str) for head in expected)
+        and logged == heads_digest([str(head) for head in expected])
+    )
 
 
 def _difference(logged: object, expected: list[object]) -> str:
@@ -87,9 +152,15 @@ def _difference(logged: object, expected: list[object]) -> str:
         return f"{logged[:12]}…, which is not their SHA-256"
     if not isinstance(logged, list) or len(logged) != len(expected):
         return f"no list of {len(expected)} values"
-    ranks = [rank for rank, (value, wanted) in enumerate(zip(logged, expected, strict=True)) if value != wanted]
+    ranks = [
+        rank
+        for rank, (value, wanted) in enumerate(zip(logged, expected, strict=True))
+        if value != wanted
+    ]
     value, wanted = (str(values[ranks[0]])[:12] for values in (logged, expected))
-    return f"{value}… in place of {wanted}… for rank {ranks[0]}" + (f", and the ranks {numbers(ranks[1:])} differ too" if ranks[1:] else "")
+    return f"{value}… in place of {wanted}… for rank {ranks[0]}" + (
+        f", and the ranks {numbers(ranks[1:])} differ too" if ranks[1:] else ""
+    )
 
 
 def _head(stops: Sequence[LogEvent], epoch: int) -> object:
@@ -97,7 +168,8 @@ def _head(stops: Sequence[LogEvent], epoch: int) -> object:
 
 
 def _last_but_one(log: Log) -> object:
-    """The chain value that a rank sent before its last line, in which it logs those of all ranks."""
+    """The chain value that a rank sent before its last line, in which it logs those of all
+    ranks."""
     return log.events[-2].metadata.get("chain") if len(log.events) > 1 else None
 
 
@@ -107,23 +179,45 @@ OTHER_LOG = log_name(1)
 def _rewritten_faults() -> Iterator[Fault]:
     """One rank's log rewritten; the manifest is made to fit."""
     yield unsealed("rank 1's log cut in half", resealed(halve(OTHER_LOG)), ranks=2)
-    yield of_first_run(unsealed("rank 1's log of another run", resealed(copy_from_second_run(OTHER_LOG)), ranks=2))
+    yield of_first_run(
+        unsealed("rank 1's log of another run", resealed(copy_from_second_run(OTHER_LOG)), ranks=2)
+    )
     for key in ("seed", "run_start", "epoch_stop"):
         change = replace_in_line(key, '"time_ms": 1', '"time_ms": 2')
         yield unsealed(f"rank 1's {key} edited", resealed(change_lines(OTHER_LOG, change)), ranks=2)
-        yield unsealed(f"rank 1's {key} edited, its chain made to fit", resealed(change_lines(OTHER_LOG, rechained(change))), ranks=2)
+        yield unsealed(
+            f"rank 1's {key} edited, its chain made to fit",
+            resealed(change_lines(OTHER_LOG, rechained(change))),
+            ranks=2,
+        )
     for number in EPOCHS:
-        yield recomputed(f"rank 0's chain heads {number + 1} in another order", reverse_chain_heads(number), ranks=2)
-        yield from both(f"rank 0's accuracy {number + 1} a sample better, with its count", add_correct(number, 1), ranks=2)
-    yield recomputed("the second node's clock offset a millisecond larger after the run", shift_clock_offset(1, 10**6), ranks=2)
-    yield recomputed("an event of rank 0 under rank 1's name", set_metadata("run_stop", rank=1), ranks=2)
+        yield recomputed(
+            f"rank 0's chain heads {number + 1} in another order",
+            reverse_chain_heads(number),
+            ranks=2,
+        )
+        yield from both(
+            f"rank 0's accuracy {number + 1} a sample better, with its count",
+            add_correct(number, 1),
+            ranks=2,
+        )
+    yield recomputed(
+        "the second node's clock offset a millisecond larger after the run",
+        shift_clock_offset(1, 10**6),
+        ranks=2,
+    )
+    yield recomputed(
+        "an event of rank 0 under rank 1's name", set_metadata("run_stop", rank=1), ranks=2
+    )
     yield sealed("an event of rank 1 in a run of one rank", set_metadata("run_stop", rank=1))
 
 
 RULES = (
     Rule(
         id="ranks-complete",
-        sentence="Every rank's steps are recorded, and each rank takes its share of every mini-batch.",
+        sentence=(
+            "Every rank's steps are recorded, and each rank takes its share of every mini-batch."
+        ),
         rationale="A rank that trains on less makes the run faster.",
         bundle_check=_complete,
         faults=(
@@ -137,8 +231,10 @@ RULES = (
     ),
     Rule(
         id="ranks-agree",
-        sentence="Every rank's log is whole, of that rank alone, and holds the chain values of all ranks' logs, or their digest, after every epoch "
-        "and at its end.",
+        sentence=(
+            "Every rank's log is whole, of that rank alone, and holds the chain values of all"
+            " ranks' logs, or their digest, after every epoch and at its end."
+        ),
         rationale="An edited log of one node contradicts the logs of the others.",
         bundle_check=_agree,
         faults=tuple(_rewritten_faults()),

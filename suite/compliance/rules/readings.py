@@ -33,23 +33,34 @@ if TYPE_CHECKING:
 
 ORDER = 80  # after everything that the log and the steps show
 
-AROUND_LOG_S = 600.0  # a framework takes minutes to load from an SD card before the first event, and a while to exit
+# a framework takes minutes to load from an SD card before the first event, and a while to exit
+AROUND_LOG_S = 600.0
 BEFORE_LOG_S = 3600.0
 GAP_PERIODS, MIN_GAP_S = 10.0, 5.0
 ROUNDING = 1.005
-# Counters that only a new boot resets. Energy counters are exempt: a sensor's glitch makes the energy unknown and is no forgery.
+# Counters that only a new boot resets. Energy counters are exempt: a sensor's glitch makes the
+# energy unknown and is no forgery.
 RISING = ("counters", "disk", "network")
 COUNTERS_OF_32_BITS, MAX_COUNT_OF_32_BITS = ("network",), 2**32
 """Some drivers of interfaces count in 32 bits: their counters begin again after 4 GiB."""
 IN_USE = ("used", "available", "process_tree_rss", "largest_process_peak_rss")
 RANGES: Mapping[str, tuple[float, float]] = {
-    "%": (0.0, 100.0 * ROUNDING), "ratio": (0.0, 1.0 * ROUNDING), "B": (0.0, 2.0**60), "Hz": (0.0, 1e11), "degC": (-60.0, 200.0),
-    "events": (0.0, 2.0**64), "operations": (0.0, 2.0**64), "processes": (0.0, 2.0**22), "ns": (0.0, 2.0**64), "W": (-50.0, 5000.0),
-}  # fmt: skip
+    "%": (0.0, 100.0 * ROUNDING),
+    "ratio": (0.0, 1.0 * ROUNDING),
+    "B": (0.0, 2.0**60),
+    "Hz": (0.0, 1e11),
+    "degC": (-60.0, 200.0),
+    "events": (0.0, 2.0**64),
+    "operations": (0.0, 2.0**64),
+    "processes": (0.0, 2.0**22),
+    "ns": (0.0, 2.0**64),
+    "W": (-50.0, 5000.0),
+}
 
 
 def _in_run(context: BundleContext) -> Iterator[Violation]:
-    """Check that the run's readings lie around the log in time, and the idle machine's before it."""
+    """Check that the run's readings lie around the log in time, and the idle machine's before
+    it."""
     times_ns = [event.mono_ns for event in context.log.events if event.mono_ns is not None]
     if not times_ns:
         return
@@ -57,11 +68,23 @@ def _in_run(context: BundleContext) -> Iterator[Violation]:
     around = (first_ns - AROUND_LOG_S / SECONDS_PER_NS, last_ns + AROUND_LOG_S / SECONDS_PER_NS)
     for node in context.nodes:
         if node.is_on_clock:
-            yield from _within(node.file, node.channels, around, "from ten minutes before the log to ten minutes after it")
-            yield from _within(node.idle_file, node.idle, (first_ns - BEFORE_LOG_S / SECONDS_PER_NS, first_ns), "in the hour before the log")
+            yield from _within(
+                node.file,
+                node.channels,
+                around,
+                "from ten minutes before the log to ten minutes after it",
+            )
+            yield from _within(
+                node.idle_file,
+                node.idle,
+                (first_ns - BEFORE_LOG_S / SECONDS_PER_NS, first_ns),
+                "in the hour before the log",
+            )
 
 
-def _within(name: str, table: "Channels", span: tuple[float, float], where: str) -> Iterator[Violation]:
+def _within(
+    name: str, table: "Channels", span: tuple[float, float], where: str
+) -> Iterator[Violation]:
     count, first, first_ns = 0, None, 0
     for channel in table:
         t_ns = channel.t_ns
@@ -74,7 +97,10 @@ def _within(name: str, table: "Channels", span: tuple[float, float], where: str)
         away_s = (span[0] - first_ns if first_ns < span[0] else first_ns - span[1]) * SECONDS_PER_NS
         when = f"{away_s:.1f} s {'before' if first_ns < span[0] else 'after'} that time"
         yield Violation(
-            name, f"readings {where}", f"{count} of {len(table)} outside, the first of {first.source} {first.name}, {when}", READINGS_AS_READ
+            name,
+            f"readings {where}",
+            f"{count} of {len(table)} outside, the first of {first.source} {first.name}, {when}",
+            READINGS_AS_READ,
         )
 
 
@@ -85,24 +111,47 @@ def _order(context: BundleContext) -> Iterator[Violation]:
             late = (t_ns[1:] <= t_ns[:-1]).nonzero()[0]
             if len(late):
                 expected = f"readings of {channel.source} {channel.name} one after another"
-                observed = f"reading {late[0] + 2} at {t_ns[late[0] + 1]} ns, the one before at {t_ns[late[0]]} ns"
+                observed = (
+                    f"reading {late[0] + 2} at {t_ns[late[0] + 1]} ns, the one before at"
+                    f" {t_ns[late[0]]} ns"
+                )
                 yield Violation(node.file, expected, observed, READINGS_AS_READ)
 
 
 def _counted(context: BundleContext) -> Iterator[Violation]:
-    """Check the number of readings of each meter against the recorder's count, unless it records a lost node or a failed write."""
+    """Check the number of readings of each meter against the recorder's count, unless it records a
+    lost node or a failed write."""
     for node in context.nodes:
-        meters = {str(meter.get("name")): meter for meter in node.meters if isinstance(meter, Mapping)}
+        meters = {
+            str(meter.get("name")): meter for meter in node.meters if isinstance(meter, Mapping)
+        }
         if not node.is_whole or meters.get("recorder", {}).get("last_error") is not None:
             continue
-        for source in sorted({*(channel.source for channel in node.channels), *(name for name in meters if name != "recorder")}):
-            recorded, present = meters.get(source, {}).get("readings", 0), sum(map(len, node.channels.of(source)))
+        for source in sorted(
+            {
+                *(channel.source for channel in node.channels),
+                *(name for name in meters if name != "recorder"),
+            }
+        ):
+            recorded, present = (
+                meters.get(source, {}).get("readings", 0),
+                sum(map(len, node.channels.of(source))),
+            )
             if recorded != present:
-                yield Violation(node.file, f"{recorded!r} readings of {source}, the count in {node.meters_file}", f"{present}", READINGS_AS_READ)
+                yield Violation(
+                    node.file,
+                    f"{recorded!r} readings of {source}, the count in {node.meters_file}",
+                    f"{present}",
+                    READINGS_AS_READ,
+                )
         written = meters.get("recorder", {}).get("readings")
-        own = len(node.channels) - sum(map(len, node.channels.of(ATTACHED)))  # a trace that was attached later is not the recorder's
+        # a trace that was attached later is not the recorder's
+        own = len(node.channels) - sum(map(len, node.channels.of(ATTACHED)))
         if written is not None and written != own:
-            expected = f"{written!r} readings in all, which the recorder wrote by its record in {node.meters_file}"
+            expected = (
+                f"{written!r} readings in all, which the recorder wrote by its record in"
+                f" {node.meters_file}"
+            )
             yield Violation(node.file, expected, f"{own}", READINGS_AS_READ)
 
 
@@ -115,8 +164,16 @@ def _rising(context: BundleContext) -> Iterator[Violation]:
                 has_fallen &= values[:-1] < MAX_COUNT_OF_32_BITS / 2
             falls = has_fallen.nonzero()[0]
             if len(falls):
-                observed = f"{values[falls[0] + 1]:g} in reading {falls[0] + 2} after {values[falls[0]]:g}, {len(falls)} falls"
-                yield Violation(node.file, f"the counter {channel.source} {channel.name} never to fall", observed, READINGS_AS_READ)
+                observed = (
+                    f"{values[falls[0] + 1]:g} in reading {falls[0] + 2} after"
+                    f" {values[falls[0]]:g}, {len(falls)} falls"
+                )
+                yield Violation(
+                    node.file,
+                    f"the counter {channel.source} {channel.name} never to fall",
+                    observed,
+                    READINGS_AS_READ,
+                )
 
 
 def _possible(context: BundleContext) -> Iterator[Violation]:
@@ -125,25 +182,58 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         for channel in node.channels:
             if channel.units > 1:
-                yield Violation(node.file, f"one unit for {channel.source} {channel.name}", f"{channel.units} units", READINGS_AS_READ)
+                yield Violation(
+                    node.file,
+                    f"one unit for {channel.source} {channel.name}",
+                    f"{channel.units} units",
+                    READINGS_AS_READ,
+                )
             values, (low, high) = channel.values, RANGES.get(channel.unit, (-np.inf, np.inf))
             bad = np.flatnonzero(~(np.abs(values) < np.inf) | (values < low) | (values > high))
             if len(bad):
-                observed = f"{values[bad[0]]:g} of {channel.source} {channel.name} at {int(channel.t_ns[bad[0]])} ns, {len(bad)} in all"
-                yield Violation(node.file, f"values from {low:g} to {high:g} {channel.unit}", observed, READINGS_AS_READ)
+                observed = (
+                    f"{values[bad[0]]:g} of {channel.source} {channel.name} at"
+                    f" {int(channel.t_ns[bad[0]])} ns, {len(bad)} in all"
+                )
+                yield Violation(
+                    node.file,
+                    f"values from {low:g} to {high:g} {channel.unit}",
+                    observed,
+                    READINGS_AS_READ,
+                )
 
 
 def _fit_machine(context: BundleContext) -> Iterator[Violation]:
     """Check that the memory in use fits the described machine, and that all its cores were read."""
     for node in context.nodes:
         size_bytes, cores = node.system.get("memory_size_bytes"), node.system.get("cpu_cores")
-        used_bytes = max((memory.maximum for name in IN_USE if len((memory := node.channels.get("memory", name)).known)), default=0.0)
+        used_bytes = max(
+            (
+                memory.maximum
+                for name in IN_USE
+                if len((memory := node.channels.get("memory", name)).known)
+            ),
+            default=0.0,
+        )
         if isinstance(size_bytes, int) and size_bytes > 0 and used_bytes > size_bytes * ROUNDING:
-            observed = f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}), by the memory meter"
-            yield Violation(node.file, f"at most {size_bytes} bytes of memory, as in {node.system_file}", observed, READINGS_AS_READ)
+            observed = (
+                f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}), by the memory"
+                " meter"
+            )
+            yield Violation(
+                node.file,
+                f"at most {size_bytes} bytes of memory, as in {node.system_file}",
+                observed,
+                READINGS_AS_READ,
+            )
         cores_read = node.cores_read
         if isinstance(cores, int) and 0 < cores_read < cores:
-            yield Violation(node.file, f"readings of {cores} cores, as in {node.system_file}", f"of {cores_read}", READINGS_AS_READ)
+            yield Violation(
+                node.file,
+                f"readings of {cores} cores, as in {node.system_file}",
+                f"of {cores_read}",
+                READINGS_AS_READ,
+            )
 
 
 def _gaps(context: BundleContext) -> Iterator[Violation]:
@@ -160,7 +250,10 @@ def _gaps(context: BundleContext) -> Iterator[Violation]:
             if longest_s > max(GAP_PERIODS * period_s, MIN_GAP_S):
                 expected = f"a reading of {name} every {period_s:g} s"
                 yield Violation(
-                    node.file, expected, f"none for {longest_s:.1f} s, from {after_s:.1f} s after run_start on", "find out what delayed the meter"
+                    node.file,
+                    expected,
+                    f"none for {longest_s:.1f} s, from {after_s:.1f} s after run_start on",
+                    "find out what delayed the meter",
                 )
 
 
@@ -179,22 +272,47 @@ def _longest_gap_s(channels: "Sequence[Channel]", window: "Window") -> tuple[flo
 
 
 SOURCES = ("um25c", "memory", "cpu", "disk", "counters")
-COUNTERS = (("disk", "read_bytes"), ("counters", "page_faults.count"), ("counters", "instructions.count"))
+COUNTERS = (
+    ("disk", "read_bytes"),
+    ("counters", "page_faults.count"),
+    ("counters", "instructions.count"),
+)
 IMPOSSIBLE = (
-    ("cpu", "utilisation.total", 140.0), ("cpu", "utilisation.core1", -3.0), ("memory", "process_tree_rss", -1.0),
-    ("memory", "process_tree_rss", float("nan")), ("um25c", "power", float("inf")), ("um25c", "power", 1e6),
-)  # fmt: skip
+    ("cpu", "utilisation.total", 140.0),
+    ("cpu", "utilisation.core1", -3.0),
+    ("memory", "process_tree_rss", -1.0),
+    ("memory", "process_tree_rss", float("nan")),
+    ("um25c", "power", float("inf")),
+    ("um25c", "power", 1e6),
+)
 
 RULES = (
     Rule(
         id="readings-in-run",
-        sentence="The meters' readings were taken within ten minutes of the log's time, those of the idle machine in the hour before.",
+        sentence=(
+            "The meters' readings were taken within ten minutes of the log's time, those of the"
+            " idle machine in the hour before."
+        ),
         rationale="Readings of another run prove nothing.",
         bundle_check=_in_run,
         faults=(
-            *(fault for source in SOURCES for fault in both(f"{source} read a day earlier", shift_readings(source, -24 * HOUR_NS))),
-            recomputed("the second node's readings a day earlier", change_second_node(a_day_earlier), ranks=2),
-            recomputed("the second node's baseload a day earlier", change_second_node(a_day_earlier, node_baseloads(1)[0]), ranks=2),
+            *(
+                fault
+                for source in SOURCES
+                for fault in both(
+                    f"{source} read a day earlier", shift_readings(source, -24 * HOUR_NS)
+                )
+            ),
+            recomputed(
+                "the second node's readings a day earlier",
+                change_second_node(a_day_earlier),
+                ranks=2,
+            ),
+            recomputed(
+                "the second node's baseload a day earlier",
+                change_second_node(a_day_earlier, node_baseloads(1)[0]),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
@@ -203,32 +321,72 @@ RULES = (
         rationale="A meter reads one value at a time; inserted readings break the order.",
         bundle_check=_order,
         faults=(
-            *(fault for source in SOURCES for fault in both(f"two readings of {source} at one time", read_at_one_time(source))),
-            recomputed("the second node's readings backwards", change_second_node(lambda rows: rows.iloc[::-1]), ranks=2),
+            *(
+                fault
+                for source in SOURCES
+                for fault in both(f"two readings of {source} at one time", read_at_one_time(source))
+            ),
+            recomputed(
+                "the second node's readings backwards",
+                change_second_node(lambda rows: rows.iloc[::-1]),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
         id="readings-counted",
-        sentence="Each meter has as many readings as the recorder counted, and all of them together as many as it wrote.",
+        sentence=(
+            "Each meter has as many readings as the recorder counted, and all of them together as"
+            " many as it wrote."
+        ),
         rationale="It shows readings that were left out or inserted.",
         bundle_check=_counted,
         faults=(
-            *(fault for source in SOURCES for fault in both(f"a reading of {source} left out", drop_reading(source))),
-            *(fault for source in SOURCES for fault in both(f"a reading of {source} put in", insert_reading(source))),
+            *(
+                fault
+                for source in SOURCES
+                for fault in both(f"a reading of {source} left out", drop_reading(source))
+            ),
+            *(
+                fault
+                for source in SOURCES
+                for fault in both(f"a reading of {source} put in", insert_reading(source))
+            ),
             *both("ten readings more written than there are", count_written(10)),
-            recomputed("a reading of the second node left out", change_second_node(lambda rows: rows.drop(index=rows.index[3])), ranks=2),
-            unsealed("all readings of the second node lost", resealed(delete(SECOND_NODE)), ranks=2),
+            recomputed(
+                "a reading of the second node left out",
+                change_second_node(lambda rows: rows.drop(index=rows.index[3])),
+                ranks=2,
+            ),
+            unsealed(
+                "all readings of the second node lost", resealed(delete(SECOND_NODE)), ranks=2
+            ),
         ),
     ),
     Rule(
         id="counters-never-fall",
         sentence="Counters of the processor, the disk and the network never fall.",
-        rationale="They count from the run's or the boot's start; one that falls was edited or is of two boots.",
+        rationale=(
+            "They count from the run's or the boot's start; one that falls was edited or is of two"
+            " boots."
+        ),
         bundle_check=_rising,
         faults=(
-            *(fault for source, channel in COUNTERS for fault in both(f"{channel} falls", set_reading(source, channel, -1, 0.0))),
-            recomputed("the counter of bytes sent falls", set_reading("network", "eth0.sent", -1, 0.0), ranks=2),
-            recomputed("counters of the second node fall", change_second_node(scale_unit("events", -1)), ranks=2),
+            *(
+                fault
+                for source, channel in COUNTERS
+                for fault in both(f"{channel} falls", set_reading(source, channel, -1, 0.0))
+            ),
+            recomputed(
+                "the counter of bytes sent falls",
+                set_reading("network", "eth0.sent", -1, 0.0),
+                ranks=2,
+            ),
+            recomputed(
+                "counters of the second node fall",
+                change_second_node(scale_unit("events", -1)),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
@@ -237,9 +395,19 @@ RULES = (
         rationale="A load of 140 % was not measured.",
         bundle_check=_possible,
         faults=(
-            *(fault for source, name, value in IMPOSSIBLE for fault in both(f"{source} {name} reads {value}", set_reading(source, name, 4, value))),
+            *(
+                fault
+                for source, name, value in IMPOSSIBLE
+                for fault in both(
+                    f"{source} {name} reads {value}", set_reading(source, name, 4, value)
+                )
+            ),
             *both("a channel with two units", set_unit("memory", "KiB")),
-            recomputed("a load of 140 % on the second node", change_second_node(scale_unit("%", 2.8)), ranks=2),
+            recomputed(
+                "a load of 140 % on the second node",
+                change_second_node(scale_unit("%", 2.8)),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
@@ -252,7 +420,10 @@ RULES = (
                 sealed(f"{name} = {value} in system.json", set_system(name, value))
                 for name, value in (("cpu_cores", 64), ("memory_size_bytes", 10**6))
             ),
-            *both("more memory in use than there is", set_reading("memory", "process_tree_rss", 4, 1e15)),
+            *both(
+                "more memory in use than there is",
+                set_reading("memory", "process_tree_rss", 4, 1e15),
+            ),
         ),
     ),
     Rule(
@@ -262,8 +433,17 @@ RULES = (
         severity=Severity.WARNING,
         bundle_check=_gaps,
         faults=(
-            *(fault for source in SOURCES for fault in both(f"{source} silent for ten seconds, and the count made to fit", silence(source))),
-            *both("um25c silent for ten seconds, and its failures stated", silence("um25c", failures=50)),
+            *(
+                fault
+                for source in SOURCES
+                for fault in both(
+                    f"{source} silent for ten seconds, and the count made to fit", silence(source)
+                )
+            ),
+            *both(
+                "um25c silent for ten seconds, and its failures stated",
+                silence("um25c", failures=50),
+            ),
             sealed("a minute without a reading before run_stop", delay_stop(60)),
         ),
     ),

@@ -1,4 +1,5 @@
-"""Recomputation: a run in a memory budget follows its schedule, and the plan agrees with what was measured."""
+"""Recomputation: a run in a memory budget follows its schedule, and the plan agrees with what was
+measured."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -29,14 +30,30 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
     planned, event = context.request.recomputation, context.log.first(EVENT)
     if planned is None:
         if event is not None:
-            yield Violation("log.txt", "no recomputation, as the request has no memory budget", f"{event.value!r}"[:200], TRAINING_LOOP, event.line)
+            yield Violation(
+                "log.txt",
+                "no recomputation, as the request has no memory budget",
+                f"{event.value!r}"[:200],
+                TRAINING_LOOP,
+                event.line,
+            )
         return
     problem = problem_of(planned)
     if problem is not None:
-        yield Violation(RUN, "a schedule that runs every block backward once and reads what it kept", problem, KEPT_AS_WRITTEN)
+        yield Violation(
+            RUN,
+            "a schedule that runs every block backward once and reads what it kept",
+            problem,
+            KEPT_AS_WRITTEN,
+        )
         return
     if event is None:
-        yield Violation("log.txt", f"the event {EVENT}, as the request has a memory budget", "no such event", TRAINING_LOOP)
+        yield Violation(
+            "log.txt",
+            f"the event {EVENT}, as the request has a memory budget",
+            "no such event",
+            TRAINING_LOOP,
+        )
         return
     counted, steps = event.value if isinstance(event.value, dict) else {}, len(context.steps)
     forwards = sum(action in FORWARD for action, *_ in planned.actions)
@@ -49,40 +66,77 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
     }
     for name, value in expected.items():
         if counted.get(name, 0) != value:
-            wanted = f"{name} = {value}: the schedule has {forwards} forward runs of {len(planned.blocks)} blocks, in each of {steps} steps"
-            yield Violation("log.txt", wanted, f"{counted.get(name)!r}"[:200], TRAINING_LOOP, event.line)
+            wanted = (
+                f"{name} = {value}: the schedule has {forwards} forward runs of"
+                f" {len(planned.blocks)} blocks, in each of {steps} steps"
+            )
+            yield Violation(
+                "log.txt", wanted, f"{counted.get(name)!r}"[:200], TRAINING_LOOP, event.line
+            )
     yield from _spilled(context, planned, counted.get("spilled_bytes"), event.line)
     yield from _times(context, counted, event.line)
 
 
-def _spilled(context: BundleContext, planned: Recomputation, spilled: object, line: int) -> Iterator[Violation]:
-    """Check that the log counts what the schedule writes to storage: by samples, as the last mini-batch of an epoch may be smaller."""
+def _spilled(
+    context: BundleContext, planned: Recomputation, spilled: object, line: int
+) -> Iterator[Violation]:
+    """Check that the log counts what the schedule writes to storage: by samples, as the last
+    mini-batch of an epoch may be smaller."""
     spills = any(action == "spill" for action, *_ in planned.actions)
     if spills != (planned.spill_folder is not None) or spills != (planned.planned_spill_bytes > 0):
-        found = f"spill_folder {planned.spill_folder!r}, planned_spill_bytes {planned.planned_spill_bytes}"[:200]
-        yield Violation(RUN, "a folder and bytes for activations where the schedule spills blocks, and only there", found, KEPT_AS_WRITTEN)
+        found = (
+            f"spill_folder {planned.spill_folder!r}, planned_spill_bytes"
+            f" {planned.planned_spill_bytes}"
+        )
+        found = found[:200]
+        yield Violation(
+            RUN,
+            "a folder and bytes for activations where the schedule spills blocks, and only there",
+            found,
+            KEPT_AS_WRITTEN,
+        )
         return
-    expected = planned.planned_spill_bytes * float(context.steps.samples.sum()) / context.request.global_batch_size
+    expected = (
+        planned.planned_spill_bytes
+        * float(context.steps.samples.sum())
+        / context.request.global_batch_size
+    )
     if type(spilled) is not int or abs(spilled - expected) > MAX_DEVIATION * expected:
-        wanted = f"spilled_bytes of {expected:.0f}, to {MAX_DEVIATION:.0%}: the schedule writes {planned.planned_spill_bytes} in a step"
+        wanted = (
+            f"spilled_bytes of {expected:.0f}, to {MAX_DEVIATION:.0%}: the schedule writes"
+            f" {planned.planned_spill_bytes} in a step"
+        )
         yield Violation("log.txt", wanted, f"{spilled!r}"[:200], TRAINING_LOOP, line)
 
 
 def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Iterator[Violation]:
-    """Check that blocks that ran again, and storage, took part of the passes' time, and the passes part of the steps'."""
-    passes_s, again_s, storage_s = counted.get("passes_s"), counted.get("again_s"), counted.get("storage_s", 0)
+    """Check that blocks that ran again, and storage, took part of the passes' time, and the passes
+    part of the steps'."""
+    passes_s, again_s, storage_s = (
+        counted.get("passes_s"),
+        counted.get("again_s"),
+        counted.get("storage_s", 0),
+    )
     if passes_s is None and again_s is None and context.request.accelerator != "cpu":
         return
     compute_s = context.steps.sum_s("compute_s")
-    extra_s = again_s + storage_s if is_number(again_s) and is_number(storage_s) and min(again_s, storage_s) >= 0 else None
+    extra_s = (
+        again_s + storage_s
+        if is_number(again_s) and is_number(storage_s) and min(again_s, storage_s) >= 0
+        else None
+    )
     if extra_s is None or not is_number(passes_s) or not extra_s <= passes_s <= CLOCKS * compute_s:
-        expected = f"0 <= again_s + storage_s <= passes_s <= {compute_s:.6g} s, the compute time of all steps"
+        expected = (
+            f"0 <= again_s + storage_s <= passes_s <= {compute_s:.6g} s, the compute time of all"
+            " steps"
+        )
         found = f"again_s = {again_s!r}, storage_s = {storage_s!r}, passes_s = {passes_s!r}"
         yield Violation("log.txt", expected, found[:200], TRAINING_LOOP, line)
 
 
 def problem_of(planned: Recomputation) -> str | None:
-    """What is wrong with a schedule; None if every block runs backward once, last to first, from what was kept."""
+    """What is wrong with a schedule; None if every block runs backward once, last to first, from
+    what was kept."""
     count = len(planned.blocks)
     kept: set[int] = set()
     spilled: set[int] = set()
@@ -91,7 +145,9 @@ def problem_of(planned: Recomputation) -> str | None:
         if not 0 <= block < count:
             return f"the block {block} of {count}"
         first, last = planned.blocks[block]
-        if left_out and (action != "keep" or not all(first <= position < last for position in left_out[0])):
+        if left_out and (
+            action != "keep" or not all(first <= position < last for position in left_out[0])
+        ):
             return f"block {block} without outputs that are not its own, or that it hands on"
         if action == "restore" and block in inputs:
             at = block
@@ -120,15 +176,35 @@ def _measured(context: BundleContext) -> Iterator[Violation]:
     peak = _first_number(event.value if event is not None else None)
     if event is None or peak is None:
         expected = f"peak_rss_of_ranks, to compare with the planned {planned.planned_bytes} bytes"
-        yield Violation("log.txt", expected, "no such event" if event is None else f"{event.value!r}"[:200], TRAINING_LOOP)
+        yield Violation(
+            "log.txt",
+            expected,
+            "no such event" if event is None else f"{event.value!r}"[:200],
+            TRAINING_LOOP,
+        )
         return
     if peak > planned.budget_bytes:
-        fix = "give a larger --memory-budget or a smaller --batch-size; `suite memory framework` measures what the framework takes here"
-        yield Violation("log.txt", f"{planned.budget_bytes} bytes at most, the memory budget", f"{peak:.0f} bytes", fix, event.line)
+        fix = (
+            "give a larger --memory-budget or a smaller --batch-size; `suite memory framework`"
+            " measures what the framework takes here"
+        )
+        yield Violation(
+            "log.txt",
+            f"{planned.budget_bytes} bytes at most, the memory budget",
+            f"{peak:.0f} bytes",
+            fix,
+            event.line,
+        )
     if abs(peak / planned.planned_bytes - 1) > MAX_DEVIATION:
         expected = f"{planned.planned_bytes} bytes, the planned peak, to {MAX_DEVIATION:.0%}"
         fix = "measure the framework's own size with `suite memory framework`, then run again"
-        yield Violation("log.txt", expected, f"{peak:.0f} bytes ({peak / planned.planned_bytes - 1:+.1%})", fix, event.line)
+        yield Violation(
+            "log.txt",
+            expected,
+            f"{peak:.0f} bytes ({peak / planned.planned_bytes - 1:+.1%})",
+            fix,
+            event.line,
+        )
 
 
 def _first_number(peaks: Any) -> float | None:
@@ -139,8 +215,14 @@ def _first_number(peaks: Any) -> float | None:
 RULES = (
     Rule(
         id="recomputation-followed",
-        sentence="A run in a memory budget has a schedule of recomputation that is possible, and its log counts the runs of blocks of that schedule.",
-        rationale="Recomputation changes no mathematics and is allowed in closed; the schedule is part of the entry, so it must be the one that ran.",
+        sentence=(
+            "A run in a memory budget has a schedule of recomputation that is possible, and its log"
+            " counts the runs of blocks of that schedule."
+        ),
+        rationale=(
+            "Recomputation changes no mathematics and is allowed in closed; the schedule is part of"
+            " the entry, so it must be the one that ran."
+        ),
         bundle_check=_scheduled,
         faults=(
             *both("a budget and no event", in_turn(claim_budget(), remove_event(EVENT))),
@@ -149,29 +231,66 @@ RULES = (
             recomputed("more blocks than the schedule has", claim_budget(counts={"blocks": 3})),
             recomputed("backward runs that are missing", claim_budget(counts={"backwards": 5})),
             recomputed("spilled bytes below zero", claim_budget(counts={"spilled_bytes": -1})),
-            recomputed("spilled bytes and a schedule that spills nothing", claim_budget(counts={"spilled_bytes": 10**6})),
-            recomputed("a schedule that spills, and no bytes", claim_budget(spill=True, counts={"spilled_bytes": 0})),
-            recomputed("a schedule that spills, and half of its bytes", claim_budget(spill=True, counts={"spilled_bytes": 5_000})),
-            recomputed("a schedule that spills without a folder", claim_budget(spill=True, spill_folder=None)),
-            recomputed("a folder and a schedule that spills nothing", claim_budget(spill_folder="/media/card")),
-            recomputed("storage that took longer than all passes", claim_budget(spill=True, counts={"storage_s": 1e6})),
-            recomputed("a block that runs backward while it is on storage", claim_budget(spill=True, actions=SPILLING[:3] + SPILLING[5:])),
-            recomputed("blocks that ran again for longer than all passes", claim_budget(counts={"again_s": 1e6})),
-            recomputed("passes without a time on a CPU", claim_budget(counts={"passes_s": None, "again_s": None})),
+            recomputed(
+                "spilled bytes and a schedule that spills nothing",
+                claim_budget(counts={"spilled_bytes": 10**6}),
+            ),
+            recomputed(
+                "a schedule that spills, and no bytes",
+                claim_budget(spill=True, counts={"spilled_bytes": 0}),
+            ),
+            recomputed(
+                "a schedule that spills, and half of its bytes",
+                claim_budget(spill=True, counts={"spilled_bytes": 5_000}),
+            ),
+            recomputed(
+                "a schedule that spills without a folder",
+                claim_budget(spill=True, spill_folder=None),
+            ),
+            recomputed(
+                "a folder and a schedule that spills nothing",
+                claim_budget(spill_folder="/media/card"),
+            ),
+            recomputed(
+                "storage that took longer than all passes",
+                claim_budget(spill=True, counts={"storage_s": 1e6}),
+            ),
+            recomputed(
+                "a block that runs backward while it is on storage",
+                claim_budget(spill=True, actions=SPILLING[:3] + SPILLING[5:]),
+            ),
+            recomputed(
+                "blocks that ran again for longer than all passes",
+                claim_budget(counts={"again_s": 1e6}),
+            ),
+            recomputed(
+                "passes without a time on a CPU",
+                claim_budget(counts={"passes_s": None, "again_s": None}),
+            ),
             recomputed("passes that took a day", claim_budget(counts={"passes_s": 86400.0})),
             recomputed("a block that never runs backward", claim_budget(actions=ACTIONS[:-1])),
             recomputed("a block that is read and was not kept", claim_budget(actions=ACTIONS[1:])),
-            recomputed("a block kept without another block's outputs", claim_budget(actions=[*ACTIONS[:1], ["keep", 1, [2]], *ACTIONS[2:]])),
             recomputed(
-                "outputs left out that the log counts no operations for", claim_budget(actions=[*ACTIONS[:1], ["keep", 1, [5, 6]], *ACTIONS[2:]])
+                "a block kept without another block's outputs",
+                claim_budget(actions=[*ACTIONS[:1], ["keep", 1, [2]], *ACTIONS[2:]]),
+            ),
+            recomputed(
+                "outputs left out that the log counts no operations for",
+                claim_budget(actions=[*ACTIONS[:1], ["keep", 1, [5, 6]], *ACTIONS[2:]]),
             ),
             recomputed("a block that there is not", claim_budget(actions=[*ACTIONS, ["keep", 7]])),
         ),
     ),
     Rule(
         id="memory-as-planned",
-        sentence="The highest resident memory of a run in a memory budget is within the budget, and within a tenth of the plan.",
-        rationale="The budget is a claim about a board that has no more; a plan that is far off was made for another framework or another allocator.",
+        sentence=(
+            "The highest resident memory of a run in a memory budget is within the budget, and"
+            " within a tenth of the plan."
+        ),
+        rationale=(
+            "The budget is a claim about a board that has no more; a plan that is far off was made"
+            " for another framework or another allocator."
+        ),
         severity=Severity.WARNING,
         bundle_check=_measured,
         faults=(

@@ -18,33 +18,61 @@ EXACT_SUMS = ("mpi", "native")
 def _data(context: RequestContext) -> Iterator[Violation]:
     expected, requested = context.workload.data, context.request.data.name
     if requested != expected:
-        yield Violation(context.file, f"the data set {expected!r}", f"{requested!r}", f"use --data {expected} {OPEN_INSTEAD}")
+        yield Violation(
+            context.file,
+            f"the data set {expected!r}",
+            f"{requested!r}",
+            f"use --data {expected} {OPEN_INSTEAD}",
+        )
     elif context.request.data.synthetic is not False:
-        yield Violation(context.file, f"the published {expected!r}", "generated data", f"prepare {expected!r} without --synthetic {OPEN_INSTEAD}")
+        yield Violation(
+            context.file,
+            f"the published {expected!r}",
+            "generated data",
+            f"prepare {expected!r} without --synthetic {OPEN_INSTEAD}",
+        )
     elif context.request.data.verified is not True:
         fix = f"prepare {expected!r} from its published files {OPEN_INSTEAD}"
-        yield Violation(context.file, f"{expected!r} with verified checksums", "files whose checksums were not verified", fix)
+        yield Violation(
+            context.file,
+            f"{expected!r} with verified checksums",
+            "files whose checksums were not verified",
+            fix,
+        )
 
 
 def _read(context: RequestContext) -> Iterator[Violation]:
     for name, expected in (("batches", "read"), ("drop_cache_every_epoch", False)):
         requested = getattr(context.request, name)
         if requested != expected:
-            yield Violation(context.file, f"{name} = {expected!r}", f"{requested!r}", "run without --stall-analysis")
+            yield Violation(
+                context.file,
+                f"{name} = {expected!r}",
+                f"{requested!r}",
+                "run without --stall-analysis",
+            )
 
 
 def _model(context: RequestContext) -> Iterator[Violation]:
     if context.request.model != context.workload.model:
         yield Violation(
-            context.file, f"the model {context.workload.model!r}", f"{context.request.model!r}", f"train the workload's model {OPEN_INSTEAD}"
+            context.file,
+            f"the model {context.workload.model!r}",
+            f"{context.request.model!r}",
+            f"train the workload's model {OPEN_INSTEAD}",
         )
 
 
 def _framework(context: RequestContext) -> Iterator[Violation]:
-    open_only = sorted(framework.name for framework in known_frameworks().values() if framework.open_only)
+    open_only = sorted(
+        framework.name for framework in known_frameworks().values() if framework.open_only
+    )
     if context.request.framework in open_only:
         yield Violation(
-            context.file, f"a framework other than {', '.join(open_only)}", f"{context.request.framework!r}", OPEN_INSTEAD.removeprefix("or ")
+            context.file,
+            f"a framework other than {', '.join(open_only)}",
+            f"{context.request.framework!r}",
+            OPEN_INSTEAD.removeprefix("or "),
         )
 
 
@@ -53,67 +81,129 @@ def _collective(context: RequestContext) -> Iterator[Violation]:
     allowed = ("none",) if parallel.ranks == 1 else EXACT_SUMS
     if parallel.collective not in allowed:
         fix = f"leave --collective out {OPEN_INSTEAD}"
-        yield Violation(context.file, f"parallel.collective = {' or '.join(allowed)}", f"{parallel.collective}"[:200], fix)
+        yield Violation(
+            context.file,
+            f"parallel.collective = {' or '.join(allowed)}",
+            f"{parallel.collective}"[:200],
+            fix,
+        )
 
 
 def _wire(context: RequestContext) -> Iterator[Violation]:
-    yield from _equal(context, "parallel.wire", EXACT, context.request.parallel.wire, "leave --wire out")
+    yield from _equal(
+        context, "parallel.wire", EXACT, context.request.parallel.wire, "leave --wire out"
+    )
 
 
 def _accumulation(context: RequestContext) -> Iterator[Violation]:
-    yield from _equal(context, "accumulation", 1, context.request.accumulation, "leave --accumulate out")
+    yield from _equal(
+        context, "accumulation", 1, context.request.accumulation, "leave --accumulate out"
+    )
 
 
 def _length(context: RequestContext) -> Iterator[Violation]:
-    """Check epochs, which set the schedule's horizon, evaluations, target, and that no step limit ends the run early."""
+    """Check epochs, which set the schedule's horizon, evaluations, target, and that no step limit
+    ends the run early."""
     workload, request = context.workload, context.request
     yield from _equal(context, "epochs", workload.epochs, request.epochs, "leave --epochs out")
     yield from _equal(context, "steps", None, request.steps, "leave --steps out")
-    yield from _equal(context, "eval_every_epochs", workload.eval_every_epochs, request.eval_every_epochs, "evaluate as the workload defines")
-    yield from _equal(context, "target_accuracy", workload.target_accuracy, request.target_accuracy, "train to the workload's target")
+    yield from _equal(
+        context,
+        "eval_every_epochs",
+        workload.eval_every_epochs,
+        request.eval_every_epochs,
+        "evaluate as the workload defines",
+    )
+    yield from _equal(
+        context,
+        "target_accuracy",
+        workload.target_accuracy,
+        request.target_accuracy,
+        "train to the workload's target",
+    )
 
 
 def _fixed_hyperparameters(context: RequestContext) -> Iterator[Violation]:
     defined, requested = context.workload.optimizer, context.request.optimizer
     for name in ("name", "momentum", "weight_decay", "schedule"):
-        yield from _equal(context, f"optimizer.{name}", getattr(defined, name), getattr(requested, name), "use the workload's optimizer")
+        yield from _equal(
+            context,
+            f"optimizer.{name}",
+            getattr(defined, name),
+            getattr(requested, name),
+            "use the workload's optimizer",
+        )
     yield from _equal(
-        context, "initial_weights", context.workload.initial_weights, context.request.initial_weights, "draw the weights as the workload defines"
+        context,
+        "initial_weights",
+        context.workload.initial_weights,
+        context.request.initial_weights,
+        "draw the weights as the workload defines",
     )
     workload, requested_pictures = context.workload.preprocessing, context.request.preprocessing
     for name in ("mean", "std"):
-        expected, found = (", ".join(map(str, getattr(settings, name))) for settings in (workload, requested_pictures))
-        yield from _equal(context, f"preprocessing.{name}", expected, found, "normalise as the workload defines")
+        expected, found = (
+            ", ".join(map(str, getattr(settings, name)))
+            for settings in (workload, requested_pictures)
+        )
+        yield from _equal(
+            context, f"preprocessing.{name}", expected, found, "normalise as the workload defines"
+        )
     yield from _equal(
-        context, "preprocessing.augmentation", workload.augmentation, requested_pictures.augmentation, "augment as the workload defines"
+        context,
+        "preprocessing.augmentation",
+        workload.augmentation,
+        requested_pictures.augmentation,
+        "augment as the workload defines",
     )
 
 
 def _tuned_in_range(context: RequestContext) -> Iterator[Violation]:
-    values = {"batch_size": context.request.global_batch_size, "base_learning_rate": context.request.optimizer.base_learning_rate}
+    values = {
+        "batch_size": context.request.global_batch_size,
+        "base_learning_rate": context.request.optimizer.base_learning_rate,
+    }
     for name, value in values.items():
         lowest, highest = getattr(context.workload.tunable, name)
         if not lowest <= value <= highest:
             flag = {"batch_size": "--batch-size", "base_learning_rate": "--learning-rate"}[name]
-            yield Violation(context.file, f"{name} from {lowest} to {highest}", f"{value}", f"choose {flag} within the range {OPEN_INSTEAD}")
+            yield Violation(
+                context.file,
+                f"{name} from {lowest} to {highest}",
+                f"{value}",
+                f"choose {flag} within the range {OPEN_INSTEAD}",
+            )
 
 
 def _fixed_batch_size(context: RequestContext) -> Iterator[Violation]:
     workload, requested = context.workload, context.request.global_batch_size
     if workload.is_characterisation and requested != workload.batch_size:
-        expected = f"global_batch_size = {workload.batch_size}, because no target is established for {workload.name}"
-        yield Violation(context.file, expected, f"{requested}", f"leave --batch-size out {OPEN_INSTEAD}")
+        expected = (
+            f"global_batch_size = {workload.batch_size}, because no target is established for"
+            f" {workload.name}"
+        )
+        yield Violation(
+            context.file, expected, f"{requested}", f"leave --batch-size out {OPEN_INSTEAD}"
+        )
 
 
-def _equal(context: RequestContext, name: str, expected: Any, found: Any, fix: str) -> Iterator[Violation]:
+def _equal(
+    context: RequestContext, name: str, expected: Any, found: Any, fix: str
+) -> Iterator[Violation]:
     if found != expected:
         yield Violation(context.file, f"{name} = {expected}", f"{found}", f"{fix} {OPEN_INSTEAD}")
 
 
 REFUSED: dict[str, dict[str, Any]] = {
     "closed-hyperparameters": {
-        "optimizer.momentum": 0.8, "optimizer.weight_decay": 0.01, "optimizer.schedule": "constant", "optimizer.name": "adam",
-        "initial_weights": "zeros", "preprocessing.mean": [0.0], "preprocessing.std": [1.0], "preprocessing.augmentation": "crop_flip",
+        "optimizer.momentum": 0.8,
+        "optimizer.weight_decay": 0.01,
+        "optimizer.schedule": "constant",
+        "optimizer.name": "adam",
+        "initial_weights": "zeros",
+        "preprocessing.mean": [0.0],
+        "preprocessing.std": [1.0],
+        "preprocessing.augmentation": "crop_flip",
     },
     "closed-length": {"epochs": 20, "target_accuracy": 0.9, "eval_every_epochs": 2, "steps": 1407},
     "closed-tuning-range": {"global_batch_size": 256, "optimizer.base_learning_rate": 1.0},
@@ -123,27 +213,40 @@ REFUSED: dict[str, dict[str, Any]] = {
     "closed-collective": {"parallel.collective": "mpi"},
     "closed-wire": {"parallel.wire": "float16"},
     "data-read": {"batches": "synthetic", "drop_cache_every_epoch": True},
-}  # fmt: skip
+}
 """Values that are not allowed, by the rule that refuses them."""
 
 
 def _refused(rule: str) -> tuple[Fault, ...]:
     """Each of the rule's refused values, in request and log alike."""
-    return tuple(fault for name, value in REFUSED[rule].items() for fault in both(f"{name} = {value!r} everywhere", set_everywhere(name, value)))
+    return tuple(
+        fault
+        for name, value in REFUSED[rule].items()
+        for fault in both(f"{name} = {value!r} everywhere", set_everywhere(name, value))
+    )
 
 
 RULES = (
     Rule(
         id="data-read",
-        sentence="A run reads its data set from storage and does not drop the page cache during training.",
-        rationale="Batches generated in memory and a cache dropped every epoch belong to stall analysis; they are no result.",
+        sentence=(
+            "A run reads its data set from storage and does not drop the page cache during"
+            " training."
+        ),
+        rationale=(
+            "Batches generated in memory and a cache dropped every epoch belong to stall analysis;"
+            " they are no result."
+        ),
         request_check=_read,
         faults=_refused("data-read"),
     ),
     Rule(
         id="closed-data",
         sentence="A closed run trains on the workload's own data set, as it was published.",
-        rationale="Results on other data cannot be compared; synthetic data cannot show that a target is reached.",
+        rationale=(
+            "Results on other data cannot be compared; synthetic data cannot show that a target is"
+            " reached."
+        ),
         divisions=CLOSED,
         request_check=_data,
         faults=_refused("closed-data"),
@@ -158,76 +261,127 @@ RULES = (
     ),
     Rule(
         id="closed-arithmetic",
-        sentence="A closed run is of no implementation that is declared for the open division only.",
-        rationale="A variant may change what the workload defines; the precisions that the rulebook admits are a column of the closed division.",
+        sentence=(
+            "A closed run is of no implementation that is declared for the open division only."
+        ),
+        rationale=(
+            "A variant may change what the workload defines; the precisions that the rulebook"
+            " admits are a column of the closed division."
+        ),
         divisions=CLOSED,
         request_check=_framework,
         faults=_refused("closed-arithmetic"),
     ),
     Rule(
         id="closed-collective",
-        sentence="A closed run of several ranks sums its gradients exactly: with the suite's all-reduce over MPI, or the framework's own.",
-        rationale="An exact sum is the same mathematics in every library; the ranks' digests after every epoch are equal only if all of them got "
-        "the same one. Leaderboards tell the two apart, because a framework's own hides its time.",
+        sentence=(
+            "A closed run of several ranks sums its gradients exactly: with the suite's all-reduce"
+            " over MPI, or the framework's own."
+        ),
+        rationale=(
+            "An exact sum is the same mathematics in every library; the ranks' digests after every"
+            " epoch are equal only if all of them got the same one. Leaderboards tell the two"
+            " apart, because a framework's own hides its time."
+        ),
         divisions=CLOSED,
         request_check=_collective,
         faults=(
             *_refused("closed-collective"),
-            *both("gradients that nobody sums", set_everywhere("parallel.collective", "none"), ranks=2),
-            *both("gradients summed by another library", set_everywhere("parallel.collective", "gloo"), ranks=2),
+            *both(
+                "gradients that nobody sums", set_everywhere("parallel.collective", "none"), ranks=2
+            ),
+            *both(
+                "gradients summed by another library",
+                set_everywhere("parallel.collective", "gloo"),
+                ranks=2,
+            ),
         ),
     ),
     Rule(
         id="closed-wire",
         sentence="A closed run sends its gradients as they are computed.",
-        rationale="Gradients rounded to 16 bits are another arithmetic, which converges otherwise, in half the time on the wire.",
+        rationale=(
+            "Gradients rounded to 16 bits are another arithmetic, which converges otherwise, in"
+            " half the time on the wire."
+        ),
         divisions=CLOSED,
         request_check=_wire,
         faults=(
             *_refused("closed-wire"),
-            *both("gradients sent as bfloat16", set_everywhere("parallel.wire", "bfloat16"), ranks=2),
+            *both(
+                "gradients sent as bfloat16", set_everywhere("parallel.wire", "bfloat16"), ranks=2
+            ),
         ),
     ),
     Rule(
         id="closed-accumulation",
         sentence="A closed run updates its parameters after every mini-batch.",
-        rationale="Several mini-batches an update are one larger mini-batch, outside the workload's range, with one exchange in place of several.",
+        rationale=(
+            "Several mini-batches an update are one larger mini-batch, outside the workload's"
+            " range, with one exchange in place of several."
+        ),
         divisions=CLOSED,
         request_check=_accumulation,
         faults=both("two mini-batches an update", request_also("accumulation", 2)),
     ),
     Rule(
         id="closed-length",
-        sentence="A closed run has the workload's epochs, evaluation interval and target, and no step limit.",
-        rationale="The epochs set the learning-rate schedule; another target or interval changes the meaning of time to target.",
+        sentence=(
+            "A closed run has the workload's epochs, evaluation interval and target, and no step"
+            " limit."
+        ),
+        rationale=(
+            "The epochs set the learning-rate schedule; another target or interval changes the"
+            " meaning of time to target."
+        ),
         divisions=CLOSED,
         request_check=_length,
         faults=_refused("closed-length"),
     ),
     Rule(
         id="closed-hyperparameters",
-        sentence="A closed run has the workload's optimizer, momentum, weight decay, schedule, initial weights and preprocessing.",
-        rationale="Only what the workload lists as tunable may be tuned, or two devices would run different mathematics.",
+        sentence=(
+            "A closed run has the workload's optimizer, momentum, weight decay, schedule, initial"
+            " weights and preprocessing."
+        ),
+        rationale=(
+            "Only what the workload lists as tunable may be tuned, or two devices would run"
+            " different mathematics."
+        ),
         divisions=CLOSED,
         request_check=_fixed_hyperparameters,
         faults=_refused("closed-hyperparameters"),
     ),
     Rule(
         id="closed-tuning-range",
-        sentence="A closed run tunes batch size and learning rate within the workload's ranges only.",
-        rationale="Devices differ in the batch size they can hold; the ranges allow for that and keep convergence comparable.",
+        sentence=(
+            "A closed run tunes batch size and learning rate within the workload's ranges only."
+        ),
+        rationale=(
+            "Devices differ in the batch size they can hold; the ranges allow for that and keep"
+            " convergence comparable."
+        ),
         divisions=CLOSED,
         request_check=_tuned_in_range,
         faults=_refused("closed-tuning-range"),
     ),
     Rule(
         id="closed-characterisation",
-        sentence="A closed run of a workload without an established target has the workload's batch size.",
-        rationale="Its results are a characterisation: a larger mini-batch makes an epoch shorter, and nothing shows how many more epochs it needs.",
+        sentence=(
+            "A closed run of a workload without an established target has the workload's batch"
+            " size."
+        ),
+        rationale=(
+            "Its results are a characterisation: a larger mini-batch makes an epoch shorter, and"
+            " nothing shows how many more epochs it needs."
+        ),
         divisions=CLOSED,
         request_check=_fixed_batch_size,
         faults=both(
-            "another batch size without a target", in_turn(set_everywhere("workload", "mobilenetv3"), set_everywhere("global_batch_size", 32))
+            "another batch size without a target",
+            in_turn(
+                set_everywhere("workload", "mobilenetv3"), set_everywhere("global_batch_size", 32)
+            ),
         ),
     ),
 )

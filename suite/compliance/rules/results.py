@@ -7,7 +7,15 @@ from suite.catalog.frameworks import is_own
 from suite.catalog.scoring import load_scoring
 from suite.compliance.faults.fault import both, in_turn, recomputed, sealed
 from suite.compliance.faults.file_edits import move_to_first_round
-from suite.compliance.faults.log_edits import EPOCHS, miss_target, miss_target_in_all_epochs, remove_event, set_accuracy, set_event, set_metadata
+from suite.compliance.faults.log_edits import (
+    EPOCHS,
+    miss_target,
+    miss_target_in_all_epochs,
+    remove_event,
+    set_accuracy,
+    set_event,
+    set_metadata,
+)
 from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
@@ -18,9 +26,22 @@ def _accuracy(context: BundleContext) -> Iterator[Violation]:
     samples = context.request.data.eval_samples
     for event in context.log.all("eval_accuracy"):
         correct = event.metadata.get("correct")
-        if not isinstance(correct, int) or not 0 <= correct <= samples or event.value != correct / samples:
-            observed, fix = f"{event.value!r} with {correct!r} correct", "run again with an implementation that logs accuracy and count"
-            yield Violation("log.txt", f"an accuracy of correct / {samples} in epoch {event.epoch}", observed[:200], fix, event.line)
+        if (
+            not isinstance(correct, int)
+            or not 0 <= correct <= samples
+            or event.value != correct / samples
+        ):
+            observed, fix = (
+                f"{event.value!r} with {correct!r} correct",
+                "run again with an implementation that logs accuracy and count",
+            )
+            yield Violation(
+                "log.txt",
+                f"an accuracy of correct / {samples} in epoch {event.epoch}",
+                observed[:200],
+                fix,
+                event.line,
+            )
 
 
 def _status(context: BundleContext) -> Iterator[Violation]:
@@ -28,35 +49,63 @@ def _status(context: BundleContext) -> Iterator[Violation]:
     if stop is None:
         return
     target = context.request.target_accuracy
-    reached = any(isinstance(event.value, int | float) and target is not None and event.value >= target for event in context.log.all("eval_accuracy"))
+    reached = any(
+        isinstance(event.value, int | float) and target is not None and event.value >= target
+        for event in context.log.all("eval_accuracy")
+    )
     expected = "success" if target is None or reached else "aborted"
     if stop.metadata.get("status") != expected:
         observed = repr(stop.metadata.get("status"))[:200]
         yield Violation(
-            "log.txt", f"status {expected!r}, which follows from the evaluations", observed, "hand in the status that the run logged", stop.line
+            "log.txt",
+            f"status {expected!r}, which follows from the evaluations",
+            observed,
+            "hand in the status that the run logged",
+            stop.line,
         )
 
 
 def _target(context: BundleContext) -> Iterator[Violation]:
-    evaluated = [event for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)]
-    target, best_of = context.workload.target_accuracy, max(evaluated, key=lambda event: event.value, default=None)
+    evaluated = [
+        event for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)
+    ]
+    target, best_of = (
+        context.workload.target_accuracy,
+        max(evaluated, key=lambda event: event.value, default=None),
+    )
     if target is not None and (best_of is None or best_of.value < target):
-        best = "no evaluation" if best_of is None else f"{best_of.value:.4f} at best, in epoch {best_of.epoch} of {len(evaluated)} evaluated"
+        best = (
+            "no evaluation"
+            if best_of is None
+            else (
+                f"{best_of.value:.4f} at best, in epoch {best_of.epoch} of {len(evaluated)}"
+                " evaluated"
+            )
+        )
         fix = "tune within the workload's ranges, or submit it as a run that missed the target"
         yield Violation("log.txt", f"an accuracy of {target} or more", best, fix)
 
 
 def _missed(context: BundleContext) -> Iterator[Violation]:
     """Say that a run, which trained all its epochs (`ends-as-asked`), missed its target."""
-    values = [event.value for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)]
+    values = [
+        event.value
+        for event in context.log.all("eval_accuracy")
+        if isinstance(event.value, int | float)
+    ]
     target = context.workload.target_accuracy
     if target is not None and values and max(values) < target:
         limits = load_scoring().missed
         fix = (
-            f"keep it: a missed target counts; an entry planned with {limits.min_planned_runs} runs or more is ranked if "
-            f"{limits.min_share_reached:.0%} of them reach it"
+            f"keep it: a missed target counts; an entry planned with {limits.min_planned_runs} runs"
+            f" or more is ranked if {limits.min_share_reached:.0%} of them reach it"
         )
-        yield Violation("log.txt", f"an accuracy of {target} or more, for a time to target", f"{max(values):.4f}", fix)
+        yield Violation(
+            "log.txt",
+            f"an accuracy of {target} or more, for a time to target",
+            f"{max(values):.4f}",
+            fix,
+        )
 
 
 def _parameters(context: BundleContext) -> Iterator[Violation]:
@@ -64,7 +113,13 @@ def _parameters(context: BundleContext) -> Iterator[Violation]:
     if event is None or event.value != context.workload.parameters:
         observed = "no such event" if event is None else repr(event.value)[:200]
         fix = "train the workload's model, or run it in the open division"
-        yield Violation("log.txt", f"parameters = {context.workload.parameters}", observed, fix, None if event is None else event.line)
+        yield Violation(
+            "log.txt",
+            f"parameters = {context.workload.parameters}",
+            observed,
+            fix,
+            None if event is None else event.line,
+        )
 
 
 def _layers(context: BundleContext) -> Iterator[Violation]:
@@ -81,12 +136,29 @@ def _layers(context: BundleContext) -> Iterator[Violation]:
 RULES = (
     Rule(
         id="accuracy-counts",
-        sentence="Every logged accuracy is the logged number of correct samples divided by the size of the evaluation set.",
+        sentence=(
+            "Every logged accuracy is the logged number of correct samples divided by the size of"
+            " the evaluation set."
+        ),
         rationale="It shows rounded and invented accuracies.",
         bundle_check=_accuracy,
         faults=(
-            *(fault for number in EPOCHS for fault in both(f"accuracy {number + 1} raised", set_event("eval_accuracy", number, value=0.9999))),
-            *(fault for number in EPOCHS for fault in both(f"correct {number + 1} raised", set_metadata("eval_accuracy", number, correct=9999))),
+            *(
+                fault
+                for number in EPOCHS
+                for fault in both(
+                    f"accuracy {number + 1} raised",
+                    set_event("eval_accuracy", number, value=0.9999),
+                )
+            ),
+            *(
+                fault
+                for number in EPOCHS
+                for fault in both(
+                    f"correct {number + 1} raised",
+                    set_metadata("eval_accuracy", number, correct=9999),
+                )
+            ),
             sealed("more correct than there are", set_accuracy(2, 1.2)),
             sealed("an accuracy that is text", set_event("eval_accuracy", 2, value="0.9905")),
         ),
@@ -97,20 +169,30 @@ RULES = (
         rationale="The status must follow from the evaluations.",
         bundle_check=_status,
         faults=tuple(
-            fault for status in ("aborted", "failed", None, 1) for fault in both(f"status {status!r}", set_metadata("run_stop", status=status))
+            fault
+            for status in ("aborted", "failed", None, 1)
+            for fault in both(f"status {status!r}", set_metadata("run_stop", status=status))
         ),
     ),
     Rule(
         id="target-reached",
         sentence="A closed run reaches the workload's target accuracy.",
-        rationale="The closed division compares time to target; a fast run that learns nothing has none.",
+        rationale=(
+            "The closed division compares time to target; a fast run that learns nothing has none."
+        ),
         divisions=CLOSED,
         bundle_check=_target,
-        faults=both("a target that was not reached, in the first round", in_turn(miss_target(), move_to_first_round())),
+        faults=both(
+            "a target that was not reached, in the first round",
+            in_turn(miss_target(), move_to_first_round()),
+        ),
     ),
     Rule(
         id="target-missed",
-        sentence="A closed run that trained all its epochs without reaching the target is valid, and counts as missed.",
+        sentence=(
+            "A closed run that trained all its epochs without reaching the target is valid, and"
+            " counts as missed."
+        ),
         rationale="Leaving out runs that miss the target would make a lucky recipe look sure.",
         divisions=CLOSED,
         severity=Severity.WARNING,
@@ -127,20 +209,41 @@ RULES = (
         divisions=CLOSED,
         bundle_check=_parameters,
         faults=(
-            *(sealed(f"parameters {value!r}", set_event("parameters", value=value)) for value in (61_705, 500, None, "61706")),
+            *(
+                sealed(f"parameters {value!r}", set_event("parameters", value=value))
+                for value in (61_705, 500, None, "61706")
+            ),
             sealed("parameters not logged", remove_event("parameters")),
         ),
     ),
     Rule(
         id="layers-as-built",
-        sentence="The layers that a closed run's framework built are the workload's, and no dropout is active.",
-        rationale="Libraries of models change: torchvision 0.11 takes an argument that switches dropout off, and leaves it on. Names, shapes, "
-        "strides, groups and the constants of batch normalisation are the same in every framework.",
+        sentence=(
+            "The layers that a closed run's framework built are the workload's, and no dropout is"
+            " active."
+        ),
+        rationale=(
+            "Libraries of models change: torchvision 0.11 takes an argument that switches dropout"
+            " off, and leaves it on. Names, shapes, strides, groups and the constants of batch"
+            " normalisation are the same in every framework."
+        ),
         divisions=CLOSED,
         bundle_check=_layers,
         faults=(
-            *both("a dropout of 0.2", set_event("model_layers", value={"layers": 5, "sha256": STRUCTURES["lenet5"], "dropout": 0.2})),
-            *both("another model's layers", set_event("model_layers", value={"layers": 9, "sha256": STRUCTURES["vgg11"], "dropout": 0.0})),
+            *both(
+                "a dropout of 0.2",
+                set_event(
+                    "model_layers",
+                    value={"layers": 5, "sha256": STRUCTURES["lenet5"], "dropout": 0.2},
+                ),
+            ),
+            *both(
+                "another model's layers",
+                set_event(
+                    "model_layers",
+                    value={"layers": 9, "sha256": STRUCTURES["vgg11"], "dropout": 0.0},
+                ),
+            ),
             recomputed("layers without a digest", set_event("model_layers", value="LeNet-5")),
         ),
     ),

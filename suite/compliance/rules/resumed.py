@@ -1,4 +1,5 @@
-"""Resumed runs: what they record of the run that they continue, and that the closed division has none."""
+"""Resumed runs: what they record of the run that they continue, and that the closed division has
+none."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +22,9 @@ KEEP = "hand in run.json and the logs as `suite run --resume` wrote them"
 def _whole(context: BundleContext) -> Iterator[Violation]:
     if context.run.resumed is not None:
         fix = "train from the initial weights to the end; resumed runs belong to the open division"
-        yield Violation(RUN, "a run that continues no other (resumed)", "a record of a run before", fix)
+        yield Violation(
+            RUN, "a run that continues no other (resumed)", "a record of a run before", fix
+        )
 
 
 def _agrees(context: BundleContext) -> Iterator[Violation]:
@@ -29,18 +32,32 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
     try:
         resumed = read_resumption(context.run.resumed)
     except ValueError as error:
-        yield Violation(RUN, "the record of a resumed run, or none (resumed)", f"it {error}"[:300], KEEP)
+        yield Violation(
+            RUN, "the record of a resumed run, or none (resumed)", f"it {error}"[:300], KEEP
+        )
         return
     yield from _restored(context, resumed)
     if resumed is None:
         return
     command = [str(word).partition("=")[0] for word in context.run.command]
     for expected, is_so, observed in (
-        ("one epoch or more before, and fewer than were requested", 1 <= resumed.epoch <= context.request.epochs, f"{resumed.epoch}"),
-        ("ranks on as many nodes or fewer", 1 <= resumed.nodes <= resumed.ranks, f"{resumed.ranks} ranks on {resumed.nodes} nodes"),
+        (
+            "one epoch or more before, and fewer than were requested",
+            1 <= resumed.epoch <= context.request.epochs,
+            f"{resumed.epoch}",
+        ),
+        (
+            "ranks on as many nodes or fewer",
+            1 <= resumed.nodes <= resumed.ranks,
+            f"{resumed.ranks} ranks on {resumed.nodes} nodes",
+        ),
         ("another run before", resumed.run_id != context.run.run_id, resumed.run_id[:100]),
         ("why the run before ended", bool(resumed.reason.strip()), "no reason"),
-        (f"{OPTION} in the command of a resumed run", OPTION in command or "run" not in command[:4], " ".join(command)[:200]),
+        (
+            f"{OPTION} in the command of a resumed run",
+            OPTION in command or "run" not in command[:4],
+            " ".join(command)[:200],
+        ),
     ):
         if not is_so:
             yield Violation(RUN, f"{expected} (resumed)", observed, KEEP)
@@ -48,15 +65,28 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
 
 
 def _restored(context: BundleContext, resumed: Resumption | None) -> Iterator[Violation]:
-    """Check that every rank of a resumed run, and of no other, logged the state that the record names."""
+    """Check that every rank of a resumed run, and of no other, logged the state that the record
+    names."""
     for rank, log in context.logs():
         event = log.first(RESTORED)
         if resumed is None and event is not None:
-            yield Violation(log_name(rank), "a record in run.json of the run whose state was restored", "none", KEEP, event.line)
-        elif resumed is not None and (event is None or event.epoch != resumed.epoch or event.value != dict(resumed.state)):
+            yield Violation(
+                log_name(rank),
+                "a record in run.json of the run whose state was restored",
+                "none",
+                KEEP,
+                event.line,
+            )
+        elif resumed is not None and (
+            event is None or event.epoch != resumed.epoch or event.value != dict(resumed.state)
+        ):
             expected = f"{RESTORED} of epoch {resumed.epoch} with the digests of {RUN}"
-            observed = "no such event" if event is None else f"epoch {event.epoch}, {event.value!r}"[:200]
-            yield Violation(log_name(rank), expected, observed, KEEP, None if event is None else event.line)
+            observed = (
+                "no such event" if event is None else f"epoch {event.epoch}, {event.value!r}"[:200]
+            )
+            yield Violation(
+                log_name(rank), expected, observed, KEEP, None if event is None else event.line
+            )
 
 
 def _times(context: BundleContext, resumed: Resumption) -> Iterator[Violation]:
@@ -67,51 +97,91 @@ def _times(context: BundleContext, resumed: Resumption) -> Iterator[Violation]:
         return
     trained_s = (resumed.ended_time_ms - resumed.began_time_ms) / MS_PER_S
     if before_s < 0 or trained_s < 0 or start.time_ms < resumed.ended_time_ms:
-        observed = f"it began {before_s:.1f} counted seconds before run_start, and its last event was {trained_s:.1f} s later"
-        yield Violation(RUN, "a run that began and ended before this one's run_start (resumed)", observed, KEEP)
+        observed = (
+            f"it began {before_s:.1f} counted seconds before run_start, and its last event was"
+            f" {trained_s:.1f} s later"
+        )
+        yield Violation(
+            RUN, "a run that began and ended before this one's run_start (resumed)", observed, KEEP
+        )
     most_s = _most_uncounted_s(resumed, before_s + resumed.uncounted_s)
     if resumed.uncounted_s > most_s:
-        expected = f"at most {most_s:.1f} s of the run before that count into no time, by rules/uncounted.toml (resumed.uncounted_s)"
+        expected = (
+            f"at most {most_s:.1f} s of the run before that count into no time, by"
+            " rules/uncounted.toml (resumed.uncounted_s)"
+        )
         yield Violation(RUN, expected, f"{resumed.uncounted_s:.1f} s", KEEP)
 
 
 def _most_uncounted_s(resumed: Resumption, since_s: float) -> float:
-    """What the runs since the first run_start, ``since_s`` ago, may have left out: of each of them, every reason its free seconds and its share.
+    """What the runs since the first run_start, ``since_s`` ago, may have left out: of each of them,
+    every reason its free seconds and its share.
 
-    Each of them trained one of the epochs before at least. Their logs, which show the intervals, are in other bundles.
+    Each of them trained one of the epochs before at least. Their logs, which show the intervals,
+    are in other bundles.
     """
     limits = load_uncounted_limits()
-    return sum(limits.free_s * max(resumed.epoch, 1) + reason.max_share * since_s for reason in limits.reasons)
+    return sum(
+        limits.free_s * max(resumed.epoch, 1) + reason.max_share * since_s
+        for reason in limits.reasons
+    )
 
 
 _DIGESTS = {"parameter": "a" * 64, "velocity": "b" * 64, "statistic": "c" * 64}
 _RECORD: dict[str, Any] = {
-    "run_id": "lenet-pytorch-20270115T070000Z-000000", "epoch": 1, "state": _DIGESTS, "ranks": 3, "nodes": 3, "reason": "rank 2 on node node2 exited",
-    "ended_time_ms": 1_000, "began_time_ms": 0, "began_mono_ns": 0, "boot": None, "uncounted_s": 0.0,
-}  # fmt: skip
+    "run_id": "lenet-pytorch-20270115T070000Z-000000",
+    "epoch": 1,
+    "state": _DIGESTS,
+    "ranks": 3,
+    "nodes": 3,
+    "reason": "rank 2 on node node2 exited",
+    "ended_time_ms": 1_000,
+    "began_time_ms": 0,
+    "began_mono_ns": 0,
+    "boot": None,
+    "uncounted_s": 0.0,
+}
 _RESUMED = set_run("resumed", _RECORD)
 _IN_LOGS = add_to_all_logs(RESTORED, [_DIGESTS, _DIGESTS])
 
 RULES = (
     Rule(
         id="closed-resumed",
-        sentence="A closed run continues no other run: it trains from its initial weights to its end.",
-        rationale="What happened before is in another bundle: its energy, its disturbances, and the time between.",
+        sentence=(
+            "A closed run continues no other run: it trains from its initial weights to its end."
+        ),
+        rationale=(
+            "What happened before is in another bundle: its energy, its disturbances, and the time"
+            " between."
+        ),
         divisions=CLOSED,
         bundle_check=_whole,
         faults=both("a record of a run before", _RESUMED),
     ),
     Rule(
         id="resumed-agrees",
-        sentence="A resumed run records the run that it continues: its ranks and nodes, why and when it ended, when it began, and the digests of the "
-        "state, which every rank logged as restored. Its time to the target counts from the first run's run_start, lost time included; "
-        "of the runs before, no more is left out than every run may leave out.",
-        rationale="A run that goes on after a node was lost took longer than its own log says, and began on other machines.",
+        sentence=(
+            "A resumed run records the run that it continues: its ranks and nodes, why and when it"
+            " ended, when it began, and the digests of the state, which every rank logged as"
+            " restored. Its time to the target counts from the first run's run_start, lost time"
+            " included; of the runs before, no more is left out than every run may leave out."
+        ),
+        rationale=(
+            "A run that goes on after a node was lost took longer than its own log says, and began"
+            " on other machines."
+        ),
         bundle_check=_agrees,
         faults=(
             *both("a record, and nothing restored", _RESUMED),
-            *both("a record with a key less", set_run("resumed", {name: value for name, value in _RECORD.items() if name != "ranks"})),
-            *both("a record with a number of words", set_run("resumed", {**_RECORD, "epoch": "one"})),
+            *both(
+                "a record with a key less",
+                set_run(
+                    "resumed", {name: value for name, value in _RECORD.items() if name != "ranks"}
+                ),
+            ),
+            *both(
+                "a record with a number of words", set_run("resumed", {**_RECORD, "epoch": "one"})
+            ),
             recomputed("a state restored, and no record", _IN_LOGS, ranks=2),
             recomputed("the state of another epoch", in_turn(_RESUMED, _IN_LOGS), ranks=2),
         ),

@@ -18,8 +18,13 @@ def _known(context: BundleContext) -> Iterator[Violation]:
         fix = f"run again: `suite run` makes runs of round {current_round().name}"
         yield Violation(RUN, f"a round of the rulebook ({', '.join(names)})", f"{run.round!r}", fix)
     elif run.suite_version not in context.round.suite_versions:
-        expected = f"suite {' or '.join(context.round.suite_versions)}, whose runs round {context.round.name} admits"
-        yield Violation(RUN, expected, f"suite {run.suite_version!r}", "run again with that version")
+        expected = (
+            f"suite {' or '.join(context.round.suite_versions)}, whose runs round"
+            f" {context.round.name} admits"
+        )
+        yield Violation(
+            RUN, expected, f"suite {run.suite_version!r}", "run again with that version"
+        )
 
 
 def _open(context: BundleContext) -> Iterator[Violation]:
@@ -27,26 +32,48 @@ def _open(context: BundleContext) -> Iterator[Violation]:
         return
     digest = hashlib.sha256(context.bundle.file(MANIFEST).read_bytes()).hexdigest()
     if digest not in context.round.results:
-        expected = f"one of the {len(context.round.results)} results of round {context.round.name}, closed on {context.round.closed}"
-        fix = f"restore the bundle if it was edited; for a new result, run again: `suite run` makes runs of round {current_round().name}"
-        yield Violation(MANIFEST, expected, f"a bundle whose manifest has the SHA-256 {digest}", fix)
+        expected = (
+            f"one of the {len(context.round.results)} results of round {context.round.name}, closed"
+            f" on {context.round.closed}"
+        )
+        fix = (
+            "restore the bundle if it was edited; for a new result, run again: `suite run` makes"
+            f" runs of round {current_round().name}"
+        )
+        yield Violation(
+            MANIFEST, expected, f"a bundle whose manifest has the SHA-256 {digest}", fix
+        )
 
 
 RULES = (
     Rule(
         id="round-known",
-        sentence="A run names a round of the rulebook, and was made by a version of the suite that the round admits.",
-        rationale="A round decides targets and rules; results of different rounds are not compared.",
+        sentence=(
+            "A run names a round of the rulebook, and was made by a version of the suite that the"
+            " round admits."
+        ),
+        rationale=(
+            "A round decides targets and rules; results of different rounds are not compared."
+        ),
         bundle_check=_known,
         faults=(
-            *(sealed(f"round {value!r}", set_run("round", value)) for value in ("banana", "v0.3", "", None)),
-            *(sealed(f"suite version {value!r}", set_run("suite_version", value)) for value in ("0.1.0", "9.9.9", "")),
+            *(
+                sealed(f"round {value!r}", set_run("round", value))
+                for value in ("banana", "v0.3", "", None)
+            ),
+            *(
+                sealed(f"suite version {value!r}", set_run("suite_version", value))
+                for value in ("0.1.0", "9.9.9", "")
+            ),
         ),
     ),
     Rule(
         id="round-open",
         sentence="A closed round takes no further results: its bundles are those that it lists.",
-        rationale="Rules that are made after a round bind the next one; nothing can be moved back to the weaker rules.",
+        rationale=(
+            "Rules that are made after a round bind the next one; nothing can be moved back to the"
+            " weaker rules."
+        ),
         bundle_check=_open,
         faults=(sealed("a run moved to the first round", move_to_first_round()),),
     ),

@@ -1,11 +1,20 @@
-"""The run's record: command, run id, versions, threads and accelerator against the request and the log."""
+"""The run's record: command, run id, versions, threads and accelerator against the request and the
+log."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from reference_impls.contract import ASYNCHRONOUS, BF16_MIXED, EXACT, FLOAT16, LOCAL, SYNCHRONISED, Request
+from reference_impls.contract import (
+    ASYNCHRONOUS,
+    BF16_MIXED,
+    EXACT,
+    FLOAT16,
+    LOCAL,
+    SYNCHRONISED,
+    Request,
+)
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.divisions import Division
@@ -15,7 +24,13 @@ from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.timings import Timing
 from suite.compliance.faults.fault import both, in_turn, sealed
 from suite.compliance.faults.file_edits import set_run, update_system
-from suite.compliance.faults.log_edits import remove_event, request_also, set_event, set_everywhere, set_request
+from suite.compliance.faults.log_edits import (
+    remove_event,
+    request_also,
+    set_event,
+    set_everywhere,
+    set_request,
+)
 from suite.compliance.faults.reading_edits import set_meter
 from suite.compliance.faults.recomputation_edits import claim_budget
 from suite.compliance.requested_timings import timings_of
@@ -27,33 +42,79 @@ ORDER = 25  # before the log's course
 KEEP = "hand in run.json as `suite run` wrote it"
 CLOCK = f"{KEEP}; if the clock was set in between, wait until NTP has set it, then run again"
 OPTIONS: Mapping[str, str] = {
-    "--division": "division", "--workload": "workload", "--framework": "framework", "--org": "organization", "--seed": "seed",
-    "--epochs": "epochs", "--steps": "steps", "--batch-size": "global_batch_size", "--learning-rate": "optimizer.base_learning_rate",
-    "--threads": "threads", "--workers": "loading.workers", "--prefetch": "loading.prefetch", "--accelerator": "accelerator",
-    "--device": "platform", "--normalisation": "parallel.normalisation", "--wire": "parallel.wire",
-    "--precision": "precision", "--accumulate": "accumulation", "--timing": "timing",
-}  # fmt: skip
+    "--division": "division",
+    "--workload": "workload",
+    "--framework": "framework",
+    "--org": "organization",
+    "--seed": "seed",
+    "--epochs": "epochs",
+    "--steps": "steps",
+    "--batch-size": "global_batch_size",
+    "--learning-rate": "optimizer.base_learning_rate",
+    "--threads": "threads",
+    "--workers": "loading.workers",
+    "--prefetch": "loading.prefetch",
+    "--accelerator": "accelerator",
+    "--device": "platform",
+    "--normalisation": "parallel.normalisation",
+    "--wire": "parallel.wire",
+    "--precision": "precision",
+    "--accumulate": "accumulation",
+    "--timing": "timing",
+}
 """Options of `suite run`, and the value of the request that each sets."""
 UNTYPED: Mapping[str, object] = {
-    "--prefetch": PREFETCH, "--workers": CPU_WORKERS, "--steps": None, "--normalisation": LOCAL, "--wire": EXACT, "--accumulate": 1,
-}  # fmt: skip
+    "--prefetch": PREFETCH,
+    "--workers": CPU_WORKERS,
+    "--steps": None,
+    "--normalisation": LOCAL,
+    "--wire": EXACT,
+    "--accumulate": 1,
+}
 """Options whose value is the same for all workloads and machines where they are not typed."""
 KNOWN = (
-    *OPTIONS, "--allow-invalid", "--baseload", "--collective", "--data", "--dry-run", "--force", "--help", "--hostfile", "--implementation",
-    "--isolation", "--json", "--keep-states", "--launch-agent", "--memory-budget", "--meters", "--no-identity", "--nodes", "--nonce", "--output",
-    "--power-pulse", "--ranks-per-node", "--resume", "--run-number", "--silence", "--spill", "--stall-analysis", "--witness",
-)  # fmt: skip
+    *OPTIONS,
+    "--allow-invalid",
+    "--baseload",
+    "--collective",
+    "--data",
+    "--dry-run",
+    "--force",
+    "--help",
+    "--hostfile",
+    "--implementation",
+    "--isolation",
+    "--json",
+    "--keep-states",
+    "--launch-agent",
+    "--memory-budget",
+    "--meters",
+    "--no-identity",
+    "--nodes",
+    "--nonce",
+    "--output",
+    "--power-pulse",
+    "--ranks-per-node",
+    "--resume",
+    "--run-number",
+    "--silence",
+    "--spill",
+    "--stall-analysis",
+    "--witness",
+)
 """Every option of `suite run`."""
 NO_RUN = ("--dry-run", "--help")
 COMMANDS, PROGRAMS = ("run", "quick", "sweep", "reproduce"), ("suite", "-c", "-m", "__main__.py")
-"""Commands that make runs, and the programs by which the suite itself may be started; any Python program is called so but the first."""
+"""Commands that make runs, and the programs by which the suite itself may be started; any Python
+program is called so but the first."""
 CPU_BUILD = "+cpu"
 """End of the version of a package that was built without CUDA."""
 CHOSEN_BY_THE_SUITE = "auto"
 SET_BY_STALL_ANALYSIS = ("--epochs",)
 OF_SEVERAL_RANKS, PRECISION, TIMING = ("--normalisation", "--wire"), "--precision", "--timing"
 _RUN_ID = re.compile(r"(?P<name>.+)-(?P<stamp>\d{8}T\d{6}Z)-[\w.-]{1,100}", re.ASCII)
-MAX_BEFORE_START_S, MAX_AFTER_START_S = 30 * 86_400.0, 120.0  # runs that are requested together are named together, and run one after another
+# runs that are requested together are named together, and run one after another
+MAX_BEFORE_START_S, MAX_AFTER_START_S = 30 * 86_400.0, 120.0
 
 
 def _command(context: BundleContext) -> Iterator[Violation]:
@@ -61,16 +122,34 @@ def _command(context: BundleContext) -> Iterator[Violation]:
     options = _options(context.run.command)
     if options is None:
         return
-    skipped = (*(SET_BY_STALL_ANALYSIS if "--stall-analysis" in options else ()), *(OF_SEVERAL_RANKS if context.request.parallel.ranks == 1 else ()))
+    skipped = (
+        *(SET_BY_STALL_ANALYSIS if "--stall-analysis" in options else ()),
+        *(OF_SEVERAL_RANKS if context.request.parallel.ranks == 1 else ()),
+    )
     for option, path in OPTIONS.items():
         typed, requested = options.get(option), _value(context.request, path)
         if option == "--framework" and typed is not None:  # with a version, perhaps
             typed = typed.partition("==")[0]
-        if typed is not None and option not in skipped and typed != CHOSEN_BY_THE_SUITE and not _is_same(typed, requested):
-            yield Violation(RUN, f"{path} = {typed}, as the command says ({option} {typed})"[:300], f"{requested!r}"[:200], KEEP)
+        if (
+            typed is not None
+            and option not in skipped
+            and typed != CHOSEN_BY_THE_SUITE
+            and not _is_same(typed, requested)
+        ):
+            yield Violation(
+                RUN,
+                f"{path} = {typed}, as the command says ({option} {typed})"[:300],
+                f"{requested!r}"[:200],
+                KEEP,
+            )
     typed, data = options.get("--data"), context.request.data
     if typed == "synthetic" and data.synthetic is not True:
-        yield Violation(RUN, "generated data, as the command says (--data synthetic)", "data.synthetic = false", KEEP)
+        yield Violation(
+            RUN,
+            "generated data, as the command says (--data synthetic)",
+            "data.synthetic = false",
+            KEEP,
+        )
     elif (
         typed is not None
         and "/" not in typed
@@ -78,7 +157,12 @@ def _command(context: BundleContext) -> Iterator[Violation]:
         and typed not in ("synthetic", data.name)
         and not _is_folder(typed, data.directory)
     ):
-        yield Violation(RUN, f"data.name = {typed!r}, as the command says (--data {typed})"[:300], f"{data.name!r}", KEEP)
+        yield Violation(
+            RUN,
+            f"data.name = {typed!r}, as the command says (--data {typed})"[:300],
+            f"{data.name!r}",
+            KEEP,
+        )
     if is_command(context.run.command, "run"):
         yield from _untyped(context, options)
         yield from _version(context, options.get("--framework", "").partition("==")[2])
@@ -86,7 +170,8 @@ def _command(context: BundleContext) -> Iterator[Violation]:
 
 
 def is_command(command: Sequence[Any], name: str) -> bool:
-    """Whether the command is that one of the suite itself; a program that calls the suite's Python interface has options of its own."""
+    """Whether the command is that one of the suite itself; a program that calls the suite's Python
+    interface has options of its own."""
     words = [str(word) for word in command[:2]]
     return len(words) == 2 and words[0].rpartition("/")[2] in PROGRAMS and words[1] == name
 
@@ -95,53 +180,107 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Vio
     """Check what only an option changes against the request, where the option was not typed."""
     for option, default in UNTYPED.items():
         requested = _value(context.request, OPTIONS[option])
-        if option not in options and requested != default and not (option == "--workers" and context.request.accelerator != "cpu"):
+        if (
+            option not in options
+            and requested != default
+            and not (option == "--workers" and context.request.accelerator != "cpu")
+        ):
             expected = f"{OPTIONS[option]} = {default!r}, as without {option} in the command"
             yield Violation(RUN, expected, f"{requested!r}"[:200], KEEP)
     own = known_frameworks().get(context.request.framework)
-    if PRECISION not in options and own is not None and "precision" in context.run.request and context.request.precision != own.precisions[0].value:
+    if (
+        PRECISION not in options
+        and own is not None
+        and "precision" in context.run.request
+        and context.request.precision != own.precisions[0].value
+    ):
         expected = f"precision = {own.precisions[0].value}, as without {PRECISION} in the command"
         yield Violation(RUN, expected, f"{context.request.precision!r}"[:200], KEEP)
     yield from _untyped_timing(context, options)
     if (context.request.recomputation is not None) is not ("--memory-budget" in options):
         expected = "a schedule of recomputation where --memory-budget was typed, and only there"
-        yield Violation(RUN, expected, f"recomputation = {context.request.recomputation!r}"[:200], KEEP)
+        yield Violation(
+            RUN, expected, f"recomputation = {context.request.recomputation!r}"[:200], KEEP
+        )
     planned = context.request.recomputation
     if planned is not None and planned.spill_folder is not None and "--spill" not in options:
-        yield Violation(RUN, "no activations on storage, as without --spill in the command", f"spill_folder = {planned.spill_folder!r}"[:200], KEEP)
+        yield Violation(
+            RUN,
+            "no activations on storage, as without --spill in the command",
+            f"spill_folder = {planned.spill_folder!r}"[:200],
+            KEEP,
+        )
     if context.run.power_pulse is not None and "--power-pulse" not in options:
-        yield Violation(RUN, "no power_pulse, as without --power-pulse in the command", "a record of one", KEEP)
+        yield Violation(
+            RUN, "no power_pulse, as without --power-pulse in the command", "a record of one", KEEP
+        )
     typed, recorded = options.get("--isolation"), (context.run.isolation or {}).get("kind")
     if typed != recorded:
-        yield Violation(RUN, f"isolation {typed}, as the command says (--isolation)"[:300], f"{recorded!r}"[:200], KEEP)
+        yield Violation(
+            RUN,
+            f"isolation {typed}, as the command says (--isolation)"[:300],
+            f"{recorded!r}"[:200],
+            KEEP,
+        )
 
 
 def _untyped_timing(context: BundleContext, options: Mapping[str, str]) -> Iterator[Violation]:
-    """Check that asynchronous timing was typed where it is not what the suite chooses; earlier versions chose synchronised everywhere."""
-    if TIMING not in options and context.is_asynchronous and timings_of(context.request)[0] is not Timing.ASYNCHRONOUS:
-        yield Violation(RUN, f"timing = {Timing.SYNCHRONISED.value}, as without {TIMING} in the command", context.request.timing, KEEP)
+    """Check that asynchronous timing was typed where it is not what the suite chooses; earlier
+    versions chose synchronised everywhere."""
+    if (
+        TIMING not in options
+        and context.is_asynchronous
+        and timings_of(context.request)[0] is not Timing.ASYNCHRONOUS
+    ):
+        yield Violation(
+            RUN,
+            f"timing = {Timing.SYNCHRONISED.value}, as without {TIMING} in the command",
+            context.request.timing,
+            KEEP,
+        )
 
 
 def _version(context: BundleContext, typed: str) -> Iterator[Violation]:
-    """Check the version that was typed behind the framework's name against the one that trained; a build's label (+cpu) is none of it."""
+    """Check the version that was typed behind the framework's name against the one that trained; a
+    build's label (+cpu) is none of it."""
     own = str(context.system.get("framework_version")).partition("+")[0]
     if typed and own != typed.partition("+")[0]:
-        yield Violation(SYSTEM, f"framework_version {typed}, as the command says (--framework)"[:300], f"{own!r}"[:200], KEEP)
+        yield Violation(
+            SYSTEM,
+            f"framework_version {typed}, as the command says (--framework)"[:300],
+            f"{own!r}"[:200],
+            KEEP,
+        )
 
 
 def _meters(context: BundleContext, choice: str | None) -> Iterator[Violation]:
-    """Check the meters that the command leaves out against those that say so; `suite finish` lists only meters that were read."""
+    """Check the meters that the command leaves out against those that say so; `suite finish` lists
+    only meters that were read."""
     for node in context.nodes:
-        reasons = {str(record.get("name")): record.get("reason") for record in node.meters if isinstance(record, Mapping)}
-        chosen = left_out(choice, reasons.keys() - {"recorder", ATTACHED}) if choice is not None else set()
+        reasons = {
+            str(record.get("name")): record.get("reason")
+            for record in node.meters
+            if isinstance(record, Mapping)
+        }
+        chosen = (
+            left_out(choice, reasons.keys() - {"recorder", ATTACHED})
+            if choice is not None
+            else set()
+        )
         stated = {name for name, reason in reasons.items() if reason == LEFT_OUT}
         if chosen != stated and node.meters:
-            expected = f"meters left out as the command says (--meters {choice}): {listed(sorted(chosen)) or 'none'}"
-            yield Violation(node.meters_file, expected[:300], listed(sorted(stated)) or "none", KEEP)
+            expected = (
+                f"meters left out as the command says (--meters {choice}):"
+                f" {listed(sorted(chosen)) or 'none'}"
+            )
+            yield Violation(
+                node.meters_file, expected[:300], listed(sorted(stated)) or "none", KEEP
+            )
 
 
 def _options(command: Sequence[Any]) -> dict[str, str] | None:
-    """The options of a `suite run` command, the last of each, flags with an empty value; None for any other command."""
+    """The options of a `suite run` command, the last of each, flags with an empty value; None for
+    any other command."""
     words = [str(word) for word in command]
     if "run" not in words[:4]:
         return None
@@ -155,19 +294,32 @@ def _options(command: Sequence[Any]) -> dict[str, str] | None:
 
 
 def _runs(context: BundleContext) -> Iterator[Violation]:
-    """Check that the command starts runs, with options that it has; a program that calls the suite's Python interface has a command of its own."""
+    """Check that the command starts runs, with options that it has; a program that calls the
+    suite's Python interface has a command of its own."""
     words = [str(word) for word in context.run.command]
     program = words[0].rpartition("/")[2] if words else ""
     if len(words) < 2 or words[1] not in COMMANDS:
         if not words or program == PROGRAMS[0]:
-            yield Violation(RUN, f"a command that starts a run: suite {' or suite '.join(COMMANDS)}", " ".join(words)[:200] or "no command", KEEP)
+            yield Violation(
+                RUN,
+                f"a command that starts a run: suite {' or suite '.join(COMMANDS)}",
+                " ".join(words)[:200] or "no command",
+                KEEP,
+            )
         return
     options = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
     unknown, idle = sorted(options - set(KNOWN)) if words[1] == "run" else [], options & set(NO_RUN)
     if unknown:
-        yield Violation(RUN, "options of suite run (suite run --help)", ", ".join(unknown)[:200], KEEP)
+        yield Violation(
+            RUN, "options of suite run (suite run --help)", ", ".join(unknown)[:200], KEEP
+        )
     if idle:
-        yield Violation(RUN, "a command that trains", f"{', '.join(sorted(idle))}, with which nothing is trained", KEEP)
+        yield Violation(
+            RUN,
+            "a command that trains",
+            f"{', '.join(sorted(idle))}, with which nothing is trained",
+            KEEP,
+        )
 
 
 def _is_folder(typed: str, directory: object) -> bool:
@@ -203,19 +355,33 @@ def _run_id(context: BundleContext) -> Iterator[Violation]:
     try:
         named_s = datetime.strptime(found["stamp"] + "+0000", "%Y%m%dT%H%M%SZ%z").timestamp()
         after_s = run.started_time_ms / 1000 - named_s
-        started = datetime.fromtimestamp(run.started_time_ms / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+        started = datetime.fromtimestamp(run.started_time_ms / 1000, timezone.utc).strftime(
+            "%Y-%m-%d %H:%M:%S UTC"
+        )
     except (TypeError, ValueError, OverflowError, OSError):
-        yield Violation(RUN, "a time in the run id and in started_time_ms", f"{found['stamp']} and {run.started_time_ms!r}"[:200], KEEP)
+        yield Violation(
+            RUN,
+            "a time in the run id and in started_time_ms",
+            f"{found['stamp']} and {run.started_time_ms!r}"[:200],
+            KEEP,
+        )
         return
     if not -MAX_AFTER_START_S <= after_s <= MAX_BEFORE_START_S:
-        yield Violation(RUN, f"a run id of the 30 days before the start ({started})", found["stamp"], CLOCK)
+        yield Violation(
+            RUN, f"a run id of the 30 days before the start ({started})", found["stamp"], CLOCK
+        )
 
 
 def _allowed(context: BundleContext) -> Iterator[Violation]:
     allowed = [str(rule) for rule in context.run.findings_allowed]
     if allowed and context.request.division == Division.CLOSED.value:
         fix = "a run with --allow-invalid is no result of the closed division: run without it"
-        yield Violation(RUN, "no rules that the run was allowed to break (findings_allowed)", ", ".join(allowed)[:300], fix)
+        yield Violation(
+            RUN,
+            "no rules that the run was allowed to break (findings_allowed)",
+            ", ".join(allowed)[:300],
+            fix,
+        )
 
 
 def _processor(context: BundleContext) -> Iterator[Violation]:
@@ -224,27 +390,60 @@ def _processor(context: BundleContext) -> Iterator[Violation]:
     threads = log.first("framework_threads")
     if threads is not None and isinstance(threads.value, int) and threads.value != request.threads:
         fix = "run again with --threads, and let the implementation use that number"
-        yield Violation("log.txt", f"framework_threads = {request.threads!r}, as {RUN} requests"[:200], f"{threads.value!r}", fix, threads.line)
+        yield Violation(
+            "log.txt",
+            f"framework_threads = {request.threads!r}, as {RUN} requests"[:200],
+            f"{threads.value!r}",
+            fix,
+            threads.line,
+        )
     trained_on = log.first("accelerator")
     if trained_on is None or trained_on.value != request.accelerator:
         observed = "no such event" if trained_on is None else f"{trained_on.value!r}"[:200]
         line = None if trained_on is None else trained_on.line
-        yield Violation("log.txt", f"accelerator = {request.accelerator!r}, as {RUN} requests"[:200], observed, KEEP, line)
+        yield Violation(
+            "log.txt",
+            f"accelerator = {request.accelerator!r}, as {RUN} requests"[:200],
+            observed,
+            KEEP,
+            line,
+        )
     device = context.device
-    if device is not None and not device.is_fallback and device.gpu is None and request.accelerator != "cpu":
+    if (
+        device is not None
+        and not device.is_fallback
+        and device.gpu is None
+        and request.accelerator != "cpu"
+    ):
         fix = "run with --accelerator cpu, or with --device generic on another machine"
-        yield Violation(RUN, f"accelerator = 'cpu': {device.title} has no GPU for training", f"{request.accelerator!r}"[:200], fix)
+        yield Violation(
+            RUN,
+            f"accelerator = 'cpu': {device.title} has no GPU for training",
+            f"{request.accelerator!r}"[:200],
+            fix,
+        )
 
 
 def _build(context: BundleContext) -> Iterator[Violation]:
     """Check that a run on a GPU was of a build that can use one."""
     if context.request.accelerator != "cuda":
         return
-    own, libraries = known_frameworks().get(context.request.framework), context.system.get("libraries")
+    own, libraries = (
+        known_frameworks().get(context.request.framework),
+        context.system.get("libraries"),
+    )
     for name, version in libraries.items() if isinstance(libraries, Mapping) else ():
         if own is not None and name in own.packages and str(version).endswith(CPU_BUILD):
-            fix = "install the framework with CUDA (suite env create on a machine with the driver), or run with --accelerator cpu"
-            yield Violation(SYSTEM, "a build of the framework that can use a GPU", f"{name} {version}"[:200], fix)
+            fix = (
+                "install the framework with CUDA (suite env create on a machine with the driver),"
+                " or run with --accelerator cpu"
+            )
+            yield Violation(
+                SYSTEM,
+                "a build of the framework that can use a GPU",
+                f"{name} {version}"[:200],
+                fix,
+            )
 
 
 TYPED = ("suite", "run", "--division", "closed", "--workload", "lenet")
@@ -252,10 +451,16 @@ TYPED = ("suite", "run", "--division", "closed", "--workload", "lenet")
 RULES = (
     Rule(
         id="command-agrees",
-        sentence="Every option of the recorded command has the value that the request has; without --prefetch, --workers, --steps, "
-        "--precision, --normalisation, --wire, --accumulate and --timing it has the suite's own values. The meters that the command leaves out are "
-        "those whose records say so.",
-        rationale="The request was made from the command; a value that was changed afterwards contradicts it.",
+        sentence=(
+            "Every option of the recorded command has the value that the request has; without"
+            " --prefetch, --workers, --steps, --precision, --normalisation, --wire, --accumulate"
+            " and --timing it has the suite's own values. The meters that the command leaves out"
+            " are those whose records say so."
+        ),
+        rationale=(
+            "The request was made from the command; a value that was changed afterwards"
+            " contradicts it."
+        ),
         bundle_check=_command,
         faults=(
             *(
@@ -268,43 +473,105 @@ RULES = (
                     ("--data", "synthetic"),
                     ("--precision", "tf32"),
                 )
-                for fault in both(f"the command has {' '.join(more)}", set_run("command", [*TYPED, *more]))
+                for fault in both(
+                    f"the command has {' '.join(more)}", set_run("command", [*TYPED, *more])
+                )
             ),
-            *both("16 mini-batches ahead, and nothing of it in the command", set_request("loading.prefetch", 16)),
-            *both("two workers, and nothing of it in the command", set_request("loading.workers", 2)),
-            *both("gradients in float16, and nothing of it in the command", set_everywhere("parallel.wire", FLOAT16), ranks=2),
-            *both("gradients of four mini-batches summed, and nothing of it in the command", request_also("accumulation", 4)),
-            *both("bfloat16, and nothing of it in the command", request_also("precision", BF16_MIXED)),
-            *both("asynchronous timing, and nothing of it in the command", request_also("timing", ASYNCHRONOUS)),
-            *both("statistics synchronised, and nothing of it in the command", set_everywhere("parallel.normalisation", SYNCHRONISED), ranks=2),
-            *both("meters left out by the command only", set_run("command", [*TYPED, "--meters", "-cpu,-memory"])),
+            *both(
+                "16 mini-batches ahead, and nothing of it in the command",
+                set_request("loading.prefetch", 16),
+            ),
+            *both(
+                "two workers, and nothing of it in the command", set_request("loading.workers", 2)
+            ),
+            *both(
+                "gradients in float16, and nothing of it in the command",
+                set_everywhere("parallel.wire", FLOAT16),
+                ranks=2,
+            ),
+            *both(
+                "gradients of four mini-batches summed, and nothing of it in the command",
+                request_also("accumulation", 4),
+            ),
+            *both(
+                "bfloat16, and nothing of it in the command", request_also("precision", BF16_MIXED)
+            ),
+            *both(
+                "asynchronous timing, and nothing of it in the command",
+                request_also("timing", ASYNCHRONOUS),
+            ),
+            *both(
+                "statistics synchronised, and nothing of it in the command",
+                set_everywhere("parallel.normalisation", SYNCHRONISED),
+                ranks=2,
+            ),
+            *both(
+                "meters left out by the command only",
+                set_run("command", [*TYPED, "--meters", "-cpu,-memory"]),
+            ),
             *both("a meter left out by its record only", set_meter("cpu", reason=LEFT_OUT)),
-            *both("a power pulse, and nothing of it in the command", set_run("power_pulse", {"loads_ns": []})),
-            *both("an isolation, and nothing of it in the command", set_run("isolation", {"kind": "namespace"})),
-            *both("the command has another version of the framework", set_run("command", [*TYPED, "--framework", "pytorch==0.4.1"])),
-            *both("the command has an isolation that is not recorded", set_run("command", [*TYPED, "--isolation", "namespace"])),
-            sealed("the command has --data digits", set_run("command", [*TYPED, "--data", "digits"])),
-            sealed("the command has --memory-budget 2GB, and the request no schedule", set_run("command", [*TYPED, "--memory-budget", "2GB"])),
-            *both("activations on storage, and no --spill in the command", claim_budget(spill=True, command=("--memory-budget", "2GB"))),
-            sealed("the command has --normalisation synchronised", set_run("command", [*TYPED, "--normalisation", "synchronised"]), ranks=2),
-            sealed("the command has --threads of a word", set_run("command", [*TYPED, "--threads", "many"])),
+            *both(
+                "a power pulse, and nothing of it in the command",
+                set_run("power_pulse", {"loads_ns": []}),
+            ),
+            *both(
+                "an isolation, and nothing of it in the command",
+                set_run("isolation", {"kind": "namespace"}),
+            ),
+            *both(
+                "the command has another version of the framework",
+                set_run("command", [*TYPED, "--framework", "pytorch==0.4.1"]),
+            ),
+            *both(
+                "the command has an isolation that is not recorded",
+                set_run("command", [*TYPED, "--isolation", "namespace"]),
+            ),
+            sealed(
+                "the command has --data digits", set_run("command", [*TYPED, "--data", "digits"])
+            ),
+            sealed(
+                "the command has --memory-budget 2GB, and the request no schedule",
+                set_run("command", [*TYPED, "--memory-budget", "2GB"]),
+            ),
+            *both(
+                "activations on storage, and no --spill in the command",
+                claim_budget(spill=True, command=("--memory-budget", "2GB")),
+            ),
+            sealed(
+                "the command has --normalisation synchronised",
+                set_run("command", [*TYPED, "--normalisation", "synchronised"]),
+                ranks=2,
+            ),
+            sealed(
+                "the command has --threads of a word",
+                set_run("command", [*TYPED, "--threads", "many"]),
+            ),
         ),
     ),
     Rule(
         id="command-runs",
         sentence="The recorded command starts a run, with options that `suite run` has.",
-        rationale="Nothing else makes a bundle. A command that was edited, or left out, hides what was asked for.",
+        rationale=(
+            "Nothing else makes a bundle. A command that was edited, or left out, hides what was"
+            " asked for."
+        ),
         bundle_check=_runs,
         faults=(
             *both("no command", set_run("command", [])),
             *both("another command", set_run("command", ["suite", "check", "runs"])),
-            *both("an option cut short", set_run("command", [*TYPED, "--witn", "http://witness.example"])),
+            *both(
+                "an option cut short",
+                set_run("command", [*TYPED, "--witn", "http://witness.example"]),
+            ),
             *both("a command that trains nothing", set_run("command", [*TYPED, "--dry-run"])),
         ),
     ),
     Rule(
         id="run-id",
-        sentence="A run's id names its workload, its framework and its time, as the request and the start do.",
+        sentence=(
+            "A run's id names its workload, its framework and its time, as the request and the"
+            " start do."
+        ),
         rationale="The harness makes the id from them right before the run.",
         bundle_check=_run_id,
         faults=tuple(
@@ -321,14 +588,22 @@ RULES = (
     Rule(
         id="no-findings-allowed",
         sentence="A closed run was not allowed to break rules (--allow-invalid).",
-        rationale="A run that needs --allow-invalid cannot comply, as the command says before it starts.",
+        rationale=(
+            "A run that needs --allow-invalid cannot comply, as the command says before it starts."
+        ),
         bundle_check=_allowed,
         faults=both("closed-data allowed", set_run("findings_allowed", ["closed-data"])),
     ),
     Rule(
         id="processor-agrees",
-        sentence="The log has the requested number of threads and the requested accelerator, and the device has that accelerator.",
-        rationale="Results of one thread and of a processor are other results than those of many threads and of a GPU.",
+        sentence=(
+            "The log has the requested number of threads and the requested accelerator, and the"
+            " device has that accelerator."
+        ),
+        rationale=(
+            "Results of one thread and of a processor are other results than those of many threads"
+            " and of a GPU."
+        ),
         bundle_check=_processor,
         faults=(
             *both("one thread in the request only", set_request("threads", 1)),
@@ -337,18 +612,27 @@ RULES = (
             *both("the accelerator not logged", remove_event("accelerator")),
             *both(
                 "a GPU on a Raspberry Pi 5",
-                lambda bundle: [set_everywhere("accelerator", "cuda")(bundle), set_everywhere("platform", "raspberry-pi-5")(bundle)],
+                lambda bundle: [
+                    set_everywhere("accelerator", "cuda")(bundle),
+                    set_everywhere("platform", "raspberry-pi-5")(bundle),
+                ],
             ),
         ),
     ),
     Rule(
         id="accelerator-build",
         sentence="A run on a GPU was made with a build of the framework that can use one.",
-        rationale="A package whose version ends with +cpu was built without CUDA: what it trained, a processor trained.",
+        rationale=(
+            "A package whose version ends with +cpu was built without CUDA: what it trained, a"
+            " processor trained."
+        ),
         bundle_check=_build,
         faults=both(
             "a GPU, with PyTorch for processors",
-            in_turn(set_everywhere("accelerator", "cuda"), update_system({"libraries": {"numpy": "2.0", "torch": "2.13.0+cpu"}})),
+            in_turn(
+                set_everywhere("accelerator", "cuda"),
+                update_system({"libraries": {"numpy": "2.0", "torch": "2.13.0+cpu"}}),
+            ),
         ),
     ),
 )

@@ -5,7 +5,11 @@ from collections.abc import Iterator
 from suite.bundle.layout import RUN
 from suite.catalog.seeds import NonceUse, configuration_sha256, entry_sha256, read_nonce_use
 from suite.compliance.faults.fault import sealed
-from suite.compliance.faults.nonce_edits import nonce_of_another_request, nonce_with, seed_after_nonce
+from suite.compliance.faults.nonce_edits import (
+    nonce_of_another_request,
+    nonce_with,
+    seed_after_nonce,
+)
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 ORDER = 26  # after the requests, which the seeds follow from
@@ -19,12 +23,17 @@ def _seed(context: BundleContext) -> Iterator[Violation]:
         return
     used = read_nonce_use(context.run.nonce)
     if used is None:
-        expected = "a nonce as `suite run --nonce` records it: nonce, round, run_number and three digests"
+        expected = (
+            "a nonce as `suite run --nonce` records it: nonce, round, run_number and three digests"
+        )
         yield Violation(RUN, expected, f"{dict(context.run.nonce)!r}"[:200], AGAIN)
         return
     yield from _digests(context, used)
     if used.seed != context.request.seed:
-        what = f"seed {used.seed}, the one of nonce {used.nonce!r}, round {used.round}, entry {used.entry_sha256[:12]} and run {used.run_number}"
+        what = (
+            f"seed {used.seed}, the one of nonce {used.nonce!r}, round {used.round}, entry"
+            f" {used.entry_sha256[:12]} and run {used.run_number}"
+        )
         yield Violation(RUN, what, f"seed {context.request.seed}", AGAIN)
 
 
@@ -35,20 +44,30 @@ def _digests(context: BundleContext, used: NonceUse) -> Iterator[Violation]:
         ("entry_sha256", entry_sha256(used.implementation_sha256, used.configuration_sha256)),
     ):
         if getattr(used, name) != expected:
-            yield Violation(RUN, f"nonce.{name} = {expected}, as computed from the record", getattr(used, name)[:64], AGAIN)
+            yield Violation(
+                RUN,
+                f"nonce.{name} = {expected}, as computed from the record",
+                getattr(used, name)[:64],
+                AGAIN,
+            )
 
 
 RULES = (
     Rule(
         id="seed-of-nonce",
-        sentence="A run with a nonce has the seed that follows from nonce, round, implementation, configuration and run number.",
+        sentence=(
+            "A run with a nonce has the seed that follows from nonce, round, implementation,"
+            " configuration and run number."
+        ),
         rationale="Nobody chose such a seed; another one was chosen.",
         bundle_check=_seed,
         faults=(
             sealed("another seed than the nonce's", seed_after_nonce(7)),
             sealed("the nonce of another configuration", nonce_of_another_request()),
             *(
-                sealed(f"{name} = {value!r} beside the seed of a nonce", nonce_with(**{name: value}))
+                sealed(
+                    f"{name} = {value!r} beside the seed of a nonce", nonce_with(**{name: value})
+                )
                 for name, value in (
                     ("nonce", "another"),
                     ("nonce", ""),

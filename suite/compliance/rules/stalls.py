@@ -8,7 +8,13 @@ from suite.bundle.layout import MANIFEST, RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD, Source, sealed_files
 from suite.compliance.faults.fault import Fault, of_analysis
-from suite.compliance.faults.stall_edits import change_record, copy_run, exchange, reseal, set_requested
+from suite.compliance.faults.stall_edits import (
+    change_record,
+    copy_run,
+    exchange,
+    reseal,
+    set_requested,
+)
 from suite.compliance.faults.submission_edits import delete_folder
 from suite.compliance.folder_rule import FolderKind, FolderRule, check_seal, compare_record
 from suite.compliance.rule import Violation
@@ -17,12 +23,16 @@ from suite.files.json_file import read_json
 
 ORDER = 98  # after the rules of bundles
 
-ANALYSE_AGAIN = "run the analysis again (`suite run --stall-analysis`); its records are never edited"
+ANALYSE_AGAIN = (
+    "run the analysis again (`suite run --stall-analysis`); its records are never edited"
+)
 
 
 def _sealed(folder: Path) -> Iterator[Violation]:
     """Check the manifest: the record and the manifests of the three runs, each with its SHA-256."""
-    yield from check_seal(folder, sealed_files(folder), f"{RECORD} and of the three runs' manifests", ANALYSE_AGAIN)
+    yield from check_seal(
+        folder, sealed_files(folder), f"{RECORD} and of the three runs' manifests", ANALYSE_AGAIN
+    )
 
 
 def _recomputed(folder: Path) -> Iterator[Violation]:
@@ -33,14 +43,24 @@ def _recomputed(folder: Path) -> Iterator[Violation]:
         written = read_json(folder / RECORD)
         computed = analyse(folder).to_dict()
     except (SuiteError, KeyError, TypeError, ValueError, AttributeError) as error:
-        observed = str(error) if isinstance(error, SuiteError) else f"records that cannot be compared ({type(error).__name__}: {error})"
-        yield Violation(RECORD, "three runs that can be compared", observed.replace(f"{folder}/", ""), ANALYSE_AGAIN)
+        observed = (
+            str(error)
+            if isinstance(error, SuiteError)
+            else f"records that cannot be compared ({type(error).__name__}: {error})"
+        )
+        yield Violation(
+            RECORD,
+            "three runs that can be compared",
+            observed.replace(f"{folder}/", ""),
+            ANALYSE_AGAIN,
+        )
         return
     yield from compare_record(RECORD, computed, written, "the three runs", ANALYSE_AGAIN)
 
 
 def _sources(folder: Path) -> Iterator[Violation]:
-    """Check that each run has the batches and the page cache of its source, and that the three are three."""
+    """Check that each run has the batches and the page cache of its source, and that the three are
+    three."""
     seen: dict[str, str] = {}
     for source in Source:
         name = f"{source.value}/{RUN}"
@@ -49,14 +69,32 @@ def _sources(folder: Path) -> Iterator[Violation]:
         except FileError as error:
             yield Violation(name, f"the {source.value} run", error.what, ANALYSE_AGAIN)
             continue
-        wanted = {"batches": "synthetic" if source is Source.SYNTHETIC else "read", "drop_cache_every_epoch": source is Source.COLD}
+        wanted = {
+            "batches": "synthetic" if source is Source.SYNTHETIC else "read",
+            "drop_cache_every_epoch": source is Source.COLD,
+        }
         for key, value in wanted.items():
             if run.request.get(key) != value:
-                yield Violation(name, f"{key} = {value!r} in the {source.value} run", f"{run.request.get(key)!r}"[:100], ANALYSE_AGAIN)
+                yield Violation(
+                    name,
+                    f"{key} = {value!r} in the {source.value} run",
+                    f"{run.request.get(key)!r}"[:100],
+                    ANALYSE_AGAIN,
+                )
         if source is Source.COLD and run.request.get("cache_cleared") is False:
-            yield Violation(name, "an empty page cache at the start of the cold run", "cache_cleared = False", ANALYSE_AGAIN)
+            yield Violation(
+                name,
+                "an empty page cache at the start of the cold run",
+                "cache_cleared = False",
+                ANALYSE_AGAIN,
+            )
         if str(run.run_id) in seen:
-            yield Violation(name, "a run of its own", f"the run id of the {seen[str(run.run_id)]} run", ANALYSE_AGAIN)
+            yield Violation(
+                name,
+                "a run of its own",
+                f"the run id of the {seen[str(run.run_id)]} run",
+                ANALYSE_AGAIN,
+            )
         seen.setdefault(str(run.run_id), source.value)
 
 
@@ -73,7 +111,10 @@ RULES = (
     FolderRule(
         kind=FolderKind.STALLS,
         id="stalls-sealed",
-        sentence="The manifest of a stall analysis seals stalls.json and the manifests of the three runs.",
+        sentence=(
+            "The manifest of a stall analysis seals stalls.json and the manifests of the three"
+            " runs."
+        ),
         rationale="It shows changed, lost and exchanged files.",
         check=_sealed,
         faults=(
@@ -86,26 +127,40 @@ RULES = (
     FolderRule(
         kind=FolderKind.STALLS,
         id="stalls-recompute",
-        sentence="stalls.json equals the analysis of the three runs beside it, which have the same settings.",
+        sentence=(
+            "stalls.json equals the analysis of the three runs beside it, which have the same"
+            " settings."
+        ),
         rationale="Every number can be followed to its raw records.",
         check=_recomputed,
         faults=(
             _resealed("a stall halved", change_record(_halve_stall)),
-            _resealed("a warm run of another batch size", set_requested(Source.WARM, global_batch_size=32)),
+            _resealed(
+                "a warm run of another batch size", set_requested(Source.WARM, global_batch_size=32)
+            ),
             of_analysis("the warm run lost", delete_folder(Source.WARM.value)),
-            _resealed("another device in the record", change_record(lambda content: content.update(device="orin"))),
+            _resealed(
+                "another device in the record",
+                change_record(lambda content: content.update(device="orin")),
+            ),
         ),
     ),
     FolderRule(
         kind=FolderKind.STALLS,
         id="stalls-sources",
-        sentence="The cold run drops the page cache every epoch, the warm one reads without dropping it, the synthetic one reads nothing.",
+        sentence=(
+            "The cold run drops the page cache every epoch, the warm one reads without dropping it,"
+            " the synthetic one reads nothing."
+        ),
         rationale="The differences between the three mean nothing for other runs.",
         check=_sources,
         faults=(
             of_analysis("cold and warm run exchanged", exchange(Source.COLD, Source.WARM)),
             _resealed("the warm run is the cold one", copy_run(Source.COLD, Source.WARM)),
-            _resealed("the synthetic run said to have read", set_requested(Source.SYNTHETIC, batches="read")),
+            _resealed(
+                "the synthetic run said to have read",
+                set_requested(Source.SYNTHETIC, batches="read"),
+            ),
         ),
     ),
 )

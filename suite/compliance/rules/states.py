@@ -9,13 +9,28 @@ from reference_impls.training_state import KINDS
 from suite.bundle.log import Log, LogEvent
 from suite.catalog.divisions import Division
 from suite.compliance.faults.fault import Fault, both, recomputed, unsealed
-from suite.compliance.faults.file_edits import Lines, change_lines, rechained, replace_in_line, resealed
-from suite.compliance.faults.log_edits import copy_value, remove_event, repeat_event, set_event, set_metadata
+from suite.compliance.faults.file_edits import (
+    Lines,
+    change_lines,
+    rechained,
+    replace_in_line,
+    resealed,
+)
+from suite.compliance.faults.log_edits import (
+    copy_value,
+    remove_event,
+    repeat_event,
+    set_event,
+    set_metadata,
+)
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 ORDER = 55  # after the ranks' logs
 
-FIX = "run again with the suite's loop: it logs the digests of what Implementation.training_state returns"
+FIX = (
+    "run again with the suite's loop: it logs the digests of what Implementation.training_state"
+    " returns"
+)
 SHARED = ("parameter", "velocity")
 """What changes in every epoch: the statistics of a model without batch normalisation do not."""
 
@@ -34,14 +49,26 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
             if not events and not is_closed:
                 continue
             if len(events) != 1 or not _is_well_formed(events[0]):
-                observed, line = (f"{len(events)}", None) if len(events) != 1 else (f"{events[0].value!r}"[:200], events[0].line)
-                yield Violation(log_name(rank), f"one state_digests of epoch {epoch}: SHA-256 of {', '.join(KINDS)}", observed, FIX, line)
+                observed, line = (
+                    (f"{len(events)}", None)
+                    if len(events) != 1
+                    else (f"{events[0].value!r}"[:200], events[0].line)
+                )
+                yield Violation(
+                    log_name(rank),
+                    f"one state_digests of epoch {epoch}: SHA-256 of {', '.join(KINDS)}",
+                    observed,
+                    FIX,
+                    line,
+                )
                 continue
             first = first or events[0]
             for kind in KINDS:
                 found, wanted = events[0].value[kind], first.value[kind]
                 if found != wanted:
-                    expected = f"the {kind} digest of epoch {epoch} as on the other ranks, {wanted[:16]}…"
+                    expected = (
+                        f"the {kind} digest of epoch {epoch} as on the other ranks, {wanted[:16]}…"
+                    )
                     yield Violation(log_name(rank), expected, f"{found[:16]}…", FIX, events[0].line)
     for rank, log in logs:
         yield from _unchanged(log, rank)
@@ -56,7 +83,10 @@ def _unchanged(log: Log, rank: int) -> Iterator[Violation]:
         for kind in SHARED:
             digest = event.value[kind]
             if digest in seen and seen[digest] != event.epoch:
-                expected, observed = f"another {kind} digest after epoch {event.epoch} than before", f"that of epoch {seen[digest]}"
+                expected, observed = (
+                    f"another {kind} digest after epoch {event.epoch} than before",
+                    f"that of epoch {seen[digest]}",
+                )
                 yield Violation(log_name(rank), expected, observed, FIX, event.line)
             seen.setdefault(digest, event.epoch)
 
@@ -65,18 +95,40 @@ def _own(log: Log, rank: int, has_statistics: bool) -> Iterator[Violation]:
     """Digests that two kinds share, or of statistics that the model does not have."""
     for event in filter(_is_well_formed, log.all("state_digests")):
         if event.value["parameter"] == event.value["velocity"]:
-            expected = f"parameters and velocities with digests of their own after epoch {event.epoch}"
-            yield Violation(log_name(rank), expected, f"{event.value['parameter'][:16]}… of both", FIX, event.line)
+            expected = (
+                f"parameters and velocities with digests of their own after epoch {event.epoch}"
+            )
+            yield Violation(
+                log_name(rank),
+                expected,
+                f"{event.value['parameter'][:16]}… of both",
+                FIX,
+                event.line,
+            )
         statistics = event.value["statistic"]
         if (statistics == NOTHING) == has_statistics:
             name = f"{NOTHING[:16]}…, the SHA-256 of nothing"
-            expected = f"a statistic digest other than {name}" if has_statistics else f"the statistic digest {name}: the model normalises nothing"
-            yield Violation(log_name(rank), f"{expected}, after epoch {event.epoch}"[:300], f"{statistics[:16]}…", FIX, event.line)
+            expected = (
+                f"a statistic digest other than {name}"
+                if has_statistics
+                else f"the statistic digest {name}: the model normalises nothing"
+            )
+            yield Violation(
+                log_name(rank),
+                f"{expected}, after epoch {event.epoch}"[:300],
+                f"{statistics[:16]}…",
+                FIX,
+                event.line,
+            )
 
 
 def _is_well_formed(event: LogEvent) -> bool:
     value = event.value
-    return isinstance(value, dict) and set(value) == set(KINDS) and all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in value.values())
+    return (
+        isinstance(value, dict)
+        and set(value) == set(KINDS)
+        and all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in value.values())
+    )
 
 
 def _faults() -> Iterator[Fault]:
@@ -92,14 +144,32 @@ def _faults() -> Iterator[Fault]:
         yield recomputed(f"digests: {name}", set_event("state_digests", value=value))
     yield recomputed("the digests of epoch 1 after epoch 2", copy_value("state_digests", 0, 1))
     one, other = "1" * 64, "2" * 64
-    yield recomputed("one digest of parameters and velocities", set_event("state_digests", value=dict.fromkeys(SHARED, one) | {"statistic": NOTHING}))
-    yield recomputed("statistics of LeNet-5", set_event("state_digests", value={"parameter": one, "velocity": other, "statistic": other}))
+    yield recomputed(
+        "one digest of parameters and velocities",
+        set_event("state_digests", value=dict.fromkeys(SHARED, one) | {"statistic": NOTHING}),
+    )
+    yield recomputed(
+        "statistics of LeNet-5",
+        set_event("state_digests", value={"parameter": one, "velocity": other, "statistic": other}),
+    )
     for kind in SHARED:
         change = replace_in_line("state_digests", f'"{kind}": "', f'"{kind}": "0')
-        yield unsealed(f"rank 1's {kind} digest with a digit more", resealed(change_lines(log_name(1), rechained(change))), ranks=2)
-    other_statistics = rechained(replace_in_line("state_digests", '"statistic": "e', '"statistic": "f'))
-    yield unsealed("other statistics on rank 1", resealed(change_lines(log_name(1), other_statistics)), ranks=2)
-    yield unsealed("rank 1's digests exchanged", resealed(change_lines(log_name(1), rechained(_exchange))), ranks=2)
+        yield unsealed(
+            f"rank 1's {kind} digest with a digit more",
+            resealed(change_lines(log_name(1), rechained(change))),
+            ranks=2,
+        )
+    other_statistics = rechained(
+        replace_in_line("state_digests", '"statistic": "e', '"statistic": "f')
+    )
+    yield unsealed(
+        "other statistics on rank 1", resealed(change_lines(log_name(1), other_statistics)), ranks=2
+    )
+    yield unsealed(
+        "rank 1's digests exchanged",
+        resealed(change_lines(log_name(1), rechained(_exchange))),
+        ranks=2,
+    )
 
 
 def _exchange(lines: Lines) -> Lines:
@@ -112,10 +182,16 @@ def _exchange(lines: Lines) -> Lines:
 RULES = (
     Rule(
         id="state-digests",
-        sentence="Every rank of a closed run logs digests of parameters, velocities and statistics after every epoch. Wherever they are logged, "
-        "they are equal on all ranks; those of parameters and velocities are new after every epoch and different from each other; those of the "
-        "statistics of a model without any are that of nothing.",
-        rationale="They fix every epoch's training state before anybody knows which one an audit will ask for.",
+        sentence=(
+            "Every rank of a closed run logs digests of parameters, velocities and statistics after"
+            " every epoch. Wherever they are logged, they are equal on all ranks; those of"
+            " parameters and velocities are new after every epoch and different from each other;"
+            " those of the statistics of a model without any are that of nothing."
+        ),
+        rationale=(
+            "They fix every epoch's training state before anybody knows which one an audit will ask"
+            " for."
+        ),
         bundle_check=_digests,
         faults=tuple(_faults()),
     ),

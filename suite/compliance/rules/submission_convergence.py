@@ -21,40 +21,71 @@ def _converges_tuned(context: SubmissionContext) -> Iterator[Violation]:
 
 
 def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
-    """Closed entries that need significantly fewer epochs than the reference, and whether they have the reference's learning rate."""
+    """Closed entries that need significantly fewer epochs than the reference, and whether they have
+    the reference's learning rate."""
     from suite.metrics.convergence import LEVEL, compare, show_epochs  # start-up: loads numpy
 
     for (workload, framework, _), runs in context.entries().items():
-        request, epochs = runs[0].request, [run.epochs_to_target for run in runs if run.epochs_to_target is not None]
+        request, epochs = (
+            runs[0].request,
+            [run.epochs_to_target for run in runs if run.epochs_to_target is not None],
+        )
         for point in frozen_points(context.round, workload):
-            if request.get("division") != "closed" or not epochs or request.get("global_batch_size") != point.batch_size:
+            if (
+                request.get("division") != "closed"
+                or not epochs
+                or request.get("global_batch_size") != point.batch_size
+            ):
                 continue
             comparison = compare(point.epochs, epochs)
             if comparison.p_faster <= LEVEL:
                 expected = (
-                    "no run to reach the target" if point.expected_epochs is None else f"about {point.expected_epochs:.3g} epochs to the target"
+                    "no run to reach the target"
+                    if point.expected_epochs is None
+                    else f"about {point.expected_epochs:.3g} epochs to the target"
                 )
                 observed = f"{', '.join(map(show_epochs, epochs))} (p = {comparison.p_faster:.2g})"
-                fix = "explain the convergence in the review; further runs show whether it was chance"
+                fix = (
+                    "explain the convergence in the review; further runs show whether it was chance"
+                )
                 rate = request.get("optimizer", {}).get("base_learning_rate")
-                yield Violation(f"{workload}/{framework}", expected, observed, fix), rate == point.base_learning_rate
+                yield (
+                    Violation(f"{workload}/{framework}", expected, observed, fix),
+                    rate == point.base_learning_rate,
+                )
 
 
 RULES = (
     SubmissionRule(
         id="submission-convergence",
-        sentence="A closed entry needs no fewer epochs to the target than the reference at its batch size and learning rate, beyond chance (p 0.01).",
-        rationale="The same mathematics converges alike; an entry that needs fewer epochs computes something else.",
+        sentence=(
+            "A closed entry needs no fewer epochs to the target than the reference at its batch"
+            " size and learning rate, beyond chance (p 0.01)."
+        ),
+        rationale=(
+            "The same mathematics converges alike; an entry that needs fewer epochs computes"
+            " something else."
+        ),
         check=_converges,
         faults=(of_submission("every run at the target after one epoch", reach_target_at_once()),),
         divisions=CLOSED,
     ),
     SubmissionRule(
         id="submission-convergence-tuned",
-        sentence="A closed entry that needs fewer epochs than the reference at another learning rate is reviewed.",
-        rationale="A better learning rate within the range is allowed, and becomes a reference point.",
+        sentence=(
+            "A closed entry that needs fewer epochs than the reference at another learning rate is"
+            " reviewed."
+        ),
+        rationale=(
+            "A better learning rate within the range is allowed, and becomes a reference point."
+        ),
         check=_converges_tuned,
-        faults=(of_submission("every run at the target after one epoch, at another learning rate", reach_target_at_once(0.01)),),
+        faults=(
+            of_submission(
+                "every run at the target after one epoch, at another learning rate",
+                reach_target_at_once(0.01),
+            ),
+        ),
         divisions=CLOSED,
         severity=Severity.WARNING,
     ),

@@ -33,37 +33,60 @@ from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, 
 ORDER = 105  # after the entries
 
 ONE_BOOT_S = 0.5
-"""A machine takes longer to start again; the wall clock runs off the monotonic one by less between two runs, unless it is set."""
+"""A machine takes longer to start again; the wall clock runs off the monotonic one by less between
+two runs, unless it is set."""
 MIN_SHARED_ROWS = 2
-"""Places of the sample at which two runs have the same power, memory or losses: eleven in a row. For a power sensor with ten values of
-equal chance, 4e-8 a pair of runs of an hour."""
+"""Places of the sample at which two runs have the same power, memory or losses: eleven in a row.
+For a power sensor with ten values of equal chance, 4e-8 a pair of runs of an hour."""
 SET_BY_S = 60.0
 """NTP slews a clock that is less off."""
 
 
 def _duplicates(context: SubmissionContext) -> Iterator[Violation]:
-    yield from _same(context, ("run_id", "times", "readings", "moment_of_digests"), "submit each run once, with its own files")
+    yield from _same(
+        context,
+        ("run_id", "times", "readings", "moment_of_digests"),
+        "submit each run once, with its own files",
+    )
 
 
 def _same_losses(context: SubmissionContext) -> Iterator[Violation]:
-    yield from _same(context, ("losses",), "state in the review on which machines the runs were made, and from which seeds")
+    yield from _same(
+        context,
+        ("losses",),
+        "state in the review on which machines the runs were made, and from which seeds",
+    )
 
 
 def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Iterator[Violation]:
     """Values that a run shares with one that began before it, in this submission or another."""
     for name, run in product(names, context.runs):
         value = getattr(run, name)
-        alike = (other for other in (*context.runs, *context.other_runs) if other is not run and value is not None and getattr(other, name) == value)
+        alike = (
+            other
+            for other in (*context.runs, *context.other_runs)
+            if other is not run and value is not None and getattr(other, name) == value
+        )
         other = next((other for other in alike if _is_later(context, run, other)), None)
         if other is not None:
-            where = other.name if other.submission == run.submission else f"{other.full_name}, {_order(other, run)}"
-            yield Violation(run.name, f"{name.replace('_', ' ')} that no other run has", f"those of {where}", fix)
+            where = (
+                other.name
+                if other.submission == run.submission
+                else f"{other.full_name}, {_order(other, run)}"
+            )
+            yield Violation(
+                run.name,
+                f"{name.replace('_', ' ')} that no other run has",
+                f"those of {where}",
+                fix,
+            )
 
 
 def _is_later(context: SubmissionContext, run: SubmittedRun, other: SubmittedRun) -> bool:
     """Whether a run began after the other, by what both record.
 
-    Of runs that began at the same time, the one that comes first in a submission is the earlier one; in two submissions neither is.
+    Of runs that began at the same time, the one that comes first in a submission is the earlier
+    one; in two submissions neither is.
     """
     if run.started_time_ms != other.started_time_ms or run.submission != other.submission:
         return run.started_time_ms >= other.started_time_ms
@@ -72,23 +95,35 @@ def _is_later(context: SubmissionContext, run: SubmittedRun, other: SubmittedRun
 
 def _order(first: SubmittedRun, second: SubmittedRun) -> str:
     earlier_s = (second.started_time_ms - first.started_time_ms) / 1000
-    return f"which began {earlier_s:.0f} s earlier by its own record" if earlier_s else "which began at the same time by its own record"
+    return (
+        f"which began {earlier_s:.0f} s earlier by its own record"
+        if earlier_s
+        else "which began at the same time by its own record"
+    )
 
 
 def _seed_losses(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs that share their first losses, or losses in a row anywhere, with a run of another seed."""
+    """Runs that share their first losses, or losses in a row anywhere, with a run of another
+    seed."""
     for run in context.runs:
         for other in (*context.runs, *context.other_runs):
             if run.request.get("seed") == other.request.get("seed"):
                 continue
-            has_first, shared = run.losses is not None and run.losses == other.losses, len(run.loss_rows & other.loss_rows)
+            has_first, shared = (
+                run.losses is not None and run.losses == other.losses,
+                len(run.loss_rows & other.loss_rows),
+            )
             if has_first or shared >= MIN_SHARED_ROWS:
                 what = "first losses" if has_first else "losses"
                 observed = f"those of {_seed_and_name(other)}"[:300]
                 if not has_first:
-                    observed += f", {POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} places"
+                    observed += (
+                        f", {POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} places"
+                    )
                 fix = "run it again with its own seed; another seed has other losses"
-                yield Violation(run.name, f"{what} of seed {run.request.get('seed')!r}"[:200], observed, fix)
+                yield Violation(
+                    run.name, f"{what} of seed {run.request.get('seed')!r}"[:200], observed, fix
+                )
                 break
 
 
@@ -97,24 +132,39 @@ def _seed_and_name(run: SubmittedRun) -> str:
 
 
 def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
-    """The later run of each pair, by what both record: a copy may say that it was first, so the finding names both. Of one id they are duplicates."""
+    """The later run of each pair, by what both record: a copy may say that it was first, so the
+    finding names both. Of one id they are duplicates."""
     for copied in (copied for copied in context.copies if copied.run.run_id != copied.other.run_id):
         if _is_later(context, copied.run, copied.other):
-            observed = f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}"
-            fix = "submit each run once; if this is the original, show the reviewer its receipt by a witness, or its commit"
-            yield Violation(copied.run.name, "step times and losses that vary independently of those of any other run", observed, fix)
+            observed = (
+                f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}"
+            )
+            fix = (
+                "submit each run once; if this is the original, show the reviewer its receipt by a"
+                " witness, or its commit"
+            )
+            yield Violation(
+                copied.run.name,
+                "step times and losses that vary independently of those of any other run",
+                observed,
+                fix,
+            )
     for what in ("power", "memory"):
         yield from _shared_readings(context, what)
 
 
 def _shared_readings(context: SubmissionContext, what: str) -> Iterator[Violation]:
-    """Runs that have power readings, or readings of the used memory, in a row of a run that began before."""
+    """Runs that have power readings, or readings of the used memory, in a row of a run that began
+    before."""
     for run in context.runs:
         sample: frozenset[int] = getattr(run, what)
         for other in (*context.runs, *context.other_runs):
             shared = len(sample & getattr(other, what)) if other.run_id != run.run_id else 0
             if shared >= MIN_SHARED_ROWS and _is_later(context, run, other):
-                observed = f"{POWER_LENGTH} readings in a row of {other.full_name}, {_order(other, run)}, at {shared} of {len(sample)} places"
+                observed = (
+                    f"{POWER_LENGTH} readings in a row of {other.full_name}, {_order(other, run)},"
+                    f" at {shared} of {len(sample)} places"
+                )
                 fix = "hand in the readings as they were recorded, or run again"
                 yield Violation(run.name, f"{what} readings that no other run has", observed, fix)
                 break
@@ -126,44 +176,97 @@ def _states(context: SubmissionContext) -> Iterator[Violation]:
         for other in (*context.runs, *context.other_runs):
             shared = run.states & other.states
             if shared and run.request.get("seed") != other.request.get("seed"):
-                observed = f"{len(shared)} digests of {_seed_and_name(other)}, among them {min(shared)[:16]}…"
-                fix = "run it again with its own seed: parameters and velocities that follow from another one are others"
-                yield Violation(run.name, f"digests of training states of its own, with seed {run.request.get('seed')!r}"[:200], observed[:300], fix)
+                observed = (
+                    f"{len(shared)} digests of {_seed_and_name(other)}, among them"
+                    f" {min(shared)[:16]}…"
+                )
+                fix = (
+                    "run it again with its own seed: parameters and velocities that follow from"
+                    " another one are others"
+                )
+                yield Violation(
+                    run.name,
+                    (
+                        "digests of training states of its own,"
+                        f" with seed {run.request.get('seed')!r}"
+                    )[:200],
+                    observed[:300],
+                    fix,
+                )
                 break
 
 
 def _overlaps(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs whose log, or whose idle measurement, lies within the time of another run since the same boot; of one id they are duplicates."""
+    """Runs whose log, or whose idle measurement, lies within the time of another run since the same
+    boot; of one id they are duplicates."""
     for run in context.runs:
         for other in (*context.runs, *context.other_runs):
-            if other.run_id == run.run_id or run.boot is None or run.boot != other.boot or run.span_ns is None or other.span_ns is None:
+            if (
+                other.run_id == run.run_id
+                or run.boot is None
+                or run.boot != other.boot
+                or run.span_ns is None
+                or other.span_ns is None
+            ):
                 continue
             for what, span_ns in (("the run", run.span_ns), ("its idle measurement", run.idle_ns)):
-                shared_ns = 0 if span_ns is None else min(span_ns[1], other.span_ns[1]) - max(span_ns[0], other.span_ns[0])
+                shared_ns = (
+                    0
+                    if span_ns is None
+                    else min(span_ns[1], other.span_ns[1]) - max(span_ns[0], other.span_ns[0])
+                )
                 if shared_ns > 0:
-                    observed = f"{what} and {other.full_name} share {shared_ns * SECONDS_PER_NS:.1f} s of the boot {run.boot[:40]}"
-                    yield Violation(run.name, "a machine that makes one run at a time", observed, "run them one after another")
+                    observed = (
+                        f"{what} and {other.full_name} share {shared_ns * SECONDS_PER_NS:.1f} s of"
+                        f" the boot {run.boot[:40]}"
+                    )
+                    yield Violation(
+                        run.name,
+                        "a machine that makes one run at a time",
+                        observed,
+                        "run them one after another",
+                    )
 
 
 def _clock_order(context: SubmissionContext) -> Iterator[Violation]:
     """Runs of one boot that are in another order by the wall clock than by the monotonic clock."""
     for run in context.runs:
         for other in (*context.runs, *context.other_runs):
-            if run.boot is None or run.boot != other.boot or run.span_ns is None or other.span_ns is None:
+            if (
+                run.boot is None
+                or run.boot != other.boot
+                or run.span_ns is None
+                or other.span_ns is None
+            ):
                 continue
             if run.span_ns[0] > other.span_ns[1] and run.started_time_ms < other.started_time_ms:
-                observed = f"by the wall clock it began {(other.started_time_ms - run.started_time_ms) / 1000:.0f} s before"
+                observed = (
+                    "by the wall clock it began"
+                    f" {(other.started_time_ms - run.started_time_ms) / 1000:.0f} s before"
+                )
                 yield Violation(
-                    run.name, f"a start after {other.full_name}, which the monotonic clock tells", observed, "wait until NTP has set the clock"
+                    run.name,
+                    f"a start after {other.full_name}, which the monotonic clock tells",
+                    observed,
+                    "wait until NTP has set the clock",
                 )
 
 
 def _boots(context: SubmissionContext) -> Iterator[Violation]:
     """Runs of this submission with another boot id, whose clocks began at the same time."""
     for run, other in _later_and_earlier(context):
-        if None not in (run.boot, other.boot) and run.boot != other.boot and _apart_s(run, other) < ONE_BOOT_S:
-            expected = f"the boot of {other.name}: both runs' clocks began at the same time, to {ONE_BOOT_S:g} s"
-            yield Violation(run.name, expected, "another boot", "hand in the logs as the runs wrote them")
+        if (
+            None not in (run.boot, other.boot)
+            and run.boot != other.boot
+            and _apart_s(run, other) < ONE_BOOT_S
+        ):
+            expected = (
+                f"the boot of {other.name}: both runs' clocks began at the same time, to"
+                f" {ONE_BOOT_S:g} s"
+            )
+            yield Violation(
+                run.name, expected, "another boot", "hand in the logs as the runs wrote them"
+            )
 
 
 def _dates(context: SubmissionContext) -> Iterator[Violation]:
@@ -172,79 +275,131 @@ def _dates(context: SubmissionContext) -> Iterator[Violation]:
         if run.boot is not None and run.boot == other.boot and _apart_s(run, other) > SET_BY_S:
             expected = f"the wall clock of {other.name}, which ran in the same boot"
             observed = f"one that is {_apart_s(run, other):.0f} s off: it was set in between"
-            yield Violation(run.name, expected, observed, "wait until NTP has set the clock; the dates of these runs are uncertain")
+            yield Violation(
+                run.name,
+                expected,
+                observed,
+                "wait until NTP has set the clock; the dates of these runs are uncertain",
+            )
 
 
 def _later_and_earlier(context: SubmissionContext) -> Iterator[tuple[SubmittedRun, SubmittedRun]]:
-    """Every run after the first, with the first: boots and dates are compared with one run, so that each difference is one finding."""
+    """Every run after the first, with the first: boots and dates are compared with one run, so that
+    each difference is one finding."""
     return ((run, context.runs[0]) for run in context.runs[1:])
 
 
 def _apart_s(run: SubmittedRun, other: SubmittedRun) -> float:
     """How far apart the monotonic clocks of two runs began; NaN where one did not log it."""
-    return math.nan if run.booted_ms is None or other.booted_ms is None else abs(run.booted_ms - other.booted_ms) / 1000
+    return (
+        math.nan
+        if run.booted_ms is None or other.booted_ms is None
+        else abs(run.booted_ms - other.booted_ms) / 1000
+    )
 
 
 RULES = (
     SubmissionRule(
         id="submission-duplicates",
-        sentence="No run is submitted twice: its id, the times between its first steps and between its first readings, and the moment at which the "
-        "digests of its data were taken are in no other run.",
+        sentence=(
+            "No run is submitted twice: its id, the times between its first steps and between its"
+            " first readings, and the moment at which the digests of its data were taken are in no"
+            " other run."
+        ),
         rationale="A copied run narrows the spread.",
         check=_duplicates,
         faults=(
             of_submission("run 1 again as run 4", copy_first_run()),
-            of_submission("run 1 again as run 4, under another id and seed", copy_first_run(rename_run)),
-            of_submission("run 1 again as run 4, another file renamed", copy_first_run(rename_run_and_output)),
+            of_submission(
+                "run 1 again as run 4, under another id and seed", copy_first_run(rename_run)
+            ),
+            of_submission(
+                "run 1 again as run 4, another file renamed", copy_first_run(rename_run_and_output)
+            ),
             of_submission("run 1 with run 2's step times", copy_from_second(copy_step_times)),
             of_submission("run 1 with run 2's readings", copy_from_second(copy_readings)),
-            of_submission("run 1 with run 2's digests of the data", copy_from_second(copy_data_record)),
+            of_submission(
+                "run 1 with run 2's digests of the data", copy_from_second(copy_data_record)
+            ),
         ),
     ),
     SubmissionRule(
         id="submission-losses",
         sentence="No two runs begin with the same losses.",
-        rationale="Equal machines compute equal losses from equal seeds, and so does a copy whose times were edited: a reviewer decides.",
+        rationale=(
+            "Equal machines compute equal losses from equal seeds, and so does a copy whose times"
+            " were edited: a reviewer decides."
+        ),
         check=_same_losses,
-        faults=(of_submission("run 1 with run 2's losses and seed, as an entry of its own", repeat_seed_in_own_entry()),),
+        faults=(
+            of_submission(
+                "run 1 with run 2's losses and seed, as an entry of its own",
+                repeat_seed_in_own_entry(),
+            ),
+        ),
         severity=Severity.WARNING,
     ),
     SubmissionRule(
         id="submission-seed-losses",
-        sentence="No run has the losses of another seed: neither its first, nor ten in a row anywhere.",
+        sentence=(
+            "No run has the losses of another seed: neither its first, nor ten in a row anywhere."
+        ),
         rationale="The seed decides weights and order: two seeds do not give the same losses.",
         check=_seed_losses,
         faults=(
             of_submission("run 1 with run 2's losses", copy_from_second(copy_losses)),
-            of_submission("run 1 with run 2's losses from step 101 on", copy_from_second(copy_later_losses)),
+            of_submission(
+                "run 1 with run 2's losses from step 101 on", copy_from_second(copy_later_losses)
+            ),
         ),
     ),
     SubmissionRule(
         id="submission-near-copies",
-        sentence="The step times of no two runs vary together, in whatever order, nor do the losses of closed runs of different seeds; no two runs "
-        "have the same readings of power, or of the used memory, in a row.",
-        rationale="What slows single steps differs from run to run, and so do the samples of a mini-batch; a copy keeps both, even with noise. Power "
-        "and memory are read with noise of their own.",
+        sentence=(
+            "The step times of no two runs vary together, in whatever order, nor do the losses of"
+            " closed runs of different seeds; no two runs have the same readings of power, or of"
+            " the used memory, in a row."
+        ),
+        rationale=(
+            "What slows single steps differs from run to run, and so do the samples of a"
+            " mini-batch; a copy keeps both, even with noise. Power and memory are read with noise"
+            " of their own."
+        ),
         check=_near_copies,
         faults=(
             of_submission("run 1 as run 4, with noise", copy_with_noise(0.01)),
-            of_submission("run 1 as run 4, with noise, a hundredth slower", copy_with_noise(0.03, 1.01)),
-            of_submission("run 1's steps as run 4, in another order", copy_with_noise(0.0, 1.0, is_shuffled=True)),
-            of_submission("run 1 with run 2's losses, with noise", copy_from_second(copy_losses_with_noise)),
+            of_submission(
+                "run 1 as run 4, with noise, a hundredth slower", copy_with_noise(0.03, 1.01)
+            ),
+            of_submission(
+                "run 1's steps as run 4, in another order",
+                copy_with_noise(0.0, 1.0, is_shuffled=True),
+            ),
+            of_submission(
+                "run 1 with run 2's losses, with noise", copy_from_second(copy_losses_with_noise)
+            ),
             of_submission("run 1 with run 2's power", copy_from_second(copy_power)),
             of_submission("run 1 with run 2's memory", copy_from_second(copy_memory)),
         ),
     ),
     SubmissionRule(
         id="submission-states",
-        sentence="No run has a training state of another seed: digests of parameters or velocities.",
-        rationale="Two seeds have different initial weights and orders, and so different states after every epoch.",
+        sentence=(
+            "No run has a training state of another seed: digests of parameters or velocities."
+        ),
+        rationale=(
+            "Two seeds have different initial weights and orders, and so different states after"
+            " every epoch."
+        ),
         check=_states,
         faults=(of_submission("run 1 with run 2's digests", copy_from_second(copy_digests)),),
     ),
     SubmissionRule(
         id="submission-overlap",
-        sentence="No two runs of one boot of a machine overlap in time, the measurement of the idle machine included.",
+        sentence=(
+            "No two runs of one boot of a machine overlap in time, the measurement of the idle"
+            " machine included."
+        ),
         rationale="Two runs at once slow each other, or one of them was not made.",
         check=_overlaps,
         faults=(
@@ -255,7 +410,9 @@ RULES = (
     SubmissionRule(
         id="submission-boots",
         sentence="Runs of different boots have monotonic clocks that began at different times.",
-        rationale="Overlaps are sought among the runs of one boot: another boot id would hide them.",
+        rationale=(
+            "Overlaps are sought among the runs of one boot: another boot id would hide them."
+        ),
         check=_boots,
         faults=(of_first_run(sealed("another boot id of run 1", rename_boot())),),
     ),
@@ -264,15 +421,25 @@ RULES = (
         sentence="Between the runs of one boot, nobody set the wall clock by more than a minute.",
         rationale="A run that is dated to another day may be one of another day.",
         check=_dates,
-        faults=(of_first_run(sealed("run 1 three days later by the wall clock", shift_wall_clock(3 * 86_400_000))),),
+        faults=(
+            of_first_run(
+                sealed("run 1 three days later by the wall clock", shift_wall_clock(3 * 86_400_000))
+            ),
+        ),
         severity=Severity.WARNING,
     ),
     SubmissionRule(
         id="submission-clock-order",
-        sentence="Runs of one boot are in the same order by the wall clock and by the monotonic clock.",
+        sentence=(
+            "Runs of one boot are in the same order by the wall clock and by the monotonic clock."
+        ),
         rationale="A wall clock that was set back between runs dates them wrongly.",
         check=_clock_order,
-        faults=(of_first_run(sealed("run 1 an hour later by the wall clock", shift_wall_clock(3_600_000))),),
+        faults=(
+            of_first_run(
+                sealed("run 1 an hour later by the wall clock", shift_wall_clock(3_600_000))
+            ),
+        ),
         severity=Severity.WARNING,
     ),
 )

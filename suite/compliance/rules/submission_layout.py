@@ -28,15 +28,23 @@ ORDER = 103  # after the rules of bundles
 def _layout(context: SubmissionContext) -> Iterator[Violation]:
     for path in context.unexpected:
         name = path.relative_to(context.path).as_posix()
-        expected = f"{NAME}, {SYSTEM}, {PROBES}/*.json, {AUDITS}/*.json and <workload>/<framework>/run_<n>/"
+        expected = (
+            f"{NAME}, {SYSTEM}, {PROBES}/*.json, {AUDITS}/*.json and"
+            " <workload>/<framework>/run_<n>/"
+        )
         yield Violation(name, expected, "a file that has no place there", "remove it")
     for run in context.runs:
         workload, framework = str(run.request.get("workload")), str(run.request.get("framework"))
         if (workload, framework) != (run.folder.workload, run.folder.framework):
             expected = f"a run of {run.folder.workload} in {run.folder.framework}"
-            yield Violation(run.name, expected, f"a run of {workload} in {framework}", "package it again")
+            yield Violation(
+                run.name, expected, f"a run of {workload} in {framework}", "package it again"
+            )
     folder = context.path.resolve()
-    if (folder.parent.name, folder.name) != (context.declaration.round, context.declaration.organization):
+    if (folder.parent.name, folder.name) != (
+        context.declaration.round,
+        context.declaration.organization,
+    ):
         expected = f"the folder {context.declaration.round}/{context.declaration.organization}"
         yield Violation(NAME, expected, f"{folder.parent.name}/{folder.name}", "package it again")
 
@@ -44,23 +52,37 @@ def _layout(context: SubmissionContext) -> Iterator[Violation]:
 def _organization(context: SubmissionContext) -> Iterator[Violation]:
     for run in context.runs:
         if run.request.get("organization") not in ("none", context.declaration.organization):
-            observed, fix = f"a run of {run.request.get('organization')!r}", "let the organization that made the run submit it"
+            observed, fix = (
+                f"a run of {run.request.get('organization')!r}",
+                "let the organization that made the run submit it",
+            )
             yield Violation(run.name, f"a run of {context.declaration.organization}", observed, fix)
 
 
 def _system(context: SubmissionContext) -> Iterator[Violation]:
     for run in context.runs:
         for name in different_fields(run.system, context.system):
-            expected = f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}"
-            yield Violation(f"{run.name}/{SYSTEM}", expected, shown(run.system.get(name)), "submit each system separately")
+            expected = (
+                f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}"
+            )
+            yield Violation(
+                f"{run.name}/{SYSTEM}",
+                expected,
+                shown(run.system.get(name)),
+                "submit each system separately",
+            )
 
 
 def _layout_faults() -> Iterator[Fault]:
     """Files, folders and names out of place."""
     yield of_submission("a file without a place", add_file("notes.txt"))
-    yield of_submission("a file without a place, in a run's folder", add_file_to_first_run("extra/file"))
+    yield of_submission(
+        "a file without a place, in a run's folder", add_file_to_first_run("extra/file")
+    )
     yield of_submission("a link without a place", add_link("more", "/etc"))
-    yield of_submission("a link in a run's folder", add_link("lenet/pytorch/run_2/more.txt", "/etc/passwd"))
+    yield of_submission(
+        "a link in a run's folder", add_link("lenet/pytorch/run_2/more.txt", "/etc/passwd")
+    )
     yield of_submission("another framework's folder", rename_framework("tensorflow"))
     yield of_submission("another workload's folder", rename_workload("resnet18"))
     yield of_submission("another organization", set_value(NAME, "organization", "globex"))
@@ -80,12 +102,22 @@ RULES = (
         sentence="A run is submitted by the organization that it was made for.",
         rationale="Nobody submits the runs of others.",
         check=_organization,
-        faults=(of_first_run(sealed("a run for another organization", set_everywhere("organization", "globex"))),),
+        faults=(
+            of_first_run(
+                sealed("a run for another organization", set_everywhere("organization", "globex"))
+            ),
+        ),
     ),
     SubmissionRule(
         id="submission-system",
-        sentence=f"All runs of a submission are of the one system that it describes, with one kernel; its memory is equal to {MEMORY_TOLERANCE:.0%}.",
-        rationale="A result belongs to one system. What the firmware keeps of the memory differs by some KiB from one start to the next.",
+        sentence=(
+            "All runs of a submission are of the one system that it describes, with one kernel;"
+            f" its memory is equal to {MEMORY_TOLERANCE:.0%}."
+        ),
+        rationale=(
+            "A result belongs to one system. What the firmware keeps of the memory differs by some"
+            " KiB from one start to the next."
+        ),
         check=_system,
         faults=(
             *(
@@ -95,7 +127,10 @@ RULES = (
             ),
             of_submission("one run on another board of this kind", other_board()),
             *(
-                of_submission(f"another {name} in the submission's system.json", set_value(SYSTEM, name, "another"))
+                of_submission(
+                    f"another {name} in the submission's system.json",
+                    set_value(SYSTEM, name, "another"),
+                )
                 for name in ("cpu_model", "memory_size_bytes", "kernel")
             ),
         ),

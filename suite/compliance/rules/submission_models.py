@@ -9,9 +9,24 @@ from typing import Any
 from suite.bundle.layout import RUN
 from suite.catalog.frameworks import REFERENCE, is_own, load_frameworks
 from suite.catalog.seeds import describe_implementation
-from suite.catalog.workloads import GOLDEN, NARROW, OF_STATES, PARAMETER_COUNT, WIDE, Workload, golden_name, load_workload
+from suite.catalog.workloads import (
+    GOLDEN,
+    NARROW,
+    OF_STATES,
+    PARAMETER_COUNT,
+    WIDE,
+    Workload,
+    golden_name,
+    load_workload,
+)
 from suite.compliance.faults.fault import of_submission
-from suite.compliance.faults.submission_edits import add_file, delete_folder, rename_implementation, set_run_value, set_value
+from suite.compliance.faults.submission_edits import (
+    add_file,
+    delete_folder,
+    rename_implementation,
+    set_run_value,
+    set_value,
+)
 from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
@@ -25,13 +40,24 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 ORDER = 106  # after the comparison of the runs
 
 ROUNDED = ("timed first loss", "timed losses", "timed update")
-"""Quantities in which float32 differs from a referee in float64: by 4e-8 to 6e-6 in real verdicts."""
+"""Quantities in which float32 differs from a referee in float64: by 4e-8 to 6e-6 in real
+verdicts."""
 CPU, GPU = "cpu", "cuda"
-OTHER_PROBES = (("accelerator", "cuda"), ("passed", False), ("passed", "yes"), ("workload", "vgg11"), ("model", "lenet4"))
+OTHER_PROBES = (
+    ("accelerator", "cuda"),
+    ("passed", False),
+    ("passed", "yes"),
+    ("workload", "vgg11"),
+    ("model", "lenet4"),
+)
 
 
 def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
-    closed = {(run.folder.workload, run.folder.framework): run for run in context.runs if run.request.get("division") == "closed"}
+    closed = {
+        (run.folder.workload, run.folder.framework): run
+        for run in context.runs
+        if run.request.get("division") == "closed"
+    }
     for (workload, framework), run in closed.items():
         path = probe_path(context.path, workload, framework)
         name = path.relative_to(context.path).as_posix()
@@ -40,49 +66,95 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
             verdict = read_json(path) if not path.is_symlink() and path.is_file() else None
         except FileError as error:
             verdict = {"passed": error.what}
-        expected = f"a verdict of suite verify-model that passes {run.request.get('model')} in {framework}"
+        expected = (
+            f"a verdict of suite verify-model that passes {run.request.get('model')} in {framework}"
+        )
         if verdict is None:
             yield Violation(name, expected, "none", fix)
-        elif verdict.get("passed") is not True or verdict.get("workload") != workload or verdict.get("model") != run.request.get("model"):
-            yield Violation(name, expected, f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r}, {verdict.get('model')!r}"[:200], fix)
-        elif verdict.get("accelerator", CPU) != (trained_on := _accelerator(context, workload, framework)):
+        elif (
+            verdict.get("passed") is not True
+            or verdict.get("workload") != workload
+            or verdict.get("model") != run.request.get("model")
+        ):
+            yield Violation(
+                name,
+                expected,
+                (
+                    f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r},"
+                    f" {verdict.get('model')!r}"
+                )[:200],
+                fix,
+            )
+        elif verdict.get("accelerator", CPU) != (
+            trained_on := _accelerator(context, workload, framework)
+        ):
             fix = _verifying(workload, framework, f"--accelerator {trained_on}")
-            yield Violation(name, f"a verdict on what trained: accelerator = {trained_on!r}", f"{verdict.get('accelerator')!r}"[:200], fix)
+            yield Violation(
+                name,
+                f"a verdict on what trained: accelerator = {trained_on!r}",
+                f"{verdict.get('accelerator')!r}"[:200],
+                fix,
+            )
 
 
 def _verifying(workload: str, framework: str, *options: str) -> str:
     """What to do for a submission to have a verdict that counts."""
-    command = " ".join((f"suite verify-model {workload} --framework {framework}", *options, "--output FILE"))
+    command = " ".join(
+        (f"suite verify-model {workload} --framework {framework}", *options, "--output FILE")
+    )
     return f"{command}, then package it again with --probe FILE"
 
 
 def _accelerator(context: SubmissionContext, workload: str, framework: str) -> str:
-    """What the runs trained on; the GPU where some did, since the program's steps differ there the most."""
-    found = {str(run.request.get("accelerator")) for run in context.runs if (run.folder.workload, run.folder.framework) == (workload, framework)}
+    """What the runs trained on; the GPU where some did, since the program's steps differ there the
+    most."""
+    found = {
+        str(run.request.get("accelerator"))
+        for run in context.runs
+        if (run.folder.workload, run.folder.framework) == (workload, framework)
+    }
     return GPU if GPU in found else CPU
 
 
 def _verdicts(context: SubmissionContext) -> Iterator[Violation]:
-    """Check that each verdict follows from its differences, names the implementation of its file, and is of the runs' version of the suite."""
+    """Check that each verdict follows from its differences, names the implementation of its file,
+    and is of the runs' version of the suite."""
     yield from _orphans(context)
-    versions = {(run.folder.workload, run.folder.framework): run.suite_version for run in context.runs}
+    versions = {
+        (run.folder.workload, run.folder.framework): run.suite_version for run in context.runs
+    }
     for (workload, framework), version in versions.items():
         name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
         verdict = _read_verdict(context, workload, framework)
         if verdict is None:
             continue  # submission-equivalence reports it
         fix = _verifying(workload, framework)
-        yield from (Violation(name, expected[:300], observed[:200], fix) for expected, observed in _contradictions(verdict, framework))
+        yield from (
+            Violation(name, expected[:300], observed[:200], fix)
+            for expected, observed in _contradictions(verdict, framework)
+        )
         if verdict.get("suite_version") != version:
-            yield Violation(name, f"a verdict of suite {version}, which made the runs", f"of suite {verdict.get('suite_version')!r}"[:200], fix)
+            yield Violation(
+                name,
+                f"a verdict of suite {version}, which made the runs",
+                f"of suite {verdict.get('suite_version')!r}"[:200],
+                fix,
+            )
 
 
 def _orphans(context: SubmissionContext) -> Iterator[Violation]:
     """Verdicts on implementations of which no run is submitted."""
-    wanted = {probe_path(context.path, run.folder.workload, run.folder.framework) for run in context.runs}
+    wanted = {
+        probe_path(context.path, run.folder.workload, run.folder.framework) for run in context.runs
+    }
     for path in sorted(set((context.path / PROBES).glob("*.json")) - wanted):
         name = path.relative_to(context.path).as_posix()
-        yield Violation(name[:200], "a verdict on an implementation whose runs are submitted", "no run of it", "leave the file out")
+        yield Violation(
+            name[:200],
+            "a verdict on an implementation whose runs are submitted",
+            "no run of it",
+            "leave the file out",
+        )
 
 
 def _contradictions(verdict: Mapping[str, Any], framework: str) -> Iterator[tuple[str, str]]:
@@ -95,25 +167,45 @@ def _contradictions(verdict: Mapping[str, Any], framework: str) -> Iterator[tupl
     if subject.get("name") != framework:
         yield f"a verdict on {framework}, as the file's name says", f"on {subject.get('name')!r}"
     differences = subject.get("differences")
-    if not isinstance(differences, list) or not differences or not all(isinstance(one, Mapping) for one in differences):
+    if (
+        not isinstance(differences, list)
+        or not differences
+        or not all(isinstance(one, Mapping) for one in differences)
+    ):
         yield "the differences that the verdict follows from", "none"
         return
     passed = [_within(one) for one in differences]
     for one, is_within in zip(differences, passed, strict=True):
         if one.get("passed") is not is_within:
-            expected = f"passed = {is_within} for {one.get('precision')} {one.get('quantity')}, whose tolerance is {one.get('tolerance')!r}"
+            expected = (
+                f"passed = {is_within} for {one.get('precision')} {one.get('quantity')}, whose"
+                f" tolerance is {one.get('tolerance')!r}"
+            )
             yield expected, f"passed = {one.get('passed')!r} with an error of {one.get('error')!r}"
     for what, values in (("the implementation", subject), ("the verdict", verdict)):
         if values.get("passed") is not all(passed):
-            yield f"passed = {all(passed)} for {what}, which follows from {passed.count(False)} failed differences", f"{values.get('passed')!r}"
-    wrong = [precision for precision, digest in _digests(subject).items() if not isinstance(digest, str) or not _SHA256.fullmatch(digest)]
+            yield (
+                (
+                    f"passed = {all(passed)} for {what}, which follows from {passed.count(False)}"
+                    " failed differences"
+                ),
+                f"{values.get('passed')!r}",
+            )
+    wrong = [
+        precision
+        for precision, digest in _digests(subject).items()
+        if not isinstance(digest, str) or not _SHA256.fullmatch(digest)
+    ]
     if wrong:
         yield "a SHA-256 of the outputs in each precision", f"none in {', '.join(map(str, wrong))}"
 
 
 def _within(difference: Mapping[str, Any]) -> bool:
     error, tolerance = difference.get("error"), difference.get("tolerance")
-    are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (error, tolerance))
+    are_numbers = all(
+        isinstance(value, int | float) and not isinstance(value, bool)
+        for value in (error, tolerance)
+    )
     return bool(are_numbers and error <= tolerance)  # type: ignore[operator]
 
 
@@ -124,7 +216,9 @@ def _digests(subject: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
     """Recompute pass or fail from the errors of a verdict and the tolerances of the workload."""
-    for (workload, framework), run in {(run.folder.workload, run.folder.framework): run for run in context.runs}.items():
+    for (workload, framework), run in {
+        (run.folder.workload, run.folder.framework): run for run in context.runs
+    }.items():
         verdict = _read_verdict(context, workload, framework)
         subject = _subject(verdict)
         if verdict is None or subject is None:
@@ -136,40 +230,88 @@ def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
         except SuiteError:
             continue  # another rule reports the workload
         if verdict.get("reference") != REFERENCE:
-            yield Violation(name, f"a comparison with {REFERENCE}", f"with {verdict.get('reference')!r}"[:200], fix)
+            yield Violation(
+                name,
+                f"a comparison with {REFERENCE}",
+                f"with {verdict.get('reference')!r}"[:200],
+                fix,
+            )
         for values, key in ((verdict, "expected_parameters"), (subject, "parameters")):
             if values.get(key) != definition.parameters:
-                yield Violation(name, f"{key} = {definition.parameters}", f"{values.get(key)!r}"[:200], fix)
-        found = {(str(one.get("precision")), str(one.get("quantity"))): one for one in subject["differences"] if isinstance(one, Mapping)}
-        for (precision, quantity), tolerance in _expected(definition, framework, verdict.get("accelerator")).items():
+                yield Violation(
+                    name, f"{key} = {definition.parameters}", f"{values.get(key)!r}"[:200], fix
+                )
+        found = {
+            (str(one.get("precision")), str(one.get("quantity"))): one
+            for one in subject["differences"]
+            if isinstance(one, Mapping)
+        }
+        for (precision, quantity), tolerance in _expected(
+            definition, framework, verdict.get("accelerator")
+        ).items():
             one = found.get((precision, quantity), {})
-            expected = f"an error of {quantity} in {precision} of {tolerance:g} at most, with that tolerance"
+            expected = (
+                f"an error of {quantity} in {precision} of {tolerance:g} at most, with that"
+                " tolerance"
+            )
             if one.get("tolerance") != tolerance or not _within(one):
-                observed = f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}" if one else "no such difference"
+                observed = (
+                    f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}"
+                    if one
+                    else "no such difference"
+                )
                 yield Violation(name, expected, observed[:200], fix)
-        rounded = [found[NARROW, quantity].get("error") for quantity in ROUNDED if (NARROW, quantity) in found]
+        rounded = [
+            found[NARROW, quantity].get("error")
+            for quantity in ROUNDED
+            if (NARROW, quantity) in found
+        ]
         if rounded and not any(rounded):
-            expected = f"an error above 0 of {' or '.join(ROUNDED)}: {NARROW} is rounded, and the referee computes in {WIDE}"
+            expected = (
+                f"an error above 0 of {' or '.join(ROUNDED)}: {NARROW} is rounded, and the referee"
+                f" computes in {WIDE}"
+            )
             yield Violation(name, expected, "0 of all of them", fix)
 
 
-def _expected(workload: Workload, framework: str, accelerator: object) -> dict[tuple[str, str], float]:
+def _expected(
+    workload: Workload, framework: str, accelerator: object
+) -> dict[tuple[str, str], float]:
     """The tolerance of every quantity of a verdict.
 
-    Of the reference, which is compared with itself, the number of parameters, the pinned numbers and the timed steps; of an implementation outside
-    the checkout, which keeps no training states, their losses and evaluations.
+    Of the reference, which is compared with itself, the number of parameters, the pinned numbers
+    and the timed steps; of an implementation outside the checkout, which keeps no training states,
+    their losses and evaluations.
     """
-    timed = {} if workload.verification.timed is None else workload.verification.timed.tolerances.by_quantity()
+    timed = (
+        {}
+        if workload.verification.timed is None
+        else workload.verification.timed.tolerances.by_quantity()
+    )
     by_precision = workload.verification.tolerances.by_precision(str(accelerator))
-    golden = {} if workload.verification.golden is None else {(WIDE, golden_name(name)): by_precision[WIDE][name] for name in GOLDEN}
-    steps = {(NARROW, name): value for name, value in timed.items() if is_own(framework) or name not in OF_STATES}
+    golden = (
+        {}
+        if workload.verification.golden is None
+        else {(WIDE, golden_name(name)): by_precision[WIDE][name] for name in GOLDEN}
+    )
+    steps = {
+        (NARROW, name): value
+        for name, value in timed.items()
+        if is_own(framework) or name not in OF_STATES
+    }
     expected = {(WIDE, PARAMETER_COUNT): 0.0} | golden | steps
     if framework == REFERENCE:
         return expected
-    return expected | {(precision, quantity): value for precision, values in by_precision.items() for quantity, value in values.items()}
+    return expected | {
+        (precision, quantity): value
+        for precision, values in by_precision.items()
+        for quantity, value in values.items()
+    }
 
 
-def _read_verdict(context: SubmissionContext, workload: str, framework: str) -> Mapping[str, Any] | None:
+def _read_verdict(
+    context: SubmissionContext, workload: str, framework: str
+) -> Mapping[str, Any] | None:
     path = probe_path(context.path, workload, framework)
     try:
         return read_json(path) if not path.is_symlink() and path.is_file() else None
@@ -178,7 +320,8 @@ def _read_verdict(context: SubmissionContext, workload: str, framework: str) -> 
 
 
 def _subject(verdict: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The implementation that the verdict is on, with its differences; None where other rules report their form."""
+    """The implementation that the verdict is on, with its differences; None where other rules
+    report their form."""
     subjects = verdict.get("subjects") if verdict else None
     if not isinstance(subjects, list) or len(subjects) != 1 or not isinstance(subjects[0], Mapping):
         return None
@@ -186,32 +329,60 @@ def _subject(verdict: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def _implementation(context: SubmissionContext) -> Iterator[Violation]:
-    """Check that runs, verdict and declaration have the same digest of the implementation's files."""
+    """Check that runs, verdict and declaration have the same digest of the implementation's
+    files."""
     declared = {each.name: each.sha256 for each in context.declaration.implementations}
     first: dict[str, str] = {}
     for run in context.runs:
         framework, digest = run.folder.framework, (run.implementation or {}).get("sha256")
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
             expected = "the SHA-256 of the implementation's files (implementation.sha256)"
-            yield Violation(f"{run.name}/{RUN}", expected, f"{digest!r}"[:200], "run it again with the suite of this round")
+            yield Violation(
+                f"{run.name}/{RUN}",
+                expected,
+                f"{digest!r}"[:200],
+                "run it again with the suite of this round",
+            )
             continue
         wanted = first.setdefault(framework, digest)
         if digest != wanted:
             fix = "submit the runs of each version of the implementation separately"
-            yield Violation(f"{run.name}/{RUN}", f"the files of {framework} as in the other runs, {wanted[:16]}…", f"{digest[:16]}…", fix)
+            yield Violation(
+                f"{run.name}/{RUN}",
+                f"the files of {framework} as in the other runs, {wanted[:16]}…",
+                f"{digest[:16]}…",
+                fix,
+            )
     for run in context.runs:
         yield from _described(run)
     for framework, digest in first.items():
         if declared.get(framework) != digest:
             observed = f"{declared[framework][:16]}…" if framework in declared else "none"
-            yield Violation(NAME, f"{framework} among the implementations, with the digest {digest[:16]}… of its runs", observed, "package it again")
-    for workload, framework in {(run.folder.workload, run.folder.framework) for run in context.runs if run.folder.framework in first}:
+            yield Violation(
+                NAME,
+                f"{framework} among the implementations, with the digest {digest[:16]}… of its"
+                " runs",
+                observed,
+                "package it again",
+            )
+    for workload, framework in {
+        (run.folder.workload, run.folder.framework)
+        for run in context.runs
+        if run.folder.framework in first
+    }:
         subject = _subject(_read_verdict(context, workload, framework))
         if subject is not None and subject.get("implementation_sha256") != first[framework]:
-            name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
+            name = (
+                probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
+            )
             expected = f"a verdict on the files that made the runs, {first[framework][:16]}…"
-            fix = f"suite verify-model {workload} with the implementation that made the runs, then package it again"
-            yield Violation(name, expected, f"on {str(subject.get('implementation_sha256'))[:16]}…", fix)
+            fix = (
+                f"suite verify-model {workload} with the implementation that made the runs, then"
+                " package it again"
+            )
+            yield Violation(
+                name, expected, f"on {str(subject.get('implementation_sha256'))[:16]}…", fix
+            )
 
 
 @cache
@@ -221,30 +392,47 @@ def _own_descriptions() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _described(run: SubmittedRun) -> Iterator[Violation]:
-    """Check title, language and command of an implementation whose files are those of this checkout: one of them states all three."""
+    """Check title, language and command of an implementation whose files are those of this
+    checkout: one of them states all three."""
     stated = run.implementation or {}
-    own = next((each for each in _own_descriptions().values() if each["sha256"] == stated.get("sha256")), {})
+    own = next(
+        (each for each in _own_descriptions().values() if each["sha256"] == stated.get("sha256")),
+        {},
+    )
     for key, value in own.items():
         if stated.get(key) != value:
             fix = "hand in run.json as `suite run` wrote it"
-            yield Violation(f"{run.name}/{RUN}", f"implementation.{key} = {value!r}, as its files say"[:200], f"{stated.get(key)!r}"[:200], fix)
+            yield Violation(
+                f"{run.name}/{RUN}",
+                f"implementation.{key} = {value!r}, as its files say"[:200],
+                f"{stated.get(key)!r}"[:200],
+                fix,
+            )
 
 
 def _own_files(context: SubmissionContext) -> Iterator[Violation]:
-    """Check that closed runs under the name of one of the suite's implementations were made by its files."""
+    """Check that closed runs under the name of one of the suite's implementations were made by its
+    files."""
     for run in context.runs:
         own = _own_descriptions().get(run.folder.framework)
         if own is None or run.request.get("division") != "closed":
             continue
         digest = str((run.implementation or {}).get("sha256"))
         if digest not in (own["sha256"], *context.round.implementations):
-            expected = f"the files of {run.folder.framework} that the suite has, {own['sha256'][:16]}…, or had in round {context.round.name}"
-            fix = "train with them; hand other files in as an implementation of your own, under another name (docs/implementing.md)"
+            expected = (
+                f"the files of {run.folder.framework} that the suite has, {own['sha256'][:16]}…, or"
+                f" had in round {context.round.name}"
+            )
+            fix = (
+                "train with them; hand other files in as an implementation of your own, under"
+                " another name (docs/implementing.md)"
+            )
             yield Violation(f"{run.name}/{RUN}", expected, f"{digest[:16]}…", fix)
 
 
 def _batch_sizes(context: SubmissionContext) -> Iterator[Violation]:
-    """Compare the mini-batches of the verdicts' timed steps with the largest that one rank of the closed runs computes at once."""
+    """Compare the mini-batches of the verdicts' timed steps with the largest that one rank of the
+    closed runs computes at once."""
     largest: dict[tuple[str, str], int] = {}
     for run in (run for run in context.runs if run.request.get("division") == "closed"):
         key = run.folder.workload, run.folder.framework
@@ -254,15 +442,26 @@ def _batch_sizes(context: SubmissionContext) -> Iterator[Violation]:
         proved = None if verdict is None else verdict.get("timed_batch_size")
         if isinstance(proved, int) and proved < size:
             fix = _verifying(workload, framework, f"--batch-size {size}")
-            name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
-            yield Violation(name, f"timed steps with mini-batches of {size} samples, as the runs have", f"{proved}", fix)
+            name = (
+                probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
+            )
+            yield Violation(
+                name,
+                f"timed steps with mini-batches of {size} samples, as the runs have",
+                f"{proved}",
+                fix,
+            )
 
 
 def _at_once(request: Mapping[str, Any]) -> int:
     """Samples of a rank's mini-batch; 0 where the request does not say."""
     parallel, samples = request.get("parallel"), request.get("global_batch_size")
     ranks = parallel.get("ranks") if isinstance(parallel, Mapping) else None
-    return -(-samples // ranks) if isinstance(samples, int) and isinstance(ranks, int) and ranks > 0 else 0
+    return (
+        -(-samples // ranks)
+        if isinstance(samples, int) and isinstance(ranks, int) and ranks > 0
+        else 0
+    )
 
 
 def _versions(context: SubmissionContext) -> Iterator[Violation]:
@@ -270,7 +469,10 @@ def _versions(context: SubmissionContext) -> Iterator[Violation]:
         if run.suite_version != context.declaration.suite_version:
             expected = f"a run by suite {context.declaration.suite_version}, as {NAME} declares"
             yield Violation(
-                run.name, expected, f"by suite {run.suite_version!r}"[:200], "package it with the version of the suite that made the runs"
+                run.name,
+                expected,
+                f"by suite {run.suite_version!r}"[:200],
+                "package it with the version of the suite that made the runs",
             )
 
 
@@ -290,93 +492,175 @@ def _by_other_files(submission: Path) -> None:
 
 
 FIRST_TIMED = 1 + len(GOLDEN)
-"""Of the differences of the reference's verdict, after the number of parameters and the pinned numbers."""
+"""Of the differences of the reference's verdict, after the number of parameters and the pinned
+numbers."""
 
 OTHER_IMPLEMENTATIONS: tuple[object, ...] = ("1" * 64, None)
 FIRST, PINNED, TIMED = (f"subjects.0.differences.{number}" for number in (0, 1, FIRST_TIMED + 1))
 OTHER_TOLERANCES: tuple[tuple[str, object], ...] = (
-    (f"{FIRST}.tolerance", 0.5), (f"{FIRST}.quantity", "loss"), (f"{FIRST}.precision", "float32"), ("subjects.0.parameters", 44_426),
-    ("expected_parameters", 44_426), ("reference", "lenet-c"),
-    (f"{PINNED}.error", 0.37), (f"{PINNED}.quantity", "logits"), (f"{TIMED}.tolerance", 0.5), (f"{TIMED}.quantity", "losses"),
-)  # fmt: skip
+    (f"{FIRST}.tolerance", 0.5),
+    (f"{FIRST}.quantity", "loss"),
+    (f"{FIRST}.precision", "float32"),
+    ("subjects.0.parameters", 44_426),
+    ("expected_parameters", 44_426),
+    ("reference", "lenet-c"),
+    (f"{PINNED}.error", 0.37),
+    (f"{PINNED}.quantity", "logits"),
+    (f"{TIMED}.tolerance", 0.5),
+    (f"{TIMED}.quantity", "losses"),
+)
 OTHER_RESULTS: tuple[tuple[str, object], ...] = (
-    (f"{FIRST}.error", 0.37), (f"{FIRST}.error", None), (f"{FIRST}.passed", False), ("subjects.0.differences", []), ("subjects.0.name", "numpy"),
-    ("subjects.0.digests", {"float64": "0"}), ("suite_version", "0.1.0"), ("subjects", []),
-)  # fmt: skip
+    (f"{FIRST}.error", 0.37),
+    (f"{FIRST}.error", None),
+    (f"{FIRST}.passed", False),
+    ("subjects.0.differences", []),
+    ("subjects.0.name", "numpy"),
+    ("subjects.0.digests", {"float64": "0"}),
+    ("suite_version", "0.1.0"),
+    ("subjects", []),
+)
 
 
 RULES = (
     SubmissionRule(
         id="submission-equivalence",
-        sentence="A closed submission proves, for each implementation, that it computes the workload's model on the accelerator of its runs.",
+        sentence=(
+            "A closed submission proves, for each implementation, that it computes the workload's"
+            " model on the accelerator of its runs."
+        ),
         rationale="A name and a number of parameters prove nothing.",
         check=_equivalence,
         faults=(
             of_submission("no verdict on the model", delete_folder(PROBES)),
-            *(of_submission(f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)) for name, value in OTHER_PROBES),
+            *(
+                of_submission(
+                    f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)
+                )
+                for name, value in OTHER_PROBES
+            ),
         ),
         divisions=CLOSED,
     ),
     SubmissionRule(
         id="submission-verdicts",
-        sentence="A verdict on an implementation follows from its own differences, is of the implementation and suite version of the runs, and there "
-        "are runs of it.",
-        rationale="A verdict that was edited, or that is of another implementation, proves nothing.",
+        sentence=(
+            "A verdict on an implementation follows from its own differences, is of the"
+            " implementation and suite version of the runs, and there are runs of it."
+        ),
+        rationale=(
+            "A verdict that was edited, or that is of another implementation, proves nothing."
+        ),
         check=_verdicts,
         faults=(
-            *(of_submission(f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)) for name, value in OTHER_RESULTS),
-            of_submission("a verdict on an implementation without runs", add_file(f"{PROBES}/lenet-chainer.json")),
+            *(
+                of_submission(
+                    f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)
+                )
+                for name, value in OTHER_RESULTS
+            ),
+            of_submission(
+                "a verdict on an implementation without runs",
+                add_file(f"{PROBES}/lenet-chainer.json"),
+            ),
         ),
         divisions=CLOSED,
     ),
     SubmissionRule(
         id="submission-tolerances",
-        sentence="A verdict has an error of every quantity that the workload compares, with the workload's tolerance, and within it; float32 does "
-        "not agree with the referee to the last bit.",
-        rationale="Pass or fail follows from the errors and the workload, not from what the verdict says of itself.",
+        sentence=(
+            "A verdict has an error of every quantity that the workload compares, with the"
+            " workload's tolerance, and within it; float32 does not agree with the referee to the"
+            " last bit."
+        ),
+        rationale=(
+            "Pass or fail follows from the errors and the workload, not from what the verdict says"
+            " of itself."
+        ),
         check=_tolerances,
         faults=(
-            *(of_submission(f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)) for name, value in OTHER_TOLERANCES),
+            *(
+                of_submission(
+                    f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)
+                )
+                for name, value in OTHER_TOLERANCES
+            ),
             of_submission("a verdict without rounding", _without_rounding),
-            of_submission("an implementation without its differences", rename_implementation("lenet-c")),
+            of_submission(
+                "an implementation without its differences", rename_implementation("lenet-c")
+            ),
         ),
         divisions=CLOSED,
     ),
     SubmissionRule(
         id="submission-implementation",
-        sentence="The SHA-256 of an implementation's files is the same in its runs, in the verdict on its model and in the declaration; title, "
-        "language and command are those of these files.",
-        rationale="A verdict on other code, or copied from another implementation, proves nothing of the code that ran.",
+        sentence=(
+            "The SHA-256 of an implementation's files is the same in its runs, in the verdict on"
+            " its model and in the declaration; title, language and command are those of these"
+            " files."
+        ),
+        rationale=(
+            "A verdict on other code, or copied from another implementation, proves nothing of the"
+            " code that ran."
+        ),
         check=_implementation,
         faults=(
             *(
-                of_submission(f"a verdict on the files {value!r}", set_value(f"{PROBES}/*.json", "subjects.0.implementation_sha256", value))
+                of_submission(
+                    f"a verdict on the files {value!r}",
+                    set_value(f"{PROBES}/*.json", "subjects.0.implementation_sha256", value),
+                )
                 for value in OTHER_IMPLEMENTATIONS
             ),
             *(
-                of_submission(f"a run by the files {value!r}", set_run_value(2, "implementation.sha256", value))
+                of_submission(
+                    f"a run by the files {value!r}",
+                    set_run_value(2, "implementation.sha256", value),
+                )
                 for value in (*OTHER_IMPLEMENTATIONS, "1")
             ),
-            of_submission("another title of the same files", set_run_value(2, "implementation.title", "Rust")),
-            of_submission("a run without a record of its implementation", set_run_value(2, "implementation", None)),
-            of_submission("other files declared", set_value(NAME, "implementations.0.sha256", "1" * 64)),
+            of_submission(
+                "another title of the same files", set_run_value(2, "implementation.title", "Rust")
+            ),
+            of_submission(
+                "a run without a record of its implementation",
+                set_run_value(2, "implementation", None),
+            ),
+            of_submission(
+                "other files declared", set_value(NAME, "implementations.0.sha256", "1" * 64)
+            ),
             of_submission("no implementation declared", set_value(NAME, "implementations", [])),
         ),
     ),
     SubmissionRule(
         id="submission-own-files",
-        sentence="A closed run under the name of one of the suite's own implementations was made by its files, as they are or were in this round.",
-        rationale="A verdict shows a model and some steps, not every line; changed files are an implementation of their own, handed in with it.",
+        sentence=(
+            "A closed run under the name of one of the suite's own implementations was made by its"
+            " files, as they are or were in this round."
+        ),
+        rationale=(
+            "A verdict shows a model and some steps, not every line; changed files are an"
+            " implementation of their own, handed in with it."
+        ),
         check=_own_files,
         faults=(of_submission("runs by a changed implementation", _by_other_files),),
         divisions=CLOSED,
     ),
     SubmissionRule(
         id="submission-batch-size",
-        sentence="The timed steps of a verdict have mini-batches at least as large as a rank of the closed runs.",
-        rationale="A step that leaves out a part of a large mini-batch does not do so in a small one.",
+        sentence=(
+            "The timed steps of a verdict have mini-batches at least as large as a rank of the"
+            " closed runs."
+        ),
+        rationale=(
+            "A step that leaves out a part of a large mini-batch does not do so in a small one."
+        ),
         check=_batch_sizes,
-        faults=(of_submission("a verdict on smaller mini-batches", set_value(f"{PROBES}/*.json", "timed_batch_size", 4)),),
+        faults=(
+            of_submission(
+                "a verdict on smaller mini-batches",
+                set_value(f"{PROBES}/*.json", "timed_batch_size", 4),
+            ),
+        ),
         divisions=CLOSED,
         severity=Severity.WARNING,
     ),
@@ -385,6 +669,8 @@ RULES = (
         sentence="The runs of a submission were made by the version of the suite that it declares.",
         rationale="Versions may differ in what they measure.",
         check=_versions,
-        faults=(of_submission("another version declared", set_value(NAME, "suite_version", "0.1.0")),),
+        faults=(
+            of_submission("another version declared", set_value(NAME, "suite_version", "0.1.0")),
+        ),
     ),
 )

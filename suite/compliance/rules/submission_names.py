@@ -26,12 +26,21 @@ def _names(context: SubmissionContext) -> Iterator[Violation]:
 RULES = (
     SubmissionRule(
         id="submission-names-nobody",
-        sentence="Declaration, system, verdicts and audits of a submission name nobody beyond its organization: see names-nobody.",
+        sentence=(
+            "Declaration, system, verdicts and audits of a submission name nobody beyond its"
+            " organization: see names-nobody."
+        ),
         rationale="Who submits is what the organization says; notes and records need no more.",
         check=_names,
         faults=(
-            of_submission("an e-mail address in the notes", set_value(NAME, "notes", "questions to jane.doe@example.org")),
-            of_submission("a private repository", set_value(NAME, "code.address", "ssh://jane@192.168.1.9/home/jane/suite.git")),
+            of_submission(
+                "an e-mail address in the notes",
+                set_value(NAME, "notes", "questions to jane.doe@example.org"),
+            ),
+            of_submission(
+                "a private repository",
+                set_value(NAME, "code.address", "ssh://jane@192.168.1.9/home/jane/suite.git"),
+            ),
         ),
     ),
 )

@@ -16,21 +16,37 @@ ORDER = 102  # after the rules of bundles, before the others of submissions
 def _one_round(context: SubmissionContext) -> Iterator[Violation]:
     declared, names = context.declaration.round, [each.name for each in load_rounds()]
     if declared not in names:
-        yield Violation(NAME, f"a round of the rulebook ({', '.join(names)})", f"{declared!r}", "package it again with `suite package`")
+        yield Violation(
+            NAME,
+            f"a round of the rulebook ({', '.join(names)})",
+            f"{declared!r}",
+            "package it again with `suite package`",
+        )
         return
     for run in context.runs:
         if run.round != declared:
-            yield Violation(run.name, f"a run of round {declared}", f"a run of round {run.round!r}", "submit the runs of each round separately")
+            yield Violation(
+                run.name,
+                f"a run of round {declared}",
+                f"a run of round {run.round!r}",
+                "submit the runs of each round separately",
+            )
 
 
 RULES = (
     SubmissionRule(
         id="submission-round",
-        sentence="A submission declares a round of the rulebook, and all its runs were made for that round.",
+        sentence=(
+            "A submission declares a round of the rulebook, and all its runs were made for that"
+            " round."
+        ),
         rationale="A submission is judged by the rules of one round.",
         check=_one_round,
         faults=(
-            *(of_submission(f"round {value!r} declared", set_value(NAME, "round", value)) for value in ("banana", "v0.1")),
+            *(
+                of_submission(f"round {value!r} declared", set_value(NAME, "round", value))
+                for value in ("banana", "v0.1")
+            ),
             of_first_run(sealed("one run of another round", set_run("round", "v0.1"))),
         ),
     ),

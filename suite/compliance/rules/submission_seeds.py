@@ -20,8 +20,15 @@ Used = Mapping[str, NonceUse]
 def _nonces(context: SubmissionContext) -> Iterator[Violation]:
     for (workload, framework, _), runs in context.entries(with_withdrawn=True).items():
         place = f"{workload}/{framework}"
-        used = {run.name: found for run in runs if run.nonce is not None and (found := read_nonce_use(run.nonce)) is not None}
-        if runs[0].request.get("division") == Division.CLOSED.value and context.round.nonce is not None:
+        used = {
+            run.name: found
+            for run in runs
+            if run.nonce is not None and (found := read_nonce_use(run.nonce)) is not None
+        }
+        if (
+            runs[0].request.get("division") == Division.CLOSED.value
+            and context.round.nonce is not None
+        ):
             yield from _of_round(context.round, place, runs, used)
         if used:
             yield from _without(runs)
@@ -29,23 +36,39 @@ def _nonces(context: SubmissionContext) -> Iterator[Violation]:
             yield from _numbers(place, used)
 
 
-def _of_round(judged_by: Round, place: str, runs: Sequence[SubmittedRun], used: Used) -> Iterator[Violation]:
-    """Check that every run uses the round's nonce, and that the entry was locked before the nonce was given out."""
+def _of_round(
+    judged_by: Round, place: str, runs: Sequence[SubmittedRun], used: Used
+) -> Iterator[Violation]:
+    """Check that every run uses the round's nonce, and that the entry was locked before the nonce
+    was given out."""
     expected = f"the nonce {judged_by.nonce!r} of round {judged_by.name}"
     for run in runs:
         found = used.get(run.name)
         if found is None or found.nonce != judged_by.nonce:
-            yield Violation(run.name, expected, "no nonce" if found is None else f"{found.nonce!r}", AGAIN)
+            yield Violation(
+                run.name, expected, "no nonce" if found is None else f"{found.nonce!r}", AGAIN
+            )
     for entry in sorted({found.entry_sha256 for found in used.values()} - set(judged_by.locked)):
-        what = f"one of the {len(judged_by.locked)} digests that were locked before the nonce was given out"
-        fix = "submit the implementation and the configuration that were locked, or wait for the next round (`suite nonce lock`)"
+        what = (
+            f"one of the {len(judged_by.locked)} digests that were locked before the nonce was"
+            " given out"
+        )
+        fix = (
+            "submit the implementation and the configuration that were locked, or wait for the next"
+            " round (`suite nonce lock`)"
+        )
         yield Violation(place, what, f"entry {entry}", fix)
 
 
 def _without(runs: Sequence[SubmittedRun]) -> Iterator[Violation]:
     for run in runs:
         if run.nonce is None:
-            yield Violation(run.name, "a seed that follows from a nonce, as in other runs of the entry", "a seed that somebody chose", AGAIN)
+            yield Violation(
+                run.name,
+                "a seed that follows from a nonce, as in other runs of the entry",
+                "a seed that somebody chose",
+                AGAIN,
+            )
 
 
 def _alike(used: Used) -> Iterator[Violation]:
@@ -54,7 +77,12 @@ def _alike(used: Used) -> Iterator[Violation]:
     for name, found in others:
         for what in ("nonce", "round", "implementation_sha256", "configuration_sha256"):
             if getattr(found, what) != getattr(first, what):
-                yield Violation(name, f"{what} {getattr(first, what)!r}, as {first_name}", f"{getattr(found, what)!r}", AGAIN)
+                yield Violation(
+                    name,
+                    f"{what} {getattr(first, what)!r}, as {first_name}",
+                    f"{getattr(found, what)!r}",
+                    AGAIN,
+                )
 
 
 def _numbers(place: str, used: Used) -> Iterator[Violation]:
@@ -62,25 +90,44 @@ def _numbers(place: str, used: Used) -> Iterator[Violation]:
     numbers = sorted(found.run_number for found in used.values())
     missing = sorted(set(range(len(numbers))) - set(numbers))
     if missing:
-        fix = "submit the runs of the missing numbers, those that missed the target too; a launch that failed is repeated with its number"
+        fix = (
+            "submit the runs of the missing numbers, those that missed the target too; a launch"
+            " that failed is repeated with its number"
+        )
         listed = ", ".join(map(str, numbers))
-        yield Violation(place, f"run numbers 0 to {len(numbers) - 1}", f"{listed}; {', '.join(map(str, missing))} missing", fix)
+        yield Violation(
+            place,
+            f"run numbers 0 to {len(numbers) - 1}",
+            f"{listed}; {', '.join(map(str, missing))} missing",
+            fix,
+        )
 
 
 RULES = (
     SubmissionRule(
         id="submission-nonce",
-        sentence="The runs of an entry with a nonce share nonce, implementation and configuration, and are numbered without gaps; a closed "
-        "entry uses the round's nonce, if the round has one, and was locked before the nonce was given out.",
-        rationale="Who chooses nonce or configuration afterwards, or leaves out a number, chooses the seeds.",
+        sentence=(
+            "The runs of an entry with a nonce share nonce, implementation and configuration, and"
+            " are numbered without gaps; a closed entry uses the round's nonce, if the round has"
+            " one, and was locked before the nonce was given out."
+        ),
+        rationale=(
+            "Who chooses nonce or configuration afterwards, or leaves out a number, chooses the"
+            " seeds."
+        ),
         check=_nonces,
         faults=(
             of_submission("run number 2 missing", number_runs((0, 1, 3))),
             of_submission("the first run missing", number_runs((1, 2, 3))),
             of_submission("run number 1 twice", number_runs((0, 1, 1))),
             of_submission("a run whose seed was chosen", number_runs((0, 1, None))),
-            of_submission("a run with another nonce", number_runs((0, 1, 2), nonces=(NONCE, NONCE, "another"))),
-            of_submission("a run of another implementation", number_runs((0, 1, 2), implementations=(IMPLEMENTATION, IMPLEMENTATION, "4" * 64))),
+            of_submission(
+                "a run with another nonce", number_runs((0, 1, 2), nonces=(NONCE, NONCE, "another"))
+            ),
+            of_submission(
+                "a run of another implementation",
+                number_runs((0, 1, 2), implementations=(IMPLEMENTATION, IMPLEMENTATION, "4" * 64)),
+            ),
         ),
     ),
 )

@@ -10,29 +10,59 @@ from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 
 ORDER = 112  # with the entries
 
-AGAIN = "submit runs that `suite run` made for the entry, their number planned before the first; `suite report` shows a study on a page of its own"
+AGAIN = (
+    "submit runs that `suite run` made for the entry, their number planned before the first; `suite"
+    " report` shows a study on a page of its own"
+)
 
 
 def _no_study(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs that carry the mark of a study, or whose command made one; a command with a mark taken out still says it."""
+    """Runs that carry the mark of a study, or whose command made one; a command with a mark taken
+    out still says it."""
     for run in context.runs:
         if run.study is not None:
             title = run.study.get("title")
-            yield Violation(run.name, "a run that was made for no study", f"the mark of the study {title!r}"[:200], AGAIN)
+            yield Violation(
+                run.name,
+                "a run that was made for no study",
+                f"the mark of the study {title!r}"[:200],
+                AGAIN,
+            )
         elif is_command(run.command, "sweep"):
-            yield Violation(run.name, "a run whose command made no study", " ".join(run.command)[:200], AGAIN)
+            yield Violation(
+                run.name, "a run whose command made no study", " ".join(run.command)[:200], AGAIN
+            )
 
 
 RULES = (
     SubmissionRule(
         id="submission-studies",
-        sentence="No run of a submission was made for a study: none carries the mark of one, and none was made by `suite sweep`.",
-        rationale="A study tries many settings, and the best of many runs is better than that setting is. An entry is planned, and all of it counts.",
+        sentence=(
+            "No run of a submission was made for a study: none carries the mark of one, and none"
+            " was made by `suite sweep`."
+        ),
+        rationale=(
+            "A study tries many settings, and the best of many runs is better than that setting is."
+            " An entry is planned, and all of it counts."
+        ),
         check=_no_study,
         faults=(
-            of_first_run(sealed("a run of a study", set_run("study", {"title": "Batches", "settings": {"batch_size": "16"}, "warm_up_steps": 5}))),
+            of_first_run(
+                sealed(
+                    "a run of a study",
+                    set_run(
+                        "study",
+                        {"title": "Batches", "settings": {"batch_size": "16"}, "warm_up_steps": 5},
+                    ),
+                )
+            ),
             of_first_run(sealed("a run whose mark cannot be read", set_run("study", {}))),
-            of_first_run(sealed("a run of a sweep without its mark", set_run("command", ["suite", "sweep", "--vary", "batch_size=16,32"]))),
+            of_first_run(
+                sealed(
+                    "a run of a sweep without its mark",
+                    set_run("command", ["suite", "sweep", "--vary", "batch_size=16,32"]),
+                )
+            ),
         ),
     ),
 )

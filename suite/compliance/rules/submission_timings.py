@@ -31,8 +31,13 @@ def _split(context: SubmissionContext) -> Iterator[Violation]:
         if timing_of(request) != ASYNCHRONOUS or framework not in known_frameworks():
             continue
         if (workload, framework, split_key(request)) not in shown:
-            expected = f"a run like this one in {WAITING} timing, of {EPOCHS} epochs or more, to show how a step divides"
-            yield Violation(runs[0].name, expected, f"none of {len(context.runs)} runs", _fix(request))
+            expected = (
+                f"a run like this one in {WAITING} timing, of {EPOCHS} epochs or more, to show how"
+                " a step divides"
+            )
+            yield Violation(
+                runs[0].name, expected, f"none of {len(context.runs)} runs", _fix(request)
+            )
 
 
 def _is_long_enough(request: Mapping[str, Any]) -> bool:
@@ -44,21 +49,33 @@ def _least_steps(request: Mapping[str, Any]) -> int:
 
 
 def _fix(request: Mapping[str, Any]) -> str:
-    return f"package a run with --timing {WAITING} and another --seed as well; --division open --steps {_least_steps(request)} is enough"
+    return (
+        f"package a run with --timing {WAITING} and another --seed as well; --division open --steps"
+        f" {_least_steps(request)} is enough"
+    )
 
 
 RULES = (
     SubmissionRule(
         id="submission-split",
-        sentence="Beside an entry of one of the suite's frameworks in asynchronous timing there is a run in synchronised timing, of "
-        f"{EPOCHS} epochs or more; the two may differ in division, --steps and seed.",
-        rationale="The score is of asynchronous timing, and only the other one shows how a step divides.",
+        sentence=(
+            "Beside an entry of one of the suite's frameworks in asynchronous timing there is a"
+            f" run in synchronised timing, of {EPOCHS} epochs or more; the two may differ in"
+            " division, --steps and seed."
+        ),
+        rationale=(
+            "The score is of asynchronous timing, and only the other one shows how a step divides."
+        ),
         check=_split,
         faults=(
             of_every_run(
                 recomputed(
                     "asynchronous timing on a GPU, and no run that splits a step",
-                    in_turn(set_everywhere("accelerator", "cuda"), request_also("timing", ASYNCHRONOUS), without_split()),
+                    in_turn(
+                        set_everywhere("accelerator", "cuda"),
+                        request_also("timing", ASYNCHRONOUS),
+                        without_split(),
+                    ),
                 )
             ),
         ),

@@ -1,4 +1,5 @@
-"""Timing: whether the training loop may do without waiting for the device, and whether the step records are of the requested timing."""
+"""Timing: whether the training loop may do without waiting for the device, and whether the step
+records are of the requested timing."""
 
 from collections.abc import Iterator
 
@@ -19,12 +20,17 @@ _ASYNCHRONOUS = request_also("timing", ASYNCHRONOUS)
 
 
 def _possible(context: RequestContext) -> Iterator[Violation]:
-    if context.request.timing == ASYNCHRONOUS and Timing.ASYNCHRONOUS not in timings_of(context.request):
-        yield Violation(context.file, f"timing = {WAITING}", context.request.timing, "leave --timing out")
+    if context.request.timing == ASYNCHRONOUS and Timing.ASYNCHRONOUS not in timings_of(
+        context.request
+    ):
+        yield Violation(
+            context.file, f"timing = {WAITING}", context.request.timing, "leave --timing out"
+        )
 
 
 def _agrees(context: BundleContext) -> Iterator[Violation]:
-    """Check that no step of an asynchronous run has a time of a part that such a loop cannot take; missing parts of others are in `steps-in-time`."""
+    """Check that no step of an asynchronous run has a time of a part that such a loop cannot take;
+    missing parts of others are in `steps-in-time`."""
     import numpy as np  # start-up
 
     if not context.is_asynchronous:
@@ -33,30 +39,55 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
         for name, part_s in zip(PARTS[1:], steps.parts_s[1:], strict=True):
             taken = np.flatnonzero(~np.isnan(part_s))
             if len(taken):
-                expected = f"no {name} on rank {rank}: in {ASYNCHRONOUS} timing the loop does not wait for the device within an epoch"
-                observed = f"{part_s[taken[0]]:.3g} s in step {steps.step[taken[0]]}, {len(taken)} such steps"
+                expected = (
+                    f"no {name} on rank {rank}: in {ASYNCHRONOUS} timing the loop does not wait for"
+                    " the device within an epoch"
+                )
+                observed = (
+                    f"{part_s[taken[0]]:.3g} s in step {steps.step[taken[0]]}, {len(taken)} such"
+                    " steps"
+                )
                 yield Violation(STEPS, expected, observed, TRAINING_LOOP)
 
 
 RULES = (
     Rule(
         id="timing-possible",
-        sentence="Asynchronous timing is of one rank, without a memory budget, on an accelerator that its implementation need not wait for.",
-        rationale="A CPU computes while the loop waits, so that both timings are the same there; ranks that exchange gradients wait in every step.",
+        sentence=(
+            "Asynchronous timing is of one rank, without a memory budget, on an accelerator that"
+            " its implementation need not wait for."
+        ),
+        rationale=(
+            "A CPU computes while the loop waits, so that both timings are the same there; ranks"
+            " that exchange gradients wait in every step."
+        ),
         request_check=_possible,
         faults=(
-            *both("asynchronous timing of PyTorch on a CPU", in_turn(_ASYNCHRONOUS, without_split())),
-            *both("asynchronous timing of two ranks", in_turn(_ASYNCHRONOUS, without_split()), ranks=2),
+            *both(
+                "asynchronous timing of PyTorch on a CPU", in_turn(_ASYNCHRONOUS, without_split())
+            ),
+            *both(
+                "asynchronous timing of two ranks", in_turn(_ASYNCHRONOUS, without_split()), ranks=2
+            ),
         ),
     ),
     Rule(
         id="timing-agrees",
-        sentence="In asynchronous timing the step records have the times of fetches, and none of copies, computing and communication.",
-        rationale="A loop that does not wait for the device knows when a step was submitted, not when it was copied and computed.",
+        sentence=(
+            "In asynchronous timing the step records have the times of fetches, and none of copies,"
+            " computing and communication."
+        ),
+        rationale=(
+            "A loop that does not wait for the device knows when a step was submitted, not when it"
+            " was copied and computed."
+        ),
         bundle_check=_agrees,
         faults=(
             *both("the split of a synchronised run in an asynchronous one", _ASYNCHRONOUS),
-            recomputed("one copy timed", in_turn(_ASYNCHRONOUS, without_split(), set_cell("copy_s", 20, 0.001))),
+            recomputed(
+                "one copy timed",
+                in_turn(_ASYNCHRONOUS, without_split(), set_cell("copy_s", 20, 0.001)),
+            ),
         ),
     ),
 )

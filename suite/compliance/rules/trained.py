@@ -1,4 +1,5 @@
-"""What was really trained: model, optimizer, precision and number of parameters, as the implementation logged them."""
+"""What was really trained: model, optimizer, precision and number of parameters, as the
+implementation logged them."""
 
 from collections.abc import Iterator
 
@@ -17,55 +18,93 @@ ORDER = 64  # after the number of parameters
 
 OPEN = (Division.OPEN,)
 DECLARED = ("model_trained", "optimizer_used", "precision")
-ONCE, EVERY_EPOCH, BY_FIRST_RANK = (*DECLARED, "framework_threads"), ("learning_rates", "uncounted_start", "uncounted_stop"), ("peak_rss_of_ranks",)
-"""What the suite's own training loop logs, whatever is trained: 149 real runs of four frameworks have all of it. Others may leave them out."""
+ONCE, EVERY_EPOCH, BY_FIRST_RANK = (
+    (*DECLARED, "framework_threads"),
+    ("learning_rates", "uncounted_start", "uncounted_stop"),
+    ("peak_rss_of_ranks",),
+)
+"""What the suite's own training loop logs, whatever is trained: 149 real runs of four frameworks
+have all of it. Others may leave them out."""
 OF_RANKS, OF_RANKS_EVERY_EPOCH = ("admission",), ("state_digests",)
 """What it logs where several ranks train."""
 MAX_LENGTH = 60
 
 
 def _open(context: BundleContext) -> Iterator[Violation]:
-    fix = "let the implementation log what it trains, between init_start and init_stop (docs/implementing.md)"
+    fix = (
+        "let the implementation log what it trains, between init_start and init_stop"
+        " (docs/implementing.md)"
+    )
     for key in DECLARED:
         event = context.log.first(key)
         if event is None or not _is_text(event.value):
-            observed, line = ("no such event", None) if event is None else (shown(event.value)[:200], event.line)
-            yield Violation("log.txt", f"{key}, a text of {MAX_LENGTH} characters at most", observed, fix, line)
+            observed, line = (
+                ("no such event", None) if event is None else (shown(event.value)[:200], event.line)
+            )
+            yield Violation(
+                "log.txt", f"{key}, a text of {MAX_LENGTH} characters at most", observed, fix, line
+            )
     event = context.log.first("parameters")
     if event is None or type(event.value) is not int or event.value < 1:
-        observed, line = ("no such event", None) if event is None else (shown(event.value)[:200], event.line)
-        yield Violation("log.txt", "parameters, the number of trained parameters", observed, fix, line)
+        observed, line = (
+            ("no such event", None) if event is None else (shown(event.value)[:200], event.line)
+        )
+        yield Violation(
+            "log.txt", "parameters, the number of trained parameters", observed, fix, line
+        )
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= MAX_LENGTH and value.isprintable() and value == value.strip()
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= MAX_LENGTH
+        and value.isprintable()
+        and value == value.strip()
+    )
 
 
 def _closed(context: BundleContext) -> Iterator[Violation]:
     request = context.request
-    for key, wanted in zip(DECLARED, (request.model, request.optimizer.name, request.precision), strict=True):
+    for key, wanted in zip(
+        DECLARED, (request.model, request.optimizer.name, request.precision), strict=True
+    ):
         event = context.log.first(key)
         if event is not None and event.value != wanted:
             fix = "train what the workload defines, or run it in the open division"
-            yield Violation("log.txt", f"{key} = {wanted!r}", shown(event.value)[:200], fix, event.line)
+            yield Violation(
+                "log.txt", f"{key} = {wanted!r}", shown(event.value)[:200], fix, event.line
+            )
 
 
 def _own_loop(context: BundleContext) -> Iterator[Violation]:
-    """Check that the log of an implementation of the checkout has what the suite's training loop always logs."""
+    """Check that the log of an implementation of the checkout has what the suite's training loop
+    always logs."""
     if not is_own(context.request.framework):
         return
-    is_exited = context.run.closed_later is None and context.run.exit_code == 0  # else it may have been killed right after run_stop
+    # else it may have been killed right after run_stop
+    is_exited = context.run.closed_later is None and context.run.exit_code == 0
     has_others = context.request.parallel.ranks > 1
     for rank, log in context.logs():
         keys = {event.key for event in log.events}
-        for key in (*ONCE, *(OF_RANKS if has_others else ()), *(BY_FIRST_RANK if rank == 0 and is_exited else ())):
+        for key in (
+            *ONCE,
+            *(OF_RANKS if has_others else ()),
+            *(BY_FIRST_RANK if rank == 0 and is_exited else ()),
+        ):
             if key not in keys:
-                yield Violation(log_name(rank), f"{key}, as the suite's training loop logs it", "no such event", TRAINING_LOOP)
+                yield Violation(
+                    log_name(rank),
+                    f"{key}, as the suite's training loop logs it",
+                    "no such event",
+                    TRAINING_LOOP,
+                )
         for key in (*EVERY_EPOCH, *(OF_RANKS_EVERY_EPOCH if has_others else ())):
             missing = set(log.finished_epochs()) - {event.epoch for event in log.all(key)}
             if missing:
                 expected = f"{key} of every epoch, as the suite's training loop logs it"
-                yield Violation(log_name(rank), expected, f"none in epochs {numbers(missing)}", TRAINING_LOOP)
+                yield Violation(
+                    log_name(rank), expected, f"none in epochs {numbers(missing)}", TRAINING_LOOP
+                )
 
 
 @edit
@@ -80,45 +119,85 @@ def _open_faults() -> Iterator[Fault]:
     for key in DECLARED:
         yield from both(f"an open run without {key}", in_turn(_TO_OPEN, remove_event(key)))
         for value in ("", None, 5, " x", "x" * (MAX_LENGTH + 1), "a\nb"):
-            yield from both(f"an open run with {key} = {shown(value)[:40]}", in_turn(_TO_OPEN, set_event(key, value=value)))
+            yield from both(
+                f"an open run with {key} = {shown(value)[:40]}",
+                in_turn(_TO_OPEN, set_event(key, value=value)),
+            )
     for value in (None, 0, "many"):
-        yield from both(f"an open run with {value!r} parameters", in_turn(_TO_OPEN, _lose_parameters(value)))
+        yield from both(
+            f"an open run with {value!r} parameters", in_turn(_TO_OPEN, _lose_parameters(value))
+        )
 
 
 RULES = (
     Rule(
         id="open-declares",
-        sentence="An open run logs what it trained: model, optimizer, precision and number of parameters.",
-        rationale="Anything may be trained in the open division, and a reader must see what: a softmax regression is no LeNet-5.",
+        sentence=(
+            "An open run logs what it trained: model, optimizer, precision and number of"
+            " parameters."
+        ),
+        rationale=(
+            "Anything may be trained in the open division, and a reader must see what: a softmax"
+            " regression is no LeNet-5."
+        ),
         divisions=OPEN,
         bundle_check=_open,
         faults=tuple(_open_faults()),
     ),
     Rule(
         id="closed-trained",
-        sentence="A closed run that logs its model, optimizer or precision logs those of the workload, and the requested precision.",
+        sentence=(
+            "A closed run that logs its model, optimizer or precision logs those of the workload,"
+            " and the requested precision."
+        ),
         rationale="An implementation that says it trained something else is believed.",
         divisions=CLOSED,
         bundle_check=_closed,
         faults=(
-            *both("a softmax regression in the closed division", set_event("model_trained", value="softmax_regression")),
+            *both(
+                "a softmax regression in the closed division",
+                set_event("model_trained", value="softmax_regression"),
+            ),
             *both("Adam in the closed division", set_event("optimizer_used", value="adam")),
-            *both("bfloat16 where float32 was requested", set_event("precision", value="bf16-mixed")),
+            *both(
+                "bfloat16 where float32 was requested", set_event("precision", value="bf16-mixed")
+            ),
         ),
     ),
     Rule(
         id="own-loop-logged",
-        sentence=f"A run of one of the suite's own implementations logs what its training loop always logs: {', '.join(ONCE)}, of every epoch "
-        f"{', '.join(EVERY_EPOCH)}, and at the end {', '.join(BY_FIRST_RANK)}; of several ranks also {', '.join(OF_RANKS)}, and of every epoch "
-        f"{', '.join(OF_RANKS_EVERY_EPOCH)}.",
-        rationale="Rules compare these with the request and the readings. An event that was taken out would escape them.",
+        sentence=(
+            "A run of one of the suite's own implementations logs what its training loop always"
+            f" logs: {', '.join(ONCE)}, of every epoch {', '.join(EVERY_EPOCH)}, and at the end"
+            f" {', '.join(BY_FIRST_RANK)}; of several ranks also {', '.join(OF_RANKS)}, and of"
+            f" every epoch {', '.join(OF_RANKS_EVERY_EPOCH)}."
+        ),
+        rationale=(
+            "Rules compare these with the request and the readings. An event that was taken out"
+            " would escape them."
+        ),
         bundle_check=_own_loop,
         faults=(
-            *(fault for key in (*ONCE, *BY_FIRST_RANK) for fault in both(f"no {key}", remove_event(key))),
-            *(fault for key in EVERY_EPOCH for fault in both(f"no {key} of epoch 2", remove_event(key, 1))),
+            *(
+                fault
+                for key in (*ONCE, *BY_FIRST_RANK)
+                for fault in both(f"no {key}", remove_event(key))
+            ),
+            *(
+                fault
+                for key in EVERY_EPOCH
+                for fault in both(f"no {key} of epoch 2", remove_event(key, 1))
+            ),
             recomputed("no learning rates of rank 1", remove_of_rank(1, "learning_rates"), ranks=2),
-            recomputed("rank 1's digests of epoch 2 left out of an open run", in_turn(_TO_OPEN, remove_of_rank(1, "state_digests", 1)), ranks=2),
-            *(recomputed(f"no {key} of two ranks", remove_of_all(key), ranks=2) for key in (*OF_RANKS, *OF_RANKS_EVERY_EPOCH)),
+            recomputed(
+                "rank 1's digests of epoch 2 left out of an open run",
+                in_turn(_TO_OPEN, remove_of_rank(1, "state_digests", 1)),
+                ranks=2,
+            ),
+            *(
+                recomputed(f"no {key} of two ranks", remove_of_all(key), ranks=2)
+                for key in (*OF_RANKS, *OF_RANKS_EVERY_EPOCH)
+            ),
         ),
     ),
 )

@@ -8,7 +8,15 @@ from suite.bundle.log import Log, LogEvent
 from suite.catalog.frameworks import is_own
 from suite.catalog.uncounted import load_uncounted_limits
 from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
-from suite.compliance.faults.log_edits import EPOCHS, delay_later_events, move_into_epoch, remove_event, repeat_interval, set_metadata, swap_events
+from suite.compliance.faults.log_edits import (
+    EPOCHS,
+    delay_later_events,
+    move_into_epoch,
+    remove_event,
+    repeat_interval,
+    set_metadata,
+    swap_events,
+)
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 from suite.compliance.wording import seconds
 
@@ -16,12 +24,17 @@ ORDER = 36  # after the order of events and their form
 
 START, STOP = "uncounted_start", "uncounted_stop"
 COUNTED = tuple(f"{what}_{end}" for what in ("run", "epoch", "eval") for end in ("start", "stop"))
-FIX = "the suite's training loop does not log this: hand in the log as the run wrote it, or mend the implementation"
+FIX = (
+    "the suite's training loop does not log this: hand in the log as the run wrote it, or mend the"
+    " implementation"
+)
 OWN_REASON, KEEP_STATES = "state", "--keep-states"
-"""What the suite's own training loop logs as uncounted; receipts of a witness are asked for before and after the run."""
+"""What the suite's own training loop logs as uncounted; receipts of a witness are asked for before
+and after the run."""
 STATE_BYTES = 12  # a parameter: its value, its velocity, and as much again for a model's statistics
 SLOWEST_DIGEST_BYTES_PER_S, LONGEST_CALL_S, LONGEST_DELAY_S = 1e7, 0.05, 1.0
-"""Reading and digesting a state: SHA-256 of a board without instructions for it, 60 MB/s and more; real runs of LeNet-5 took 0.2 to 24 ms."""
+"""Reading and digesting a state: SHA-256 of a board without instructions for it, 60 MB/s and more;
+real runs of LeNet-5 took 0.2 to 24 ms."""
 SHORTER = "keep states on a faster disk (--output), or without --keep-states"
 
 
@@ -32,7 +45,8 @@ def _bounded(context: BundleContext) -> Iterator[Violation]:
 
 
 def _form(log: Log, name: str) -> Iterator[Violation]:
-    """Check that every interval has both ends, a known reason, and lies in the run, outside of epochs and evaluations; one finding at most."""
+    """Check that every interval has both ends, a known reason, and lies in the run, outside of
+    epochs and evaluations; one finding at most."""
     begun: LogEvent | None = None
     inside: str | None = "the time before run_start"
     for event in log.events:
@@ -44,7 +58,13 @@ def _form(log: Log, name: str) -> Iterator[Violation]:
             begun = event if event.key == START else None
         elif event.key in COUNTED:
             if begun is not None:
-                yield Violation(name, f"{STOP} of line {begun.line} before {event.key}", "it was not logged", FIX, event.line)
+                yield Violation(
+                    name,
+                    f"{STOP} of line {begun.line} before {event.key}",
+                    "it was not logged",
+                    FIX,
+                    event.line,
+                )
                 return
             what, _, end = event.key.partition("_")
             if what == "run":
@@ -54,7 +74,8 @@ def _form(log: Log, name: str) -> Iterator[Violation]:
 
 
 def _problem(event: LogEvent, begun: LogEvent | None, inside: str | None) -> tuple[str, str] | None:
-    """What is wrong with an end of an interval, as (expected, observed); ``begun`` is the open interval, ``inside`` what is going on."""
+    """What is wrong with an end of an interval, as (expected, observed); ``begun`` is the open
+    interval, ``inside`` what is going on."""
     reason = event.metadata.get("reason")
     if inside is not None:
         return f"{event.key} between epochs and evaluations", f"within {inside}"
@@ -63,9 +84,15 @@ def _problem(event: LogEvent, begun: LogEvent | None, inside: str | None) -> tup
     if event.key == STOP and begun is None:
         return f"{START} before {STOP}", "no interval was begun"
     if begun is not None and begun.metadata.get("reason") != reason:
-        return f"the reason of line {begun.line}, {begun.metadata.get('reason')!r}"[:200], f"{reason!r}"[:100]
+        return (
+            f"the reason of line {begun.line}, {begun.metadata.get('reason')!r}"[:200],
+            f"{reason!r}"[:100],
+        )
     if load_uncounted_limits().reason(reason) is None:
-        return f"one of the reasons {', '.join(one.name for one in load_uncounted_limits().reasons)}", f"{reason!r}"[:100]
+        return (
+            f"one of the reasons {', '.join(one.name for one in load_uncounted_limits().reasons)}",
+            f"{reason!r}"[:100],
+        )
     return None
 
 
@@ -81,7 +108,13 @@ def _lengths(log: Log, name: str) -> Iterator[Violation]:
         per_epoch = Counter(sum(line < interval.line for line in stops) for interval in chosen)
         for epoch, count in per_epoch.items():
             if count > reason.max_per_epoch:
-                yield Violation(name, f"at most {reason.max_per_epoch} uncounted for {reason.name} after epoch {epoch}", f"{count}", FIX)
+                yield Violation(
+                    name,
+                    f"at most {reason.max_per_epoch} uncounted for {reason.name} after epoch"
+                    f" {epoch}",
+                    f"{count}",
+                    FIX,
+                )
         for interval in chosen:
             if interval.length_s > reason.max_s:
                 expected = f"at most {reason.max_s:g} s uncounted for {reason.name} at a time"
@@ -89,12 +122,18 @@ def _lengths(log: Log, name: str) -> Iterator[Violation]:
         taken_s = sum(interval.length_s for interval in chosen)
         gross_s = 0.0 if run is None else (run[1] - run[0]) * SECONDS_PER_NS
         if run is not None and taken_s > limits.free_s + reason.max_share * gross_s:
-            expected = f"at most {limits.free_s:g} s and {reason.max_share:.0%} of the run's {seconds(gross_s)} uncounted for {reason.name}"
-            yield Violation(name, expected, f"{seconds(taken_s)} in {len(chosen)} intervals", SHORTER)
+            expected = (
+                f"at most {limits.free_s:g} s and {reason.max_share:.0%} of the run's"
+                f" {seconds(gross_s)} uncounted for {reason.name}"
+            )
+            yield Violation(
+                name, expected, f"{seconds(taken_s)} in {len(chosen)} intervals", SHORTER
+            )
 
 
 def _needed(context: BundleContext) -> Iterator[Violation]:
-    """Check what all reasons take together, the reasons of the suite's own loop, and the time for states that were digested and not kept."""
+    """Check what all reasons take together, the reasons of the suite's own loop, and the time for
+    states that were digested and not kept."""
     from suite.metrics.uncounted import uncounted_intervals  # start-up: loads numpy
 
     for rank, log in context.logs():
@@ -102,10 +141,19 @@ def _needed(context: BundleContext) -> Iterator[Violation]:
         yield from _together(log, name, sum(interval.length_s for interval in intervals))
         other = next((interval for interval in intervals if interval.reason != OWN_REASON), None)
         if other is not None and is_own(context.request.framework):
-            expected = f"no reason but {OWN_REASON}, which is all that the suite's own training loop leaves out"
+            expected = (
+                f"no reason but {OWN_REASON}, which is all that the suite's own training loop"
+                " leaves out"
+            )
             yield Violation(name, expected, f"{other.reason!r}"[:100], FIX, other.line)
         if KEEP_STATES not in context.run.command:
-            yield from _digested(context, name, sorted(interval.length_s for interval in intervals if interval.reason == OWN_REASON))
+            yield from _digested(
+                context,
+                name,
+                sorted(
+                    interval.length_s for interval in intervals if interval.reason == OWN_REASON
+                ),
+            )
 
 
 def _together(log: Log, name: str, taken_s: float) -> Iterator[Violation]:
@@ -115,36 +163,61 @@ def _together(log: Log, name: str, taken_s: float) -> Iterator[Violation]:
     share = max(reason.max_share for reason in limits.reasons)
     gross_s = 0.0 if run is None else (run[1] - run[0]) * SECONDS_PER_NS
     if run is not None and taken_s > limits.free_s + share * gross_s:
-        expected = f"at most {limits.free_s:g} s and {share:.0%} of the run's {seconds(gross_s)} uncounted, for all reasons together"
+        expected = (
+            f"at most {limits.free_s:g} s and {share:.0%} of the run's {seconds(gross_s)}"
+            " uncounted, for all reasons together"
+        )
         yield Violation(name, expected, seconds(taken_s), SHORTER)
 
 
 def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> Iterator[Violation]:
-    """Check the times, in ascending order, against a slow digest: most of them, and all together with one delay."""
+    """Check the times, in ascending order, against a slow digest: most of them, and all together
+    with one delay."""
     parameters, count, taken_s = context.workload.parameters, len(lengths_s), sum(lengths_s)
     longest_s = LONGEST_CALL_S + STATE_BYTES * parameters / SLOWEST_DIGEST_BYTES_PER_S
     median_s = lengths_s[(count - 1) // 2] if count else 0.0
     if median_s > longest_s or taken_s > count * longest_s + LONGEST_DELAY_S:
-        expected = f"{longest_s:.3g} s or less to digest a state of {parameters} parameters that is not kept, and {LONGEST_DELAY_S:g} s of delays"
-        yield Violation(name, expected, f"{median_s:.3g} s in the median of {count} times, {taken_s:.3g} s in all", FIX)
+        expected = (
+            f"{longest_s:.3g} s or less to digest a state of {parameters} parameters that is not"
+            f" kept, and {LONGEST_DELAY_S:g} s of delays"
+        )
+        yield Violation(
+            name,
+            expected,
+            f"{median_s:.3g} s in the median of {count} times, {taken_s:.3g} s in all",
+            FIX,
+        )
 
 
 def _spread_over_reasons() -> Edit:
-    others = (set_metadata(key, number, reason=reason) for key in (START, STOP) for number, reason in enumerate(("receipt", "pause")))
-    return in_turn(*others, *(delay_later_events(STOP, number, by_s) for number, by_s in enumerate((4, 8, 4))))
+    others = (
+        set_metadata(key, number, reason=reason)
+        for key in (START, STOP)
+        for number, reason in enumerate(("receipt", "pause"))
+    )
+    return in_turn(
+        *others, *(delay_later_events(STOP, number, by_s) for number, by_s in enumerate((4, 8, 4)))
+    )
 
 
 def _pause_after_every_epoch() -> Edit:
-    named = (set_metadata(key, number, reason="pause") for key in (START, STOP) for number in EPOCHS)
+    named = (
+        set_metadata(key, number, reason="pause") for key in (START, STOP) for number in EPOCHS
+    )
     return in_turn(*named, *(delay_later_events(STOP, number, 600) for number in EPOCHS))
 
 
 RULES = (
     Rule(
         id="uncounted-bounded",
-        sentence="What is not counted into a run's time lies between epochs and evaluations, has a known reason, and is bounded in number, length "
-        "and sum (rules/uncounted.toml).",
-        rationale="Keeping a training state is evidence and not training; without limits, training, cooling or reading ahead could be moved there.",
+        sentence=(
+            "What is not counted into a run's time lies between epochs and evaluations, has a known"
+            " reason, and is bounded in number, length and sum (rules/uncounted.toml)."
+        ),
+        rationale=(
+            "Keeping a training state is evidence and not training; without limits, training,"
+            " cooling or reading ahead could be moved there."
+        ),
         bundle_check=_bounded,
         faults=(
             *both("an uncounted interval that does not end", remove_event(STOP, 1)),
@@ -152,26 +225,45 @@ RULES = (
             *both("the ends of an uncounted interval exchanged", swap_events(START, STOP)),
             *both(
                 "an unknown reason",
-                in_turn(set_metadata(START, 1, reason="lunch"), set_metadata(STOP, 1, reason="lunch")),
+                in_turn(
+                    set_metadata(START, 1, reason="lunch"), set_metadata(STOP, 1, reason="lunch")
+                ),
             ),
-            *both("no reason", in_turn(set_metadata(START, 1, reason=None), set_metadata(STOP, 1, reason=None))),
+            *both(
+                "no reason",
+                in_turn(set_metadata(START, 1, reason=None), set_metadata(STOP, 1, reason=None)),
+            ),
             *both("another reason at the end", set_metadata(STOP, 1, reason="pause")),
             *both("two uncounted intervals after an epoch", repeat_interval(1)),
             *both("the last ten seconds of an epoch uncounted", move_into_epoch(1, 10)),
             recomputed("90 seconds uncounted after epoch 2", delay_later_events(STOP, 1, 90)),
-            recomputed("ten minutes uncounted after every epoch, as pauses", _pause_after_every_epoch()),
+            recomputed(
+                "ten minutes uncounted after every epoch, as pauses", _pause_after_every_epoch()
+            ),
         ),
     ),
     Rule(
         id="uncounted-needed",
-        sentence="In a closed run all reasons together leave out 2 s and a tenth of the run at most; the suite's own training loop has the reason "
-        "state alone, and a state that was not kept takes no longer than to digest it.",
-        rationale="Each reason has a limit of its own, and evidence takes milliseconds: the rest of the limits would be free time.",
+        sentence=(
+            "In a closed run all reasons together leave out 2 s and a tenth of the run at most; the"
+            " suite's own training loop has the reason state alone, and a state that was not kept"
+            " takes no longer than to digest it."
+        ),
+        rationale=(
+            "Each reason has a limit of its own, and evidence takes milliseconds: the rest of the"
+            " limits would be free time."
+        ),
         divisions=CLOSED,
         bundle_check=_needed,
         faults=(
-            *both("a receipt said to be asked for", in_turn(*(set_metadata(key, 1, reason="receipt") for key in (START, STOP)))),
-            recomputed("one second uncounted after every epoch", in_turn(*(delay_later_events(STOP, number, 1) for number in EPOCHS))),
+            *both(
+                "a receipt said to be asked for",
+                in_turn(*(set_metadata(key, 1, reason="receipt") for key in (START, STOP))),
+            ),
+            recomputed(
+                "one second uncounted after every epoch",
+                in_turn(*(delay_later_events(STOP, number, 1) for number in EPOCHS)),
+            ),
             recomputed("16 seconds uncounted for three reasons", _spread_over_reasons()),
         ),
     ),

@@ -11,7 +11,12 @@ from suite.bundle.manifest import evidence_files
 from suite.compliance.faults.fault import save_after, sealed, unsealed
 from suite.compliance.faults.file_edits import append, delete, resealed, set_run, set_system
 from suite.compliance.faults.log_edits import set_boot
-from suite.compliance.faults.table_edits import a_day_earlier, change_second_node, scale_column, scale_power
+from suite.compliance.faults.table_edits import (
+    a_day_earlier,
+    change_second_node,
+    scale_column,
+    scale_power,
+)
 from suite.compliance.faults.witness_edits import (
     edited_after,
     edited_and_digests_fitted,
@@ -36,17 +41,25 @@ from suite.witness.verdict import WitnessVerdict, judge_tokens
 ORDER = 76  # after the log's own times
 
 MAX_START_S, MAX_STOP_S = 60.0, 30.0
-"""Longest time from the receipt to init_start (starting Python, loading the framework), and from run_stop to the stamp (ending it)."""
+"""Longest time from the receipt to init_start (starting Python, loading the framework), and from
+run_stop to the stamp (ending it)."""
 MAX_ANSWER_S = 6.0
 TOLERANCE_S, DRIFT = 2.0, 5e-4
-"""How far two clocks may differ: authorities stamp whole seconds, and NTP slews a clock by up to 500 ppm."""
+"""How far two clocks may differ: authorities stamp whole seconds, and NTP slews a clock by up to
+500 ppm."""
 MAX_CLOSE_S = 900.0
-"""Longest time from the stamp to the one over the files for which a run is called witnessed: a run of ten hours is closed in minutes."""
-OPTION, MISSING = "--witness", "no such file, which the harness writes even where the witness does not answer"
+"""Longest time from the stamp to the one over the files for which a run is called witnessed: a run
+of ten hours is closed in minutes."""
+OPTION, MISSING = (
+    "--witness",
+    "no such file, which the harness writes even where the witness does not answer",
+)
 EDITED_FILES = (RUN, SYSTEM, SUMMARY, COUNTERS, POWER, OUTPUT, DATA, "log.txt")
 """Files of the faults: a byte more leaves them readable."""
 
-RESTORE = "restore the bundle as `suite run` sealed it; a witnessed run that was edited is made again"
+RESTORE = (
+    "restore the bundle as `suite run` sealed it; a witnessed run that was edited is made again"
+)
 
 
 def _time(context: BundleContext) -> Iterator[Violation]:
@@ -69,11 +82,15 @@ def _record(context: BundleContext) -> WitnessRecord | None:
 def witness_verdict(context: BundleContext, record: WitnessRecord) -> WitnessVerdict:
     """The verdicts on the record's tokens, by the witnesses that the rulebook knows."""
     request = context.bundle.json(RUN)["request"]
-    return context.bundle.cached("witness", lambda: judge_tokens(record, context.run.run_id, request, context.run.nonce, trust_list()))  # type: ignore[no-any-return]
+    return context.bundle.cached(  # type: ignore[no-any-return]
+        "witness",
+        lambda: judge_tokens(record, context.run.run_id, request, context.run.nonce, trust_list()),
+    )
 
 
 def witnessed_by(context: BundleContext) -> str | None:
-    """The witness of the rulebook that saw the run begin and end, and its files, and whose times fit the run; None if there is none."""
+    """The witness of the rulebook that saw the run begin and end, and its files, and whose times
+    fit the run; None if there is none."""
     try:
         record = _record(context)
         if record is None or any(True for check in (_time, _files) for _ in check(context)):
@@ -86,13 +103,30 @@ def witnessed_by(context: BundleContext) -> str | None:
 
 def _tokens(verdict: WitnessVerdict) -> Iterator[Violation]:
     """Check that each token is a signature over what run.json and the log hold."""
-    over = {"receipt": "the run's id, request and nonce", "stamp": "the run's id, the heads of its logs and the receipt"}
+    over = {
+        "receipt": "the run's id, request and nonce",
+        "stamp": "the run's id, the heads of its logs and the receipt",
+    }
     for name, token in (("receipt", verdict.receipt), ("stamp", verdict.stamp)):
         if token is not None and token.state is SignatureState.BAD:
-            yield Violation(WITNESS, f"a {name} whose signature is over {over[name]}", f"a {name} that cannot be trusted: {token.reason}", RESTORE)
-    if verdict.receipt is not None and verdict.stamp is not None and verdict.receipt.witness != verdict.stamp.witness:
+            yield Violation(
+                WITNESS,
+                f"a {name} whose signature is over {over[name]}",
+                f"a {name} that cannot be trusted: {token.reason}",
+                RESTORE,
+            )
+    if (
+        verdict.receipt is not None
+        and verdict.stamp is not None
+        and verdict.receipt.witness != verdict.stamp.witness
+    ):
         observed = f"a receipt of {verdict.receipt.witness}, a stamp of {verdict.stamp.witness}"
-        yield Violation(WITNESS, "receipt and stamp of one witness, whose one clock they are measured with", observed, RESTORE)
+        yield Violation(
+            WITNESS,
+            "receipt and stamp of one witness, whose one clock they are measured with",
+            observed,
+            RESTORE,
+        )
 
 
 def _heads(context: BundleContext, record: WitnessRecord) -> Iterator[Violation]:
@@ -105,7 +139,12 @@ def _heads(context: BundleContext, record: WitnessRecord) -> Iterator[Violation]
     for rank, stamped in zip(range(ranks), record.heads):  # noqa: B905 - unequal lengths are reported above
         head = chain_head(context.bundle.path / log_name(rank))
         if head != stamped:
-            yield Violation(log_name(rank), f"a last line with the stamped chain value {stamped[:64]}", f"{head}", RESTORE)
+            yield Violation(
+                log_name(rank),
+                f"a last line with the stamped chain value {stamped[:64]}",
+                f"{head}",
+                RESTORE,
+            )
 
 
 def _answers(record: WitnessRecord) -> Iterator[Violation]:
@@ -113,11 +152,17 @@ def _answers(record: WitnessRecord) -> Iterator[Violation]:
     for name, answer in (("receipt", record.receipt), ("stamp", record.stamp)):
         took_s = 0.0 if answer is None else (answer.answered_ns - answer.asked_ns) * SECONDS_PER_NS
         if not 0 <= took_s <= MAX_ANSWER_S:
-            yield Violation(WITNESS, f"a {name} that was answered within {MAX_ANSWER_S:g} s", f"{took_s:.3f} s", RESTORE)
+            yield Violation(
+                WITNESS,
+                f"a {name} that was answered within {MAX_ANSWER_S:g} s",
+                f"{took_s:.3f} s",
+                RESTORE,
+            )
 
 
 def _files(context: BundleContext) -> Iterator[Violation]:
-    """Check that the files are those whose digests the witness stamped when the bundle was closed."""
+    """Check that the files are those whose digests the witness stamped when the bundle was
+    closed."""
     record = _record(context)
     if record is None:
         return
@@ -125,16 +170,31 @@ def _files(context: BundleContext) -> Iterator[Violation]:
     if token is None:
         return
     if token.state is SignatureState.BAD:
-        expected = "a stamp whose signature is over the digests of the files, the receipt and the first stamp"
-        yield Violation(WITNESS, expected, f"a stamp that cannot be trusted: {token.reason}", RESTORE)
+        expected = (
+            "a stamp whose signature is over the digests of the files, the receipt and the first"
+            " stamp"
+        )
+        yield Violation(
+            WITNESS, expected, f"a stamp that cannot be trusted: {token.reason}", RESTORE
+        )
     found = evidence_files(context.bundle.path)
     for name in sorted({*record.files, *found}):
         if name not in record.files:
-            yield Violation(name, "only files that the witness stamped", "a file that it did not", RESTORE)
+            yield Violation(
+                name, "only files that the witness stamped", "a file that it did not", RESTORE
+            )
         elif name not in found:
-            yield Violation(WITNESS, f"the file {name[:200]}, which the witness stamped", "no such file", RESTORE)
+            yield Violation(
+                WITNESS,
+                f"the file {name[:200]}, which the witness stamped",
+                "no such file",
+                RESTORE,
+            )
         elif (digest := context.bundle.sha256(found[name])) != record.files[name]:
-            expected = f"content with the SHA-256 {record.files[name][:12]}…, as the witness stamped it when the bundle was closed"
+            expected = (
+                f"content with the SHA-256 {record.files[name][:12]}…, as the witness stamped it"
+                " when the bundle was closed"
+            )
             yield Violation(name, expected, f"SHA-256 {digest[:12]}…", RESTORE)
 
 
@@ -151,19 +211,33 @@ def _recorded(context: BundleContext) -> Iterator[Violation]:
         return
     record = _record(context)
     if record is None:
-        yield Violation(WITNESS, f"the record of the witness {address[:200]}, which the command names", MISSING, RESTORE)
+        yield Violation(
+            WITNESS,
+            f"the record of the witness {address[:200]}, which the command names",
+            MISSING,
+            RESTORE,
+        )
     elif record.address != address:
-        yield Violation(WITNESS, f"the witness that the command names, {address[:200]}", record.address[:200], RESTORE)
+        yield Violation(
+            WITNESS,
+            f"the witness that the command names, {address[:200]}",
+            record.address[:200],
+            RESTORE,
+        )
 
 
 def _typed(words: Sequence[str]) -> str | None:
     """The address that a command names last; None if it names no witness."""
     of_option = [after for word, after in pairwise([*words, ""]) if word == OPTION]
-    in_one_word = [word.removeprefix(f"{OPTION}=") for word in words if word.startswith(f"{OPTION}=")]
+    in_one_word = [
+        word.removeprefix(f"{OPTION}=") for word in words if word.startswith(f"{OPTION}=")
+    ]
     return next(iter([*of_option, *in_one_word][::-1]), None)
 
 
-def _witness_clock(record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict) -> Iterator[Violation]:
+def _witness_clock(
+    record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict
+) -> Iterator[Violation]:
     """Check that the witness's clock ran for as long as this machine's between the two answers."""
     if record.stamp is None or receipt.time_s is None or stamp.time_s is None:
         return
@@ -172,14 +246,30 @@ def _witness_clock(record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVer
     longest_s = (record.stamp.answered_ns - record.receipt.asked_ns) * SECONDS_PER_NS
     slack_s = _slack_s(elapsed_s)
     if not shortest_s - slack_s <= elapsed_s <= longest_s + slack_s:
-        expected = f"{elapsed_s:.3f} s from receipt to stamp, as by the witness's clock, within {slack_s:.3g} s"
-        yield Violation(WITNESS, expected, f"{shortest_s:.3f} to {longest_s:.3f} s by the machine's clock", RESTORE)
+        expected = (
+            f"{elapsed_s:.3f} s from receipt to stamp, as by the witness's clock, within"
+            f" {slack_s:.3g} s"
+        )
+        yield Violation(
+            WITNESS,
+            expected,
+            f"{shortest_s:.3f} to {longest_s:.3f} s by the machine's clock",
+            RESTORE,
+        )
 
 
-def _log_clock(context: BundleContext, record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict) -> Iterator[Violation]:
+def _log_clock(
+    context: BundleContext, record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict
+) -> Iterator[Violation]:
     """Check that the run fits between the two answers, and that little else does."""
     start, stop = (context.log.first(key) for key in ("init_start", "run_stop"))
-    if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None or record.stamp is None:
+    if (
+        start is None
+        or stop is None
+        or start.mono_ns is None
+        or stop.mono_ns is None
+        or record.stamp is None
+    ):
         return
     run_s = (stop.mono_ns - start.mono_ns) * SECONDS_PER_NS
     if receipt.time_s is not None and stamp.time_s is not None:
@@ -187,10 +277,14 @@ def _log_clock(context: BundleContext, record: WitnessRecord, receipt: TokenVerd
         slack_s = _slack_s(elapsed_s)
         least_s = elapsed_s - MAX_START_S - MAX_STOP_S - 2 * MAX_ANSWER_S - slack_s
         if not least_s <= run_s <= elapsed_s + slack_s:
-            expected = f"{max(least_s, 0):.3f} to {elapsed_s + slack_s:.3f} s from init_start to run_stop: the witness saw {elapsed_s:.3f} s pass"
+            expected = (
+                f"{max(least_s, 0):.3f} to {elapsed_s + slack_s:.3f} s from init_start to run_stop:"
+                f" the witness saw {elapsed_s:.3f} s pass"
+            )
             yield Violation("log.txt", expected, f"{run_s:.3f} s", RESTORE, stop.line)
     if start.metadata.get("boot") != context.bundle.json(SYSTEM).get("boot"):
-        return  # rank 0 ran on another machine than the harness: their monotonic clocks cannot be compared
+        # rank 0 ran on another machine than the harness: their monotonic clocks cannot be compared
+        return
     before_s, after_s = (
         (start.mono_ns - record.receipt.answered_ns) * SECONDS_PER_NS,
         (record.stamp.asked_ns - stop.mono_ns) * SECONDS_PER_NS,
@@ -201,7 +295,9 @@ def _log_clock(context: BundleContext, record: WitnessRecord, receipt: TokenVerd
     ):
         if not 0 <= taken_s <= most_s:
             fix = f"{RESTORE}; a machine that honestly needs longer runs without a witness"
-            yield Violation("log.txt", f"0 to {most_s:g} s from {what}", f"{taken_s:.3f} s", fix, line)
+            yield Violation(
+                "log.txt", f"0 to {most_s:g} s from {what}", f"{taken_s:.3f} s", fix, line
+            )
 
 
 def _slack_s(elapsed_s: float) -> float:
@@ -220,34 +316,72 @@ def _known(context: BundleContext) -> Iterator[Violation]:
     )
     for name, answer, token in answers:
         if token is None:
-            observed = "it was not asked for" if answer is None else answer.reason or "none, without a reason"
-            yield Violation(WITNESS, f"a {name} of the witness {record.address[:200]}", observed, "start the witness before the next run")
+            observed = (
+                "it was not asked for"
+                if answer is None
+                else answer.reason or "none, without a reason"
+            )
+            yield Violation(
+                WITNESS,
+                f"a {name} of the witness {record.address[:200]}",
+                observed,
+                "start the witness before the next run",
+            )
         elif token.state is SignatureState.UNKNOWN:
             fix = f"let the reviewers add its key to {trust_list().parent.name}/{trust_list().name}"
-            yield Violation(WITNESS, f"a {name} of a witness that the rulebook knows", f"{token.witness or 'a witness'}: {token.reason}", fix)
+            yield Violation(
+                WITNESS,
+                f"a {name} of a witness that the rulebook knows",
+                f"{token.witness or 'a witness'}: {token.reason}",
+                fix,
+            )
         elif token.state is SignatureState.UNVERIFIED:
             yield Violation(
-                WITNESS, f"a {name} whose signature can be verified here", f"{token.reason}", "check it where OpenSSH and OpenSSL are installed"
+                WITNESS,
+                f"a {name} whose signature can be verified here",
+                f"{token.reason}",
+                "check it where OpenSSH and OpenSSL are installed",
             )
     if _closing_s(verdict) > MAX_CLOSE_S:
         expected = f"a stamp over the files at most {MAX_CLOSE_S:g} s after the stamp over the log"
         yield Violation(
-            WITNESS, expected, f"{_closing_s(verdict):.0f} s: nobody saw the files in between", "keep the witness running until the bundle is closed"
+            WITNESS,
+            expected,
+            f"{_closing_s(verdict):.0f} s: nobody saw the files in between",
+            "keep the witness running until the bundle is closed",
         )
 
 
 RULES = (
     Rule(
         id="witness-time",
-        sentence="A witness's receipt and stamp are of this run and this log, and the time between them, by its own clock, is that of the run: at "
-        "most 60 s pass from the receipt to init_start and 30 s from run_stop to the stamp.",
-        rationale="Somebody else's clock bounds the times that the machine recorded; a log that was edited afterwards has another head.",
+        sentence=(
+            "A witness's receipt and stamp are of this run and this log, and the time between them,"
+            " by its own clock, is that of the run: at most 60 s pass from the receipt to"
+            " init_start and 30 s from run_stop to the stamp."
+        ),
+        rationale=(
+            "Somebody else's clock bounds the times that the machine recorded; a log that was"
+            " edited afterwards has another head."
+        ),
         bundle_check=_time,
         faults=(
-            unsealed("a tenth off all times afterwards", edited_after(save_after(make_shorter(0.9), recompute=True))),
-            unsealed("a tenth off all times, and the new head in the record", edited_and_heads_fitted(save_after(make_shorter(0.9), recompute=True))),
-            unsealed("a tenth more on all times afterwards", edited_after(save_after(make_shorter(1.1), recompute=True))),
-            unsealed("another boot in the log afterwards", edited_after(save_after(set_boot("submission_benchmark")))),
+            unsealed(
+                "a tenth off all times afterwards",
+                edited_after(save_after(make_shorter(0.9), recompute=True)),
+            ),
+            unsealed(
+                "a tenth off all times, and the new head in the record",
+                edited_and_heads_fitted(save_after(make_shorter(0.9), recompute=True)),
+            ),
+            unsealed(
+                "a tenth more on all times afterwards",
+                edited_after(save_after(make_shorter(1.1), recompute=True)),
+            ),
+            unsealed(
+                "another boot in the log afterwards",
+                edited_after(save_after(set_boot("submission_benchmark"))),
+            ),
             unsealed("the witness's clock ran 100 s longer", witnessed(shorter_s=-100)),
             unsealed("the witness's clock ran a third shorter", witnessed(shorter_s=10)),
             unsealed("the receipt after init_start", witnessed(before_s=-1)),
@@ -257,7 +391,10 @@ RULES = (
             unsealed("an answer that took a minute", witnessed(change=slower_answers(60))),
             unsealed("receipt and stamp exchanged", witnessed(change=exchanged)),
             *(
-                unsealed(f"the stamp with {name} = {value!r}", witnessed(change=with_token(**{name: value})))
+                unsealed(
+                    f"the stamp with {name} = {value!r}",
+                    witnessed(change=with_token(**{name: value})),
+                )
                 for name, value in (
                     ("kind", "word of honour"),
                     ("kind", "rfc3161"),
@@ -271,44 +408,98 @@ RULES = (
     ),
     Rule(
         id="witness-files",
-        sentence="Every file of a witnessed run is the one whose digest its witness stamped when the bundle was closed.",
-        rationale="The log's stamp covers the log alone; readings, step times, figures and descriptions can be edited after it and sealed again.",
+        sentence=(
+            "Every file of a witnessed run is the one whose digest its witness stamped when the"
+            " bundle was closed."
+        ),
+        rationale=(
+            "The log's stamp covers the log alone; readings, step times, figures and descriptions"
+            " can be edited after it and sealed again."
+        ),
         bundle_check=_files,
         faults=(
-            unsealed("a tenth less power", edited_after(save_after(scale_power(0.9), recompute=True))),
-            unsealed("a tenth off the computing times", edited_after(save_after(scale_column("compute_s", 0.9), recompute=True))),
-            unsealed("another command", edited_after(save_after(set_run("command", ["python3", "-m", "suite"])))),
+            unsealed(
+                "a tenth less power", edited_after(save_after(scale_power(0.9), recompute=True))
+            ),
+            unsealed(
+                "a tenth off the computing times",
+                edited_after(save_after(scale_column("compute_s", 0.9), recompute=True)),
+            ),
+            unsealed(
+                "another command",
+                edited_after(save_after(set_run("command", ["python3", "-m", "suite"]))),
+            ),
             unsealed("more memory", edited_after(save_after(set_system("memory_bytes", 2**36)))),
-            *(unsealed(f"{name} edited afterwards", edited_after(resealed(append(name, b" ")))) for name in EDITED_FILES),
-            unsealed("baseload.parquet left out", edited_after(resealed(delete("baseload.parquet")))),
+            *(
+                unsealed(f"{name} edited afterwards", edited_after(resealed(append(name, b" "))))
+                for name in EDITED_FILES
+            ),
+            unsealed(
+                "baseload.parquet left out", edited_after(resealed(delete("baseload.parquet")))
+            ),
             unsealed("another log added", edited_after(resealed(append("log.rank1.txt", b"")))),
-            unsealed("readings edited, and their digest in the record", edited_and_digests_fitted(save_after(scale_power(0.9)))),
-            unsealed("another system's description on the second node", edited_after(resealed(append("nodes.json", b" "))), ranks=2),
-            unsealed("the second rank's log edited", edited_after(resealed(append("log.rank1.txt", b"\n"))), ranks=2),
-            unsealed("a day between the second node's readings and the run", edited_after(save_after(change_second_node(a_day_earlier))), ranks=2),
+            unsealed(
+                "readings edited, and their digest in the record",
+                edited_and_digests_fitted(save_after(scale_power(0.9))),
+            ),
+            unsealed(
+                "another system's description on the second node",
+                edited_after(resealed(append("nodes.json", b" "))),
+                ranks=2,
+            ),
+            unsealed(
+                "the second rank's log edited",
+                edited_after(resealed(append("log.rank1.txt", b"\n"))),
+                ranks=2,
+            ),
+            unsealed(
+                "a day between the second node's readings and the run",
+                edited_after(save_after(change_second_node(a_day_earlier))),
+                ranks=2,
+            ),
             unsealed("the stamp of the log in its place", witnessed(change=stamp_of_log_for_files)),
         ),
     ),
     Rule(
         id="witness-recorded",
         sentence="A run whose command names a witness has the record of that witness.",
-        rationale="A record is written before the implementation starts, whether the witness answers or not; one that is missing was taken out.",
+        rationale=(
+            "A record is written before the implementation starts, whether the witness answers or"
+            " not; one that is missing was taken out."
+        ),
         bundle_check=_recorded,
         faults=(
-            sealed("the record taken out", set_run("command", ["suite", "run", "--witness", "http://witness.example:8731"])),
-            sealed("the record taken out, the option in one word", set_run("command", ["suite", "run", "--witness=http://witness.example:8731"])),
-            unsealed("the record of another witness", edited_after(save_after(set_run("command", ["suite", "run", "--witness", "http://other:1"])))),
+            sealed(
+                "the record taken out",
+                set_run("command", ["suite", "run", "--witness", "http://witness.example:8731"]),
+            ),
+            sealed(
+                "the record taken out, the option in one word",
+                set_run("command", ["suite", "run", "--witness=http://witness.example:8731"]),
+            ),
+            unsealed(
+                "the record of another witness",
+                edited_after(
+                    save_after(set_run("command", ["suite", "run", "--witness", "http://other:1"]))
+                ),
+            ),
         ),
     ),
     Rule(
         id="witness-known",
-        sentence="A run's witness answered every time, at the closing within 15 minutes, and is one that the rulebook knows (rules/witnesses).",
+        sentence=(
+            "A run's witness answered every time, at the closing within 15 minutes, and is one that"
+            " the rulebook knows (rules/witnesses)."
+        ),
         rationale="The leaderboard calls a run witnessed only where readers know by whom.",
         bundle_check=_known,
         faults=(
             unsealed("a witness that nobody knows", witnessed()),
             unsealed("a witness that did not answer at the end", witnessed(change=without_stamp)),
-            unsealed("a witness that did not answer at the closing", witnessed(change=without_files_stamp)),
+            unsealed(
+                "a witness that did not answer at the closing",
+                witnessed(change=without_files_stamp),
+            ),
             unsealed("a stamp over the files an hour later", witnessed(closed_after_s=3600)),
         ),
         severity=Severity.NOTE,

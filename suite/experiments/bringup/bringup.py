@@ -1,4 +1,5 @@
-"""`suite bringup`: gathers what one board reports into one file, shows it before it is kept, and leaves it whatever happens later."""
+"""`suite bringup`: gathers what one board reports into one file, shows it before it is kept, and
+leaves it whatever happens later."""
 
 import platform
 import time
@@ -11,7 +12,16 @@ from typing import Any
 from suite import __version__
 from suite.errors import SuiteError
 from suite.experiments.bringup import collecting, staircase, trials
-from suite.experiments.bringup.record import COMPLETE, FAILED, INTERRUPTED, RUNNING, SCHEMA, SUFFIX, BringUp, File
+from suite.experiments.bringup.record import (
+    COMPLETE,
+    FAILED,
+    INTERRUPTED,
+    RUNNING,
+    SCHEMA,
+    SUFFIX,
+    BringUp,
+    File,
+)
 from suite.experiments.bringup.sanitising import Sanitiser
 from suite.files.json_file import write_json
 from suite.files.toml_file import from_plain
@@ -26,7 +36,8 @@ QEMU = "qemu"
 
 @dataclass(frozen=True)
 class BringUpOptions:
-    """``output`` is the file (default: ``<device>-<date>.bringup.json`` here); ``with_identity`` False leaves the board's digest out."""
+    """``output`` is the file (default: ``<device>-<date>.bringup.json`` here); ``with_identity``
+    False leaves the board's digest out."""
 
     output: Path | None = None
     step_s: float = 20.0
@@ -41,12 +52,18 @@ class WrittenBringUp:
     bringup: BringUp
 
 
-def bring_up(options: BringUpOptions, confirm: Callable[[BringUp], bool], report: Callable[[str], None], root: Path = Path("/")) -> WrittenBringUp:
+def bring_up(
+    options: BringUpOptions,
+    confirm: Callable[[BringUp], bool],
+    report: Callable[[str], None],
+    root: Path = Path("/"),
+) -> WrittenBringUp:
     """Bring up the machine below ``root``.
 
-    ``confirm`` gets everything that was collected, before anything is written; after it, only numbers and failures are added. Raises SuiteError
-    where it returns False, or the file cannot be written. Whatever fails later is recorded in the file. Ctrl-C raises
-    KeyboardInterrupt, whose message names the file that was kept.
+    ``confirm`` gets everything that was collected, before anything is written; after it, only
+    numbers and failures are added. Raises SuiteError where it returns False, or the file cannot be
+    written. Whatever fails later is recorded in the file. Ctrl-C raises KeyboardInterrupt, whose
+    message names the file that was kept.
     """
     plan = _plan(options)
     session = _Session(_described(root, options.with_identity), Sanitiser(root), options)
@@ -73,15 +90,21 @@ def refuse_existing(path: Path) -> None:
     if path.exists():
         raise SuiteError(f"{path} exists; move it away, or choose another file with --output.")
     if not path.parent.is_dir():
-        raise SuiteError(f"{path.parent} is no folder; make it, or choose another file with --output.")
+        raise SuiteError(
+            f"{path.parent} is no folder; make it, or choose another file with --output."
+        )
 
 
 def _plan(options: BringUpOptions) -> staircase.Plan:
-    """The staircase on the cores that this process may use; raises SuiteError where it takes too long."""
+    """The staircase on the cores that this process may use; raises SuiteError where it takes too
+    long."""
     plan = staircase.plan(usable_cores(), options.step_s)
     longest_s = staircase.MAX_STAIRCASE_S / len(plan.levels)
     if not staircase.MIN_STEP_S <= options.step_s <= longest_s:
-        raise SuiteError(f"A step lasts {staircase.MIN_STEP_S:g} to {longest_s:g} s with {len(plan.levels)} steps; choose that with --seconds.")
+        raise SuiteError(
+            f"A step lasts {staircase.MIN_STEP_S:g} to {longest_s:g} s with {len(plan.levels)}"
+            " steps; choose that with --seconds."
+        )
     return plan
 
 
@@ -103,7 +126,9 @@ class _Session:
         reading: list[str] = []
         report("reading the kernel's files")
         with self._kept_failure("collecting the kernel's files", reading):
-            collecting.within(collecting.FILES_LIMIT_S, lambda: collecting.collect_files(root, files, reading))
+            collecting.within(
+                collecting.FILES_LIMIT_S, lambda: collecting.collect_files(root, files, reading)
+            )
         self.add(files=tuple(File(path, content) for path, content in sorted(files.copy().items())))
         with self._kept_failure("running the vendors' programs", reading):
             for program in collecting.run_programs(root, report):
@@ -115,10 +140,14 @@ class _Session:
             self.add(meters=tuple(trials.replayed(self.cleaned())))
         for trial in self.bringup.meters:
             if trial.is_replayed is False:
-                self._fail(f"{trial.name} does not read the same channels from the files that were collected")
+                self._fail(
+                    f"{trial.name} does not read the same channels from the files that were"
+                    " collected"
+                )
 
     def measure(self, plan: staircase.Plan, root: Path, report: Callable[[str], None]) -> None:
-        """The staircase, and the calibrations that follow from it; raises KeyboardInterrupt after what was measured until then is added."""
+        """The staircase, and the calibrations that follow from it; raises KeyboardInterrupt after
+        what was measured until then is added."""
         names = {trial.name for trial in self.bringup.meters if trial.available}
         meters = [meter for meter in open_meters(root) if meter.name in names]
         found: staircase.Staircase | None = None
@@ -127,12 +156,19 @@ class _Session:
         if found is None:
             return
         with self._kept_failure("the staircase's figures", []):
-            self.add(step_s=plan.step_s, steps=staircase.describe_steps(found), ranges=staircase.ranges(found))
+            self.add(
+                step_s=plan.step_s,
+                steps=staircase.describe_steps(found),
+                ranges=staircase.ranges(found),
+            )
         with self._kept_failure("the calibration", []):
             self.add(calibrations=staircase.calibrations(found))
         for record in found.records:
             if record.failures:
-                self._fail(f"{record.name} failed {record.failures} times in the staircase, the last time: {record.last_error}")
+                self._fail(
+                    f"{record.name} failed {record.failures} times in the staircase, the last time:"
+                    f" {record.last_error}"
+                )
         if found.was_interrupted:
             raise KeyboardInterrupt
 
@@ -140,7 +176,9 @@ class _Session:
         """The bring-up without what identifies the board or its owner."""
         self._sanitiser.removed.clear()
         texts = _cleaned(asdict(self.bringup), self._sanitiser)
-        removed = tuple(f"{kind}: {count}" for kind, count in sorted(self._sanitiser.removed.items()) if count)
+        removed = tuple(
+            f"{kind}: {count}" for kind, count in sorted(self._sanitiser.removed.items()) if count
+        )
         found = from_plain(texts, BringUp, "")
         files = {file.path: file for file in found.files}  # two names may become one
         return replace(found, files=tuple(files.values()), removed=removed)
@@ -150,7 +188,10 @@ class _Session:
         try:
             write_json(self.path, self.cleaned())
         except OSError as error:
-            raise SuiteError(f"{self.path} cannot be written ({error.strerror}); choose another file with --output.") from error
+            raise SuiteError(
+                f"{self.path} cannot be written ({error.strerror}); choose another file with"
+                " --output."
+            ) from error
         self.is_written = True
 
     @contextmanager
@@ -185,11 +226,16 @@ def _described(root: Path, with_identity: bool) -> BringUp:
 
 
 def emulator(root: Path = Path("/")) -> str | None:
-    """The emulator in which the machine below ``root`` runs: ``qemu`` where its firmware or device tree says so, else None."""
+    """The emulator in which the machine below ``root`` runs: ``qemu`` where its firmware or device
+    tree says so, else None."""
     device_tree = any((root / "proc/device-tree").glob("fw-cfg@*"))
     vendor = root / "sys/class/dmi/id/sys_vendor"
     try:
-        return QEMU if device_tree or QEMU in vendor.read_text(encoding="utf-8", errors="replace").lower() else None
+        return (
+            QEMU
+            if device_tree or QEMU in vendor.read_text(encoding="utf-8", errors="replace").lower()
+            else None
+        )
     except OSError:
         return None
 

@@ -1,4 +1,5 @@
-"""The bring-up file: one JSON file of a board, read with bounds, and the tree of files that meters read from it."""
+"""The bring-up file: one JSON file of a board, read with bounds, and the tree of files that meters
+read from it."""
 
 import re
 from collections import Counter
@@ -30,7 +31,8 @@ class File:
 
 @dataclass(frozen=True)
 class Program:
-    """A vendor's program: its command line, what it printed, and its exit code; None where it was ended after its time limit."""
+    """A vendor's program: its command line, what it printed, and its exit code; None where it was
+    ended after its time limit."""
 
     command: str
     output: str
@@ -48,9 +50,11 @@ class FirstReading:
 
 @dataclass(frozen=True)
 class MeterTrial:
-    """A meter's first readings on the board. ``reason`` and ``remedy`` are its own; ``settings`` are its sensor's, as ``name=value``.
+    """A meter's first readings on the board. ``reason`` and ``remedy`` are its own; ``settings``
+    are its sensor's, as ``name=value``.
 
-    ``is_replayed``: the meter reads the same channels from this file's tree; None for a meter whose source is not in the file.
+    ``is_replayed``: the meter reads the same channels from this file's tree; None for a meter whose
+    source is not in the file.
     """
 
     name: str
@@ -72,7 +76,8 @@ class TotalPower:
 
 @dataclass(frozen=True)
 class Step:
-    """One constant load: busy cores, when it began and ended (s since the staircase began), and every total's mean power."""
+    """One constant load: busy cores, when it began and ended (s since the staircase began), and
+    every total's mean power."""
 
     busy_cores: int
     start_s: float
@@ -82,7 +87,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Range:
-    """The readings of a channel during the staircase: how many, and their lowest, mean and highest value."""
+    """The readings of a channel during the staircase: how many, and their lowest, mean and highest
+    value."""
 
     source: str
     channel: str
@@ -95,7 +101,8 @@ class Range:
 
 @dataclass(frozen=True)
 class Calibration:
-    """An on-board sensor against a power meter: ``sensor = gain * meter + offset_w``; suite.metrics.sensor_calibration explains the fields."""
+    """An on-board sensor against a power meter: ``sensor = gain * meter + offset_w``;
+    suite.metrics.sensor_calibration explains the fields."""
 
     sensor: str
     meter: str
@@ -113,8 +120,9 @@ class Calibration:
 class BringUp:
     """Everything that a bring-up found, without what identifies its owner.
 
-    ``status`` is complete, running (it was killed), interrupted or failed; ``failures`` says what could not be done. ``emulator`` names the
-    emulator in which the machine runs, None on a board: nothing in the file of an emulated machine is a measurement. ``removed`` says how many
+    ``status`` is complete, running (it was killed), interrupted or failed; ``failures`` says what
+    could not be done. ``emulator`` names the emulator in which the machine runs, None on a board:
+    nothing in the file of an emulated machine is a measurement. ``removed`` says how many
     occurrences of what were replaced.
     """
 
@@ -144,7 +152,8 @@ class BringUp:
 def load_bringup(path: Path) -> BringUp:
     """The bring-up in an untrusted file.
 
-    Raises FileError for one that is missing, too large or malformed, or has a path that leads out of its tree.
+    Raises FileError for one that is missing, too large or malformed, or has a path that leads out
+    of its tree.
     """
     values = read_record(path, SCHEMA)
     try:
@@ -158,7 +167,8 @@ def load_bringup(path: Path) -> BringUp:
 
 
 def plant(bringup: BringUp, root: Path) -> Path:
-    """Write the board's files below ``root``, and its programs as scripts that print what was recorded; returns ``root``.
+    """Write the board's files below ``root``, and its programs as scripts that print what was
+    recorded; returns ``root``.
 
     Nothing of the file is executed: a script is the same for every board and prints a file.
     """
@@ -171,14 +181,17 @@ def plant(bringup: BringUp, root: Path) -> Path:
         script = root / "usr/bin" / name
         recorded = script.with_name(f".{name}")
         recorded.mkdir(parents=True, exist_ok=True)
-        (recorded / (arguments.replace(" ", "+") or "default")).write_text(program.output, encoding="utf-8", newline="")
+        (recorded / (arguments.replace(" ", "+") or "default")).write_text(
+            program.output, encoding="utf-8", newline=""
+        )
         if not script.exists():
             script.write_text(_SCRIPT, encoding="utf-8")
             script.chmod(0o755)
     return root
 
 
-# Prints what was recorded for these arguments, else for the first recorded ones: tegrastats is recorded with another interval.
+# Prints what was recorded for these arguments, else for the first recorded ones: tegrastats is
+# recorded with another interval.
 _SCRIPT = """#!/bin/sh
 folder="$(dirname "$0")/.$(basename "$0")"
 name="$(printf %s "$*" | tr ' ' '+')"
@@ -194,10 +207,20 @@ def _problems(bringup: BringUp) -> Iterator[str]:
     places = Counter(PurePosixPath(file.path) for file in bringup.files)
     for file in bringup.files:
         place = PurePosixPath(file.path)
-        if place.is_absolute() or ".." in place.parts or "\0" in file.path or not place.parts or place.parts[0] not in ROOTS:
+        if (
+            place.is_absolute()
+            or ".." in place.parts
+            or "\0" in file.path
+            or not place.parts
+            or place.parts[0] not in ROOTS
+        ):
             yield f"has a file outside {', '.join(ROOTS)}: {file.path[:80]!r}"
         if len(file.content) > MAX_FILE_BYTES:
             yield f"has a file of more than {MAX_FILE_BYTES} characters: {file.path[:80]!r}"
         if places[place] > 1 or any(parent in places for parent in place.parents):
             yield f"has two files in one place: {file.path[:80]!r}"
-    yield from (f"has a program that is no plain command: {each.command[:80]!r}" for each in bringup.programs if not _COMMAND.fullmatch(each.command))
+    yield from (
+        f"has a program that is no plain command: {each.command[:80]!r}"
+        for each in bringup.programs
+        if not _COMMAND.fullmatch(each.command)
+    )

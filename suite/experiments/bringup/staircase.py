@@ -1,4 +1,5 @@
-"""A staircase of loads on the processor's cores, with every meter recorded, and what it says of the on-board sensors."""
+"""A staircase of loads on the processor's cores, with every meter recorded, and what it says of the
+on-board sensors."""
 
 import contextlib
 import os
@@ -33,9 +34,13 @@ EXPECTED_GAINS = {
     (Coverage.WALL, Coverage.MODULE): (0.7, 1.0),
     (Coverage.BOARD, Coverage.MODULE): (0.85, 1.0),
 }
-"""By what the meter and what the sensor cover: efficiencies of power supplies and of a carrier board's regulators."""
+"""By what the meter and what the sensor cover: efficiencies of power supplies and of a carrier
+board's regulators."""
 # Hashes as long as its parent lives: a killed bring-up leaves no load.
-_LOAD = "import hashlib, os, sys\nparent = os.getppid()\nblock = bytes(2**16)\nwhile os.getppid() == parent:\n    hashlib.sha256(block)\n"
+_LOAD = (
+    "import hashlib, os, sys\nparent = os.getppid()\nblock = bytes(2**16)\nwhile os.getppid() =="
+    " parent:\n    hashlib.sha256(block)\n"
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Staircase:
-    """What was recorded: the steps as they were, with windows in ns of CLOCK_MONOTONIC, and every channel."""
+    """What was recorded: the steps as they were, with windows in ns of CLOCK_MONOTONIC, and every
+    channel."""
 
     steps: tuple[tuple[int, Window], ...]
     channels: Channels
@@ -62,14 +68,16 @@ class Staircase:
 
 
 def plan(cores: int, step_s: float) -> Plan:
-    """Idle, one busy core to all of them (eight levels at most), and idle again; on one to three cores several times."""
+    """Idle, one busy core to all of them (eight levels at most), and idle again; on one to three
+    cores several times."""
     count = min(cores, MAX_LEVELS)
     up = (0, *dict.fromkeys(round(cores * place / count) for place in range(1, count + 1)))
     return Plan((*up * -(-MIN_LEVELS // len(up)), 0), step_s)
 
 
 def climb(plan: Plan, meters: Sequence[Meter], report: Callable[[str], None]) -> Staircase:
-    """Load the machine level by level while the meters are recorded. Ctrl-C ends it: the steps until then are returned."""
+    """Load the machine level by level while the meters are recorded. Ctrl-C ends it: the steps
+    until then are returned."""
     steps: list[tuple[int, Window]] = []
     was_interrupted = False
     with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +87,10 @@ def climb(plan: Plan, meters: Sequence[Meter], report: Callable[[str], None]) ->
             for place, cores in enumerate(plan.levels):
                 left_s = (len(plan.levels) - place) * plan.step_s
                 busy = f"{cores} busy core{'' if cores == 1 else 's'}"
-                report(f"step {place + 1} of {len(plan.levels)}: {busy} for {plan.step_s:g} s, {left_s:.0f} s left")
+                report(
+                    f"step {place + 1} of {len(plan.levels)}: {busy} for {plan.step_s:g} s,"
+                    f" {left_s:.0f} s left"
+                )
                 began_ns = time.monotonic_ns()
                 with _load(cores):
                     time.sleep(plan.step_s)
@@ -97,7 +108,10 @@ def climb(plan: Plan, meters: Sequence[Meter], report: Callable[[str], None]) ->
 @contextlib.contextmanager
 def _load(cores: int) -> Iterator[None]:
     """Keep this many cores busy during the block."""
-    processes = [subprocess.Popen([sys.executable, "-S", "-c", _LOAD], stdin=subprocess.DEVNULL) for _ in range(cores)]
+    processes = [
+        subprocess.Popen([sys.executable, "-S", "-c", _LOAD], stdin=subprocess.DEVNULL)
+        for _ in range(cores)
+    ]
     try:
         yield
     finally:
@@ -110,13 +124,24 @@ def _load(cores: int) -> Iterator[None]:
 def describe_steps(staircase: Staircase) -> tuple[Step, ...]:
     """The steps, each with the mean power of every total over its second half."""
     start_ns = staircase.steps[0][1][0] if staircase.steps else 0
-    series = [(total, power_channel(staircase.channels, total)) for total in _totals(staircase.channels)]
+    series = [
+        (total, power_channel(staircase.channels, total)) for total in _totals(staircase.channels)
+    ]
     found = []
     for cores, (began_ns, ended_ns) in staircase.steps:
         settled = ((began_ns + ended_ns) // 2, ended_ns)
         means = [(total, channel.during(settled).mean) for total, channel in series]
-        powers = tuple(TotalPower(_label(total), mean) for total, mean in means if np.isfinite(mean))
-        found.append(Step(cores, (began_ns - start_ns) * SECONDS_PER_NS, (ended_ns - start_ns) * SECONDS_PER_NS, powers))
+        powers = tuple(
+            TotalPower(_label(total), mean) for total, mean in means if np.isfinite(mean)
+        )
+        found.append(
+            Step(
+                cores,
+                (began_ns - start_ns) * SECONDS_PER_NS,
+                (ended_ns - start_ns) * SECONDS_PER_NS,
+                powers,
+            )
+        )
     return tuple(found)
 
 
@@ -124,10 +149,18 @@ def ranges(staircase: Staircase) -> tuple[Range, ...]:
     """Number, lowest, mean and highest value of every channel."""
     known = [channel for channel in staircase.channels if len(channel.known)]
     return tuple(
-        Range(each.source, each.name, each.unit, len(each.known), each.minimum, each.mean, each.maximum)
+        Range(
+            each.source,
+            each.name,
+            each.unit,
+            len(each.known),
+            each.minimum,
+            each.mean,
+            each.maximum,
+        )
         for each in known
         if np.isfinite(each.known).all()
-    )  # fmt: skip
+    )
 
 
 def calibrations(staircase: Staircase) -> tuple[Calibration, ...]:
@@ -136,10 +169,16 @@ def calibrations(staircase: Staircase) -> tuple[Calibration, ...]:
     meters = [total for total in found if total.rule.tier in (Tier.ANALYSER, Tier.WALL_METER)]
     sensors = [total for total in found if total.rule.tier in (Tier.ON_BOARD, Tier.ESTIMATE)]
     windows = [window for _, window in staircase.steps]
-    return tuple(_calibration(staircase.channels, sensor, meter, windows) for meter in meters for sensor in sensors)
+    return tuple(
+        _calibration(staircase.channels, sensor, meter, windows)
+        for meter in meters
+        for sensor in sensors
+    )
 
 
-def _calibration(channels: Channels, sensor: PowerTotal, meter: PowerTotal, windows: Sequence[Window]) -> Calibration:
+def _calibration(
+    channels: Channels, sensor: PowerTotal, meter: PowerTotal, windows: Sequence[Window]
+) -> Calibration:
     expected = EXPECTED_GAINS.get((meter.rule.coverage, sensor.rule.coverage), (1.0, 1.0))
     fitted: SensorCalibration = calibrate(
         power_channel(channels, sensor),
@@ -149,11 +188,14 @@ def _calibration(channels: Channels, sensor: PowerTotal, meter: PowerTotal, wind
         meter_gain_error=meter.rule.gain_error,
     )
     numbers = (fitted.gain, fitted.gain_low, fitted.gain_high, fitted.offset_w)
-    return Calibration(_label(sensor), _label(meter), *numbers, *expected, fitted.deviates, fitted.reason)
+    return Calibration(
+        _label(sensor), _label(meter), *numbers, *expected, fitted.deviates, fitted.reason
+    )
 
 
 def power_channel(channels: Channels, total: PowerTotal) -> Channel:
-    """A total as one channel of power (W): the sum at the first channel's times; of a counter, the mean power between two readings."""
+    """A total as one channel of power (W): the sum at the first channel's times; of a counter, the
+    mean power between two readings."""
     parts = [channels.get(total.source, name).in_time for name in total.channels]
     t_ns = parts[0].t_ns
     values = np.sum([np.interp(t_ns, part.t_ns, part.values) for part in parts], axis=0)
@@ -162,7 +204,9 @@ def power_channel(channels: Channels, total: PowerTotal) -> Channel:
         values = (np.diff(values)[apart] / np.diff(t_ns)[apart]) * NS_PER_S
         t_ns = ((t_ns[1:] + t_ns[:-1]) // 2)[apart]
     values = values * total.rule.scale + total.rule.offset_w
-    return replace(parts[0], name=total.rule.name, unit="W", count=len(t_ns), fetch=lambda: (t_ns, values))
+    return replace(
+        parts[0], name=total.rule.name, unit="W", count=len(t_ns), fetch=lambda: (t_ns, values)
+    )
 
 
 def _totals(channels: Channels) -> tuple[PowerTotal, ...]:

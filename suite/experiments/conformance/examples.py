@@ -1,10 +1,16 @@
-"""Begins an implementation as a copy of the example in its language: it trains and can be probed before a line is changed."""
+"""Begins an implementation as a copy of the example in its language: it trains and can be probed
+before a line is changed."""
 
 import enum
 import shutil
 from pathlib import Path
 
-from suite.catalog.frameworks import IMPLEMENTATION_NAME, MANIFEST, load_frameworks, load_implementation
+from suite.catalog.frameworks import (
+    IMPLEMENTATION_NAME,
+    MANIFEST,
+    load_frameworks,
+    load_implementation,
+)
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 
@@ -25,9 +31,13 @@ def example(language: Language) -> Path:
 
 
 def begin(name: str, language: Language, parent: Path) -> tuple[Path, ...]:
-    """Copy the example into ``parent / name``, under that name; returns the files. Raises SuiteError for a name that is taken or not allowed."""
+    """Copy the example into ``parent / name``, under that name; returns the files. Raises
+    SuiteError for a name that is taken or not allowed."""
     if not IMPLEMENTATION_NAME.fullmatch(name):
-        raise SuiteError(f"{name[:80]!r} cannot name an implementation: use lower-case letters, digits, '-' and '_', a letter first, 40 at most.")
+        raise SuiteError(
+            f"{name[:80]!r} cannot name an implementation: use lower-case letters, digits, '-' and"
+            " '_', a letter first, 40 at most."
+        )
     if name in {known.name for known in load_frameworks()}:
         raise SuiteError(f"{name!r} is the name of a reference implementation; choose another one.")
     target = parent / name
@@ -43,5 +53,7 @@ def begin(name: str, language: Language, parent: Path) -> tuple[Path, ...]:
             text = text.replace(f'{key} = "{old}"', f'{key} = "{new}"')
         manifest.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SuiteError(f"{target} cannot be written: {error.strerror}; choose another folder with --output.") from error
+        raise SuiteError(
+            f"{target} cannot be written: {error.strerror}; choose another folder with --output."
+        ) from error
     return tuple(sorted(path for path in target.rglob("*") if path.is_file()))

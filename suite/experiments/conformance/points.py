@@ -1,4 +1,5 @@
-"""Tests an implementation on generated data: builds it, trains it as `suite run` does, and reports every point of the contract by name."""
+"""Tests an implementation on generated data: builds it, trains it as `suite run` does, and reports
+every point of the contract by name."""
 
 import csv
 import json
@@ -38,16 +39,34 @@ SAME_STEPS = 1e-3
 """Two implementations round differently, in each of LIMIT steps."""
 
 RULES = (
-    "log-readable", "log-chain", "log-namespace", "log-event-types", "log-keys-once", "log-agrees-with-request", "log-events", "epochs-in-order",
-    "evaluations-in-order", "log-clock", "log-clocks-run", "initialisation-capped", "time-accounted", "steps-complete", "steps-in-time",
-    "epoch-ends", "accuracy-counts", "losses-measured", "state-digests", "parameter-count",
-)  # fmt: skip
+    "log-readable",
+    "log-chain",
+    "log-namespace",
+    "log-event-types",
+    "log-keys-once",
+    "log-agrees-with-request",
+    "log-events",
+    "epochs-in-order",
+    "evaluations-in-order",
+    "log-clock",
+    "log-clocks-run",
+    "initialisation-capped",
+    "time-accounted",
+    "steps-complete",
+    "steps-in-time",
+    "epoch-ends",
+    "accuracy-counts",
+    "losses-measured",
+    "state-digests",
+    "parameter-count",
+)
 """Rules of a bundle that judge what an implementation wrote."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the contract: what it demands, and whether it is kept (None: not tested), with what was observed."""
+    """A point of the contract: what it demands, and whether it is kept (None: not tested), with
+    what was observed."""
 
     name: str
     demands: str
@@ -59,7 +78,8 @@ Report = Callable[[Point], None]
 
 
 def conformance(folder: Path, workload: str, report: Report) -> tuple[Point, ...]:
-    """Test every point; ``report`` gets each at once. A point that others need ends the test where it fails."""
+    """Test every point; ``report`` gets each at once. A point that others need ends the test where
+    it fails."""
     points = []
     with tempfile.TemporaryDirectory(prefix="conformance-") as scratch:
         for point in _points(folder, workload, Path(scratch)):
@@ -73,22 +93,49 @@ def _points(folder: Path, workload: str, scratch: Path) -> Iterator[Point]:
         framework = load_implementation(folder)
         environment = find(framework)
     except SuiteError as error:
-        yield Point("manifest", "framework.toml names the commands, and its environment exists", False, str(error))
+        yield Point(
+            "manifest",
+            "framework.toml names the commands, and its environment exists",
+            False,
+            str(error),
+        )
         return
-    yield Point("manifest", "framework.toml names the commands, and its environment exists", True, framework.title)
+    yield Point(
+        "manifest",
+        "framework.toml names the commands, and its environment exists",
+        True,
+        framework.title,
+    )
     try:
         build(framework, environment)
     except SuiteError as error:
-        yield Point("build", "the programs that it needs are there, and it is built", False, str(error))
+        yield Point(
+            "build", "the programs that it needs are there, and it is built", False, str(error)
+        )
         return
-    yield Point("build", "the programs that it needs are there, and it is built", True, " ".join(framework.build) or "nothing to build")
+    yield Point(
+        "build",
+        "the programs that it needs are there, and it is built",
+        True,
+        " ".join(framework.build) or "nothing to build",
+    )
     request = _request(folder, workload, scratch)
     try:
         result = run_one(request, allow_invalid=True)
     except SuiteError as error:
-        yield Point("training", f"{EPOCHS} epochs on {SAMPLES} generated samples end with exit code 0", False, str(error))
+        yield Point(
+            "training",
+            f"{EPOCHS} epochs on {SAMPLES} generated samples end with exit code 0",
+            False,
+            str(error),
+        )
         return
-    yield Point("training", f"{EPOCHS} epochs on {SAMPLES} generated samples end with exit code 0", True, result.status)
+    yield Point(
+        "training",
+        f"{EPOCHS} epochs on {SAMPLES} generated samples end with exit code 0",
+        True,
+        result.status,
+    )
     yield from _judged(result.path)
     yield from _repeated(framework, environment, request, scratch, Bundle(result.path))
     yield _probe(framework, environment, workload)
@@ -97,7 +144,14 @@ def _points(folder: Path, workload: str, scratch: Path) -> Iterator[Point]:
 def _request(folder: Path, workload: str, scratch: Path) -> RunRequest:
     data = generate(load_workload(workload).data, SAMPLES, 1, scratch)
     options = RunOptions(
-        Division.CLOSED, "generic", workload, REFERENCE, data=str(data.directory), epochs=EPOCHS, batch_size=BATCH, implementation=str(folder)
+        Division.CLOSED,
+        "generic",
+        workload,
+        REFERENCE,
+        data=str(data.directory),
+        epochs=EPOCHS,
+        batch_size=BATCH,
+        implementation=str(folder),
     )
     return resolve_options(options, scratch / "run")
 
@@ -107,51 +161,107 @@ def _judged(path: Path) -> Iterator[Point]:
     findings = check_bundle(path).findings
     for name in RULES:
         of_rule = [finding for finding in findings if finding.rule == name]
-        observed = "" if not of_rule else f"{of_rule[0].file}: expected {of_rule[0].expected}; observed {of_rule[0].observed}"
+        observed = (
+            ""
+            if not of_rule
+            else (
+                f"{of_rule[0].file}: expected {of_rule[0].expected}; observed {of_rule[0].observed}"
+            )
+        )
         yield Point(name, find_rule(name).sentence, not of_rule, observed)
 
 
-def _repeated(framework: Framework, environment: Environment, request: RunRequest, scratch: Path, bundle: Bundle) -> Iterator[Point]:
-    """Short runs beside the first one: of a limit of steps, of the same and of another seed, and of a request that nobody can follow."""
+def _repeated(
+    framework: Framework,
+    environment: Environment,
+    request: RunRequest,
+    scratch: Path,
+    bundle: Bundle,
+) -> Iterator[Point]:
+    """Short runs beside the first one: of a limit of steps, of the same and of another seed, and of
+    a request that nobody can follow."""
     first = float(bundle.steps().loss[0])
     training = request.training._replace(steps=LIMIT)
     losses, limited = _train(framework, environment, training, scratch / "limit")
     stop = None if limited is None else limited.first("run_stop")
     found = f"{len(losses)} steps, {'run_stop' if stop is not None else 'no run_stop'}"
     yield Point(
-        "step-limit", f"a request with steps = {LIMIT} trains that many and ends with run_stop", len(losses) == LIMIT and stop is not None, found
+        "step-limit",
+        f"a request with steps = {LIMIT} trains that many and ends with run_stop",
+        len(losses) == LIMIT and stop is not None,
+        found,
     )
     yield _like_reference(training, losses)
     is_same = bool(losses) and abs(losses[0] - first) <= SAME_LOSS * abs(first)
-    yield Point("same-seed", "the first loss follows from the seed", is_same, f"{losses[0] if losses else None!r} and {first!r}")
-    other, _ = _train(framework, environment, training._replace(seed=request.training.seed + 1), scratch / "seed")
+    yield Point(
+        "same-seed",
+        "the first loss follows from the seed",
+        is_same,
+        f"{losses[0] if losses else None!r} and {first!r}",
+    )
+    other, _ = _train(
+        framework, environment, training._replace(seed=request.training.seed + 1), scratch / "seed"
+    )
     differs = bool(other) and abs(other[0] - first) > SAME_LOSS * abs(first)
-    yield Point("other-seed", "another seed has another first loss", differs, f"{other[0] if other else None!r} and {first!r}")
-    refused, _ = _train(framework, environment, training._replace(model="no-such-model"), scratch / "model")
-    yield Point("refusal", "a model that it does not know is an error, not another training", not refused, f"{len(refused)} steps were trained")
+    yield Point(
+        "other-seed",
+        "another seed has another first loss",
+        differs,
+        f"{other[0] if other else None!r} and {first!r}",
+    )
+    refused, _ = _train(
+        framework, environment, training._replace(model="no-such-model"), scratch / "model"
+    )
+    yield Point(
+        "refusal",
+        "a model that it does not know is an error, not another training",
+        not refused,
+        f"{len(refused)} steps were trained",
+    )
 
 
 def _like_reference(training: contract.Request, losses: list[float]) -> Point:
-    """The same steps in the reference: weights, order, normalisation and schedule are those of the seed and the request."""
-    demands = "the first losses are the reference's: weights, order and pictures follow from the seed"
+    """The same steps in the reference: weights, order, normalisation and schedule are those of the
+    seed and the request."""
+    demands = (
+        "the first losses are the reference's: weights, order and pictures follow from the seed"
+    )
     try:
         expected = replay(training, load_framework(REFERENCE)).losses
     except SuiteError as error:
-        return Point("first-steps", demands, None, f"the reference is not installed: {error.problem}")
+        return Point(
+            "first-steps", demands, None, f"the reference is not installed: {error.problem}"
+        )
     errors = [abs(one - other) / abs(other) for one, other in zip(losses, expected, strict=False)]
     is_alike = len(losses) == len(expected) and max(errors) <= SAME_STEPS
-    return Point("first-steps", demands, is_alike, f"largest difference {max(errors, default=1.0):.1e} over {len(errors)} steps")
+    return Point(
+        "first-steps",
+        demands,
+        is_alike,
+        f"largest difference {max(errors, default=1.0):.1e} over {len(errors)} steps",
+    )
 
 
-def _train(framework: Framework, environment: Environment, training: contract.Request, folder: Path) -> tuple[list[float], Log | None]:
-    """Train without the harness's meters; returns the losses of the steps, and the log if there is one."""
+def _train(
+    framework: Framework, environment: Environment, training: contract.Request, folder: Path
+) -> tuple[list[float], Log | None]:
+    """Train without the harness's meters; returns the losses of the steps, and the log if there is
+    one."""
     folder.mkdir()
     path = folder / contract.REQUEST_NAME
-    path.write_text(json.dumps(contract.request_to_dict(training._replace(output_directory=str(folder)))), encoding="utf-8")
+    path.write_text(
+        json.dumps(contract.request_to_dict(training._replace(output_directory=str(folder)))),
+        encoding="utf-8",
+    )
     command = [*train_command(framework, environment.interpreter), "--request", str(path)]
     try:
         subprocess.run(
-            command, cwd=working_folder(framework), env=child_environment(training.threads), capture_output=True, timeout=TIMEOUT_S, check=False
+            command,
+            cwd=working_folder(framework),
+            env=child_environment(training.threads),
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
         )
         with (folder / contract.steps_name(0)).open(encoding="utf-8", newline="") as stream:
             losses = [float(row["loss"]) for row in csv.DictReader(stream)]
@@ -167,8 +277,23 @@ def _probe(framework: Framework, environment: Environment, workload: str) -> Poi
     except SuiteError as error:
         return Point("probe", demands, None, f"the reference is not installed: {error.problem}")
     try:
-        verdict = verify(load_workload(workload), reference, [probed(framework, environment)], lambda line: None)
+        verdict = verify(
+            load_workload(workload), reference, [probed(framework, environment)], lambda line: None
+        )
     except SuiteError as error:
         return Point("probe", demands, False, str(error))
-    missed = [f"{one.quantity} in {precision}" for precision, one in verdict.subjects[0].differences if not one.passed]
-    return Point("probe", demands, verdict.passed, f"missed: {', '.join(missed)}" if missed else f"{len(verdict.subjects[0].differences)} quantities")
+    missed = [
+        f"{one.quantity} in {precision}"
+        for precision, one in verdict.subjects[0].differences
+        if not one.passed
+    ]
+    return Point(
+        "probe",
+        demands,
+        verdict.passed,
+        (
+            f"missed: {', '.join(missed)}"
+            if missed
+            else f"{len(verdict.subjects[0].differences)} quantities"
+        ),
+    )

@@ -1,1 +1,2 @@
-"""Replications: makes the runs of a bundle or an entry again on this machine, and seals a record of what they say of it."""
+"""Replications: makes the runs of a bundle or an entry again on this machine, and seals a record of
+what they say of it."""

@@ -1,4 +1,5 @@
-"""The original runs: the bundles of one entry, and the options that make them again on this machine."""
+"""The original runs: the bundles of one entry, and the options that make them again on this
+machine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,17 +40,22 @@ class Original:
 def find_originals(path: Path) -> tuple[Original, ...]:
     """The bundle at ``path``, or all bundles below it, which must be of one entry.
 
-    Raises SuiteError for bundles that differ in more than the seed, that have one seed twice, or whose files are not those that were sealed.
+    Raises SuiteError for bundles that differ in more than the seed, that have one seed twice, or
+    whose files are not those that were sealed.
     """
     found = tuple(_original(bundle) for bundle in find_bundles(path))
     if len(found) > MAX_ORIGINALS:
-        raise SuiteError(f"{path} holds {len(found)} runs; give the folder of one entry, or one run.")
+        raise SuiteError(
+            f"{path} holds {len(found)} runs; give the folder of one entry, or one run."
+        )
     for other in found[1:]:
         _refuse_other_entry(found[0], other)
     seeds = [original.request.seed for original in found]
     twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
     if twice is not None:
-        raise SuiteError(f"{path} holds two runs of seed {twice}; give the folder of one entry, or one run.")
+        raise SuiteError(
+            f"{path} holds two runs of seed {twice}; give the folder of one entry, or one run."
+        )
     return found
 
 
@@ -59,7 +65,9 @@ def _original(path: Path) -> Original:
     listed = set(bundle.manifest())
     for name, digest in digests(path).items():
         if name != WITHDRAWN and f"{digest}  {name}" not in listed:
-            raise FileError(path / name, f"is not a file that {MANIFEST} seals; `suite check` says more")
+            raise FileError(
+                path / name, f"is not a file that {MANIFEST} seals; `suite check` says more"
+            )
     return Original(bundle, request_of(bundle.run(), path / RUN))
 
 
@@ -68,26 +76,38 @@ def _refuse_other_entry(first: Original, other: Original) -> None:
     different = sorted(name for name in {*one, *two} if one.get(name) != two.get(name))
     if different:
         raise SuiteError(
-            f"{other.bundle.path} is of another entry than {first.bundle.path}: it differs in {', '.join(different)}; "
-            "give the folder of one entry, or one run."
+            f"{other.bundle.path} is of another entry than {first.bundle.path}: it differs in"
+            f" {', '.join(different)}; give the folder of one entry, or one run."
         )
 
 
 def _precision(request: contract.Request) -> Precision | None:
-    """The requested one; None, the framework's own, where the request names none: variants computed in theirs before requests had it."""
+    """The requested one; None, the framework's own, where the request names none: variants computed
+    in theirs before requests had it."""
     return None if request.precision == contract.FLOAT32 else Precision(request.precision)
 
 
-def options_of(original: Original, organization: str, data: Path | None, implementation: Path | None) -> RunOptions:
-    """The options that make the run again here; raises SuiteError where this machine alone cannot."""
+def options_of(
+    original: Original, organization: str, data: Path | None, implementation: Path | None
+) -> RunOptions:
+    """The options that make the run again here; raises SuiteError where this machine alone
+    cannot."""
     request = original.request
     if request.parallel.nodes > 1:
-        raise SuiteError("The run was made on several nodes; `suite reproduce` makes runs on this machine only.")
+        raise SuiteError(
+            "The run was made on several nodes; `suite reproduce` makes runs on this machine only."
+        )
     inside = request.framework in {framework.name for framework in load_frameworks()}
     if not inside and implementation is None:
-        raise SuiteError(f"The run was made by {request.framework[:80]!r}, which is not in the checkout; give its folder with --implementation DIR.")
+        raise SuiteError(
+            f"The run was made by {request.framework[:80]!r}, which is not in the checkout; give"
+            " its folder with --implementation DIR."
+        )
     if inside and implementation is not None:
-        raise SuiteError(f"The run was made by {request.framework!r}, which is in the checkout; leave --implementation out.")
+        raise SuiteError(
+            f"The run was made by {request.framework!r}, which is in the checkout; leave"
+            " --implementation out."
+        )
     return RunOptions(
         division=Division(request.division),
         device="auto",
@@ -105,7 +125,11 @@ def options_of(original: Original, organization: str, data: Path | None, impleme
         prefetch=request.loading.prefetch,
         organization=organization,
         placement=Placement(ranks_per_node=request.parallel.ranks),
-        collective=Collective(request.parallel.collective) if request.parallel.ranks > 1 else Collective.MPI,
+        collective=(
+            Collective(request.parallel.collective)
+            if request.parallel.ranks > 1
+            else Collective.MPI
+        ),
         normalisation=Normalisation(request.parallel.normalisation),
         wire=Wire(request.parallel.wire),
         accumulate=request.accumulation,
@@ -126,5 +150,6 @@ def _data(request: contract.Request, folder: Path | None) -> str | None:
 
 
 def in_turn(originals: Sequence[Original], runs: int) -> tuple[Original, ...]:
-    """The original that each fresh run repeats: all of them in turn, so that a machine that becomes slower does so for all alike."""
+    """The original that each fresh run repeats: all of them in turn, so that a machine that becomes
+    slower does so for all alike."""
     return tuple(originals[number % len(originals)] for number in range(runs))

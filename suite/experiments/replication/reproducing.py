@@ -23,7 +23,14 @@ from suite.files.json_file import write_json
 from suite.files.names import plain_name
 from suite.launch.environments import find
 from suite.metrics.replication import compare_runs, needs_replay
-from suite.metrics.replication_record import SCHEMA, MeasuredRun, ReplayedOriginal, Replication, measure, settings
+from suite.metrics.replication_record import (
+    SCHEMA,
+    MeasuredRun,
+    ReplayedOriginal,
+    Replication,
+    measure,
+    settings,
+)
 from suite.verify.audit import AuditOptions, audit
 
 FOLDER = Path("replications")
@@ -35,8 +42,9 @@ Report = Callable[[str], None]
 class ReproductionOptions:
     """Options of `suite reproduce`.
 
-    ``runs`` is the number of fresh runs (None: the rulebook's least, and one of each original at least), ``organization`` who makes them.
-    ``data`` is the folder of the data set (None: that of `suite data prepare`), ``implementation`` that of an implementation outside the checkout.
+    ``runs`` is the number of fresh runs (None: the rulebook's least, and one of each original at
+    least), ``organization`` who makes them. ``data`` is the folder of the data set (None: that of
+    `suite data prepare`), ``implementation`` that of an implementation outside the checkout.
     """
 
     runs: int | None = None
@@ -47,7 +55,8 @@ class ReproductionOptions:
 
 @dataclass(frozen=True)
 class Planned:
-    """The originals, and the requests of the fresh runs in ``directory``, in the order in which they are made."""
+    """The originals, and the requests of the fresh runs in ``directory``, in the order in which
+    they are made."""
 
     directory: Path
     originals: tuple[Original, ...]
@@ -57,7 +66,8 @@ class Planned:
 
 
 def plan(path: Path, options: ReproductionOptions, output: Path | None = None) -> Planned:
-    """Resolve what will be run below ``output`` (default: ``replications/<run id of the first original>-<time>``).
+    """Resolve what will be run below ``output`` (default: ``replications/<run id of the first
+    original>-<time>``).
 
     Raises SuiteError where the run cannot be made again here as it was.
     """
@@ -69,25 +79,40 @@ def plan(path: Path, options: ReproductionOptions, output: Path | None = None) -
         raise SuiteError(f"--runs must be from {constants.min_runs} to {MAX_RUNS}, not {runs}.")
     organization = plain_name(options.organization, "--org")
     requests = tuple(
-        _request(original, resolve_options(options_of(original, organization, options.data, options.implementation), run_folder(directory, number)))
+        _request(
+            original,
+            resolve_options(
+                options_of(original, organization, options.data, options.implementation),
+                run_folder(directory, number),
+            ),
+        )
         for number, original in enumerate(in_turn(originals, runs), start=1)
     )
     return Planned(directory, originals, requests, organization, options.data)
 
 
 def _request(original: Original, request: RunRequest) -> RunRequest:
-    """The request of a fresh run; raises SuiteError naming what would be different from the original's."""
+    """The request of a fresh run; raises SuiteError naming what would be different from the
+    original's."""
     wanted, found = original.settings, settings(recorded_request(request.training))
     different = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
     if different:
         name = different[0]
         raise SuiteError(
-            f"{original.bundle.path} cannot be made again here as it was: {name} was {wanted.get(name)!r} and would be {found.get(name)!r}"
+            f"{original.bundle.path} cannot be made again here as it was: {name} was"
+            f" {wanted.get(name)!r} and would be {found.get(name)!r}"
             + (f" (also different: {', '.join(different[1:])})." if different[1:] else ".")
         )
     recorded = original.bundle.run().implementation
-    if request.framework.outside is not None and recorded is not None and recorded.get("sha256") != implementation_sha256(request.framework):
-        raise SuiteError(f"{request.framework.outside} holds other files than those that made {original.bundle.path}; bring those back.")
+    if (
+        request.framework.outside is not None
+        and recorded is not None
+        and recorded.get("sha256") != implementation_sha256(request.framework)
+    ):
+        raise SuiteError(
+            f"{request.framework.outside} holds other files than those that made"
+            f" {original.bundle.path}; bring those back."
+        )
     return request
 
 
@@ -97,9 +122,14 @@ def _default_directory(original: Original) -> Path:
 
 
 def reproduce(
-    planned: Planned, *, command: tuple[str, ...] | None = None, progress: Progress = silent, report: Report = lambda line: None
+    planned: Planned,
+    *,
+    command: tuple[str, ...] | None = None,
+    progress: Progress = silent,
+    report: Report = lambda line: None,
 ) -> Replication:
-    """Make the fresh runs and write the sealed record beside them. Resumable: finished runs are kept.
+    """Make the fresh runs and write the sealed record beside them. Resumable: finished runs are
+    kept.
 
     ``report`` gets a line for each replay that losses need. Raises as ``run_one``.
     """
@@ -117,23 +147,44 @@ def reproduce(
 def _refuse_more_runs(directory: Path, runs: int) -> None:
     found = len(fresh_runs(directory))
     if found > runs:
-        raise SuiteError(f"{directory} holds {found} fresh runs, of an earlier call; give --runs {found}, or choose another --output.")
+        raise SuiteError(
+            f"{directory} holds {found} fresh runs, of an earlier call; give --runs {found}, or"
+            " choose another --output."
+        )
 
 
 def _record(planned: Planned, report: Report) -> Replication:
     originals = tuple(measure(original.bundle) for original in planned.originals)
     runs = tuple(measure(Bundle(path)) for path in fresh_runs(planned.directory))
     replays = _replays(planned, needs_replay(originals, runs), report)
-    return Replication(SCHEMA, __version__, planned.organization, originals, runs, replays, compare_runs(originals, runs, replays))
+    return Replication(
+        SCHEMA,
+        __version__,
+        planned.organization,
+        originals,
+        runs,
+        replays,
+        compare_runs(originals, runs, replays),
+    )
 
 
-def _replays(planned: Planned, different: Sequence[MeasuredRun], report: Report) -> tuple[ReplayedOriginal, ...]:
-    """The audit of each original whose losses the fresh runs do not repeat; of an implementation outside the checkout none can be made."""
+def _replays(
+    planned: Planned, different: Sequence[MeasuredRun], report: Report
+) -> tuple[ReplayedOriginal, ...]:
+    """The audit of each original whose losses the fresh runs do not repeat; of an implementation
+    outside the checkout none can be made."""
     inside = {framework.name for framework in load_frameworks()}
     bundles = {str(original.bundle.run().run_id): original.bundle for original in planned.originals}
     return tuple(
-        ReplayedOriginal(run.run_id, audit(bundles[run.run_id].path, AuditOptions(data=planned.data), report).verdict.value)
-        if run.framework in inside
-        else ReplayedOriginal(run.run_id, CANNOT_TELL)
+        (
+            ReplayedOriginal(
+                run.run_id,
+                audit(
+                    bundles[run.run_id].path, AuditOptions(data=planned.data), report
+                ).verdict.value,
+            )
+            if run.framework in inside
+            else ReplayedOriginal(run.run_id, CANNOT_TELL)
+        )
         for run in different
     )

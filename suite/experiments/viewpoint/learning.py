@@ -1,7 +1,7 @@
 """Runs the two processes of `suite viewpoint`, one after the other, and seals their records.
 
-First the teacher with the camera (reference_impls.viewpoint.teacher), then the student (reference_impls.viewpoint.student), which gets the processor
-only while nothing else wants it.
+First the teacher with the camera (reference_impls.viewpoint.teacher), then the student
+(reference_impls.viewpoint.student), which gets the processor only while nothing else wants it.
 """
 
 import shutil
@@ -40,7 +40,8 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Idling:
-    """How the student was kept to an idle machine, and what the machine did meanwhile: fields of Setting."""
+    """How the student was kept to an idle machine, and what the machine did meanwhile: fields of
+    Setting."""
 
     idle: str
     foreign_cores: float
@@ -49,7 +50,8 @@ class Idling:
 
 
 def teach_and_learn(options: Options, report: Report) -> Results:
-    """Label, learn, and seal the records in ``options.output``. Raises SuiteError for what cannot be done."""
+    """Label, learn, and seal the records in ``options.output``. Raises SuiteError for what cannot
+    be done."""
     refuse_options(options)
     teacher = open_teacher(options)
     refuse_few_pictures(options.tracks, teacher.request.data.eval_samples)
@@ -58,9 +60,15 @@ def teach_and_learn(options: Options, report: Report) -> Results:
     with when_idle():  # refuses a machine or user without cgroups before anything is written
         write_task(options, teacher)
     processes = Processes(options, framework, environment)
-    report(f"the teacher, {teacher.request.model} after epoch {teacher.epoch} of {teacher.run_id}, judges {options.tracks} tracks")
+    report(
+        f"the teacher, {teacher.request.model} after epoch {teacher.epoch} of {teacher.run_id},"
+        f" judges {options.tracks} tracks"
+    )
     processes.teach()
-    report(f"the student, {options.student}, learns while the machine is idle; the frames are in {options.frames_folder}")
+    report(
+        f"the student, {options.student}, learns while the machine is idle; the frames are in"
+        f" {options.frames_folder}"
+    )
     idling = processes.learn(report)
     _write_records(options, teacher, framework, environment, idling)
     return close(options.output)
@@ -72,7 +80,9 @@ def write_task(options: Options, teacher: Teacher) -> None:
         try:
             folder.mkdir(parents=True)
         except OSError as error:
-            raise SuiteError(f"The folder {folder} cannot be created: {error.strerror}; choose another --output.") from error
+            raise SuiteError(
+                f"The folder {folder} cannot be created: {error.strerror}; choose another --output."
+            ) from error
     task = Task(
         options.seed,
         options.tracks,
@@ -114,12 +124,19 @@ class Processes:
             watch = LoadWatch()
             with recording.recording(process.pid):
                 release(process)
-                _wait_patiently(process, WaitReporter("the student", lambda: cpu_time_s(process.pid), report))
+                _wait_patiently(
+                    process, WaitReporter("the student", lambda: cpu_time_s(process.pid), report)
+                )
                 self._finish("student", process)
             foreign_cores, waiting = watch.foreign_cores(), watch.waiting()
         facts = read_json(self._output / STUDENT)
         power = recording.figures(1.0, (facts["start_ns"], facts["end_ns"]))
-        return Idling(idle, foreign_cores, waiting, Energy(power.energy_j, power.low_j, power.high_j, power.method, power.reason))
+        return Idling(
+            idle,
+            foreign_cores,
+            waiting,
+            Energy(power.energy_j, power.low_j, power.high_j, power.method, power.reason),
+        )
 
     def _start(self, name: str, stack: ExitStack) -> "subprocess.Popen[bytes]":
         """Start the module, which waits for its release; the stack's end terminates it."""
@@ -141,8 +158,11 @@ class Processes:
             return
         said = found.last_line.removeprefix("error: ")
         if said == found.last_line:
-            raise SuiteError(f"The {name} {found.reason}; its output is in {self._output / name}.txt.")
-        for folder in (self._output, self._options.frames_folder):  # what was asked for cannot be done: nothing in them is of use
+            raise SuiteError(
+                f"The {name} {found.reason}; its output is in {self._output / name}.txt."
+            )
+        # what was asked for cannot be done: nothing in them is of use
+        for folder in (self._output, self._options.frames_folder):
             shutil.rmtree(folder)
         raise SuiteError(said[:1].upper() + said[1:])
 
@@ -155,9 +175,19 @@ def _wait_patiently(process: "subprocess.Popen[bytes]", reporter: WaitReporter) 
         reporter.tick()
 
 
-def _write_records(options: Options, teacher: Teacher, framework: Framework, environment: Environment, idling: Idling) -> None:
-    """The setting and the machine; names of folders of this machine are taken out of the other records."""
-    version = next((environment.packages[name] for name in framework.packages if name in environment.packages), None)
+def _write_records(
+    options: Options,
+    teacher: Teacher,
+    framework: Framework,
+    environment: Environment,
+    idling: Idling,
+) -> None:
+    """The setting and the machine; names of folders of this machine are taken out of the other
+    records."""
+    version = next(
+        (environment.packages[name] for name in framework.packages if name in environment.packages),
+        None,
+    )
     setting = Setting(
         schema=SCHEMA,
         workload=teacher.request.workload,
@@ -184,9 +214,18 @@ def _write_records(options: Options, teacher: Teacher, framework: Framework, env
     )
     write_json(options.output / SETTING, setting)
     data = Path(teacher.request.data.directory)
-    write_json(options.output / layout.SYSTEM, describe(teacher.request.platform, Software(framework.name, version, environment.packages), data))
+    write_json(
+        options.output / layout.SYSTEM,
+        describe(
+            teacher.request.platform, Software(framework.name, version, environment.packages), data
+        ),
+    )
     (options.output / TASK).unlink()
-    redactor = machine_redactor([(options.output.absolute(), OUTPUT), (data, f"{DATA}/{data.name}")])
+    redactor = machine_redactor(
+        [(options.output.absolute(), OUTPUT), (data, f"{DATA}/{data.name}")]
+    )
     for name in (contract.REQUEST_NAME, "teacher.txt", "student.txt"):
         path = options.output / name
-        path.write_text(redactor.text(path.read_text(encoding="utf-8", errors="replace")), encoding="utf-8")
+        path.write_text(
+            redactor.text(path.read_text(encoding="utf-8", errors="replace")), encoding="utf-8"
+        )

@@ -10,7 +10,8 @@ from suite.metrics.viewpoint_records import MAX_FRAMES, MAX_TRACKS, MAX_VIEWS
 
 @dataclass(frozen=True)
 class Options:
-    """``run`` is the teacher's bundle; ``framework`` None: the one that trained it. Other values are those of the task."""
+    """``run`` is the teacher's bundle; ``framework`` None: the one that trained it. Other values
+    are those of the task."""
 
     run: Path
     output: Path
@@ -27,7 +28,8 @@ class Options:
 
     @property
     def frames_folder(self) -> Path:
-        """The folder of the frames, beside the records: they are large, and follow from the data set and the setting."""
+        """The folder of the frames, beside the records: they are large, and follow from the data
+        set and the setting."""
         return self.output.with_name(f"{self.output.name}.frames")
 
 
@@ -35,12 +37,18 @@ def refuse_options(options: Options) -> None:
     """Raise SuiteError for values that nothing can be done with, and for folders that exist."""
     unknown = [view for view in options.views_deg if not 0 <= view <= MAX_VIEW_DEG]
     if unknown:
-        raise SuiteError(f"{unknown[0]} degrees is no view; name angles from 0 (the front) to {MAX_VIEW_DEG}, such as --views 0,30,60.")
+        raise SuiteError(
+            f"{unknown[0]} degrees is no view; name angles from 0 (the front) to {MAX_VIEW_DEG},"
+            " such as --views 0,30,60."
+        )
     if not 1 <= len(options.views_deg) <= MAX_VIEWS:
-        raise SuiteError(f"--views takes 1 to {MAX_VIEWS} angles; {len(options.views_deg)} were given.")
+        raise SuiteError(
+            f"--views takes 1 to {MAX_VIEWS} angles; {len(options.views_deg)} were given."
+        )
     if not (1 <= options.tracks <= MAX_TRACKS and 2 <= options.frames <= MAX_FRAMES):
         raise SuiteError(
-            f"--tracks takes 1 to {MAX_TRACKS:,}, each of 2 to {MAX_FRAMES} --frames; {options.tracks} of {options.frames} were requested."
+            f"--tracks takes 1 to {MAX_TRACKS:,}, each of 2 to {MAX_FRAMES} --frames;"
+            f" {options.tracks} of {options.frames} were requested."
         )
     if not 0 < options.sure < 1:
         raise SuiteError(f"--sure {options.sure:g} is no probability between 0 and 1; 0.95 is one.")
@@ -53,4 +61,7 @@ def refuse_few_pictures(tracks: int, pictures: int) -> None:
     """Raise SuiteError where the tracks leave no picture to test."""
     if tested_pictures(tracks, pictures) < 1:
         most = max(pictures - MAX_TESTED, pictures // 2)
-        raise SuiteError(f"Of the evaluation set's {pictures} pictures some must be in no track; --tracks {most} leaves {pictures - most} to test.")
+        raise SuiteError(
+            f"Of the evaluation set's {pictures} pictures some must be in no track; --tracks {most}"
+            f" leaves {pictures - most} to test."
+        )

@@ -1,4 +1,5 @@
-"""Says that a process which gets idle CPU time only is waiting for the machine: it may take hours, and prints nothing itself."""
+"""Says that a process which gets idle CPU time only is waiting for the machine: it may take hours,
+and prints nothing itself."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +23,8 @@ def cpu_time_s(pid: int) -> float | None:
 
 
 class WaitReporter:
-    """Call :meth:`tick` often: it reports when the process ``what`` had nearly no CPU time for ten seconds, and once a minute from then on."""
+    """Call :meth:`tick` often: it reports when the process ``what`` had nearly no CPU time for ten
+    seconds, and once a minute from then on."""
 
     def __init__(
         self,
@@ -32,7 +34,13 @@ class WaitReporter:
         clock: Callable[[], float] = time.monotonic,
         watch: Callable[[], LoadWatch] = LoadWatch,
     ) -> None:
-        self._what, self._cpu_s, self._report, self._clock, self._watch = what, cpu_s, report, clock, watch
+        self._what, self._cpu_s, self._report, self._clock, self._watch = (
+            what,
+            cpu_s,
+            report,
+            clock,
+            watch,
+        )
         self._said_s = -REPEAT_S + clock()
         self._begin()
 
@@ -45,10 +53,16 @@ class WaitReporter:
         if took_s < WINDOW_S:
             return
         has_s = self._cpu_s()
-        if self._had_s is not None and has_s is not None and has_s - self._had_s < WAITS_BELOW * took_s and self._clock() - self._said_s >= REPEAT_S:
+        if (
+            self._had_s is not None
+            and has_s is not None
+            and has_s - self._had_s < WAITS_BELOW * took_s
+            and self._clock() - self._said_s >= REPEAT_S
+        ):
             self._said_s = self._clock()
             self._report(
-                f"{self._what} waits until the machine is idle: it had {has_s - self._had_s:.1f} s of CPU time in the last {took_s:.0f} s, other "
-                f"programs used {self._load.foreign_cores():.1f} cores"
+                f"{self._what} waits until the machine is idle: it had {has_s - self._had_s:.1f} s"
+                f" of CPU time in the last {took_s:.0f} s, other programs used"
+                f" {self._load.foreign_cores():.1f} cores"
             )
         self._begin()

@@ -1,1 +1,2 @@
-"""Power modes: which ones this machine offers, set and put back, with a journal on disk of what was before."""
+"""Power modes: which ones this machine offers, set and put back, with a journal on disk of what was
+before."""

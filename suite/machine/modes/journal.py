@@ -1,7 +1,8 @@
 """The journal of power settings: what was before, on the storage medium before anything changes.
 
-There are two records. ``kept.json`` belongs to `suite power set`, whose settings outlive it; ``held.json`` to a command that changes settings while
-it runs and puts them back at its end. The folder is the machine's (below /var/lib); where only a user's own files can be written, it is in the
+There are two records. ``kept.json`` belongs to `suite power set`, whose settings outlive it;
+``held.json`` to a command that changes settings while it runs and puts them back at its end. The
+folder is the machine's (below /var/lib); where only a user's own files can be written, it is in the
 suite's home.
 """
 
@@ -32,7 +33,8 @@ _OTHERS_MAY_WRITE = 0o022
 
 
 class Kind(str, enum.Enum):
-    """The two records: settings that were kept on purpose, and those that a running command holds."""
+    """The two records: settings that were kept on purpose, and those that a running command
+    holds."""
 
     KEPT = "kept"
     HELD = "held"
@@ -40,7 +42,8 @@ class Kind(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Owner:
-    """The process that changes settings, known from a later one of the same number by its start time (clock ticks) and the boot."""
+    """The process that changes settings, known from a later one of the same number by its start
+    time (clock ticks) and the boot."""
 
     pid: int
     start_ticks: int
@@ -54,7 +57,8 @@ class Owner:
 
 @dataclass(frozen=True)
 class Entry:
-    """A record: the settings before, who changes them to what, and whether that change is complete (always False for a held record).
+    """A record: the settings before, who changes them to what, and whether that change is complete
+    (always False for a held record).
 
     ``stored_clocks``: jetson_clocks stored the clocks before, in a file beside the record.
     """
@@ -70,7 +74,11 @@ class Entry:
 def owner_of(pid: int) -> Owner:
     """The process as an owner; start time 0 where it does not exist."""
     fields = stat_fields(Path("/proc") / str(pid))
-    return Owner(pid, int(fields[_START_TIME]) if len(fields) > _START_TIME else 0, text(Path("/proc/sys/kernel/random/boot_id")) or "")
+    return Owner(
+        pid,
+        int(fields[_START_TIME]) if len(fields) > _START_TIME else 0,
+        text(Path("/proc/sys/kernel/random/boot_id")) or "",
+    )
 
 
 class Journal:
@@ -84,30 +92,44 @@ class Journal:
         return self.folder / f"{kind.value}.{STORED_CLOCKS}"
 
     def read(self, kind: Kind) -> Entry | None:
-        """The record; None where there is none. Raises SuiteError for one that somebody else wrote, or that is damaged."""
+        """The record; None where there is none. Raises SuiteError for one that somebody else wrote,
+        or that is damaged."""
         path = self._path(kind)
         if not exists(path):
             return None
         for place in (path, self.folder):
             status = place.stat()
-            if status.st_uid not in (0, os.geteuid()) or status.st_mode & _OTHERS_MAY_WRITE or place.is_symlink():
-                raise SuiteError(f"{place} is not only root's or yours, so the power settings in it are not trusted; look at it and remove it.")
+            if (
+                status.st_uid not in (0, os.geteuid())
+                or status.st_mode & _OTHERS_MAY_WRITE
+                or place.is_symlink()
+            ):
+                raise SuiteError(
+                    f"{place} is not only root's or yours, so the power settings in it are not"
+                    " trusted; look at it and remove it."
+                )
         try:
             entry = from_plain(read_record(path, SCHEMA), Entry, f"{path}: ")
             refuse_other_files(entry.before)
         except FileError:
             raise
         except SuiteError as error:
-            raise FileError(path, f"is no journal of power settings ({error}); remove it") from error
+            raise FileError(
+                path, f"is no journal of power settings ({error}); remove it"
+            ) from error
         return entry
 
     def write(self, kind: Kind, entry: Entry) -> None:
-        """Replace the record; it is on the storage medium when this returns. Raises SuiteError where it cannot be written."""
+        """Replace the record; it is on the storage medium when this returns. Raises SuiteError
+        where it cannot be written."""
         try:
             write_json(self._path(kind), asdict(entry))
             sync(self.folder)
         except OSError as error:
-            raise SuiteError(f"The journal of power settings cannot be written in {self.folder}: {error.strerror}; free some space there.") from error
+            raise SuiteError(
+                f"The journal of power settings cannot be written in {self.folder}:"
+                f" {error.strerror}; free some space there."
+            ) from error
 
     def remove(self, kind: Kind) -> None:
         """Forget the record."""
@@ -117,14 +139,17 @@ class Journal:
 
     @contextmanager
     def locked(self) -> Iterator[int]:
-        """Keep other commands from changing settings in the block; yields the lock, which called programs inherit.
+        """Keep other commands from changing settings in the block; yields the lock, which called
+        programs inherit.
 
         The kernel releases it when its last holder ends. Raises SuiteError after two minutes.
         """
         try:
             handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise SuiteError(f"The lock of power settings cannot be made in {self.folder}: {error.strerror}.") from error
+            raise SuiteError(
+                f"The lock of power settings cannot be made in {self.folder}: {error.strerror}."
+            ) from error
         try:
             _take(handle, self.folder)
             yield handle
@@ -136,7 +161,8 @@ class Journal:
 
 
 def open_journal(root: Path) -> Journal:
-    """The journal to write: in the machine's folder if that can be made, else in the user's. Raises SuiteError where neither can be written."""
+    """The journal to write: in the machine's folder if that can be made, else in the user's. Raises
+    SuiteError where neither can be written."""
     problem: OSError | None = None
     for folder in folders(root):
         try:
@@ -148,7 +174,8 @@ def open_journal(root: Path) -> Journal:
             return Journal(folder)
     why = "no right to write" if problem is None else problem.strerror
     raise SuiteError(
-        f"The journal of power settings cannot be written in {folders(root)[-1]} ({why}), so nothing was changed; free some space there."
+        f"The journal of power settings cannot be written in {folders(root)[-1]} ({why}), so"
+        " nothing was changed; free some space there."
     )
 
 
@@ -169,6 +196,7 @@ def _take(handle: int, folder: Path) -> None:
         except BlockingIOError:
             if time.monotonic() > limit_s:
                 raise SuiteError(
-                    f"Another command changes power settings since {LOCK_TIMEOUT_S:.0f} s ({folder / LOCK}); wait for its end."
+                    f"Another command changes power settings since {LOCK_TIMEOUT_S:.0f} s"
+                    f" ({folder / LOCK}); wait for its end."
                 ) from None
             time.sleep(_POLL_S)

@@ -1,4 +1,5 @@
-"""Sets power modes and puts back what was before, also after the command that set them was killed."""
+"""Sets power modes and puts back what was before, also after the command that set them was
+killed."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,14 @@ from suite.machine.modes.journal import SCHEMA, Entry, Journal, Kind, open_journ
 from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM, folders
 from suite.machine.modes.programs import call
-from suite.machine.modes.settings import FileValue, Settings, differences, files_to_write, put_back, read_settings
+from suite.machine.modes.settings import (
+    FileValue,
+    Settings,
+    differences,
+    files_to_write,
+    put_back,
+    read_settings,
+)
 from suite.machine.modes.wanted import Call, Step, WantedMode, Write, find_mode, steps_of
 from suite.machine.nvpmodel import read_status
 from suite.machine.procfs import text
@@ -23,7 +31,8 @@ RESTORE = ("power", "restore")
 
 @dataclass(frozen=True)
 class PutBack:
-    """Settings that were put back: the mode that had been set, who had set it, and the settings that differed."""
+    """Settings that were put back: the mode that had been set, who had set it, and the settings
+    that differed."""
 
     wanted: str
     pid: int
@@ -32,7 +41,8 @@ class PutBack:
 
 @dataclass(frozen=True)
 class LeftSettings:
-    """A record in the journal: what was set, by which process, and whether that still runs; ``changed`` differs now from what was before."""
+    """A record in the journal: what was set, by which process, and whether that still runs;
+    ``changed`` differs now from what was before."""
 
     kind: Kind
     wanted: str
@@ -43,15 +53,21 @@ class LeftSettings:
 
 
 def refuse_mode(wanted: WantedMode, root: Path = SYSTEM) -> tuple[Step, ...]:
-    """The steps that would set a mode. Raises SuiteError, before anything changes, for what this machine or user cannot set."""
+    """The steps that would set a mode. Raises SuiteError, before anything changes, for what this
+    machine or user cannot set."""
     offer = read_offer(root)
     steps = steps_of(wanted, offer, root)
-    refuse_without_access(root, [step.file for step in steps if isinstance(step, Write)], [step.program for step in steps if isinstance(step, Call)])
+    refuse_without_access(
+        root,
+        [step.file for step in steps if isinstance(step, Write)],
+        [step.program for step in steps if isinstance(step, Call)],
+    )
     return steps
 
 
 def set_mode(wanted: WantedMode, root: Path = SYSTEM) -> None:
-    """Set a mode until :func:`restore`. What was before the first of several modes is what will be restored.
+    """Set a mode until :func:`restore`. What was before the first of several modes is what will be
+    restored.
 
     Raises SuiteError, with everything as it was, where the kernel or a program refuses a step.
     """
@@ -62,13 +78,20 @@ def set_mode(wanted: WantedMode, root: Path = SYSTEM) -> None:
         _refuse_held(journal)
         earlier, offer = journal.read(Kind.KEPT), read_offer(root)
         now = read_settings(root, offer)
-        entry = Entry(SCHEMA, owner_of(os.getpid()), wanted.label, now if earlier is None else earlier.before)
+        entry = Entry(
+            SCHEMA, owner_of(os.getpid()), wanted.label, now if earlier is None else earlier.before
+        )
         entry = replace(entry, stored_clocks=earlier is not None and earlier.stored_clocks)
-        entry = _with_stored_clocks(entry, wanted, offer, root, journal.stored_clocks(Kind.KEPT), lock)
+        entry = _with_stored_clocks(
+            entry, wanted, offer, root, journal.stored_clocks(Kind.KEPT), lock
+        )
 
         def save(found: Sequence[FileValue]) -> None:
             nonlocal entry, now
-            entry, now = replace(entry, before=entry.before.with_files(found)), now.with_files(found)
+            entry, now = (
+                replace(entry, before=entry.before.with_files(found)),
+                now.with_files(found),
+            )
             journal.write(Kind.KEPT, entry)
 
         save(())
@@ -76,7 +99,17 @@ def set_mode(wanted: WantedMode, root: Path = SYSTEM) -> None:
             _set_steps(root, wanted, offer, lock, save)
             journal.write(Kind.KEPT, replace(entry, is_complete=True))
         except (SuiteError, KeyboardInterrupt):
-            put_back(root, offer, now, lock, journal.stored_clocks(Kind.KEPT) if entry.stored_clocks and earlier is None else None)
+            put_back(
+                root,
+                offer,
+                now,
+                lock,
+                (
+                    journal.stored_clocks(Kind.KEPT)
+                    if entry.stored_clocks and earlier is None
+                    else None
+                ),
+            )
             if earlier is None:
                 journal.remove(Kind.KEPT)
             else:
@@ -86,9 +119,11 @@ def set_mode(wanted: WantedMode, root: Path = SYSTEM) -> None:
 
 @contextmanager
 def held_modes(root: Path = SYSTEM) -> Iterator[Callable[[WantedMode], None]]:
-    """A function that sets a mode, starting from what was set before the block; after the block everything is as it was.
+    """A function that sets a mode, starting from what was set before the block; after the block
+    everything is as it was.
 
-    While the block runs, nobody else may set modes. If the process is killed, the next command puts everything back.
+    While the block runs, nobody else may set modes. If the process is killed, the next command puts
+    everything back.
     """
     recover(root)
     journal = open_journal(root)
@@ -107,8 +142,12 @@ def held_modes(root: Path = SYSTEM) -> Iterator[Callable[[WantedMode], None]]:
     def apply(wanted: WantedMode) -> None:
         nonlocal entry
         with journal.locked() as lock:
-            put_back(root, offer, entry.before, lock, stored_clocks if entry.stored_clocks else None)
-            entry = _with_stored_clocks(replace(entry, wanted=wanted.label), wanted, offer, root, stored_clocks, lock)
+            put_back(
+                root, offer, entry.before, lock, stored_clocks if entry.stored_clocks else None
+            )
+            entry = _with_stored_clocks(
+                replace(entry, wanted=wanted.label), wanted, offer, root, stored_clocks, lock
+            )
             save(())
             if not wanted.is_empty:
                 _set_steps(root, wanted, offer, lock, save)
@@ -117,12 +156,15 @@ def held_modes(root: Path = SYSTEM) -> Iterator[Callable[[WantedMode], None]]:
         yield apply
     finally:
         with journal.locked() as lock:
-            put_back(root, offer, entry.before, lock, stored_clocks if entry.stored_clocks else None)
+            put_back(
+                root, offer, entry.before, lock, stored_clocks if entry.stored_clocks else None
+            )
             journal.remove(Kind.HELD)
 
 
 def restore(root: Path = SYSTEM) -> tuple[PutBack, ...]:
-    """Put back what was before every mode that was set: first those of a killed command, then the kept ones. Empty where nothing was set.
+    """Put back what was before every mode that was set: first those of a killed command, then the
+    kept ones. Empty where nothing was set.
 
     Raises SuiteError where a command that holds settings still runs, and where root is needed.
     """
@@ -133,7 +175,11 @@ def restore(root: Path = SYSTEM) -> tuple[PutBack, ...]:
             _refuse_without_rights(root, journal)
             with journal.locked() as lock:
                 _refuse_held(journal)
-                found += [done for kind in (Kind.HELD, Kind.KEPT) if (done := _put_entry_back(root, journal, kind, lock)) is not None]
+                found += [
+                    done
+                    for kind in (Kind.HELD, Kind.KEPT)
+                    if (done := _put_entry_back(root, journal, kind, lock)) is not None
+                ]
     return tuple(found)
 
 
@@ -147,18 +193,31 @@ def recover(root: Path = SYSTEM) -> tuple[PutBack, ...]:
         journal = Journal(folder)
         if not _abandoned(journal):
             continue
-        if not os.access(folder, os.W_OK) and not any(_changed(root, journal.read(kind)) for kind in _abandoned(journal)):
+        if not os.access(folder, os.W_OK) and not any(
+            _changed(root, journal.read(kind)) for kind in _abandoned(journal)
+        ):
             continue  # everything is as it was: root's next command removes the record
         _refuse_without_rights(root, journal)
         with journal.locked() as lock:
-            found += [done for kind in _abandoned(journal) if (done := _put_entry_back(root, journal, kind, lock)) is not None]
+            found += [
+                done
+                for kind in _abandoned(journal)
+                if (done := _put_entry_back(root, journal, kind, lock)) is not None
+            ]
     return tuple(found)
 
 
 def left_settings(root: Path = SYSTEM) -> tuple[LeftSettings, ...]:
     """Every record in the journal."""
     return tuple(
-        LeftSettings(kind, entry.wanted, entry.owner.pid, entry.owner.is_alive, entry.is_complete, _changed(root, entry))
+        LeftSettings(
+            kind,
+            entry.wanted,
+            entry.owner.pid,
+            entry.owner.is_alive,
+            entry.is_complete,
+            _changed(root, entry),
+        )
         for folder in folders(root)
         for kind in Kind
         if (entry := Journal(folder).read(kind)) is not None
@@ -166,9 +225,14 @@ def left_settings(root: Path = SYSTEM) -> tuple[LeftSettings, ...]:
 
 
 def _abandoned(journal: Journal) -> list[Kind]:
-    """The records whose change was not completed by a process that no longer runs, the innermost first."""
+    """The records whose change was not completed by a process that no longer runs, the innermost
+    first."""
     entries = {kind: journal.read(kind) for kind in (Kind.HELD, Kind.KEPT)}
-    return [kind for kind, entry in entries.items() if entry is not None and not entry.is_complete and not entry.owner.is_alive]
+    return [
+        kind
+        for kind, entry in entries.items()
+        if entry is not None and not entry.is_complete and not entry.owner.is_alive
+    ]
 
 
 def _changed(root: Path, entry: Entry | None) -> tuple[str, ...]:
@@ -181,7 +245,13 @@ def _put_entry_back(root: Path, journal: Journal, kind: Kind, lock: int) -> PutB
         return None
     changed = _changed(root, entry)
     stored_clocks = journal.stored_clocks(kind)
-    put_back(root, read_offer(root), entry.before, lock, stored_clocks if entry.stored_clocks and stored_clocks.exists() else None)
+    put_back(
+        root,
+        read_offer(root),
+        entry.before,
+        lock,
+        stored_clocks if entry.stored_clocks and stored_clocks.exists() else None,
+    )
     journal.remove(kind)
     return PutBack(entry.wanted, entry.owner.pid, changed)
 
@@ -189,23 +259,35 @@ def _put_entry_back(root: Path, journal: Journal, kind: Kind, lock: int) -> PutB
 def _refuse_held(journal: Journal) -> None:
     held = journal.read(Kind.HELD)
     if held is not None and held.owner.is_alive and held.owner.pid != os.getpid():
-        raise SuiteError(f"Process {held.owner.pid} changes power modes while it runs ({held.wanted or 'a sweep'}); wait for its end.")
+        raise SuiteError(
+            f"Process {held.owner.pid} changes power modes while it runs"
+            f" ({held.wanted or 'a sweep'}); wait for its end."
+        )
 
 
 def _refuse_without_rights(root: Path, journal: Journal) -> None:
     entries = [entry for kind in Kind if (entry := journal.read(kind)) is not None]
     files = [file for entry in entries for file in files_to_write(root, entry.before)]
-    closed = [file for file in files if (root / file).exists() and not os.access(root / file, os.W_OK)]
+    closed = [
+        file for file in files if (root / file).exists() and not os.access(root / file, os.W_OK)
+    ]
     if closed or not os.access(journal.folder, os.W_OK):
-        said = "; ".join(change for entry in entries for change in _changed(root, entry)[:2]) or "nothing differs now"
+        said = (
+            "; ".join(change for entry in entries for change in _changed(root, entry)[:2])
+            or "nothing differs now"
+        )
         raise SuiteError(
-            f"Process {entries[0].owner.pid} set a power mode ({entries[0].wanted or 'several'}) and did not put back what was before ({said}). "
-            f"Only root may do that; type: {with_sudo(RESTORE)}"
+            f"Process {entries[0].owner.pid} set a power mode ({entries[0].wanted or 'several'})"
+            f" and did not put back what was before ({said}). Only root may do that; type:"
+            f" {with_sudo(RESTORE)}"
         )
 
 
-def _with_stored_clocks(entry: Entry, wanted: WantedMode, offer: Offer, root: Path, file: Path, lock: int) -> Entry:
-    """The entry, after jetson_clocks stored the clocks in the file, if this mode is the first that locks them."""
+def _with_stored_clocks(
+    entry: Entry, wanted: WantedMode, offer: Offer, root: Path, file: Path, lock: int
+) -> Entry:
+    """The entry, after jetson_clocks stored the clocks in the file, if this mode is the first that
+    locks them."""
     if entry.stored_clocks or not wanted.jetson_clocks or offer.jetson_clocks is None:
         return entry
     file.unlink(missing_ok=True)  # jetson_clocks keeps a file that exists
@@ -213,42 +295,70 @@ def _with_stored_clocks(entry: Entry, wanted: WantedMode, offer: Offer, root: Pa
     return replace(entry, stored_clocks=True)
 
 
-def _set_steps(root: Path, wanted: WantedMode, offer: Offer, lock: int, save: Callable[[Sequence[FileValue]], None]) -> None:
-    """Take a mode's steps. The clocks of cores that come on line can be read only then: ``save`` gets what they are before they are set."""
+def _set_steps(
+    root: Path,
+    wanted: WantedMode,
+    offer: Offer,
+    lock: int,
+    save: Callable[[Sequence[FileValue]], None],
+) -> None:
+    """Take a mode's steps. The clocks of cores that come on line can be read only then: ``save``
+    gets what they are before they are set."""
     steps = steps_of(wanted, offer, root)
-    first = max((place for place, step in enumerate(steps, start=1) if isinstance(step, Write) and step.brings_on_line), default=0)
+    first = max(
+        (
+            place
+            for place, step in enumerate(steps, start=1)
+            if isinstance(step, Write) and step.brings_on_line
+        ),
+        default=0,
+    )
     _take_steps(root, steps[:first], offer, lock)
     whole = read_offer(root)
     save(read_settings(root, whole).files)
-    _take_steps(root, [step for step in steps_of(wanted, whole, root) if step not in steps[:first]], whole, lock)
+    _take_steps(
+        root,
+        [step for step in steps_of(wanted, whole, root) if step not in steps[:first]],
+        whole,
+        lock,
+    )
 
 
 def _take_steps(root: Path, steps: Sequence[Step], offer: Offer, lock: int) -> None:
-    """Take the steps; raises SuiteError for the first that the kernel refuses, or that does not hold after it was taken."""
+    """Take the steps; raises SuiteError for the first that the kernel refuses, or that does not
+    hold after it was taken."""
     for step in steps:
         if isinstance(step, Call):
             call(root, step.program, step.arguments, lock)
             _refuse_other_mode(root, step, offer)
-        elif text(root / step.file) not in (None, step.value):  # None: the clock of a core that is off line
+        # None: the clock of a core that is off line
+        elif text(root / step.file) not in (None, step.value):
             _write(root, step)
             if not _holds(root, step):
                 found = text(root / step.file)
-                raise SuiteError(f"/{step.file} is {found} after {step.value} was written: the firmware or another program sets it.")
+                raise SuiteError(
+                    f"/{step.file} is {found} after {step.value} was written: the firmware or"
+                    " another program sets it."
+                )
 
 
 def _write(root: Path, step: Write) -> None:
     try:
         (root / step.file).write_text(step.value, encoding="ascii")
     except OSError as error:
-        raise SuiteError(f"The kernel refuses {step.value} in /{step.file}: {error.strerror}.") from error
+        raise SuiteError(
+            f"The kernel refuses {step.value} in /{step.file}: {error.strerror}."
+        ) from error
 
 
 def _holds(root: Path, step: Write) -> bool:
-    """Whether the value holds; of a core that is off line nothing can be read, and a clock may differ by a hundredth (the kernel rounds)."""
+    """Whether the value holds; of a core that is off line nothing can be read, and a clock may
+    differ by a hundredth (the kernel rounds)."""
     found = text(root / step.file)
     if found is None or found == step.value:
         return True
-    is_clock = found.isdigit() and step.value.isdigit() and int(step.value) > 1000  # not a duty, a switch or a core
+    # not a duty, a switch or a core
+    is_clock = found.isdigit() and step.value.isdigit() and int(step.value) > 1000
     return is_clock and abs(int(found) - int(step.value)) <= _TOLERANCE * int(step.value)
 
 
@@ -257,7 +367,8 @@ def _refuse_other_mode(root: Path, step: Call, offer: Offer) -> None:
         mode, status = find_mode(step.arguments[1], offer.modes), read_status(root)
         if status is None or status[0] != mode.id:
             raise SuiteError(
-                f"nvpmodel did not change to {mode.name}: it may need a restart; type `sudo nvpmodel -m {mode.id}` and answer its question."
+                f"nvpmodel did not change to {mode.name}: it may need a restart; type `sudo"
+                f" nvpmodel -m {mode.id}` and answer its question."
             )
 
 

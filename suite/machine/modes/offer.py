@@ -1,7 +1,9 @@
-"""What a machine lets the suite set: nvpmodel's modes, cores, limits of clocks, governors, turbo, the fan, jetson_clocks.
+"""What a machine lets the suite set: nvpmodel's modes, cores, limits of clocks, governors, turbo,
+the fan, jetson_clocks.
 
-Files are relative to the root of the file system. Sources: Linux admin-guide/pm/cpufreq, admin-guide/cputopology, ABI/testing/sysfs-class-devfreq and
-sysfs-class-hwmon; NVIDIA Jetson Linux Developer Guide, Platform Power and Performance.
+Files are relative to the root of the file system. Sources: Linux admin-guide/pm/cpufreq,
+admin-guide/cputopology, ABI/testing/sysfs-class-devfreq and sysfs-class-hwmon; NVIDIA Jetson Linux
+Developer Guide, Platform Power and Performance.
 """
 
 import re
@@ -10,23 +12,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from suite.machine.clocks import CPU, CPUS, MEMORY, devfreq_folders, policy_folders
-from suite.machine.nvpmodel import CONFIGURATION, Configuration, Model, frequencies_at, parse_configuration
+from suite.machine.nvpmodel import (
+    CONFIGURATION,
+    Configuration,
+    Model,
+    frequencies_at,
+    parse_configuration,
+)
 from suite.machine.procfs import in_order, integer, text
 
 NVPMODEL, JETSON_CLOCKS = "nvpmodel", "jetson_clocks"
 _PROGRAM_FOLDERS = ("usr/sbin", "usr/bin", "usr/local/bin")
 _EMC = "EMC"  # nvpmodel.conf's name of the memory controller
 _CAPS = ("MAX_FREQ", "MAX_FREQ_KNEXT")
-_FANS = ("sys/devices/pwm-fan/target_pwm", "sys/devices/platform/pwm-fan/hwmon/hwmon*/pwm1", "sys/class/hwmon/hwmon*/pwm1")
+_FANS = (
+    "sys/devices/pwm-fan/target_pwm",
+    "sys/devices/platform/pwm-fan/hwmon/hwmon*/pwm1",
+    "sys/class/hwmon/hwmon*/pwm1",
+)
 _TURBO = {f"{CPUS}/intel_pstate/no_turbo": ("0", "1"), f"{CPUS}/cpufreq/boost": ("1", "0")}
 """Files of the switch for turbo, each with its values for on and off."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A clock whose upper limit can be set: ``kind`` is cpu, gpu or memory, ``unit_hz`` the unit of its files' numbers.
+    """A clock whose upper limit can be set: ``kind`` is cpu, gpu or memory, ``unit_hz`` the unit of
+    its files' numbers.
 
-    ``frequencies_hz`` are the clock's steps, empty where the kernel does not list them. Files that the clock lacks are None.
+    ``frequencies_hz`` are the clock's steps, empty where the kernel does not list them. Files that
+    the clock lacks are None.
     """
 
     kind: str
@@ -55,8 +69,9 @@ class Turbo:
 class Offer:
     """Everything that can be set on a machine; empty or None where there is nothing to set.
 
-    ``cores`` are all cores, ``switches`` the files that take a core on and off line (core 0 usually has none). ``nvpmodel`` and ``jetson_clocks`` are
-    NVIDIA's programs, ``fan_file`` takes the fan's duty, 0 to 255.
+    ``cores`` are all cores, ``switches`` the files that take a core on and off line (core 0 usually
+    has none). ``nvpmodel`` and ``jetson_clocks`` are NVIDIA's programs, ``fan_file`` takes the
+    fan's duty, 0 to 255.
     """
 
     modes: tuple[Model, ...] = ()
@@ -74,18 +89,42 @@ class Offer:
 
 
 def read_offer(root: Path = Path("/")) -> Offer:
-    """What can be set on the machine below ``root``; never raises for a file that is missing or unreadable."""
+    """What can be set on the machine below ``root``; never raises for a file that is missing or
+    unreadable."""
     configuration = parse_configuration(text(root / CONFIGURATION) or "")
-    numbered = [(int(found[1]), folder) for folder in (root / CPUS).glob("cpu[0-9]*") if (found := re.fullmatch(r"cpu(\d+)", folder.name))]
+    numbered = [
+        (int(found[1]), folder)
+        for folder in (root / CPUS).glob("cpu[0-9]*")
+        if (found := re.fullmatch(r"cpu(\d+)", folder.name))
+    ]
     folders = dict(sorted(numbered))
     nvpmodel = _program(root, NVPMODEL)
     return Offer(
         modes=configuration.models if nvpmodel else (),
         cores=tuple(folders),
-        switches={core: _name(root, folder / "online") for core, folder in folders.items() if (folder / "online").is_file()},
+        switches={
+            core: _name(root, folder / "online")
+            for core, folder in folders.items()
+            if (folder / "online").is_file()
+        },
         domains=(*_processors(root), *_devices(root), *_memory(root, configuration)),
-        turbo=next((Turbo(file, *values) for file, values in _TURBO.items() if integer(root / file) is not None), None),
-        fan_file=next((_name(root, path) for pattern in _FANS for path in in_order(root.glob(pattern)) if integer(path) is not None), None),
+        turbo=next(
+            (
+                Turbo(file, *values)
+                for file, values in _TURBO.items()
+                if integer(root / file) is not None
+            ),
+            None,
+        ),
+        fan_file=next(
+            (
+                _name(root, path)
+                for pattern in _FANS
+                for path in in_order(root.glob(pattern))
+                if integer(path) is not None
+            ),
+            None,
+        ),
         nvpmodel=nvpmodel,
         jetson_clocks=_program(root, JETSON_CLOCKS),
     )
@@ -105,7 +144,11 @@ def _processors(root: Path) -> Iterator[Domain]:
             highest_hz=None if highest is None else highest * 1000,
             governor_file=_name(root, folder / "scaling_governor"),
             governors=tuple((text(folder / "scaling_available_governors") or "").split()),
-            preference_file=_name(root, folder / "energy_performance_preference") if (folder / "energy_performance_preference").is_file() else None,
+            preference_file=(
+                _name(root, folder / "energy_performance_preference")
+                if (folder / "energy_performance_preference").is_file()
+                else None
+            ),
         )
 
 
@@ -118,9 +161,17 @@ def _devices(root: Path) -> Iterator[Domain]:
 
 
 def _memory(root: Path, configuration: Configuration) -> Iterator[Domain]:
-    """The cap of the memory controller that nvpmodel sets; its file holds 0 where there is no cap."""
+    """The cap of the memory controller that nvpmodel sets; its file holds 0 where there is no
+    cap."""
     paths = configuration.paths.get(_EMC, {})
-    file = next((paths[name].lstrip("/") for name in _CAPS if name in paths and integer(root / paths[name].lstrip("/")) is not None), None)
+    file = next(
+        (
+            paths[name].lstrip("/")
+            for name in _CAPS
+            if name in paths and integer(root / paths[name].lstrip("/")) is not None
+        ),
+        None,
+    )
     if file is not None and not any(kind == MEMORY for kind, _ in devfreq_folders(root)):
         frequencies_hz = frequencies_at(root, paths)
         ends = (min(frequencies_hz), max(frequencies_hz)) if frequencies_hz else (None, None)
@@ -128,11 +179,16 @@ def _memory(root: Path, configuration: Configuration) -> Iterator[Domain]:
 
 
 def _program(root: Path, name: str) -> str | None:
-    return next((f"{folder}/{name}" for folder in _PROGRAM_FOLDERS if (root / folder / name).is_file()), None)
+    return next(
+        (f"{folder}/{name}" for folder in _PROGRAM_FOLDERS if (root / folder / name).is_file()),
+        None,
+    )
 
 
 def _listed(path: Path, unit_hz: int) -> tuple[int, ...]:
-    return tuple(sorted(int(part) * unit_hz for part in (text(path) or "").split() if part.isdigit()))
+    return tuple(
+        sorted(int(part) * unit_hz for part in (text(path) or "").split() if part.isdigit())
+    )
 
 
 def _name(root: Path, path: Path) -> str:

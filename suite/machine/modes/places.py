@@ -1,4 +1,5 @@
-"""Where the journal of power settings is. This module is loaded by every command, so it imports little."""
+"""Where the journal of power settings is. This module is loaded by every command, so it imports
+little."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""Every setting that a power mode can change: read before the change, written back after it, compared."""
+"""Every setting that a power mode can change: read before the change, written back after it,
+compared."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,8 @@ from suite.machine.nvpmodel import read_status
 from suite.machine.procfs import in_order, text
 
 PASSES = 3
-"""Some files can be written only after others (a minimum above the old maximum, clocks of a core that is off line)."""
+"""Some files can be written only after others (a minimum above the old maximum, clocks of a core
+that is off line)."""
 _SETTING = re.compile(r"sys/(devices|class|kernel)/[\w./:@+-]+")
 
 
@@ -27,7 +29,8 @@ class FileValue:
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a machine at one moment: files in the order in which they can be written, nvpmodel's mode and its fan mode."""
+    """The settings of a machine at one moment: files in the order in which they can be written,
+    nvpmodel's mode and its fan mode."""
 
     files: tuple[FileValue, ...]
     mode_id: int | None = None
@@ -40,16 +43,23 @@ class Settings:
 
 
 def read_settings(root: Path, offer: Offer) -> Settings:
-    """What is set now. A file that cannot be read (the clock of a core that is off line) is left out."""
+    """What is set now. A file that cannot be read (the clock of a core that is off line) is left
+    out."""
     found = ((file, text(root / file)) for file in _files(root, offer))
     status = read_status(root) if offer.nvpmodel is not None else None
     mode_id, fan_mode = status or (None, None)
-    return Settings(tuple(FileValue(file, value) for file, value in found if value), mode_id, fan_mode)
+    return Settings(
+        tuple(FileValue(file, value) for file, value in found if value), mode_id, fan_mode
+    )
 
 
 def differences(root: Path, wanted: Settings) -> tuple[str, ...]:
-    """The settings that are not as ``wanted``, one text for each: ``sys/…/scaling_max_freq is 1190400 instead of 2265600``."""
-    found = [f"{one.file} is {text(root / one.file) or 'gone'} instead of {one.value}" for one in _different(root, wanted)]
+    """The settings that are not as ``wanted``, one text for each: ``sys/…/scaling_max_freq is
+    1190400 instead of 2265600``."""
+    found = [
+        f"{one.file} is {text(root / one.file) or 'gone'} instead of {one.value}"
+        for one in _different(root, wanted)
+    ]
     mode_id, fan_mode = read_status(root) or (None, None)
     if wanted.mode_id is not None and mode_id != wanted.mode_id:
         found.insert(0, f"the mode of nvpmodel is {mode_id} instead of {wanted.mode_id}")
@@ -58,28 +68,41 @@ def differences(root: Path, wanted: Settings) -> tuple[str, ...]:
     return tuple(found)
 
 
-def put_back(root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None = None) -> None:
+def put_back(
+    root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None = None
+) -> None:
     """Set everything as it was. Raises SuiteError for what cannot be set, after all else was.
 
-    ``lock`` is inherited by the programs that are called. ``stored_clocks`` is the file of `jetson_clocks --store`, where that was called.
+    ``lock`` is inherited by the programs that are called. ``stored_clocks`` is the file of
+    `jetson_clocks --store`, where that was called.
     """
     failures = [str(error) for error in _failed_calls(root, offer, before, lock, stored_clocks)]
     for _ in range(PASSES):
         for one in _different(root, before):
             if not _takes_off_line(one):
                 _try_to_write(root / one.file, one.value)
-    for one in filter(_takes_off_line, _different(root, before)):  # last: the clocks of such a core cannot be set
+    # last: the clocks of such a core cannot be set
+    for one in filter(_takes_off_line, _different(root, before)):
         _try_to_write(root / one.file, one.value)
     left = differences(root, before)
     if left:
         said = "; ".join([*left[:3], *failures])
-        raise SuiteError(f"{len(left)} power settings could not be put back: {said}. Set them by hand, or restart the machine.")
+        raise SuiteError(
+            f"{len(left)} power settings could not be put back: {said}. Set them by hand, or"
+            " restart the machine."
+        )
     if failures:
-        raise SuiteError(f"Every setting that can be read was put back, but {'; '.join(failures)}. Restart the machine to be sure.")
+        raise SuiteError(
+            f"Every setting that can be read was put back, but {'; '.join(failures)}. Restart the"
+            " machine to be sure."
+        )
 
 
-def _failed_calls(root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None) -> Iterator[SuiteError]:
-    """Let NVIDIA's programs put back what they set; yields what fails, so that the kernel's files are put back all the same."""
+def _failed_calls(
+    root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None
+) -> Iterator[SuiteError]:
+    """Let NVIDIA's programs put back what they set; yields what fails, so that the kernel's files
+    are put back all the same."""
     if stored_clocks is not None and offer.jetson_clocks is not None:
         yield from _failure(root, offer.jetson_clocks, ("--restore", str(stored_clocks)), lock)
     mode_id, fan_mode = read_status(root) or (None, None)
@@ -89,7 +112,9 @@ def _failed_calls(root: Path, offer: Offer, before: Settings, lock: int, stored_
         yield from _failure(root, offer.nvpmodel, ("-d", before.fan_mode), lock)
 
 
-def _failure(root: Path, program: str, arguments: tuple[str, ...], lock: int) -> Iterator[SuiteError]:
+def _failure(
+    root: Path, program: str, arguments: tuple[str, ...], lock: int
+) -> Iterator[SuiteError]:
     try:
         call(root, program, arguments, lock)
     except SuiteError as error:
@@ -103,15 +128,27 @@ def files_to_write(root: Path, wanted: Settings) -> tuple[str, ...]:
 
 def refuse_other_files(settings: Settings) -> None:
     """Raise SuiteError for a file outside the kernel's settings: a journal is read from disk."""
-    wrong = next((one.file for one in settings.files if not _SETTING.fullmatch(one.file) or ".." in one.file.split("/")), None)
+    wrong = next(
+        (
+            one.file
+            for one in settings.files
+            if not _SETTING.fullmatch(one.file) or ".." in one.file.split("/")
+        ),
+        None,
+    )
     if wrong is not None:
         raise SuiteError(f"the file {wrong!r} is no setting of the kernel")
 
 
 def _different(root: Path, wanted: Settings) -> list[FileValue]:
-    """Files that hold another value. A file that is there and cannot be read is the clock of a core that is off line, and not counted."""
+    """Files that hold another value. A file that is there and cannot be read is the clock of a core
+    that is off line, and not counted."""
     found = [(one, text(root / one.file)) for one in wanted.files]
-    return [one for one, value in found if value != one.value and not (value is None and (root / one.file).is_file())]
+    return [
+        one
+        for one, value in found
+        if value != one.value and not (value is None and (root / one.file).is_file())
+    ]
 
 
 def _takes_off_line(one: FileValue) -> bool:
@@ -123,7 +160,16 @@ def _files(root: Path, offer: Offer) -> Iterator[str]:
     if offer.turbo is not None:
         yield offer.turbo.file
     for domain in offer.domains:
-        yield from (file for file in (domain.governor_file, domain.preference_file, domain.max_file, domain.min_file) if file is not None)
+        yield from (
+            file
+            for file in (
+                domain.governor_file,
+                domain.preference_file,
+                domain.max_file,
+                domain.min_file,
+            )
+            if file is not None
+        )
     for path in in_order((root / "sys/class/hwmon").glob("hwmon*/pwm1_enable")):
         yield path.relative_to(root).as_posix()
     if offer.fan_file is not None:
@@ -131,6 +177,7 @@ def _files(root: Path, offer: Offer) -> Iterator[str]:
 
 
 def _try_to_write(path: Path, value: str) -> None:
-    """Write; what the kernel refuses now may be possible in the next pass, and is found by :func:`differences` after the last one."""
+    """Write; what the kernel refuses now may be possible in the next pass, and is found by
+    :func:`differences` after the last one."""
     with suppress(OSError):
         path.write_text(value, encoding="ascii")

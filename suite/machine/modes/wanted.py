@@ -1,4 +1,5 @@
-"""A power mode that somebody wants, and the steps that set it on a machine. What the machine does not offer is refused before anything changes."""
+"""A power mode that somebody wants, and the steps that set it on a machine. What the machine does
+not offer is refused before anything changes."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -24,9 +25,10 @@ _LEFT_ALONE = "left as it is"
 class WantedMode:
     """A power mode; None: left as it is.
 
-    ``mode`` is a name or id of nvpmodel. ``cores`` is a number (the first N) or a list as 0-3,6. ``cpu_mhz``, ``gpu_mhz`` and ``emc_mhz`` are upper
-    limits of clocks. ``turbo`` is on or off. ``fan`` is a duty from 0 to 255, or the name of nvpmodel's fan mode. ``jetson_clocks`` locks the clocks
-    at their upper limits.
+    ``mode`` is a name or id of nvpmodel. ``cores`` is a number (the first N) or a list as 0-3,6.
+    ``cpu_mhz``, ``gpu_mhz`` and ``emc_mhz`` are upper limits of clocks. ``turbo`` is on or off.
+    ``fan`` is a duty from 0 to 255, or the name of nvpmodel's fan mode. ``jetson_clocks`` locks the
+    clocks at their upper limits.
     """
 
     mode: str | None = None
@@ -48,7 +50,11 @@ class WantedMode:
     def label(self) -> str:
         """What is set, in words: ``MAXN, cores 4, cpu_mhz 1190``."""
         named = ((field.name, getattr(self, field.name)) for field in fields(self))
-        parts = [str(value) if name == "mode" else f"{name} {value}" for name, value in named if value is not None and value is not False]
+        parts = [
+            str(value) if name == "mode" else f"{name} {value}"
+            for name, value in named
+            if value is not None and value is not False
+        ]
         return ", ".join(parts).replace(" True", "") or _LEFT_ALONE
 
 
@@ -77,19 +83,27 @@ Step = Write | Call
 
 
 def steps_of(wanted: WantedMode, offer: Offer, root: Path = Path("/")) -> tuple[Step, ...]:
-    """The steps that set a mode, in an order that the kernel accepts: nvpmodel first, cores that go off line last.
+    """The steps that set a mode, in an order that the kernel accepts: nvpmodel first, cores that go
+    off line last.
 
     Raises SuiteError for a mode that this machine does not offer, with what it offers.
     """
     if wanted.is_empty:
-        raise SuiteError("Name a mode or a setting to change, as `suite power set MAXN` or `suite power set --cores 2`.")
+        raise SuiteError(
+            "Name a mode or a setting to change, as `suite power set MAXN` or `suite power set"
+            " --cores 2`."
+        )
     switched = tuple(_core_steps(wanted.cores, offer)) if wanted.cores is not None else ()
     return (
         *_mode_steps(wanted, offer),
         *(step for step in switched if step.brings_on_line),
         *_turbo_steps(wanted, offer),
         *_governor_steps(wanted, offer),
-        *(step for kind, name in _KINDS.items() for step in _clock_steps(kind, getattr(wanted, name), offer, root)),
+        *(
+            step
+            for kind, name in _KINDS.items()
+            for step in _clock_steps(kind, getattr(wanted, name), offer, root)
+        ),
         *_fan_steps(wanted, offer),
         *_locking_steps(wanted, offer),
         *(step for step in switched if not step.brings_on_line),
@@ -100,34 +114,55 @@ def find_mode(name: str, modes: Sequence[Model]) -> Model:
     """The mode of nvpmodel with this name or id; raises SuiteError with the known ones."""
     found = next((mode for mode in modes if name in (mode.name, str(mode.id))), None)
     if found is None:
-        raise SuiteError(_unknown("power mode", name, [mode.name for mode in modes], "this machine has no modes of nvpmodel"))
+        raise SuiteError(
+            _unknown(
+                "power mode",
+                name,
+                [mode.name for mode in modes],
+                "this machine has no modes of nvpmodel",
+            )
+        )
     return found
 
 
 def chosen_cores(cores: str, offer: Offer) -> tuple[int, ...]:
-    """The cores of a number (the first N) or a list (0-3,6); raises SuiteError for others than the machine has, or that leave out one always on."""
+    """The cores of a number (the first N) or a list (0-3,6); raises SuiteError for others than the
+    machine has, or that leave out one always on."""
     always_on = [core for core in offer.cores if core not in offer.switches]
     if cores.isdigit():
-        chosen = tuple(sorted(offer.cores, key=lambda core: (core not in always_on, core))[: int(cores)])
+        chosen = tuple(
+            sorted(offer.cores, key=lambda core: (core not in always_on, core))[: int(cores)]
+        )
         possible = 1 <= int(cores) <= len(offer.cores)
     else:
         chosen = tuple(_numbers(cores))
         possible = bool(chosen) and set(chosen) <= set(offer.cores)
     if not possible:
-        raise SuiteError(f"There are no cores {cores!r}: this machine has {len(offer.cores)}, numbered {_span(offer.cores)}.")
+        raise SuiteError(
+            f"There are no cores {cores!r}: this machine has {len(offer.cores)}, numbered"
+            f" {_span(offer.cores)}."
+        )
     left_out = [core for core in always_on if core not in chosen]
     if left_out:
-        raise SuiteError(f"Core {left_out[0]} cannot be taken off line (the kernel has no switch for it); it must be one of the --cores {cores}.")
+        raise SuiteError(
+            f"Core {left_out[0]} cannot be taken off line (the kernel has no switch for it); it"
+            f" must be one of the --cores {cores}."
+        )
     return chosen
 
 
 def cores_on_line(wanted: WantedMode, offer: Offer) -> int | None:
-    """The number of cores that are on line in the mode; None where it leaves them as they are. Raises SuiteError as :func:`steps_of`."""
+    """The number of cores that are on line in the mode; None where it leaves them as they are.
+    Raises SuiteError as :func:`steps_of`."""
     if wanted.cores is not None:
         return len(chosen_cores(wanted.cores, offer))
     if wanted.mode is None:
         return None
-    switched = [value for parameter, _, value in find_mode(wanted.mode, offer.modes).settings if parameter == CORES_PARAMETER]
+    switched = [
+        value
+        for parameter, _, value in find_mode(wanted.mode, offer.modes).settings
+        if parameter == CORES_PARAMETER
+    ]
     return switched.count("1") or None
 
 
@@ -162,25 +197,36 @@ def _governor_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
     domains = offer.domains_of(CPU)
     known = list(dict.fromkeys(governor for domain in domains for governor in domain.governors))
     if wanted.governor not in known:
-        raise SuiteError(_unknown("governor", wanted.governor, known, "the kernel offers no cpufreq on this machine"))
+        raise SuiteError(
+            _unknown(
+                "governor", wanted.governor, known, "the kernel offers no cpufreq on this machine"
+            )
+        )
     for domain in domains:
         if wanted.governor in domain.governors and domain.governor_file is not None:
             yield Write(domain.governor_file, wanted.governor)
 
 
 def _clock_steps(kind: str, limit_mhz: int | None, offer: Offer, root: Path) -> Iterator[Step]:
-    """Cap every clock of the kind. Clocks that lack the frequency (the small cores of two kinds) get their next one below."""
+    """Cap every clock of the kind. Clocks that lack the frequency (the small cores of two kinds)
+    get their next one below."""
     if limit_mhz is None:
         return
     domains = offer.domains_of(kind)
-    informed = [domain for domain in domains if domain.frequencies_hz or domain.highest_hz]  # a clock whose cores are off line tells nothing
-    if not domains or limit_mhz <= 0 or (informed and not any(_has(domain, limit_mhz) for domain in informed)):
+    # a clock whose cores are off line tells nothing
+    informed = [domain for domain in domains if domain.frequencies_hz or domain.highest_hz]
+    if (
+        not domains
+        or limit_mhz <= 0
+        or (informed and not any(_has(domain, limit_mhz) for domain in informed))
+    ):
         raise SuiteError(_no_clock(kind, limit_mhz, domains))
     for domain in domains:
         cap_hz = _cap_hz(domain, limit_mhz)
         lower = None if domain.min_file is None else integer(root / domain.min_file)
         if domain.min_file is not None and lower is not None and lower * domain.unit_hz > cap_hz:
-            yield Write(domain.min_file, str((domain.lowest_hz or cap_hz) // domain.unit_hz))  # the kernel refuses a maximum below the minimum
+            # the kernel refuses a maximum below the minimum
+            yield Write(domain.min_file, str((domain.lowest_hz or cap_hz) // domain.unit_hz))
         yield Write(domain.max_file, str(cap_hz // domain.unit_hz))
 
 
@@ -192,7 +238,8 @@ def _has(domain: Domain, limit_mhz: int) -> bool:
 
 
 def _is_near(frequency_hz: int, limit_mhz: int) -> bool:
-    """Whether somebody who writes this limit means the clock's step: papers and data sheets round them (1200 for 1190.4 MHz)."""
+    """Whether somebody who writes this limit means the clock's step: papers and data sheets round
+    them (1200 for 1190.4 MHz)."""
     return abs(frequency_hz - limit_mhz * MHZ) <= max(MHZ, ROUNDED * frequency_hz)
 
 
@@ -202,19 +249,33 @@ def _cap_hz(domain: Domain, limit_mhz: int) -> int:
         near = [frequency for frequency in domain.frequencies_hz if _is_near(frequency, limit_mhz)]
         if near:
             return min(near, key=lambda frequency: abs(frequency - limit_hz))
-        return max((frequency for frequency in domain.frequencies_hz if frequency < limit_hz), default=min(domain.frequencies_hz))
+        return max(
+            (frequency for frequency in domain.frequencies_hz if frequency < limit_hz),
+            default=min(domain.frequencies_hz),
+        )
     return min(max(limit_hz, domain.lowest_hz or limit_hz), domain.highest_hz or limit_hz)
 
 
 def _no_clock(kind: str, limit_mhz: int, domains: Sequence[Domain]) -> str:
     flag = f"--{_KINDS[kind].replace('_', '-')}"
     if not domains:
-        return f"{flag} {limit_mhz}: this machine offers no limit for the {kind}'s clock (a virtual machine has none)."
-    listed = sorted({round(frequency / MHZ) for domain in domains for frequency in domain.frequencies_hz})
+        return (
+            f"{flag} {limit_mhz}: this machine offers no limit for the {kind}'s clock (a virtual"
+            " machine has none)."
+        )
+    listed = sorted(
+        {round(frequency / MHZ) for domain in domains for frequency in domain.frequencies_hz}
+    )
     if listed:
         nearest = sorted(sorted(listed, key=lambda frequency: abs(frequency - limit_mhz))[:_SHOWN])
-        return f"{flag} {limit_mhz}: no {kind} clock has that frequency; the nearest are {', '.join(map(str, nearest))} MHz."
-    ends = [(domain.lowest_hz or 0) // MHZ for domain in domains], [(domain.highest_hz or 0) // MHZ for domain in domains]
+        return (
+            f"{flag} {limit_mhz}: no {kind} clock has that frequency; the nearest are"
+            f" {', '.join(map(str, nearest))} MHz."
+        )
+    ends = (
+        [(domain.lowest_hz or 0) // MHZ for domain in domains],
+        [(domain.highest_hz or 0) // MHZ for domain in domains],
+    )
     return f"{flag} {limit_mhz} is not between {min(ends[0])} and {max(ends[1])} MHz."
 
 
@@ -233,10 +294,20 @@ def _fan_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
         return
     if wanted.fan.isdigit():
         if offer.fan_file is None or int(wanted.fan) > MAX_DUTY:
-            raise SuiteError(f"--fan {wanted.fan}: " + ("this machine has no fan that the kernel drives." if offer.fan_file is None else "0 to 255."))
+            raise SuiteError(
+                f"--fan {wanted.fan}: "
+                + (
+                    "this machine has no fan that the kernel drives."
+                    if offer.fan_file is None
+                    else "0 to 255."
+                )
+            )
         yield Write(offer.fan_file, wanted.fan)
     elif offer.nvpmodel is None:
-        raise SuiteError(f"--fan {wanted.fan}: only nvpmodel has fan modes with names; give a duty from 0 to {MAX_DUTY}.")
+        raise SuiteError(
+            f"--fan {wanted.fan}: only nvpmodel has fan modes with names; give a duty from 0 to"
+            f" {MAX_DUTY}."
+        )
     else:
         yield Call(offer.nvpmodel, ("-d", wanted.fan))
 
@@ -244,7 +315,9 @@ def _fan_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
 def _locking_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
     if wanted.jetson_clocks:
         if offer.jetson_clocks is None:
-            raise SuiteError("--jetson-clocks: this machine has no program jetson_clocks; only Jetsons have it.")
+            raise SuiteError(
+                "--jetson-clocks: this machine has no program jetson_clocks; only Jetsons have it."
+            )
         yield Call(offer.jetson_clocks, ())
 
 
@@ -253,4 +326,7 @@ def _unknown(what: str, name: str, known: Sequence[str], none: str) -> str:
         return f"There is no {what} {name!r}: {none}."
     nearest = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-    return f"There is no {what} {name!r}; {hint}`suite power list` shows the known ones ({', '.join(known)})."
+    return (
+        f"There is no {what} {name!r}; {hint}`suite power list` shows the known ones"
+        f" ({', '.join(known)})."
+    )

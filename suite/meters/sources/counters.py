@@ -1,4 +1,5 @@
-"""Hardware and software counters of the implementation: instructions, cycles, caches, branches, page faults."""
+"""Hardware and software counters of the implementation: instructions, cycles, caches, branches,
+page faults."""
 
 import errno
 import os
@@ -33,22 +34,31 @@ class _Counter:
 
 
 class CountersMeter:
-    """Channels ``<event>.count`` and, of hardware events, ``<event>.enabled`` and ``<event>.running`` (s), counted since the run
-    began; ``<event>@<unit>`` on processors with several kinds of cores, ``<event>:u`` where only user mode may be counted. Derived figures
-    scale by enabled / running. Read at the beginning and end of every epoch and evaluation, too.
+    """Channels ``<event>.count`` and, of hardware events, ``<event>.enabled`` and
+    ``<event>.running`` (s), counted since the run began; ``<event>@<unit>`` on processors with
+    several kinds of cores, ``<event>:u`` where only user mode may be counted. Derived figures scale
+    by enabled / running. Read at the beginning and end of every epoch and evaluation, too.
 
-    The events are attached to the process that waits to become the implementation or mpirun (suite.launch.gate). Every thread and process that
-    it starts inherits them: thread pools, data-loader workers, ranks. On another node of a run they are attached, one by one, to mpirun's
-    process there and to the ranks' processes, which wait likewise (reference_impls.rank). Source: perf_event_open(2).
+    The events are attached to the process that waits to become the implementation or mpirun
+    (suite.launch.gate). Every thread and process that it starts inherits them: thread pools,
+    data-loader workers, ranks. On another node of a run they are attached, one by one, to mpirun's
+    process there and to the ranks' processes, which wait likewise (reference_impls.rank). Source:
+    perf_event_open(2).
     """
 
     name = "counters"
-    opens_first = True  # a thread or process that is started before the events are attached is not counted
+    # a thread or process that is started before the events are attached is not counted
+    opens_first = True
     at_edges = True
     period_s = 0.5
     description = "instructions, cycles, caches, branches and page faults of the implementation"
 
-    def __init__(self, root: Path = Path("/"), open_event: Open = perf_event.open_event, read_event: Read = perf_event.read_event) -> None:
+    def __init__(
+        self,
+        root: Path = Path("/"),
+        open_event: Open = perf_event.open_event,
+        read_event: Read = perf_event.read_event,
+    ) -> None:
         self._root, self._open_event, self._read_event = root, open_event, read_event
         self._counters: list[_Counter] = []
         self._settings: dict[str, str] = {}
@@ -56,10 +66,16 @@ class CountersMeter:
     def availability(self) -> MeterAvailability:
         """Whether anything can be counted; the reason names the hardware events that cannot."""
         if not (self._root / PARANOID).exists():
-            return MeterAvailability(False, "the kernel has no perf events", "use a kernel that is built with CONFIG_PERF_EVENTS")
+            return MeterAvailability(
+                False,
+                "the kernel has no perf events",
+                "use a kernel that is built with CONFIG_PERF_EVENTS",
+            )
         if not perf_event.is_known_machine():
             return MeterAvailability(
-                False, "the number of the system call perf_event_open is not known for this machine", "add it to suite/meters/perf_event.py"
+                False,
+                "the number of the system call perf_event_open is not known for this machine",
+                "add it to suite/meters/perf_event.py",
             )
         missing, forbidden = [], False
         for event in events(self._root):
@@ -75,25 +91,37 @@ class CountersMeter:
                     f"/{PARANOID} is {text(self._root / PARANOID)}: only root may count",
                     f"sudo sysctl {PARANOID_KEY}=1, or run as root",
                 )
-            return MeterAvailability(False, "the kernel refuses every event", "inside a container, allow perf_event_open or run on the host")
+            return MeterAvailability(
+                False,
+                "the kernel refuses every event",
+                "inside a container, allow perf_event_open or run on the host",
+            )
         if missing:
             return MeterAvailability(
                 True,
                 f"this machine does not count {', '.join(missing)}; the rest is counted",
-                f"sudo sysctl {PARANOID_KEY}=1" if forbidden else "a virtual machine often has no hardware events: run on the machine itself",
+                (
+                    f"sudo sysctl {PARANOID_KEY}=1"
+                    if forbidden
+                    else "a virtual machine often has no hardware events: run on the machine itself"
+                ),
             )
         return AVAILABLE
 
     def open(self, process: MeteredProcess) -> None:
         """Attach every event that can be counted to every thread of the implementation."""
         threads = [
-            int(path.name) for pid in process_tree(self._root, process.pid) for path in (self._root / "proc" / str(pid) / "task").glob("[0-9]*")
+            int(path.name)
+            for pid in process_tree(self._root, process.pid)
+            for path in (self._root / "proc" / str(pid) / "task").glob("[0-9]*")
         ]
         for event in events(self._root):
             try:
                 counter = self._attach(event, threads)
             except OSError as error:
-                self._settings[event.channel] = f"not counted: {event.unsupported or error.strerror}; {event.description}"
+                self._settings[event.channel] = (
+                    f"not counted: {event.unsupported or error.strerror}; {event.description}"
+                )
             else:
                 self._settings[counter.channel] = event.description
                 self._counters.append(counter)
@@ -107,14 +135,39 @@ class CountersMeter:
             before_ns = time.monotonic_ns()
             counts = [self._read_event(handle) for handle in counter.handles]
             t_ns = (before_ns + time.monotonic_ns()) // 2
-            readings.append(Reading(t_ns, self.name, f"{counter.channel}.count", sum(each.count for each in counts), counter.event.unit))
+            readings.append(
+                Reading(
+                    t_ns,
+                    self.name,
+                    f"{counter.channel}.count",
+                    sum(each.count for each in counts),
+                    counter.event.unit,
+                )
+            )
             if counter.event.is_hardware:
-                readings.append(Reading(t_ns, self.name, f"{counter.channel}.enabled", sum(each.enabled_s for each in counts), "s"))
-                readings.append(Reading(t_ns, self.name, f"{counter.channel}.running", sum(each.running_s for each in counts), "s"))
+                readings.append(
+                    Reading(
+                        t_ns,
+                        self.name,
+                        f"{counter.channel}.enabled",
+                        sum(each.enabled_s for each in counts),
+                        "s",
+                    )
+                )
+                readings.append(
+                    Reading(
+                        t_ns,
+                        self.name,
+                        f"{counter.channel}.running",
+                        sum(each.running_s for each in counts),
+                        "s",
+                    )
+                )
         return readings
 
     def settings(self) -> Mapping[str, str]:
-        """By channel: counting unit, the kernel's name of the event, its type and config; or why it is not counted."""
+        """By channel: counting unit, the kernel's name of the event, its type and config; or why it
+        is not counted."""
         return self._settings
 
     def close(self) -> None:
@@ -123,17 +176,24 @@ class CountersMeter:
             self._close(self._counters.pop().handles)
 
     def _attach(self, event: CounterEvent, threads: list[int]) -> _Counter:
-        """Count the event in these threads: kernel and user mode, or user mode only where the kernel may not be counted."""
+        """Count the event in these threads: kernel and user mode, or user mode only where the
+        kernel may not be counted."""
         if event.unsupported is not None:
             raise OSError(errno.ENOENT, event.unsupported)
         try:
-            return _Counter(event.channel, event, self._handles(event, threads, include_kernel=True))
+            return _Counter(
+                event.channel, event, self._handles(event, threads, include_kernel=True)
+            )
         except OSError as error:
             if error.errno not in FORBIDDEN or event.only_in_kernel:
                 raise
-        return _Counter(event.channel + USER_ONLY, event, self._handles(event, threads, include_kernel=False))
+        return _Counter(
+            event.channel + USER_ONLY, event, self._handles(event, threads, include_kernel=False)
+        )
 
-    def _handles(self, event: CounterEvent, threads: list[int], include_kernel: bool) -> tuple[int, ...]:
+    def _handles(
+        self, event: CounterEvent, threads: list[int], include_kernel: bool
+    ) -> tuple[int, ...]:
         """One handle per thread; all or none. A thread that has just exited is skipped."""
         opened: list[int] = []
         try:

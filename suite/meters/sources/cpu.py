@@ -10,8 +10,9 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 
 
 class CpuMeter:
-    """Channels ``utilisation.total`` and ``utilisation.core<n>`` (% of the time since the previous reading),
-    ``frequency.core<n>`` (Hz, where the kernel has cpufreq) and ``process_tree`` (CPU seconds so far).
+    """Channels ``utilisation.total`` and ``utilisation.core<n>`` (% of the time since the previous
+    reading), ``frequency.core<n>`` (Hz, where the kernel has cpufreq) and ``process_tree`` (CPU
+    seconds so far).
 
     iowait counts as idle and steal as busy. Sources: proc(5), Linux admin-guide/pm/cpufreq.
     """
@@ -30,15 +31,21 @@ class CpuMeter:
         """Every Linux has /proc/stat."""
         if (self._root / "proc/stat").is_file():
             return AVAILABLE
-        return MeterAvailability(False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`")
+        return MeterAvailability(
+            False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`"
+        )
 
     def open(self, process: MeteredProcess) -> None:
         """Store the process, and find the cores' frequencies."""
         self._pid = process.pid
         self._before = {}
         cores = in_order(list((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*")))
-        scaled = [(core.name.removeprefix("cpu"), core / "cpufreq/scaling_cur_freq") for core in cores]
-        self._frequencies = [(f"{CORE_CLOCK}{core}", path) for core, path in scaled if path.is_file()]
+        scaled = [
+            (core.name.removeprefix("cpu"), core / "cpufreq/scaling_cur_freq") for core in cores
+        ]
+        self._frequencies = [
+            (f"{CORE_CLOCK}{core}", path) for core, path in scaled if path.is_file()
+        ]
 
     def read(self) -> list[Reading]:
         """One reading per channel; utilisation from the second call on."""
@@ -46,10 +53,16 @@ class CpuMeter:
         for channel, path in self._frequencies:
             kilohertz = integer(path)
             if kilohertz is not None:  # a core that is offline has none
-                readings.append(Reading(time.monotonic_ns(), self.name, channel, kilohertz * 1000.0, "Hz"))
+                readings.append(
+                    Reading(time.monotonic_ns(), self.name, channel, kilohertz * 1000.0, "Hz")
+                )
         pids = process_tree(self._root, self._pid)
         if pids:
-            readings.append(Reading(time.monotonic_ns(), self.name, "process_tree", cpu_s(self._root, pids), "s"))
+            readings.append(
+                Reading(
+                    time.monotonic_ns(), self.name, "process_tree", cpu_s(self._root, pids), "s"
+                )
+            )
         return readings
 
     def close(self) -> None:
@@ -63,7 +76,9 @@ class CpuMeter:
             busy_before, total_before = before.get(channel, (busy, total))
             if total > total_before:  # the kernel's idle and iowait counts may step back a little
                 percent = 100.0 * (busy - busy_before) / (total - total_before)
-                readings.append(Reading(t_ns, self.name, channel, min(max(percent, 0.0), 100.0), "%"))
+                readings.append(
+                    Reading(t_ns, self.name, channel, min(max(percent, 0.0), 100.0), "%")
+                )
         return readings
 
     def _busy_and_total(self) -> dict[str, tuple[int, int]]:
@@ -75,7 +90,10 @@ class CpuMeter:
                 break
             user, nice, system, idle, iowait, irq, softirq, steal = map(int, fields[:8])
             busy = user + nice + system + irq + softirq + steal
-            found["utilisation." + ("total" if name == "cpu" else "core" + name[3:])] = (busy, busy + idle + iowait)
+            found["utilisation." + ("total" if name == "cpu" else "core" + name[3:])] = (
+                busy,
+                busy + idle + iowait,
+            )
         return found
 
 

@@ -1,4 +1,5 @@
-"""Clock of every core where the kernel offers none, as in virtual machines: measured with a chain of additions."""
+"""Clock of every core where the kernel offers none, as in virtual machines: measured with a chain
+of additions."""
 
 import time
 from collections.abc import Sequence
@@ -11,9 +12,11 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 
 
 class CpuClockMeter(BackgroundMeter):
-    """Channels ``frequency.core<n>`` (Hz), measured with a chain of additions that takes 0.2 ms of each core once a second.
+    """Channels ``frequency.core<n>`` (Hz), measured with a chain of additions that takes 0.2 ms of
+    each core once a second.
 
-    Where the kernel has cpufreq, the meter ``cpu`` reads the clocks. A core that is busy runs the chain between two turns of other programs.
+    Where the kernel has cpufreq, the meter ``cpu`` reads the clocks. A core that is busy runs the
+    chain between two turns of other programs.
     """
 
     name = "cpu-clock"
@@ -28,15 +31,27 @@ class CpuClockMeter(BackgroundMeter):
     def availability(self) -> MeterAvailability:
         """On x86-64, where the kernel has no cpufreq."""
         if not (self._root / "proc/stat").is_file():
-            return MeterAvailability(False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`")
+            return MeterAvailability(
+                False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`"
+            )
         if any((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq")):
-            return MeterAvailability(False, "the kernel offers the cores' clocks", "the meter cpu reads them")
+            return MeterAvailability(
+                False, "the kernel offers the cores' clocks", "the meter cpu reads them"
+            )
         if not can_measure():
-            return MeterAvailability(False, "the chain of additions is machine code of x86-64 alone", "on a board, use a kernel with cpufreq")
+            return MeterAvailability(
+                False,
+                "the chain of additions is machine code of x86-64 alone",
+                "on a board, use a kernel with cpufreq",
+            )
         try:
             CoreClock()
         except OSError as error:
-            return MeterAvailability(False, f"the system allows no executable memory ({error.strerror})", "allow it, or go without")
+            return MeterAvailability(
+                False,
+                f"the system allows no executable memory ({error.strerror})",
+                "allow it, or go without",
+            )
         return AVAILABLE
 
     def open(self, process: MeteredProcess) -> None:
@@ -47,7 +62,10 @@ class CpuClockMeter(BackgroundMeter):
     def _measure(self) -> Sequence[Reading]:
         """One reading for each core that this process may use."""
         assert self._clock is not None
-        return [Reading(time.monotonic_ns(), self.name, f"{CORE_CLOCK}{core}", clock_hz, "Hz") for core, clock_hz in clocks_hz(self._clock)]
+        return [
+            Reading(time.monotonic_ns(), self.name, f"{CORE_CLOCK}{core}", clock_hz, "Hz")
+            for core, clock_hz in clocks_hz(self._clock)
+        ]
 
 
 METER = CpuClockMeter

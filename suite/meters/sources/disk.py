@@ -17,8 +17,9 @@ CHANNELS = (  # channel, field of the kernel's counters, scale, unit
 
 
 class DiskMeter:
-    """Channels ``read_operations``, ``write_operations``, ``read_bytes``, ``write_bytes`` and ``busy`` (s with a request
-    in flight) of the whole disk that holds the data set, counted since boot.
+    """Channels ``read_operations``, ``write_operations``, ``read_bytes``, ``write_bytes`` and
+    ``busy`` (s with a request in flight) of the whole disk that holds the data set, counted since
+    boot.
 
     Counters, so that a lost reading loses nothing. Source: Linux block/stat.
     """
@@ -32,10 +33,13 @@ class DiskMeter:
         self._counters: Path | None = None
 
     def availability(self) -> MeterAvailability:
-        """Whether there is any block device; the one that holds the data set is found when a run starts."""
+        """Whether there is any block device; the one that holds the data set is found when a run
+        starts."""
         if any((self._root / "sys/block").glob("*/stat")):
             return AVAILABLE
-        return MeterAvailability(False, "/sys/block shows no device", "mount /sys; inside a container, run on the host")
+        return MeterAvailability(
+            False, "/sys/block shows no device", "mount /sys; inside a container, run on the host"
+        )
 
     def open(self, process: MeteredProcess) -> None:
         """Find the disk; raises SuiteError when the data set is on none (memory, a network)."""
@@ -44,14 +48,20 @@ class DiskMeter:
         disk = disk_of(mount, self._root) if mount else None
         if disk is None:
             what = f"{mount.file_system} ({mount.source})" if mount else "an unknown file system"
-            raise SuiteError(f"{folder} is on {what}, which is on no disk of this machine; put the data set on a local disk to measure it.")
+            raise SuiteError(
+                f"{folder} is on {what}, which is on no disk of this machine; put the data set on a"
+                " local disk to measure it."
+            )
         self._counters = disk / "stat"
 
     def read(self) -> list[Reading]:
         """One reading per counter."""
         assert self._counters is not None
         t_ns, fields = time.monotonic_ns(), self._counters.read_bytes().split()
-        return [Reading(t_ns, self.name, channel, int(fields[index]) * scale, unit) for channel, index, scale, unit in CHANNELS]
+        return [
+            Reading(t_ns, self.name, channel, int(fields[index]) * scale, unit)
+            for channel, index, scale, unit in CHANNELS
+        ]
 
     def close(self) -> None:
         """Nothing to release."""

@@ -27,9 +27,11 @@ class _Monitor:
 
 
 class Ina238Meter:
-    """Channel ``VIN`` (W), the input of an AGX Thor; on any other board a channel per chip, ``ina238.<n>``, which no total names.
+    """Channel ``VIN`` (W), the input of an AGX Thor; on any other board a channel per chip,
+    ``ina238.<n>``, which no total names.
 
-    Sources: Linux hwmon/ina238 (power in microwatts); jetson_stats 7.2, which takes Thor's INA238 for its input rail.
+    Sources: Linux hwmon/ina238 (power in microwatts); jetson_stats 7.2, which takes Thor's INA238
+    for its input rail.
     """
 
     name = "ina238"
@@ -45,9 +47,17 @@ class Ina238Meter:
         """Whether the kernel shows such a chip, and its power can be read."""
         monitors = _monitors(self._root)
         if not monitors:
-            return MeterAvailability(False, "there is no INA238 (a Jetson AGX Thor has it at its input)", "other Jetson boards have an INA3221")
+            return MeterAvailability(
+                False,
+                "there is no INA238 (a Jetson AGX Thor has it at its input)",
+                "other Jetson boards have an INA3221",
+            )
         if all(monitor.power_w() is None for monitor in monitors):
-            return MeterAvailability(False, "the INA238's power cannot be read", "run the suite as root, or let its user read /sys/class/hwmon")
+            return MeterAvailability(
+                False,
+                "the INA238's power cannot be read",
+                "run the suite as root, or let its user read /sys/class/hwmon",
+            )
         return AVAILABLE
 
     def open(self, process: MeteredProcess) -> None:
@@ -61,7 +71,15 @@ class Ina238Meter:
             before_ns = time.monotonic_ns()
             power_w = monitor.power_w()
             if power_w is not None:
-                readings.append(Reading((before_ns + time.monotonic_ns()) // 2, self.name, monitor.channel, power_w, "W"))
+                readings.append(
+                    Reading(
+                        (before_ns + time.monotonic_ns()) // 2,
+                        self.name,
+                        monitor.channel,
+                        power_w,
+                        "W",
+                    )
+                )
         if not readings:
             raise OSError("no INA238 can be read")
         return readings
@@ -71,9 +89,16 @@ class Ina238Meter:
 
 
 def _monitors(root: Path) -> list[_Monitor]:
-    chips = [folder for folder in in_order((root / HWMON).glob("hwmon*")) if text(folder / "name") == CHIP]
+    chips = [
+        folder
+        for folder in in_order((root / HWMON).glob("hwmon*"))
+        if text(folder / "name") == CHIP
+    ]
     is_input = len(chips) == 1 and THOR in (device_tree(root, "compatible") or "")
-    return [_Monitor(INPUT_RAIL if is_input else f"{CHIP}.{number}", folder) for number, folder in enumerate(chips)]
+    return [
+        _Monitor(INPUT_RAIL if is_input else f"{CHIP}.{number}", folder)
+        for number, folder in enumerate(chips)
+    ]
 
 
 METER = Ina238Meter

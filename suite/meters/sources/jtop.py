@@ -1,4 +1,5 @@
-"""jtop: the monitor of jetson-stats, a service that runs as root and so reads what a Jetson shows to root only."""
+"""jtop: the monitor of jetson-stats, a service that runs as root and so reads what a Jetson shows
+to root only."""
 
 import importlib
 import time
@@ -13,12 +14,13 @@ SOCKETS = ("run/jtop.sock", "run/jtop.socket")
 
 
 class JtopMeter:
-    """Channels: each rail (W, by its board's name), ``gpu.utilisation`` (%), ``gpu.frequency`` and ``memory_controller.frequency``
-    (Hz), ``memory_controller.utilisation`` (%).
+    """Channels: each rail (W, by its board's name), ``gpu.utilisation`` (%), ``gpu.frequency`` and
+    ``memory_controller.frequency`` (Hz), ``memory_controller.utilisation`` (%).
 
-    jetson-stats moves the board's input rail (POM_5V_IN, VDD_IN, VIN) from ``rail`` to ``tot`` and names it there. A ``tot`` without a name is
-    jtop's own sum and is not read: on AGX Orin it counts VDDQ_VDD2_1V8AO twice. jetson-stats is licensed AGPL-3.0; the suite never
-    installs it. Source: jetson_stats 4.2 to 7.2, jtop/core/power.py.
+    jetson-stats moves the board's input rail (POM_5V_IN, VDD_IN, VIN) from ``rail`` to ``tot`` and
+    names it there. A ``tot`` without a name is jtop's own sum and is not read: on AGX Orin it
+    counts VDDQ_VDD2_1V8AO twice. jetson-stats is licensed AGPL-3.0; the suite never installs it.
+    Source: jetson_stats 4.2 to 7.2, jtop/core/power.py.
     """
 
     name = "jtop"
@@ -32,11 +34,19 @@ class JtopMeter:
     def availability(self) -> MeterAvailability:
         """Whether the service runs and its Python package is installed."""
         if not any((self._root / socket).exists() for socket in SOCKETS):
-            return MeterAvailability(False, "the service of jetson-stats does not run", "on a Jetson: sudo pip install jetson-stats, then reboot")
+            return MeterAvailability(
+                False,
+                "the service of jetson-stats does not run",
+                "on a Jetson: sudo pip install jetson-stats, then reboot",
+            )
         try:
             self._load()
         except ImportError:
-            return MeterAvailability(False, f"the Python package {LIBRARY} is missing", "pip install jetson-stats, in the environment of the suite")
+            return MeterAvailability(
+                False,
+                f"the Python package {LIBRARY} is missing",
+                "pip install jetson-stats, in the environment of the suite",
+            )
         return AVAILABLE
 
     def open(self, process: MeteredProcess) -> None:
@@ -49,7 +59,10 @@ class JtopMeter:
         if not self._jetson.ok(spin=True):
             raise OSError("the service of jetson-stats has stopped")
         t_ns = time.monotonic_ns()
-        return [Reading(t_ns, self.name, channel, value, unit) for channel, value, unit in (*_rails(self._jetson), *_engines(self._jetson))]
+        return [
+            Reading(t_ns, self.name, channel, value, unit)
+            for channel, value, unit in (*_rails(self._jetson), *_engines(self._jetson))
+        ]
 
     def close(self) -> None:
         """Disconnect."""

@@ -1,4 +1,5 @@
-"""Any other power meter whose program writes a table of text during the run (JouleJotter, a bench analyser, a logger)."""
+"""Any other power meter whose program writes a table of text during the run (JouleJotter, a bench
+analyser, a logger)."""
 
 import csv
 import math
@@ -13,7 +14,10 @@ from suite.errors import SuiteError
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 from suite.meters.settings import PLACE, CsvSettings, load_settings, not_named
 
-TABLE = 'meter_csv = { file = "/home/me/meter.csv", time_column = "Time", power_column = "Power (W)", coverage = "board", tier = "analyser" }'
+TABLE = (
+    'meter_csv = { file = "/home/me/meter.csv", time_column = "Time", power_column = "Power (W)",'
+    ' coverage = "board", tier = "analyser" }'
+)
 LINE_END = b"\n"
 LOOK_BACK_BYTES = 2**16
 
@@ -27,10 +31,11 @@ class Row:
 
 
 class MeterCsvMeter:
-    """One channel, ``<coverage>.<tier>`` (W) as meters.toml names them; only rows that are written during the run.
+    """One channel, ``<coverage>.<tier>`` (W) as meters.toml names them; only rows that are written
+    during the run.
 
-    Times are mapped by this machine's wall clock as the run starts: both clocks must be right. The file of a meter with another clock is attached
-    after the run (`suite power attach`).
+    Times are mapped by this machine's wall clock as the run starts: both clocks must be right. The
+    file of a meter with another clock is attached after the run (`suite power attach`).
     """
 
     name = "meter-csv"
@@ -50,7 +55,9 @@ class MeterCsvMeter:
         try:
             _Table(settings, self._root)
         except (OSError, SuiteError) as error:
-            return MeterAvailability(False, str(error), f"start the meter's program, or correct /{PLACE}")
+            return MeterAvailability(
+                False, str(error), f"start the meter's program, or correct /{PLACE}"
+            )
         return AVAILABLE
 
     def open(self, process: MeteredProcess) -> None:
@@ -64,7 +71,16 @@ class MeterCsvMeter:
         """The rows written since the last call."""
         assert self._table is not None
         rows = self._table.new_rows()
-        return [Reading(round(row.t_s * NS_PER_S) + self._offset_ns, self.name, self._table.channel, row.power_w, "W") for row in rows]
+        return [
+            Reading(
+                round(row.t_s * NS_PER_S) + self._offset_ns,
+                self.name,
+                self._table.channel,
+                row.power_w,
+                "W",
+            )
+            for row in rows
+        ]
 
     def close(self) -> None:
         """Nothing to release."""
@@ -94,7 +110,8 @@ class _Table:
         return size_bytes - (len(tail) - tail.rfind(LINE_END) - 1)
 
     def new_rows(self) -> list[Row]:
-        """The complete rows since the last call; a line that is no row is skipped. A file that is shorter than before was begun anew."""
+        """The complete rows since the last call; a line that is no row is skipped. A file that is
+        shorter than before was begun anew."""
         if self._path.stat().st_size < self._position:
             self._position = 0
         with self._path.open("rb") as stream:
@@ -106,11 +123,18 @@ class _Table:
 
     def _rows(self, data: bytes) -> list[Row]:
         lines = data.decode("utf-8", errors="replace").splitlines()
-        return [row for fields in csv.reader(lines, delimiter=self._settings.delimiter) if (row := self._row(fields)) is not None]
+        return [
+            row
+            for fields in csv.reader(lines, delimiter=self._settings.delimiter)
+            if (row := self._row(fields)) is not None
+        ]
 
     def _row(self, fields: Sequence[str]) -> Row | None:
         try:
-            t_s = _seconds(self._decimal(fields[self._column(self._settings.time_column)]), self._settings.time_scale)
+            t_s = _seconds(
+                self._decimal(fields[self._column(self._settings.time_column)]),
+                self._settings.time_scale,
+            )
             power_w = 1.0
             for column, scale in self._power_columns():
                 power_w *= float(self._decimal(fields[column])) * scale
@@ -128,12 +152,20 @@ class _Table:
         if settings.power_column is not None:
             return [(self._column(settings.power_column), settings.power_scale)]
         if settings.voltage_column is None or settings.current_column is None:
-            raise SuiteError(f"/{PLACE}: [meter_csv] needs power_column, or voltage_column and current_column.")
-        return [(self._column(settings.voltage_column), settings.voltage_scale), (self._column(settings.current_column), settings.current_scale)]
+            raise SuiteError(
+                f"/{PLACE}: [meter_csv] needs power_column, or voltage_column and current_column."
+            )
+        return [
+            (self._column(settings.voltage_column), settings.voltage_scale),
+            (self._column(settings.current_column), settings.current_scale),
+        ]
 
     def _column(self, name: str) -> int:
         if name not in self._columns:
-            raise SuiteError(f"{self._path} has no column {name!r}; it has {', '.join(map(repr, self._columns)) or 'none'}.")
+            raise SuiteError(
+                f"{self._path} has no column {name!r}; it has"
+                f" {', '.join(map(repr, self._columns)) or 'none'}."
+            )
         return self._columns[name]
 
 

@@ -1,4 +1,5 @@
-"""Network: bytes that every interface has sent and received, headers included; they contain the gradients exchanged between nodes."""
+"""Network: bytes that every interface has sent and received, headers included; they contain the
+gradients exchanged between nodes."""
 
 import time
 from pathlib import Path
@@ -12,8 +13,8 @@ DIRECTIONS = (("sent", "tx_bytes"), ("received", "rx_bytes"))
 
 
 class NetworkMeter:
-    """Channels ``<interface>.sent`` and ``<interface>.received`` (B since the interface was created, headers included) of every
-    interface that is up as the run starts, except the loopback.
+    """Channels ``<interface>.sent`` and ``<interface>.received`` (B since the interface was
+    created, headers included) of every interface that is up as the run starts, except the loopback.
 
     A bridge counts the bytes of its ports again, so interfaces are not added up.
     Source: Linux, Documentation/ABI/testing/sysfs-class-net-statistics.
@@ -31,7 +32,11 @@ class NetworkMeter:
         """Whether any interface except the loopback is up."""
         if interfaces_up(self._root):
             return AVAILABLE
-        return MeterAvailability(False, "no network interface but the loopback is up", "connect a network (`ip link` lists the interfaces)")
+        return MeterAvailability(
+            False,
+            "no network interface but the loopback is up",
+            "connect a network (`ip link` lists the interfaces)",
+        )
 
     def open(self, process: MeteredProcess) -> None:
         """Choose the interfaces."""
@@ -42,7 +47,10 @@ class NetworkMeter:
         readings = []
         for interface in self._interfaces:
             name = public_interface(interface, str(self._root))
-            folder, t_ns = self._root / "sys/class/net" / interface / "statistics", time.monotonic_ns()
+            folder, t_ns = (
+                self._root / "sys/class/net" / interface / "statistics",
+                time.monotonic_ns(),
+            )
             for direction, file in DIRECTIONS:
                 count = integer(folder / file)
                 if count is not None:

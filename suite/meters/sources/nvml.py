@@ -1,4 +1,5 @@
-"""NVML: power, energy, load, clocks and temperature of discrete NVIDIA GPUs (a Jetson's own GPU is not among them)."""
+"""NVML: power, energy, load, clocks and temperature of discrete NVIDIA GPUs (a Jetson's own GPU is
+not among them)."""
 
 import importlib
 import time
@@ -26,16 +27,33 @@ CHANNELS: Sequence[_Channel] = (
     _Channel("energy", "J", lambda nvml, gpu: nvml.nvmlDeviceGetTotalEnergyConsumption(gpu) * 1e-3),
     _Channel("utilisation", "%", lambda nvml, gpu: nvml.nvmlDeviceGetUtilizationRates(gpu).gpu),
     _Channel("memory_used", "B", lambda nvml, gpu: nvml.nvmlDeviceGetMemoryInfo(gpu).used),
-    _Channel("frequency", "Hz", lambda nvml, gpu: nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_SM) * 1e6),
-    _Channel("memory_frequency", "Hz", lambda nvml, gpu: nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_MEM) * 1e6),
-    _Channel("temperature", "degC", lambda nvml, gpu: nvml.nvmlDeviceGetTemperature(gpu, nvml.NVML_TEMPERATURE_GPU)),
-    _Channel("throttle_reasons", "bits", lambda nvml, gpu: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(gpu)),
+    _Channel(
+        "frequency",
+        "Hz",
+        lambda nvml, gpu: nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_SM) * 1e6,
+    ),
+    _Channel(
+        "memory_frequency",
+        "Hz",
+        lambda nvml, gpu: nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_MEM) * 1e6,
+    ),
+    _Channel(
+        "temperature",
+        "degC",
+        lambda nvml, gpu: nvml.nvmlDeviceGetTemperature(gpu, nvml.NVML_TEMPERATURE_GPU),
+    ),
+    _Channel(
+        "throttle_reasons",
+        "bits",
+        lambda nvml, gpu: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(gpu),
+    ),
 )
 
 
 class NvmlMeter:
-    """Channels that a GPU supports of ``gpu<n>.power`` (W), ``.energy`` (J, a counter; Volta and later), ``.utilisation`` (%),
-    ``.memory_used`` (B), ``.frequency`` and ``.memory_frequency`` (Hz), ``.temperature`` (degC) and ``.throttle_reasons`` (bits).
+    """Channels that a GPU supports of ``gpu<n>.power`` (W), ``.energy`` (J, a counter; Volta and
+    later), ``.utilisation`` (%), ``.memory_used`` (B), ``.frequency`` and ``.memory_frequency``
+    (Hz), ``.temperature`` (degC) and ``.throttle_reasons`` (bits).
 
     The driver renews power ten to fifty times a second at most. Source: NVIDIA NVML API reference.
     """
@@ -50,27 +68,39 @@ class NvmlMeter:
         self._channels: list[tuple[str, _Channel, Any]] = []
 
     def availability(self) -> MeterAvailability:
-        """Whether the driver is loaded, NVML works, and a GPU answers a query: NVML initialises on Jetson boards, and supports no query."""
+        """Whether the driver is loaded, NVML works, and a GPU answers a query: NVML initialises on
+        Jetson boards, and supports no query."""
         if not (self._root / "proc/driver/nvidia/version").exists():
             return MeterAvailability(
-                False, "no NVIDIA driver is loaded (Jetson boards have another one)", "on a Jetson, ina3221 and tegrastats are read instead"
+                False,
+                "no NVIDIA driver is loaded (Jetson boards have another one)",
+                "on a Jetson, ina3221 and tegrastats are read instead",
             )
         try:
             nvml = self._nvml()
         except ImportError:
-            return MeterAvailability(False, f"the Python package {LIBRARY} is missing", "pip install nvidia-ml-py, in the environment of the suite")
+            return MeterAvailability(
+                False,
+                f"the Python package {LIBRARY} is missing",
+                "pip install nvidia-ml-py, in the environment of the suite",
+            )
         try:
             nvml.nvmlInit()
             gpus, channels = nvml.nvmlDeviceGetCount(), self._supported()
             nvml.nvmlShutdown()
         except nvml.NVMLError as error:
-            return MeterAvailability(False, f"NVML does not answer: {error}", "check the driver with `nvidia-smi`")
+            return MeterAvailability(
+                False, f"NVML does not answer: {error}", "check the driver with `nvidia-smi`"
+            )
         if not gpus:
-            return MeterAvailability(False, "the driver sees no GPU", "check the driver with `nvidia-smi`")
+            return MeterAvailability(
+                False, "the driver sees no GPU", "check the driver with `nvidia-smi`"
+            )
         if not channels:
             return MeterAvailability(
                 False,
-                "NVML answers every query with Not Supported (so it does for the GPU of a Jetson, JetPack 6 and later)",
+                "NVML answers every query with Not Supported (so it does for the GPU of a Jetson,"
+                " JetPack 6 and later)",
                 "on a Jetson, ina3221, ina238, tegra and tegrastats are read instead",
             )
         return AVAILABLE
@@ -85,7 +115,11 @@ class NvmlMeter:
         nvml, readings = self._nvml(), []
         for name, channel, gpu in self._channels:
             before_ns, value = time.monotonic_ns(), channel.read(nvml, gpu)
-            readings.append(Reading((before_ns + time.monotonic_ns()) // 2, self.name, name, value, channel.unit))
+            readings.append(
+                Reading(
+                    (before_ns + time.monotonic_ns()) // 2, self.name, name, value, channel.unit
+                )
+            )
         return readings
 
     def close(self) -> None:
@@ -95,14 +129,23 @@ class NvmlMeter:
     def _supported(self) -> list[tuple[str, _Channel, Any]]:
         """Name, channel and handle of what each GPU supports."""
         nvml = self._nvml()
-        gpus = [(index, nvml.nvmlDeviceGetHandleByIndex(index)) for index in range(nvml.nvmlDeviceGetCount())]
-        return [(f"gpu{index}.{each.name}", each, gpu) for index, gpu in gpus for each in CHANNELS if self._supports(each, gpu)]
+        gpus = [
+            (index, nvml.nvmlDeviceGetHandleByIndex(index))
+            for index in range(nvml.nvmlDeviceGetCount())
+        ]
+        return [
+            (f"gpu{index}.{each.name}", each, gpu)
+            for index, gpu in gpus
+            for each in CHANNELS
+            if self._supports(each, gpu)
+        ]
 
     def _supports(self, channel: _Channel, gpu: Any) -> bool:
         nvml = self._nvml()
         try:
             channel.read(nvml, gpu)
-        except (nvml.NVMLError, AttributeError):  # not supported by this GPU, or by this version of the package
+        # not supported by this GPU, or by this version of the package
+        except (nvml.NVMLError, AttributeError):
             return False
         return True
 

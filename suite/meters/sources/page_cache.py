@@ -10,10 +10,11 @@ MAX_FILES = 1000
 
 
 class PageCacheMeter:
-    """Channel ``resident`` (share of the data set's bytes that is in memory), read at both ends of each epoch too; of more than 1,000 files,
-    of 1,000 evenly spread ones.
+    """Channel ``resident`` (share of the data set's bytes that is in memory), read at both ends of
+    each epoch too; of more than 1,000 files, of 1,000 evenly spread ones.
 
-    All files of a large data set would cost more than the other meters together. Source: mincore(2).
+    All files of a large data set would cost more than the other meters together. Source:
+    mincore(2).
     """
 
     name = "page-cache"
@@ -28,12 +29,20 @@ class PageCacheMeter:
         """Every Linux has mincore(2)."""
         if (self._root / "proc/meminfo").exists():
             return AVAILABLE
-        return MeterAvailability(False, "this is no running Linux (there is no /proc/meminfo)", "mount /proc: `mount -t proc proc /proc`")
+        return MeterAvailability(
+            False,
+            "this is no running Linux (there is no /proc/meminfo)",
+            "mount /proc: `mount -t proc proc /proc`",
+        )
 
     def open(self, process: MeteredProcess) -> None:
         """Choose the files; raises OSError for files whose residency the kernel does not report."""
         files = data_files(process.data_directory)
-        self._files = [files[index * len(files) // MAX_FILES] for index in range(MAX_FILES)] if len(files) > MAX_FILES else files
+        self._files = (
+            [files[index * len(files) // MAX_FILES] for index in range(MAX_FILES)]
+            if len(files) > MAX_FILES
+            else files
+        )
         found = residency(self._files)
         if found.reason is not None:
             raise PermissionError(found.reason)
@@ -43,7 +52,19 @@ class PageCacheMeter:
     def read(self) -> list[Reading]:
         """The share now."""
         t_ns, found = time.monotonic_ns(), residency(self._files)
-        return [Reading(t_ns, self.name, "resident", (found.resident_bytes or 0) / found.size_bytes, "ratio")] if found.size_bytes else []
+        return (
+            [
+                Reading(
+                    t_ns,
+                    self.name,
+                    "resident",
+                    (found.resident_bytes or 0) / found.size_bytes,
+                    "ratio",
+                )
+            ]
+            if found.size_bytes
+            else []
+        )
 
     def close(self) -> None:
         """Nothing to release."""

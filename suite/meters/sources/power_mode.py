@@ -24,12 +24,15 @@ class _Setting:
 
 
 class PowerModeMeter:
-    """Channels ``changed`` (how many settings differ from the first reading, in unit ``settings``), and each setting at the first reading and
-    whenever it has another value: ``nvpmodel`` (a Jetson's mode, unit ``id``), ``<policy>.min`` and ``.max`` of the cores' clocks, ``<device>.min``
-    and ``.max`` of GPU and memory controller (Hz), ``<policy>.governor`` (its place among the governors that the kernel offers, which the settings
-    name, unit ``governor``), ``<zone>.<n>`` (RAPL's limits, W), ``cores`` (online), ``turbo.off`` or ``turbo`` (``active``).
+    """Channels ``changed`` (how many settings differ from the first reading, in unit ``settings``),
+    and each setting at the first reading and whenever it has another value: ``nvpmodel`` (a
+    Jetson's mode, unit ``id``), ``<policy>.min`` and ``.max`` of the cores' clocks,
+    ``<device>.min`` and ``.max`` of GPU and memory controller (Hz), ``<policy>.governor`` (its
+    place among the governors that the kernel offers, which the settings name, unit ``governor``),
+    ``<zone>.<n>`` (RAPL's limits, W), ``cores`` (online), ``turbo.off`` or ``turbo`` (``active``).
 
-    Upper limits of clocks also fall when the kernel cools the processor by them. Sources: suite.machine.clocks, nvpmodel and power_limits.
+    Upper limits of clocks also fall when the kernel cools the processor by them. Sources:
+    suite.machine.clocks, nvpmodel and power_limits.
     """
 
     name = "power-mode"
@@ -46,7 +49,11 @@ class PowerModeMeter:
         """Whether the kernel offers any limit besides the number of cores."""
         if any(setting.channel != "cores" for setting in self._find()):
             return AVAILABLE
-        return MeterAvailability(False, "the kernel offers no limits on clocks or power", "a virtual machine has none: run on the machine itself")
+        return MeterAvailability(
+            False,
+            "the kernel offers no limits on clocks or power",
+            "a virtual machine has none: run on the machine itself",
+        )
 
     def open(self, process: MeteredProcess) -> None:
         """Find the settings."""
@@ -54,7 +61,8 @@ class PowerModeMeter:
         self._first, self._last = {}, {}
 
     def read(self) -> list[Reading]:
-        """The number of changed settings, and those whose value is another one than at the last call."""
+        """The number of changed settings, and those whose value is another one than at the last
+        call."""
         t_ns, readings = time.monotonic_ns(), []
         for setting in self._settings:
             value = setting.read()
@@ -70,7 +78,11 @@ class PowerModeMeter:
 
     def settings(self) -> Mapping[str, str]:
         """The governors of each policy, in the order of the values of its channel."""
-        return {f"{folder.name}.{GOVERNOR}": " ".join(_governors(folder)) for folder in policy_folders(self._root) if _governors(folder)}
+        return {
+            f"{folder.name}.{GOVERNOR}": " ".join(_governors(folder))
+            for folder in policy_folders(self._root)
+            if _governors(folder)
+        }
 
     def _find(self) -> Iterator[_Setting]:
         """Every setting that can be read now."""
@@ -82,14 +94,24 @@ class PowerModeMeter:
         yield _Setting("nvpmodel", "id", self._mode_id)
         for folder in policy_folders(self._root):
             for limit in ("min", "max"):
-                yield _Setting(f"{folder.name}.{limit}", "Hz", _reader(folder / f"scaling_{limit}_freq", 1000.0))
+                yield _Setting(
+                    f"{folder.name}.{limit}",
+                    "Hz",
+                    _reader(folder / f"scaling_{limit}_freq", 1000.0),
+                )
             yield _Setting(f"{folder.name}.{GOVERNOR}", GOVERNOR, _governor_reader(folder))
         for _, folder in devfreq_folders(self._root):
             for limit in ("min", "max"):
-                yield _Setting(f"{folder.name}.{limit}", "Hz", _reader(folder / f"{limit}_freq", 1.0))
+                yield _Setting(
+                    f"{folder.name}.{limit}", "Hz", _reader(folder / f"{limit}_freq", 1.0)
+                )
         for path in limit_files(self._root):
-            yield _Setting(f"{path.parent.name}.{path.name.split('_')[1]}", "W", _reader(path, 1e-6))
-        yield _Setting("turbo.off", "active", _reader(self._root / CPUS / "intel_pstate/no_turbo", 1.0))
+            yield _Setting(
+                f"{path.parent.name}.{path.name.split('_')[1]}", "W", _reader(path, 1e-6)
+            )
+        yield _Setting(
+            "turbo.off", "active", _reader(self._root / CPUS / "intel_pstate/no_turbo", 1.0)
+        )
         yield _Setting("turbo", "active", _reader(self._root / CPUS / "cpufreq/boost", 1.0))
         for path in boost_files(self._root):
             yield _Setting(f"{path.parent.name}.turbo", "active", _reader(path, 1.0))

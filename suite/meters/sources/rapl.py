@@ -18,7 +18,8 @@ MAX_STEP_UJ = 30e9  # 2 kW for 15 s: no counter grows more between two readings
 
 @dataclass
 class _Domain:
-    """A counter that wraps, extended into one that does not. One that fell without a wrap (suspend, a driver loaded anew) is not read any more."""
+    """A counter that wraps, extended into one that does not. One that fell without a wrap (suspend,
+    a driver loaded anew) is not read any more."""
 
     channel: str
     folder: Path
@@ -42,12 +43,14 @@ class _Domain:
 
 
 class RaplMeter:
-    """One channel per domain, a counter in J without wraps: ``package-<n>``, ``dram-<n>``, ``core-<n>``, ``uncore-<n>``, ``psys``.
+    """One channel per domain, a counter in J without wraps: ``package-<n>``, ``dram-<n>``,
+    ``core-<n>``, ``uncore-<n>``, ``psys``.
 
-    A package of several dies has a zone per die, ``package-<n>-die-<m>``, and ``dram-<n>-die-<m>``. AMD's dies all show the counter of their
-    package: the first one is read. Two zones that the kernel names alike keep apart by their zone's number. The period is far shorter than the time
-    in which a counter wraps (at least a minute, at 1 kW). Sources: Linux power/powercap; Intel SDM volume 3, "Platform Specific Power Management
-    Support".
+    A package of several dies has a zone per die, ``package-<n>-die-<m>``, and ``dram-<n>-die-<m>``.
+    AMD's dies all show the counter of their package: the first one is read. Two zones that the
+    kernel names alike keep apart by their zone's number. The period is far shorter than the time in
+    which a counter wraps (at least a minute, at 1 kW). Sources: Linux power/powercap; Intel SDM
+    volume 3, "Platform Specific Power Management Support".
     """
 
     name = "rapl"
@@ -64,11 +67,17 @@ class RaplMeter:
         if not domains:
             return MeterAvailability(
                 False,
-                "the kernel has no RAPL domain (Intel and AMD processors have one, virtual machines rarely)",
-                "on a PC, load the driver: `modprobe intel_rapl_msr`; elsewhere use a meter outside the machine",
+                "the kernel has no RAPL domain (Intel and AMD processors have one, virtual machines"
+                " rarely)",
+                "on a PC, load the driver: `modprobe intel_rapl_msr`; elsewhere use a meter outside"
+                " the machine",
             )
         if all(domain.energy_j() is None for domain in domains):
-            return MeterAvailability(False, f"/{POWERCAP}/*/energy_uj can be read by root only", f"sudo chmod a+r /{POWERCAP}/intel-rapl*/energy_uj")
+            return MeterAvailability(
+                False,
+                f"/{POWERCAP}/*/energy_uj can be read by root only",
+                f"sudo chmod a+r /{POWERCAP}/intel-rapl*/energy_uj",
+            )
         return AVAILABLE
 
     def open(self, process: MeteredProcess) -> None:
@@ -83,7 +92,14 @@ class RaplMeter:
             if energy_j is not None:
                 readings.append(Reading(t_ns, self.name, domain.channel, energy_j, "J"))
         if not readings:
-            raise OSError("no RAPL domain can be read" + (", their counters were set back" if any(one.is_lost for one in self._domains) else ""))
+            raise OSError(
+                "no RAPL domain can be read"
+                + (
+                    ", their counters were set back"
+                    if any(one.is_lost for one in self._domains)
+                    else ""
+                )
+            )
         return readings
 
     def close(self) -> None:
@@ -91,15 +107,24 @@ class RaplMeter:
 
 
 def _domains(root: Path) -> list[_Domain]:
-    """The domains of every package and die; the channel of a part of a package has the package's number, and is unique."""
-    zones = [(zone, folder) for folder in in_order((root / POWERCAP).glob("intel-rapl:*")) if (zone := ZONE.match(folder.name))]
-    repeated = _repeated_dies(root) if AMD.search(text(root / "proc/cpuinfo") or "") else frozenset()
+    """The domains of every package and die; the channel of a part of a package has the package's
+    number, and is unique."""
+    zones = [
+        (zone, folder)
+        for folder in in_order((root / POWERCAP).glob("intel-rapl:*"))
+        if (zone := ZONE.match(folder.name))
+    ]
+    repeated = (
+        _repeated_dies(root) if AMD.search(text(root / "proc/cpuinfo") or "") else frozenset()
+    )
     zones = [(zone, folder) for zone, folder in zones if zone[1] not in repeated]
     named = [(folder, channel) for zone, folder in zones if (channel := _channel(folder, zone[1]))]
     names = Counter(channel for _, channel in named)
     return [
         _Domain(
-            channel if names[channel] == 1 else f"{channel}:{folder.name.partition(':')[2]}", folder, integer(folder / "max_energy_range_uj") or 0
+            channel if names[channel] == 1 else f"{channel}:{folder.name.partition(':')[2]}",
+            folder,
+            integer(folder / "max_energy_range_uj") or 0,
         )
         for folder, channel in named
     ]
@@ -108,7 +133,8 @@ def _domains(root: Path) -> list[_Domain]:
 def _repeated_dies(root: Path) -> frozenset[str]:
     """The zones' numbers of every die but the first of its package.
 
-    Two dies of a Threadripper 1950X both showed the 68 W of the package: https://github.com/mlco2/codecarbon/issues/1274.
+    Two dies of a Threadripper 1950X both showed the 68 W of the package:
+    https://github.com/mlco2/codecarbon/issues/1274.
     """
     first: dict[str, str] = {}
     repeated = set()
@@ -120,7 +146,8 @@ def _repeated_dies(root: Path) -> frozenset[str]:
 
 
 def _channel(folder: Path, parent_zone: str) -> str | None:
-    """``dram-0-die-1`` for the zone ``dram`` below ``package-0-die-1``; the zone's own name for a package, and for psys."""
+    """``dram-0-die-1`` for the zone ``dram`` below ``package-0-die-1``; the zone's own name for a
+    package, and for psys."""
     name = text(folder / "name")
     parent = text(folder.parent / f"intel-rapl:{parent_zone}" / "name") or parent_zone
     return name if not name or name == parent else f"{name}-{parent.removeprefix('package-')}"

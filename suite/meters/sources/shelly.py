@@ -8,7 +8,8 @@ from suite.meters.settings import MeterSettings
 
 
 class ShellyMeter(HttpMeter):
-    """Channels ``power`` (W), ``voltage`` (V), ``current`` (A) and ``energy`` (J, the plug's counter, updated once a minute).
+    """Channels ``power`` (W), ``voltage`` (V), ``current`` (A) and ``energy`` (J, the plug's
+    counter, updated once a minute).
 
     Source: Shelly Gen2+ device API, Switch.GetStatus and PM1.GetStatus.
     """
@@ -18,17 +19,23 @@ class ShellyMeter(HttpMeter):
     description = "power at the socket, from a Shelly plug in the local network"
     table = 'shelly = { address = "192.168.1.20" }'
     absent = (
-        'a meter without a switch (PM Mini) needs component = "PM1" in [shelly]; of several switches name one with switch = 0, 1, ...; '
-        "a plug of the first generation is not supported: log it, and attach its file (suite power attach)"
+        'a meter without a switch (PM Mini) needs component = "PM1" in [shelly]; of several'
+        " switches name one with switch = 0, 1, ...; a plug of the first generation is not"
+        " supported: log it, and attach its file (suite power attach)"
     )
 
     def address(self, settings: MeterSettings) -> str | None:
         """The status of the switch that feeds the board."""
         plug = settings.shelly
-        return f"{host(plug.address)}/rpc/{plug.component}.GetStatus?id={plug.switch}" if plug else None
+        return (
+            f"{host(plug.address)}/rpc/{plug.component}.GetStatus?id={plug.switch}"
+            if plug
+            else None
+        )
 
     def parse(self, answer: Any) -> Mapping[str, tuple[float, str]]:
-        """A switch without a meter has no ``apower``; what the plug cannot read at the moment is null."""
+        """A switch without a meter has no ``apower``; what the plug cannot read at the moment is
+        null."""
         found = {"power": (number(answer["apower"]), "W")}
         for key, unit in (("voltage", "V"), ("current", "A")):
             if answer.get(key) is not None:

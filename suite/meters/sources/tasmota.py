@@ -8,9 +8,11 @@ from suite.meters.settings import MeterSettings
 
 
 class TasmotaMeter(HttpMeter):
-    """Channels ``power`` (W), ``voltage`` (V) and ``current`` (A); power and current of a strip are the sums of its outlets.
+    """Channels ``power`` (W), ``voltage`` (V) and ``current`` (A); power and current of a strip are
+    the sums of its outlets.
 
-    Tasmota reports whole watts by default (`WattRes 2` sets two decimals). Source: Tasmota documentation, Commands, Status 10.
+    Tasmota reports whole watts by default (`WattRes 2` sets two decimals). Source: Tasmota
+    documentation, Commands, Status 10.
     """
 
     name = "tasmota"

@@ -12,21 +12,25 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 from suite.meters.tool import find_tool
 
 COMMAND = "tegrastats"
-# "POM_5V_IN 1022/1022" (JetPack 4), "VDD_IN 5079mW/5079mW" (JetPack 5, 6): now/average. "VIN 124486mW/36487mW/124486mW" (JetPack 7):
-# now/average/maximum. "VDD_IN 3913mW": now alone. A sensor's offset makes an idle rail negative. "RAM 534/3964MB" and "APE 25" are no rails.
+# "POM_5V_IN 1022/1022" (JetPack 4), "VDD_IN 5079mW/5079mW" (JetPack 5, 6): now/average. "VIN
+# 124486mW/36487mW/124486mW" (JetPack 7): now/average/maximum. "VDD_IN 3913mW": now alone. A
+# sensor's offset makes an idle rail negative. "RAM 534/3964MB" and "APE 25" are no rails.
 RAIL = re.compile(r"(?<!\S)([A-Z][A-Z0-9_]*) (-?\d+)(?:(?:mW)?(?:/-?\d+(?:mW)?)+|mW)(?!\S)")
-# "GR3D_FREQ 26%@[306]", "GR3D_FREQ 0%@76", "GR3D_FREQ 78%", "EMC_FREQ @2133", "EMC_FREQ 4%@1600"; "GR3D 3%@76" (JetPack 3)
+# "GR3D_FREQ 26%@[306]", "GR3D_FREQ 0%@76", "GR3D_FREQ 78%", "EMC_FREQ @2133", "EMC_FREQ 4%@1600";
+# "GR3D 3%@76" (JetPack 3)
 ENGINE = re.compile(r"(?<!\S)(GR3D|EMC)(?:_FREQ)? (?:(\d+)%)?(?:@\[?(\d+))?")
-LINE_PERIOD_S = 0.01  # the next line sets the pace; this only limits the polling of a program that has exited
+# the next line sets the pace; this only limits the polling of a program that has exited
+LINE_PERIOD_S = 0.01
 ENGINES = {"GR3D": "gpu", "EMC": "memory_controller"}
 
 
 class TegrastatsMeter(BackgroundMeter):
-    """Channels: each rail (W, by its board's name), ``gpu.utilisation`` and ``memory_controller.utilisation`` (%), ``gpu.frequency``
-    and ``memory_controller.frequency`` (Hz).
+    """Channels: each rail (W, by its board's name), ``gpu.utilisation`` and
+    ``memory_controller.utilisation`` (%), ``gpu.frequency`` and ``memory_controller.frequency``
+    (Hz).
 
-    A reading's time is the arrival of its line. Without root some releases print no rails. Source: NVIDIA Jetson Linux Developer Guide,
-    "tegrastats Utility".
+    A reading's time is the arrival of its line. Without root some releases print no rails. Source:
+    NVIDIA Jetson Linux Developer Guide, "tegrastats Utility".
     """
 
     name = "tegrastats"
@@ -44,14 +48,25 @@ class TegrastatsMeter(BackgroundMeter):
         if find_tool(self._root, COMMAND):
             return AVAILABLE
         return MeterAvailability(
-            False, f"there is no {COMMAND} (it belongs to NVIDIA Jetson Linux)", "on a Jetson: sudo apt install nvidia-l4t-tools"
+            False,
+            f"there is no {COMMAND} (it belongs to NVIDIA Jetson Linux)",
+            "on a Jetson: sudo apt install nvidia-l4t-tools",
         )
 
     def open(self, process: MeteredProcess) -> None:
         """Start the program."""
-        command = [str(find_tool(self._root, COMMAND)), "--interval", str(round(self.period_s * 1000))]
+        command = [
+            str(find_tool(self._root, COMMAND)),
+            "--interval",
+            str(round(self.period_s * 1000)),
+        ]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
         )
         self._background.start()
 
@@ -69,9 +84,13 @@ class TegrastatsMeter(BackgroundMeter):
         assert self._process is not None and self._process.stdout is not None
         line = self._process.stdout.readline()
         t_ns = time.monotonic_ns()
-        if not line.endswith("\n"):  # nothing, or a line that was cut off: "GR3D_FREQ 99%@6" of 612 MHz
+        # nothing, or a line that was cut off: "GR3D_FREQ 99%@6" of 612 MHz
+        if not line.endswith("\n"):
             raise OSError("tegrastats exited by itself")
-        return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in parse_line(line).items()]
+        return [
+            Reading(t_ns, self.name, channel, value, unit)
+            for channel, (value, unit) in parse_line(line).items()
+        ]
 
     def _end(self) -> None:
         process = self._process
@@ -83,7 +102,8 @@ class TegrastatsMeter(BackgroundMeter):
 
 
 def parse_line(line: str) -> dict[str, tuple[float, str]]:
-    """Value and unit by channel, from a line of any JetPack; values that a board does not print are absent."""
+    """Value and unit by channel, from a line of any JetPack; values that a board does not print are
+    absent."""
     found = {name: (int(milliwatts) * 1e-3, "W") for name, milliwatts in RAIL.findall(line)}
     for engine, percent, megahertz in ENGINE.findall(line):
         if percent:

@@ -11,9 +11,11 @@ ABSENT_MILLIDEGREES = -200_000  # a Jetson's zone reads -256 degrees while its p
 
 
 class TemperatureMeter:
-    """One channel per sensor (degC), named after the thermal zone's type or the chip and its label (``nvme Composite``).
+    """One channel per sensor (degC), named after the thermal zone's type or the chip and its label
+    (``nvme Composite``).
 
-    A sensor that cannot be read at the moment (a GPU in suspend) is left out. Sources: Linux thermal/sysfs-api, hwmon/sysfs-interface.
+    A sensor that cannot be read at the moment (a GPU in suspend) is left out. Sources: Linux
+    thermal/sysfs-api, hwmon/sysfs-interface.
     """
 
     name = "temperature"
@@ -31,7 +33,8 @@ class TemperatureMeter:
         return MeterAvailability(
             False,
             "neither /sys/class/thermal nor /sys/class/hwmon has a temperature",
-            "a virtual machine has none: run on the machine itself; on a PC, load the chip's driver with `sensors-detect` (lm-sensors)",
+            "a virtual machine has none: run on the machine itself; on a PC, load the chip's driver"
+            " with `sensors-detect` (lm-sensors)",
         )
 
     def open(self, process: MeteredProcess) -> None:
@@ -44,19 +47,26 @@ class TemperatureMeter:
         for channel, path in self._sensors:
             millidegrees = integer(path)
             if millidegrees is not None and millidegrees > ABSENT_MILLIDEGREES:
-                readings.append(Reading(time.monotonic_ns(), self.name, channel, millidegrees / 1000, "degC"))
+                readings.append(
+                    Reading(time.monotonic_ns(), self.name, channel, millidegrees / 1000, "degC")
+                )
         return readings
 
     def close(self) -> None:
         """Nothing to release."""
 
     def _find(self) -> list[tuple[str, Path]]:
-        found = [(text(zone / "type") or zone.name, zone / "temp") for zone in in_order((self._root / "sys/class/thermal").glob("thermal_zone*"))]
+        found = [
+            (text(zone / "type") or zone.name, zone / "temp")
+            for zone in in_order((self._root / "sys/class/thermal").glob("thermal_zone*"))
+        ]
         for chip in in_order((self._root / "sys/class/hwmon").glob("hwmon*")):
             if (chip / "device/temp").exists():
                 continue  # the kernel lists a thermal zone here again
             for path in in_order(chip.glob("temp*_input")):
-                label = text(path.with_name(path.name.replace("_input", "_label"))) or path.name.removesuffix("_input")
+                label = text(
+                    path.with_name(path.name.replace("_input", "_label"))
+                ) or path.name.removesuffix("_input")
                 found.append((f"{text(chip / 'name') or chip.name} {label}", path))
         return _distinct([(channel, path) for channel, path in found if path.is_file()])
 

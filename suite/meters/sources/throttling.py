@@ -11,8 +11,14 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 
 ACTIVE, EVENTS = "active", "events"  # units: 1 while active, and a counter
 RASPBERRY_PI = "sys/devices/platform/soc*/soc*:firmware/get_throttled"
-RASPBERRY_PI_HWMON = "rpi_volt"  # mainline kernels (Fedora, Debian's own) have this instead: under-voltage alone
-FIRMWARE_BITS = {0: "under_voltage", 1: "frequency_capped", 2: "throttled", 3: "soft_temperature_limit"}
+# mainline kernels (Fedora, Debian's own) have this instead: under-voltage alone
+RASPBERRY_PI_HWMON = "rpi_volt"
+FIRMWARE_BITS = {
+    0: "under_voltage",
+    1: "frequency_capped",
+    2: "throttled",
+    3: "soft_temperature_limit",
+}
 SINCE_BOOT = 16
 CPUS = "sys/devices/system/cpu"
 THERMAL = "sys/class/thermal"
@@ -29,15 +35,18 @@ class _Sensor:
 
 
 class ThrottlingMeter:
-    """Channels in unit ``active`` (1 while active): ``under_voltage``, ``frequency_capped``, ``throttled`` and ``soft_temperature_limit`` of
-    a Raspberry Pi, with ``….since_boot``, and ``cooling.<n>.<device>`` of devices that slow a processor down; in unit ``events`` (counters):
-    ``over_current.<n>`` of a Jetson, ``thermal.core.<n>`` and ``thermal.package.<n>`` of x86, once per core and package.
+    """Channels in unit ``active`` (1 while active): ``under_voltage``, ``frequency_capped``,
+    ``throttled`` and ``soft_temperature_limit`` of a Raspberry Pi, with ``….since_boot``, and
+    ``cooling.<n>.<device>`` of devices that slow a processor down; in unit ``events`` (counters):
+    ``over_current.<n>`` of a Jetson, ``thermal.core.<n>`` and ``thermal.package.<n>`` of x86, once
+    per core and package.
 
-    Cooling devices that slow no processor (fans, Wi-Fi, displays, alerts) are not read; suite.catalog.throttling lists those that do. The
-    settings name the trip points at which they start. A lower limit of a clock is a reading of the meter ``power-mode``.
+    Cooling devices that slow no processor (fans, Wi-Fi, displays, alerts) are not read;
+    suite.catalog.throttling lists those that do. The settings name the trip points at which they
+    start. A lower limit of a clock is a reading of the meter ``power-mode``.
 
-    Sources: Raspberry Pi documentation, get_throttled; Linux hwmon/raspberrypi-hwmon; NVIDIA Jetson Linux Developer
-    Guide, over-current events; Linux admin-guide/thermal and thermal/sysfs-api.
+    Sources: Raspberry Pi documentation, get_throttled; Linux hwmon/raspberrypi-hwmon; NVIDIA Jetson
+    Linux Developer Guide, over-current events; Linux admin-guide/thermal and thermal/sysfs-api.
     """
 
     name = "throttling"
@@ -52,7 +61,11 @@ class ThrottlingMeter:
         """Whether the machine reports any kind of throttling."""
         if list(self._find()):
             return AVAILABLE
-        return MeterAvailability(False, "the machine does not report throttling", "a virtual machine has none: run on the machine itself")
+        return MeterAvailability(
+            False,
+            "the machine does not report throttling",
+            "a virtual machine has none: run on the machine itself",
+        )
 
     def open(self, process: MeteredProcess) -> None:
         """Find the sensors."""
@@ -64,26 +77,32 @@ class ThrottlingMeter:
         for sensor in self._sensors:
             value = sensor.read()
             if value is not None:
-                readings.append(Reading(time.monotonic_ns(), self.name, sensor.channel, value, sensor.unit))
+                readings.append(
+                    Reading(time.monotonic_ns(), self.name, sensor.channel, value, sensor.unit)
+                )
         return readings
 
     def close(self) -> None:
         """Nothing to release."""
 
     def settings(self) -> Mapping[str, str]:
-        """The trip points at which a device slows a processor down: zone and device, type and temperature."""
+        """The trip points at which a device slows a processor down: zone and device, type and
+        temperature."""
         return dict(list(_trip_points(self._root))[:MAX_SETTINGS])
 
     def _find(self) -> Iterator[_Sensor]:
         firmware = list(self._root.glob(RASPBERRY_PI))
         for path in firmware:
             yield from _firmware(path)
-        for path in () if firmware else in_order(self._root.glob("sys/class/hwmon/hwmon*/in0_lcrit_alarm")):
+        for path in (
+            () if firmware else in_order(self._root.glob("sys/class/hwmon/hwmon*/in0_lcrit_alarm"))
+        ):
             if text(path.with_name("name")) == RASPBERRY_PI_HWMON:
                 yield _Sensor(FIRMWARE_BITS[0], ACTIVE, _is_active(path))
         for path in in_order(self._root.glob("sys/class/hwmon/hwmon*/oc*_event_cnt")):
             name = path.name.removesuffix("_event_cnt")
-            if integer(path.with_name(f"{name}_throt_en")) != 0:  # an event that only raises an interrupt slows nothing
+            # an event that only raises an interrupt slows nothing
+            if integer(path.with_name(f"{name}_throt_en")) != 0:
                 yield _Sensor(f"over_current.{name}", EVENTS, _reader(path))
         for level in ("core", "package"):
             for path in _once_per(level, self._root):
@@ -91,15 +110,25 @@ class ThrottlingMeter:
         for folder in in_order(self._root.glob(f"{THERMAL}/cooling_device*")):
             kind = text(folder / "type") or ""
             if slows_processor(kind):
-                yield _Sensor(f"cooling.{folder.name.removeprefix('cooling_device')}.{kind}", ACTIVE, _is_active(folder / "cur_state"))
+                yield _Sensor(
+                    f"cooling.{folder.name.removeprefix('cooling_device')}.{kind}",
+                    ACTIVE,
+                    _is_active(folder / "cur_state"),
+                )
 
 
 def _once_per(level: str, root: Path) -> Iterator[Path]:
-    """One counter for each core or package: every thread of a core, and every core of a package, shows the same counter."""
+    """One counter for each core or package: every thread of a core, and every core of a package,
+    shows the same counter."""
     seen = set()
     for cpu in in_order(root.glob(f"{CPUS}/cpu[0-9]*")):
         path, package, core = (
-            cpu / part for part in (f"thermal_throttle/{level}_throttle_count", "topology/physical_package_id", "topology/core_id")
+            cpu / part
+            for part in (
+                f"thermal_throttle/{level}_throttle_count",
+                "topology/physical_package_id",
+                "topology/core_id",
+            )
         )
         key = (text(package) or cpu.name, text(core) if level == "core" else None)
         if path.exists() and key not in seen:
@@ -108,14 +137,23 @@ def _once_per(level: str, root: Path) -> Iterator[Path]:
 
 
 def _trip_points(root: Path) -> Iterator[tuple[str, str]]:
-    """(zone and cooling device, type and temperature) of every trip point that is bound to a device that slows a processor."""
+    """(zone and cooling device, type and temperature) of every trip point that is bound to a device
+    that slows a processor."""
     for zone in in_order(root.glob(f"{THERMAL}/thermal_zone*")):
-        for link in in_order(path for path in zone.glob("cdev*") if path.name.removeprefix("cdev").isdigit()):
+        for link in in_order(
+            path for path in zone.glob("cdev*") if path.name.removeprefix("cdev").isdigit()
+        ):
             device, trip = text(link / "type") or "", integer(zone / f"{link.name}_trip_point")
             millidegrees = None if trip is None else integer(zone / f"trip_point_{trip}_temp")
             if slows_processor(device) and millidegrees is not None:
                 named = f"{text(zone / 'type') or zone.name} {device}"
-                yield f"{named} {trip}", f"{text(zone / f'trip_point_{trip}_type') or 'trip'} at {millidegrees / 1000:g} degC"
+                yield (
+                    f"{named} {trip}",
+                    (
+                        f"{text(zone / f'trip_point_{trip}_type') or 'trip'} at"
+                        f" {millidegrees / 1000:g} degC"
+                    ),
+                )
 
 
 def _firmware(path: Path) -> Iterator[_Sensor]:

@@ -26,11 +26,16 @@ class Model:
     ampere_step: float
 
 
-MODELS = {0x0963: Model("UM24C", 1e-2, 1e-3), 0x09C9: Model("UM25C", 1e-3, 1e-4), 0x0D4C: Model("UM34C", 1e-2, 1e-3)}
+MODELS = {
+    0x0963: Model("UM24C", 1e-2, 1e-3),
+    0x09C9: Model("UM25C", 1e-3, 1e-4),
+    0x0D4C: Model("UM34C", 1e-2, 1e-3),
+}
 
 
 class Um25cMeter(BackgroundMeter):
-    """Channels ``power`` (W), ``voltage`` (V) and ``current`` (A) into the board, without the adapter's losses.
+    """Channels ``power`` (W), ``voltage`` (V) and ``current`` (A) into the board, without the
+    adapter's losses.
 
     Source: sigrok wiki, RDTech UM series, protocol.
     """
@@ -83,14 +88,21 @@ class Um25cMeter(BackgroundMeter):
         before_ns = time.monotonic_ns()
         reply = _query(self._port)
         t_ns = (before_ns + time.monotonic_ns()) // 2
-        return [Reading(t_ns, self.name, channel, value, unit) for channel, (value, unit) in parse_um(reply).items()]
+        return [
+            Reading(t_ns, self.name, channel, value, unit)
+            for channel, (value, unit) in parse_um(reply).items()
+        ]
 
 
 def parse_um(reply: bytes) -> dict[str, tuple[float, str]]:
-    """Value and unit by channel; raises ValueError for anything but a complete reply of a known model."""
+    """Value and unit by channel; raises ValueError for anything but a complete reply of a known
+    model."""
     model = MODELS.get(int.from_bytes(reply[0:2], "big"))
     if len(reply) != REPLY_BYTES or model is None:
-        raise ValueError(f"{len(reply)} bytes that begin with {reply[:2].hex()} are no reply of a UM24C, UM25C or UM34C")
+        raise ValueError(
+            f"{len(reply)} bytes that begin with {reply[:2].hex()} are no reply of a UM24C, UM25C"
+            " or UM34C"
+        )
     return {
         "power": (int.from_bytes(reply[6:10], "big") * 1e-3, "W"),
         "voltage": (int.from_bytes(reply[2:4], "big") * model.volt_step, "V"),
@@ -112,7 +124,10 @@ def _query(port: int) -> bytes:
     termios.tcflush(port, termios.TCIFLUSH)
     os.write(port, REQUEST)
     reply, deadline_s = b"", time.monotonic() + TIMEOUT_S
-    while len(reply) < REPLY_BYTES and select.select([port], [], [], max(0.0, deadline_s - time.monotonic()))[0]:
+    while (
+        len(reply) < REPLY_BYTES
+        and select.select([port], [], [], max(0.0, deadline_s - time.monotonic()))[0]
+    ):
         reply += os.read(port, REPLY_BYTES - len(reply))
     return reply
 

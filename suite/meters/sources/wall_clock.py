@@ -1,4 +1,5 @@
-"""Wall clock: whether it was set during the run. Edge boards have no battery-backed clock and are set once they have a network."""
+"""Wall clock: whether it was set during the run. Edge boards have no battery-backed clock and are
+set once they have a network."""
 
 import time
 from pathlib import Path
@@ -9,7 +10,8 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 class WallClockMeter:
     """Channel ``drift`` (s): wall clock less monotonic clock, since the run began.
 
-    The kernel slews both together, so the drift is 0 until the clock is set. Source: clock_gettime(2).
+    The kernel slews both together, so the drift is 0 until the clock is set. Source:
+    clock_gettime(2).
     """
 
     name = "wall-clock"
@@ -24,7 +26,11 @@ class WallClockMeter:
         """Every running Linux has both clocks."""
         if (self._root / "proc/uptime").exists():
             return AVAILABLE
-        return MeterAvailability(False, "this is no running Linux (there is no /proc/uptime)", "mount /proc: `mount -t proc proc /proc`")
+        return MeterAvailability(
+            False,
+            "this is no running Linux (there is no /proc/uptime)",
+            "mount /proc: `mount -t proc proc /proc`",
+        )
 
     def open(self, process: MeteredProcess) -> None:
         """Store the present offset between the clocks."""
@@ -32,14 +38,23 @@ class WallClockMeter:
 
     def read(self) -> list[Reading]:
         """The drift now."""
-        return [Reading(time.monotonic_ns(), self.name, "drift", (_offset_ns() - self._offset_ns) * 1e-9, "s")]
+        return [
+            Reading(
+                time.monotonic_ns(),
+                self.name,
+                "drift",
+                (_offset_ns() - self._offset_ns) * 1e-9,
+                "s",
+            )
+        ]
 
     def close(self) -> None:
         """Nothing to release."""
 
 
 def _offset_ns() -> int:
-    """Wall clock less monotonic clock, with the wall clock read between two readings of the other."""
+    """Wall clock less monotonic clock, with the wall clock read between two readings of the
+    other."""
     before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
     return wall_ns - (before_ns + after_ns) // 2
 

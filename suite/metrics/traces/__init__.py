@@ -1,1 +1,2 @@
-"""Traces of external loggers: reading them, fitting their clock to a run, adding their readings to a bundle."""
+"""Traces of external loggers: reading them, fitting their clock to a run, adding their readings to
+a bundle."""

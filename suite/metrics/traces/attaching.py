@@ -1,7 +1,9 @@
-"""Adds the trace of an external logger to a closed bundle: readings, kept trace, record in run.json, figures and manifest.
+"""Adds the trace of an external logger to a closed bundle: readings, kept trace, record in
+run.json, figures and manifest.
 
-The record in run.json (``attached``) says by which command and when, what was understood of the file (``format``, that of the kept file), where the
-sensor is (``covers``, ``tier``) and how the clocks were fitted (``fit``). :func:`readings_of` follows from the kept trace and the record alone.
+The record in run.json (``attached``) says by which command and when, what was understood of the
+file (``format``, that of the kept file), where the sensor is (``covers``, ``tier``) and how the
+clocks were fitted (``fit``). :func:`readings_of` follows from the kept trace and the record alone.
 """
 
 import gzip
@@ -40,12 +42,15 @@ COVERAGES = (Coverage.BOARD, Coverage.MODULE, Coverage.WALL, Coverage.CHIP)
 TIERS = (Tier.ANALYSER, Tier.WALL_METER, Tier.ON_BOARD)
 MAX_KEPT_BYTES = 32 * 2**20
 """Of a file that is kept as it is; of a larger one its readings are kept."""
-KEPT_FORMAT = TraceFormat("utf-8", ",", ".", 1, 2, None, "number", "s", (0,), 0.0, (Rail(power=1),), ("time_s", "power_w"))
+KEPT_FORMAT = TraceFormat(
+    "utf-8", ",", ".", 1, 2, None, "number", "s", (0,), 0.0, (Rail(power=1),), ("time_s", "power_w")
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Attachment:
-    """A trace that was read and fitted to a run, before anything is written. ``understood`` is one sentence on the file."""
+    """A trace that was read and fitted to a run, before anything is written. ``understood`` is one
+    sentence on the file."""
 
     trace_path: Path
     read: ReadTrace
@@ -62,21 +67,39 @@ class Attachment:
         return self.read.trace.averaged == 1 and self.read.size_bytes <= MAX_KEPT_BYTES
 
 
-def prepare(bundle: Bundle, trace_path: Path, covers: Coverage, tier: Tier, options: TraceOptions, offset_s: float | None = None) -> Attachment:
-    """Read a trace and fit its clock to the run; nothing is written. Raises SuiteError where that is not possible."""
+def prepare(
+    bundle: Bundle,
+    trace_path: Path,
+    covers: Coverage,
+    tier: Tier,
+    options: TraceOptions,
+    offset_s: float | None = None,
+) -> Attachment:
+    """Read a trace and fit its clock to the run; nothing is written. Raises SuiteError where that
+    is not possible."""
     run = bundle.run()
     if run.schema != layout.SCHEMA:
-        raise SuiteError(f"{bundle.path} was made by suite {run.suite_version}, whose bundles take no trace: make the run again with this version.")
+        raise SuiteError(
+            f"{bundle.path} was made by suite {run.suite_version}, whose bundles take no trace:"
+            " make the run again with this version."
+        )
     if not bundle.is_sealed or run.status != "finished":
-        raise SuiteError(f"{bundle.path} is not a finished, closed run (status {run.status}); `suite finish` closes it.")
+        raise SuiteError(
+            f"{bundle.path} is not a finished, closed run (status {run.status}); `suite finish`"
+            " closes it."
+        )
     if covers not in COVERAGES or tier not in TIERS:
-        raise SuiteError(f"A logger covers {', '.join(each.value for each in COVERAGES)}, and is {', '.join(each.value for each in TIERS)}.")
+        raise SuiteError(
+            f"A logger covers {', '.join(each.value for each in COVERAGES)}, and is"
+            f" {', '.join(each.value for each in TIERS)}."
+        )
     how = understand(trace_path, options)
     read, course = read_trace(trace_path, how), course_of(bundle)
     trace = read.trace
     if float(np.median(trace.power_w)) < 0:
         raise SuiteError(
-            f"{trace_path} has a power below zero in most of its readings: the meter was connected the wrong way round; negate the column."
+            f"{trace_path} has a power below zero in most of its readings: the meter was connected"
+            " the wrong way round; negate the column."
         )
     if offset_s is None:
         fit = fit_clock(trace.t_s, trace.power_w, course, is_absolute=trace.is_absolute)
@@ -86,7 +109,8 @@ def prepare(bundle: Bundle, trace_path: Path, covers: Coverage, tier: Tier, opti
 
 
 def attach(path: Path, found: Attachment, command: Sequence[str]) -> None:
-    """Write a trace into the bundle at ``path`` and seal it again; an earlier trace is replaced. The files are changed in place."""
+    """Write a trace into the bundle at ``path`` and seal it again; an earlier trace is replaced.
+    The files are changed in place."""
     bundle = Bundle(path)
     earlier = bundle.run().attached
     _restore_or_keep_files(path)
@@ -102,7 +126,8 @@ def attach(path: Path, found: Attachment, command: Sequence[str]) -> None:
 
 
 def readings_of(trace: Trace, fit: ClockFit, course: Course) -> tuple[Times, Values]:
-    """The trace's readings around the run on the run's clock, ns, and their power, W; one more reading at each end."""
+    """The trace's readings around the run on the run's clock, ns, and their power, W; one more
+    reading at each end."""
     run_s = fit.to_run_s(trace.t_s)
     first = max(0, int(np.searchsorted(run_s, course.begin_s)) - 1)
     last = int(np.searchsorted(run_s, course.end_s, side="right")) + 1
@@ -123,7 +148,8 @@ def own_readings(path: Path) -> Iterator[pyarrow.RecordBatch]:
 
 
 def _restore_or_keep_files(path: Path) -> None:
-    """Put the files from before an earlier trace back in their place; without one, keep those that will change."""
+    """Put the files from before an earlier trace back in their place; without one, keep those that
+    will change."""
     before = path / BEFORE
     is_second = before.exists()
     before.mkdir(exist_ok=True)
@@ -135,7 +161,11 @@ def _restore_or_keep_files(path: Path) -> None:
 
 def _keep(path: Path, found: Attachment) -> None:
     """Write the trace beside the readings, packed; the same trace gives the same bytes."""
-    with publish(path / KEPT) as temporary, temporary.open("wb") as raw, gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as packed:
+    with (
+        publish(path / KEPT) as temporary,
+        temporary.open("wb") as raw,
+        gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as packed,
+    ):
         if found.is_kept_whole:
             with opened(found.trace_path) as stream:
                 packed.write(stream.read(MAX_KEPT_BYTES + 1))
@@ -160,12 +190,20 @@ def _write_readings(path: Path, t_ns: Times, power_w: Values, found: Attachment)
 
 
 def _batch(t_ns: Times, values: Values, channel: str, unit: str) -> pyarrow.RecordBatch:
-    texts = [pyarrow.array([text] * len(t_ns), pyarrow.string()) for text in (SOURCE, channel, unit)]
+    texts = [
+        pyarrow.array([text] * len(t_ns), pyarrow.string()) for text in (SOURCE, channel, unit)
+    ]
     columns = [pyarrow.array(t_ns), texts[0], texts[1], pyarrow.array(values), texts[2]]
     return pyarrow.RecordBatch.from_arrays(columns, names=list(READING_TYPES))
 
 
-def _with_record(run: RunRecord, found: Attachment, t_ns: Times, command: Sequence[str], earlier: Mapping[str, Any] | None) -> RunRecord:
+def _with_record(
+    run: RunRecord,
+    found: Attachment,
+    t_ns: Times,
+    command: Sequence[str],
+    earlier: Mapping[str, Any] | None,
+) -> RunRecord:
     spacings_s = np.diff(t_ns) * SECONDS_PER_NS
     period_s = median(spacings_s)
     meter = {
@@ -186,7 +224,9 @@ def _with_record(run: RunRecord, found: Attachment, t_ns: Times, command: Sequen
     return replace(run, meters=(*run.meters, meter), attached=_record(found, command, earlier))
 
 
-def _record(found: Attachment, command: Sequence[str], earlier: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _record(
+    found: Attachment, command: Sequence[str], earlier: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
     trace = found.read.trace
     return {
         "by": COMMAND,
@@ -215,8 +255,14 @@ def _record(found: Attachment, command: Sequence[str], earlier: Mapping[str, Any
 
 
 def _write_rules(path: Path) -> None:
-    """Add the rules of attached traces to those that the bundle carries, in the rulebook's order."""
-    rulebook, carried = load_power_rules(), power_rules(Bundle(path)) if (path / layout.POWER).exists() else ()
+    """Add the rules of attached traces to those that the bundle carries, in the rulebook's
+    order."""
+    rulebook, carried = (
+        load_power_rules(),
+        power_rules(Bundle(path)) if (path / layout.POWER).exists() else (),
+    )
     own = [rule for rule in carried if rule not in rulebook]
     rules = [*own, *(rule for rule in rulebook if rule in carried or SOURCE in rule.sources)]
-    write_json(path / layout.POWER, {"schema": layout.SCHEMA, "rules": [asdict(rule) for rule in rules]})
+    write_json(
+        path / layout.POWER, {"schema": layout.SCHEMA, "rules": [asdict(rule) for rule in rules]}
+    )

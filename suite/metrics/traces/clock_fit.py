@@ -1,10 +1,14 @@
-"""Fits the clock of a logger to a run: at which offset the trace's power follows the course of the run's activity best.
+"""Fits the clock of a logger to a run: at which offset the trace's power follows the course of the
+run's activity best.
 
-At each offset, power is explained by one level per phase of the run (least squares). The share of its variance that the levels explain is the
-squared correlation of the trace with the course. All offsets are searched on a grid, by Fourier transforms of sums over the readings that overlap
-(Padfield, Masked Object Registration in the Fourier Domain, IEEE Transactions on Image Processing 21, 2012); the best one is refined on the
-readings, with the rate of the logger's clock. The standard errors come from leaving out one twentieth of the time after the other (delete-a-group
-jackknife: Shao and Wu, A General Theory for Jackknife Variance Estimation, Annals of Statistics 17, 1989).
+At each offset, power is explained by one level per phase of the run (least squares). The share of
+its variance that the levels explain is the squared correlation of the trace with the course. All
+offsets are searched on a grid, by Fourier transforms of sums over the readings that overlap
+(Padfield, Masked Object Registration in the Fourier Domain, IEEE Transactions on Image Processing
+21, 2012); the best one is refined on the readings, with the rate of the logger's clock. The
+standard errors come from leaving out one twentieth of the time after the other (delete-a-group
+jackknife: Shao and Wu, A General Theory for Jackknife Variance Estimation, Annals of Statistics 17,
+1989).
 """
 
 import math
@@ -20,10 +24,12 @@ from suite.metrics.traces.course import MARGIN_S, Course
 from suite.metrics.uncertainty import CONFIDENCE, NORMAL
 
 MIN_COVERED = 0.9
-"""Of the run: offsets at which the trace covers less are not searched (also `min_coverage` of the power rules)."""
+"""Of the run: offsets at which the trace covers less are not searched (also `min_coverage` of the
+power rules)."""
 MIN_CORRELATION = 0.3
 MAX_SECOND_RATIO, MIN_UNEXPLAINED_RATIO = 0.9, 1.5
-"""A second place is refused where it correlates nearly as well, and leaves hardly more unexplained."""
+"""A second place is refused where it correlates nearly as well, and leaves hardly more
+unexplained."""
 SAME_PERIODS, SAME_S = 3.0, 1.0
 """Places nearer to each other than this are one."""
 MAX_RATE = 500e-6
@@ -33,13 +39,16 @@ WALL_CLOCK_S = 120.0
 """A logger whose times are absolute is searched near them first."""
 MAX_GRID, MAX_COURSE, MAX_FINE = 2**17, 2**12, 5_000
 MIN_STEP_SHARE = 0.2
-"""Of the power's standard deviation: where the run draws less than this above the times before and after it, it is not the run that is fitted."""
+"""Of the power's standard deviation: where the run draws less than this above the times before and
+after it, it is not the run that is fitted."""
 MIN_SIDE = 4
 """Places of the grid on one side of the run from which its power is judged."""
 OTHER_REACH_S, OTHER_SHARE = 30.0, 0.1
-"""Where power near the run, this long and as long as the run, is as high as in it for more than this share of it, another load may be fitted."""
+"""Where power near the run, this long and as long as the run, is as high as in it for more than
+this share of it, another load may be fitted."""
 MIN_PULSE_SHARE = 0.1
-"""Of the step from idle to computing: where power rises less in the pulse that the suite made, the run is elsewhere."""
+"""Of the step from idle to computing: where power rises less in the pulse that the suite made, the
+run is elsewhere."""
 BLOCKS = 20
 DRAWS, PROFILE = 100, 40
 MAX_RESAMPLED = 1000
@@ -47,10 +56,12 @@ MAX_CHANCE = 5e-3
 MAX_HALF_SHARE = 0.05
 """Of the run: a fit that is less certain is refused."""
 REACH_SHARE = 0.1
-"""Of the run with the harness's own work: another place within it widens the error of the offset, one beyond is another place."""
+"""Of the run with the harness's own work: another place within it widens the error of the offset,
+one beyond is another place."""
 MAX_REFINED = 4
 POWER_LAG_S = 0.1
-"""How far the power may be late behind the activity that draws it (95 %): capacitors, filters of the sensor, a process that starts."""
+"""How far the power may be late behind the activity that draws it (95 %): capacitors, filters of
+the sensor, a process that starts."""
 MAX_END_SHARE = 0.01
 RIDGE = 1e-9
 MIN_READINGS = 8
@@ -58,11 +69,14 @@ MIN_READINGS = 8
 
 @dataclass(frozen=True)
 class ClockFit:
-    """``t_run = t_trace + offset_s + rate * (t_trace - centre_s)``, in s since run_start; the standard errors are of both.
+    """``t_run = t_trace + offset_s + rate * (t_trace - centre_s)``, in s since run_start; the
+    standard errors are of both.
 
-    ``method`` is "correlation", or "by hand" for an offset that somebody gave. ``correlation`` is that of the trace with the course of the run,
-    ``second_ratio`` that of the second-best place ``second_offset_s`` divided by it; None where there is no other place. ``near_wall_clock``:
-    only places near the trace's own absolute times were compared. ``half_width_s`` bounds the error of a moment in the run, with 95 % confidence.
+    ``method`` is "correlation", or "by hand" for an offset that somebody gave. ``correlation`` is
+    that of the trace with the course of the run, ``second_ratio`` that of the second-best place
+    ``second_offset_s`` divided by it; None where there is no other place. ``near_wall_clock``: only
+    places near the trace's own absolute times were compared. ``half_width_s`` bounds the error of a
+    moment in the run, with 95 % confidence.
     """
 
     method: str
@@ -93,8 +107,11 @@ class NoFit(SuiteError):
     """The trace's clock cannot be fitted; the message says why and what to do."""
 
 
-def fit_clock(t_s: Values, power_w: Values, course: Course, *, is_absolute: bool = False) -> ClockFit:
-    """Fit the clock of a trace (times increasing); raises NoFit where it does not follow the run, or follows it at several places.
+def fit_clock(
+    t_s: Values, power_w: Values, course: Course, *, is_absolute: bool = False
+) -> ClockFit:
+    """Fit the clock of a trace (times increasing); raises NoFit where it does not follow the run,
+    or follows it at several places.
 
     ``is_absolute``: the trace's times are seconds since 1970.
     """
@@ -104,29 +121,38 @@ def fit_clock(t_s: Values, power_w: Values, course: Course, *, is_absolute: bool
     places = _places(grid, course)
     if places is None:
         raise NoFit(
-            f"The trace is {t_s[-1] - t_s[0]:.1f} s long and the run {course.run_s:.1f} s: it does not cover nine tenths of the run. "
-            "Attach the trace of this run, from before its start to after its end."
+            f"The trace is {t_s[-1] - t_s[0]:.1f} s long and the run {course.run_s:.1f} s: it does"
+            " not cover nine tenths of the run. Attach the trace of this run, from before its"
+            " start to after its end."
         )
-    near = is_absolute and bool((np.abs(places.offsets_s - course_offset(course)) <= WALL_CLOCK_S).any())
+    near = is_absolute and bool(
+        (np.abs(places.offsets_s - course_offset(course)) <= WALL_CLOCK_S).any()
+    )
     if near:
         chosen = np.abs(places.offsets_s - course_offset(course)) <= WALL_CLOCK_S
         near = bool(places.explained[chosen].max() >= (MAX_SECOND_RATIO * MIN_CORRELATION) ** 2)
-        places = replace(places, explained=np.where(chosen, places.explained, 0.0)) if near else places
+        places = (
+            replace(places, explained=np.where(chosen, places.explained, 0.0)) if near else places
+        )
     best, fine, fit = _refined(t_s, power_w, course, period_s, grid, places)
     fit = replace(fit, near_wall_clock=near)
     _refuse_unrelated(fit)
     _refuse_falling(fit, t_s, power_w, course)
     fit = _with_ends(fit, fine, course, period_s)
-    # Where others took CPU time, power rises and falls within the run's phases: docs/measuring.md has fits beyond the bound without it.
+    # Where others took CPU time, power rises and falls within the run's phases: docs/measuring.md
+    # has fits beyond the bound without it.
     fit = replace(fit, half_width_s=fit.half_width_s * (1 + course.foreign_share))
     _refuse_undetermined(fit, course, t_s)
-    fit = _with_second(fit, places, best, max(SAME_S, SAME_PERIODS * period_s, REACH_SHARE * course.active_s))
+    fit = _with_second(
+        fit, places, best, max(SAME_S, SAME_PERIODS * period_s, REACH_SHARE * course.active_s)
+    )
     _refuse_other_activity(fit, t_s, power_w, course, period_s)
     return fit
 
 
 def _with_second(fit: ClockFit, places: "_Places", best: int, apart_s: float) -> ClockFit:
-    """The fit with the second-best place, further than ``apart_s`` away; raises NoFit where it fits nearly as well."""
+    """The fit with the second-best place, further than ``apart_s`` away; raises NoFit where it fits
+    nearly as well."""
     second = _second(places, best, apart_s)
     if second is None:
         return fit
@@ -135,64 +161,84 @@ def _with_second(fit: ClockFit, places: "_Places", best: int, apart_s: float) ->
     second_s = float(places.offsets_s[second])
     if ratio > MAX_SECOND_RATIO and left < MIN_UNEXPLAINED_RATIO:
         raise NoFit(
-            f"The trace follows the run at several places: correlation {fit.correlation:.3f} at the offset {fit.offset_s:.2f} s, "
-            f"{fit.correlation * ratio:.3f} at {second_s:.2f} s. Cut the trace to this run, give --offset, or run again with --power-pulse."
+            f"The trace follows the run at several places: correlation {fit.correlation:.3f} at the"
+            f" offset {fit.offset_s:.2f} s, {fit.correlation * ratio:.3f} at {second_s:.2f} s. Cut"
+            " the trace to this run, give --offset, or run again with --power-pulse."
         )
     return replace(fit, second_ratio=ratio, second_offset_s=second_s)
 
 
-def _refined(t_s: Values, power_w: Values, course: Course, period_s: float, grid: "_Grid", places: "_Places") -> tuple[int, "_Fine", ClockFit]:
+def _refined(
+    t_s: Values, power_w: Values, course: Course, period_s: float, grid: "_Grid", places: "_Places"
+) -> tuple[int, "_Fine", ClockFit]:
     """The best of the grid's best places, refined on the readings."""
     refined = []
     for place in _peaks(places)[:MAX_REFINED]:
-        fine = _Fine.at(t_s, power_w, course, period_s, places.offsets_s[place], places.rates[place])
-        refined.append((place, fine, *fine.refine(places.offsets_s[place], places.rates[place], grid.step_s)))
+        fine = _Fine.at(
+            t_s, power_w, course, period_s, places.offsets_s[place], places.rates[place]
+        )
+        refined.append(
+            (place, fine, *fine.refine(places.offsets_s[place], places.rates[place], grid.step_s))
+        )
     place, fine, offset_s, rate = min(refined, key=lambda one: one[1].unexplained(one[2], one[3]))
     others_s = [one[2] for one in refined]
     return place, fine, fine.described(offset_s, rate, others_s)
 
 
 def _refuse_slow(period_s: float, course: Course) -> None:
-    """Two places within three periods are not distinguished: these must be less than what widens the error of the offset."""
+    """Two places within three periods are not distinguished: these must be less than what widens
+    the error of the offset."""
     if SAME_PERIODS * period_s > max(SAME_S, REACH_SHARE * course.run_s):
         needed = math.ceil(SAME_PERIODS / REACH_SHARE)
         raise NoFit(
-            f"The trace has a reading every {period_s:.3g} s, too few for a run of {course.run_s:.1f} s: {needed} in the run are needed. "
-            "Use a faster logger, or give --offset."
+            f"The trace has a reading every {period_s:.3g} s, too few for a run of"
+            f" {course.run_s:.1f} s: {needed} in the run are needed. Use a faster logger, or give"
+            " --offset."
         )
 
 
 def _refuse_unrelated(fit: ClockFit) -> None:
     if fit.correlation < MIN_CORRELATION or fit.chance > MAX_CHANCE:
         raise NoFit(
-            f"The trace does not follow the run: correlation {fit.correlation:.2f} at best, at the offset {fit.offset_s:.2f} s, which noise reaches "
-            f"with a probability of {fit.chance:.2g}. Attach the trace of this run, or give --offset."
+            f"The trace does not follow the run: correlation {fit.correlation:.2f} at best, at the"
+            f" offset {fit.offset_s:.2f} s, which noise reaches with a probability of"
+            f" {fit.chance:.2g}. Attach the trace of this run, or give --offset."
         )
 
 
 def _refuse_falling(fit: ClockFit, t_s: Values, power_w: Values, course: Course) -> None:
-    """The levels of the phases explain a trace that is upside down as well: computing must not draw less than what is around the run."""
+    """The levels of the phases explain a trace that is upside down as well: computing must not draw
+    less than what is around the run."""
     run_s = fit.to_run_s(t_s)
     inside = (run_s >= 0) & (run_s <= course.run_s)
     around = ~inside & (run_s >= course.begin_s) & (run_s <= course.end_s)
     if not inside.any() or not around.any():
         return
-    of_run, of_rest = ([*np.percentile(power_w[chosen], (5, 50)), power_w[chosen].mean()] for chosen in (inside, around))
+    of_run, of_rest = (
+        [*np.percentile(power_w[chosen], (5, 50)), power_w[chosen].mean()]
+        for chosen in (inside, around)
+    )
     if all(in_run < outside for in_run, outside in zip(of_run, of_rest, strict=True)):
         raise NoFit(
-            f"The trace's power falls where it follows the run, from {of_rest[2]:.3g} W to {of_run[2]:.3g} W: its sign is reversed, or it is of "
-            "another machine or run. Attach the trace of this run."
+            f"The trace's power falls where it follows the run, from {of_rest[2]:.3g} W to"
+            f" {of_run[2]:.3g} W: its sign is reversed, or it is of another machine or run. Attach"
+            " the trace of this run."
         )
 
 
-def _refuse_other_activity(fit: ClockFit, t_s: Values, power_w: Values, course: Course, period_s: float) -> None:
-    """Another program's load may be what was fitted, where power is as high near the run as in it; a pulse tells them apart."""
+def _refuse_other_activity(
+    fit: ClockFit, t_s: Values, power_w: Values, course: Course, period_s: float
+) -> None:
+    """Another program's load may be what was fitted, where power is as high near the run as in it;
+    a pulse tells them apart."""
     if course.pulse is not None:
         return
     run_s = fit.to_run_s(t_s)
     first_s, last_s = course.begin_s + MARGIN_S, course.end_s - MARGIN_S
     reach_s = OTHER_REACH_S + course.active_s
-    near = ((run_s >= first_s - reach_s) & (run_s < first_s - SAME_S)) | ((run_s > last_s + SAME_S) & (run_s <= last_s + reach_s))
+    near = ((run_s >= first_s - reach_s) & (run_s < first_s - SAME_S)) | (
+        (run_s > last_s + SAME_S) & (run_s <= last_s + reach_s)
+    )
     inside = (run_s >= 0) & (run_s <= course.run_s)
     if np.count_nonzero(near) < MIN_READINGS or not inside.any():
         return
@@ -200,47 +246,71 @@ def _refuse_other_activity(fit: ClockFit, t_s: Values, power_w: Values, course: 
     busy_s = period_s * int(np.count_nonzero(power_w[near] > (quiet_w + whole_w) / 2))
     if busy_s > max(SAME_S, OTHER_SHARE * course.active_s):
         raise NoFit(
-            f"Within {reach_s:.0f} s of the run that was found at the offset {fit.offset_s:.2f} s, power is as high as in it for {busy_s:.1f} s: "
-            "other programs were running, or the run is elsewhere. Stop other programs, cut the trace to this run, give --offset, or run again with "
-            "--power-pulse."
+            f"Within {reach_s:.0f} s of the run that was found at the offset {fit.offset_s:.2f} s,"
+            f" power is as high as in it for {busy_s:.1f} s: other programs were running, or the"
+            " run is elsewhere. Stop other programs, cut the trace to this run, give --offset, or"
+            " run again with --power-pulse."
         )
 
 
 def _refuse_undetermined(fit: ClockFit, course: Course, t_s: Values) -> None:
-    outside = [int(np.count_nonzero(side)) for side in (fit.to_run_s(t_s) < 0, fit.to_run_s(t_s) > course.run_s)]
+    outside = [
+        int(np.count_nonzero(side))
+        for side in (fit.to_run_s(t_s) < 0, fit.to_run_s(t_s) > course.run_s)
+    ]
     if not max(outside) or fit.half_width_s > MAX_HALF_SHARE * course.run_s:
         remedy = "Let the logger begin before the run and end after it, or give --offset."
         if min(outside) >= MIN_READINGS:
-            remedy = "Make a longer run, use a faster logger, run again with --power-pulse, or give --offset."
+            remedy = (
+                "Make a longer run, use a faster logger, run again with --power-pulse, or give"
+                " --offset."
+            )
         raise NoFit(
-            f"The trace does not determine when the run of {course.run_s:.1f} s began: the offset is {fit.offset_s:.2f} s, give or take "
-            f"{fit.half_width_s:.2f} s, with {outside[0]} readings before the run and {outside[1]} after it. {remedy}"
+            f"The trace does not determine when the run of {course.run_s:.1f} s began: the offset"
+            f" is {fit.offset_s:.2f} s, give or take {fit.half_width_s:.2f} s, with {outside[0]}"
+            f" readings before the run and {outside[1]} after it. {remedy}"
         )
 
 
 def _with_ends(fit: ClockFit, fine: "_Fine", course: Course, period_s: float) -> ClockFit:
-    """The fit with the difference between the run's ends; raises NoFit for a trace whose activity is longer or shorter than the run."""
+    """The fit with the difference between the run's ends; raises NoFit for a trace whose activity
+    is longer or shorter than the run."""
     ends = fine.ends_differ_s(fit)
     if ends is None:
         return fit
     differ_s, bound_s = ends
     if abs(differ_s) - bound_s > max(SAME_S, SAME_PERIODS * period_s, MAX_END_SHARE * course.run_s):
         raise NoFit(
-            f"The trace's activity is {abs(differ_s):.2f} s {'shorter' if differ_s > 0 else 'longer'} than the run of {course.run_s:.1f} s: it is of "
-            "another run, the logger's clock is wrong, or the suite's own start took long. Attach the trace of this run, give --offset, or run again "
-            "with --power-pulse."
+            f"The trace's activity is {abs(differ_s):.2f} s"
+            f" {'shorter' if differ_s > 0 else 'longer'} than the run of {course.run_s:.1f} s: it"
+            " is of another run, the logger's clock is wrong, or the suite's own start took long."
+            " Attach the trace of this run, give --offset, or run again with --power-pulse."
         )
-    return replace(fit, ends_differ_s=differ_s, half_width_s=math.hypot(fit.half_width_s, differ_s / 2))
+    return replace(
+        fit, ends_differ_s=differ_s, half_width_s=math.hypot(fit.half_width_s, differ_s / 2)
+    )
 
 
-def given_clock(t_s: Values, power_w: Values, course: Course, offset_s: float, error_s: float = 0.0) -> ClockFit:
-    """The clock as somebody gave it, with the correlation at that offset; raises NoFit where the trace does not cover the run then."""
+def given_clock(
+    t_s: Values, power_w: Values, course: Course, offset_s: float, error_s: float = 0.0
+) -> ClockFit:
+    """The clock as somebody gave it, with the correlation at that offset; raises NoFit where the
+    trace does not cover the run then."""
     period_s = _period_s(t_s)
     fine = _Fine.at(t_s, power_w, course, period_s, offset_s, 0.0)
     inside = (t_s + offset_s >= -3 * period_s) & (t_s + offset_s <= course.run_s + 3 * period_s)
     if np.count_nonzero(inside) < 2:
-        raise NoFit(f"At the offset {offset_s:g} s the trace has {np.count_nonzero(inside)} readings in the run; correct --offset.")
-    return replace(fine.described(offset_s, 0.0), method="by hand", offset_error_s=error_s, rate_error=0.0, half_width_s=NORMAL * error_s)
+        raise NoFit(
+            f"At the offset {offset_s:g} s the trace has {np.count_nonzero(inside)} readings in the"
+            " run; correct --offset."
+        )
+    return replace(
+        fine.described(offset_s, 0.0),
+        method="by hand",
+        offset_error_s=error_s,
+        rate_error=0.0,
+        half_width_s=NORMAL * error_s,
+    )
 
 
 def course_offset(course: Course) -> float:
@@ -256,7 +326,8 @@ def _period_s(t_s: Values) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
-    """The trace on an even grid: power less its mean, 0 where there is no reading, and a mask of where there is one."""
+    """The trace on an even grid: power less its mean, 0 where there is no reading, and a mask of
+    where there is one."""
 
     start_s: float
     step_s: float
@@ -290,7 +361,8 @@ def _since(filled: Mask) -> Values:
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """Every offset on the grid that was searched, with the share of the power's variance that the course explains there, at the best rate."""
+    """Every offset on the grid that was searched, with the share of the power's variance that the
+    course explains there, at the best rate."""
 
     offsets_s: Values
     explained: Values
@@ -304,7 +376,9 @@ def _places(grid: _Grid, course: Course) -> _Places | None:
     rates = np.linspace(-MAX_RATE, MAX_RATE, 2 * steps + 1) if steps else np.zeros(1)
     found = [_explained(grid, course, float(rate)) for rate in rates]
     explained = np.max(found, axis=0)
-    lag_s = (np.arange(len(explained), dtype=np.float64) - (_course_length(grid, course) - 1)) * grid.step_s
+    lag_s = (
+        np.arange(len(explained), dtype=np.float64) - (_course_length(grid, course) - 1)
+    ) * grid.step_s
     offsets_s: Values = course.begin_s + grid.step_s / 2 - (grid.start_s + lag_s)
     if not (explained >= 0).any():
         return None
@@ -316,13 +390,18 @@ def _course_length(grid: _Grid, course: Course) -> int:
 
 
 def _explained(grid: _Grid, course: Course, rate: float) -> Values:
-    """The explained share of variance at every lag of the course in the trace; -1 where the trace does not cover the run or power falls in it."""
+    """The explained share of variance at every lag of the course in the trace; -1 where the trace
+    does not cover the run or power falls in it."""
     count = _course_length(grid, course)
-    edges_s: Values = course.begin_s + np.arange(count + 1, dtype=np.float64) * grid.step_s * (1 + rate)
+    edges_s: Values = course.begin_s + np.arange(count + 1, dtype=np.float64) * grid.step_s * (
+        1 + rate
+    )
     columns = course.shares(edges_s[:-1], edges_s[1:]).T
     width = len(columns)
     size = 1 << (len(grid.known) + count - 1).bit_length()
-    known, power, square = (np.fft.rfft(values, size) for values in (grid.known, grid.power_w, grid.power_w**2))
+    known, power, square = (
+        np.fft.rfft(values, size) for values in (grid.known, grid.power_w, grid.power_w**2)
+    )
 
     def sums(column: Values, transform: Any) -> Values:
         """Sums of a column's values times the trace's, for lags from -(count - 1) on."""
@@ -340,19 +419,25 @@ def _explained(grid: _Grid, course: Course, rate: float) -> Values:
     products = np.empty((int(covers.sum()), width, width))
     for row in range(width):
         for other in range(row, width):
-            products[:, row, other] = products[:, other, row] = sums(columns[row] * columns[other], known)[covers]
+            products[:, row, other] = products[:, other, row] = sums(
+                columns[row] * columns[other], known
+            )[covers]
     products += RIDGE * count * np.eye(width)
     levels = np.linalg.solve(products, with_power.T[:, :, None])[:, :, 0]
     left = squares - np.einsum("ij,ji->i", levels, with_power)
     whole = squares - total**2 / np.maximum(number, 1)
-    share = np.where(whole > 1e-12 * max(float(squares.max()), 1e-30), 1 - left / np.maximum(whole, 1e-30), 0.0)
+    share = np.where(
+        whole > 1e-12 * max(float(squares.max()), 1e-30), 1 - left / np.maximum(whole, 1e-30), 0.0
+    )
     idle_w = levels[:, :2].min(axis=1)
     run_w = sums(in_run, power)[covers] / np.maximum(sums(in_run, known)[covers], 1)
     step_w = MIN_STEP_SHARE * np.sqrt(np.maximum(whole, 0.0) / np.maximum(number, 1))
     is_up = levels[:, -1] > idle_w
     for side in columns[:2]:
         length = sums(side, known)[covers]
-        is_up &= (length < MIN_SIDE) | (run_w - sums(side, power)[covers] / np.maximum(length, 1) > step_w)
+        is_up &= (length < MIN_SIDE) | (
+            run_w - sums(side, power)[covers] / np.maximum(length, 1) > step_w
+        )
     if course.pulse is not None:
         is_up &= levels[:, course.pulse] - idle_w > MIN_PULSE_SHARE * (levels[:, -1] - idle_w)
     explained[covers] = np.where(is_up, np.clip(share, 0.0, 1.0), 0.0)
@@ -361,7 +446,14 @@ def _explained(grid: _Grid, course: Course, rate: float) -> Values:
 
 def _second(places: _Places, best: int, apart_s: float) -> int | None:
     """The best local maximum that is further than ``apart_s`` from the best place."""
-    return next((peak for peak in _peaks(places) if abs(places.offsets_s[peak] - places.offsets_s[best]) > apart_s), None)
+    return next(
+        (
+            peak
+            for peak in _peaks(places)
+            if abs(places.offsets_s[peak] - places.offsets_s[best]) > apart_s
+        ),
+        None,
+    )
 
 
 def _peaks(places: _Places) -> list[int]:
@@ -369,7 +461,9 @@ def _peaks(places: _Places) -> list[int]:
     share = places.explained
     padded = np.concatenate(([-1.0], share, [-1.0]))
     peaks = np.flatnonzero((share >= padded[:-2]) & (share >= padded[2:]) & (share > 0))
-    return [int(peak) for peak in peaks[np.argsort(-share[peaks], kind="stable")]] or [int(np.argmax(share))]
+    return [int(peak) for peak in peaks[np.argsort(-share[peaks], kind="stable")]] or [
+        int(np.argmax(share))
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,7 +476,15 @@ class _Fine:
     period_s: float
 
     @classmethod
-    def at(cls, t_s: Values, power_w: Values, course: Course, period_s: float, offset_s: float, rate: float) -> "_Fine":
+    def at(
+        cls,
+        t_s: Values,
+        power_w: Values,
+        course: Course,
+        period_s: float,
+        offset_s: float,
+        rate: float,
+    ) -> "_Fine":
         run_s = t_s + offset_s
         near = (run_s >= course.begin_s - period_s) & (run_s <= course.end_s + period_s)
         kept_s, kept_w = t_s[near], power_w[near]
@@ -390,7 +492,10 @@ class _Fine:
         starts = np.arange(0, len(kept_s), group)
         counts = np.diff(np.append(starts, len(kept_s)))
         if group > 1:
-            kept_s, kept_w = np.add.reduceat(kept_s, starts) / counts, np.add.reduceat(kept_w, starts) / counts
+            kept_s, kept_w = (
+                np.add.reduceat(kept_s, starts) / counts,
+                np.add.reduceat(kept_w, starts) / counts,
+            )
         return cls(kept_s, kept_w, course, period_s * group)
 
     @property
@@ -411,14 +516,21 @@ class _Fine:
         return float(left @ left) / max(float(spread @ spread), 1e-30)
 
     def refine(self, offset_s: float, rate: float, step_s: float) -> tuple[float, float]:
-        """Offset and rate near a place of the grid; the rate is 0 where the readings do not determine one."""
+        """Offset and rate near a place of the grid; the rate is 0 where the readings do not
+        determine one."""
         from scipy.optimize import minimize_scalar  # type: ignore[import-untyped]  # start-up: loads SciPy
 
         def best_offset(at_rate: float, around_s: float) -> float:
             tried_s = around_s + np.linspace(-3, 3, 31) * step_s
-            nearest = float(tried_s[int(np.argmin([self.unexplained(each, at_rate) for each in tried_s]))])
+            nearest = float(
+                tried_s[int(np.argmin([self.unexplained(each, at_rate) for each in tried_s]))]
+            )
             bounds = (nearest - step_s / 4, nearest + step_s / 4)
-            return float(minimize_scalar(lambda each: self.unexplained(each, at_rate), bounds=bounds, method="bounded").x)
+            return float(
+                minimize_scalar(
+                    lambda each: self.unexplained(each, at_rate), bounds=bounds, method="bounded"
+                ).x
+            )
 
         plain_s = best_offset(0.0, offset_s)
         best_rate = self._best_rate(plain_s, rate, step_s)
@@ -432,7 +544,12 @@ class _Fine:
 
         length_s = self.course.end_s - self.course.begin_s
         scale = np.array([step_s, 2 * step_s / length_s])
-        start = np.array([[offset_s, rate], [offset_s + step_s, rate], [offset_s, rate + step_s / length_s]]) / scale
+        start = (
+            np.array(
+                [[offset_s, rate], [offset_s + step_s, rate], [offset_s, rate + step_s / length_s]]
+            )
+            / scale
+        )
         found = minimize(
             lambda each: self.unexplained(*(each * scale)),
             start[0],
@@ -444,7 +561,10 @@ class _Fine:
     def described(self, offset_s: float, rate: float, others_s: Sequence[float] = ()) -> ClockFit:
         """The fit at an offset and a rate, with its correlation and the bounds of its error."""
         explained = 1 - self.unexplained(offset_s, rate)
-        half_s, rate_error = self._bounds(offset_s, rate, others_s), self._rate_error(offset_s, rate)
+        half_s, rate_error = (
+            self._bounds(offset_s, rate, others_s),
+            self._rate_error(offset_s, rate),
+        )
         drift_s = min(NORMAL * rate_error, QUARTZ) * self.course.run_s / 2
         return ClockFit(
             method="correlation",
@@ -464,7 +584,8 @@ class _Fine:
         )
 
     def _bounds(self, offset_s: float, rate: float, others_s: Sequence[float] = ()) -> float:
-        """Half-width of the offset's 95 % interval: residual block bootstrap, and the unknown moment of an edge between two readings."""
+        """Half-width of the offset's 95 % interval: residual block bootstrap, and the unknown
+        moment of an edge between two readings."""
         thin = self._thinned(MAX_RESAMPLED)
         shares = thin.shares(offset_s, rate)
         fitted = shares @ _levels(shares, thin.power_w)
@@ -473,7 +594,9 @@ class _Fine:
         away_s = np.geomspace(thin.period_s / 20, reach_s, PROFILE)
         others = [each - offset_s for each in others_s if abs(each - offset_s) <= reach_s]
         tried_s = np.concatenate((-away_s[::-1], [0.0], away_s, others))
-        explained = np.array([_explained_squares(thin.shares(offset_s + each, rate), drawn) for each in tried_s])
+        explained = np.array(
+            [_explained_squares(thin.shares(offset_s + each, rate), drawn) for each in tried_s]
+        )
         moved_s = np.abs(tried_s[np.argmax(explained, axis=0)])
         between_s = NORMAL * self.period_s / math.sqrt(12 * self._edges(offset_s, rate))
         return math.hypot(float(np.quantile(moved_s, CONFIDENCE)), between_s, POWER_LAG_S)
@@ -482,7 +605,11 @@ class _Fine:
         """How fast each reading's fitted power changes with the offset, W/s."""
         by_s = self.period_s / 2
         levels = _levels(self.shares(offset_s, rate), self.power_w)
-        moved: Values = (self.shares(offset_s + by_s, rate) - self.shares(offset_s - by_s, rate)) @ levels / (2 * by_s)
+        moved: Values = (
+            (self.shares(offset_s + by_s, rate) - self.shares(offset_s - by_s, rate))
+            @ levels
+            / (2 * by_s)
+        )
         return moved
 
     def _edges(self, offset_s: float, rate: float) -> float:
@@ -492,7 +619,8 @@ class _Fine:
         return max(1.0, float(groups.sum() ** 2 / max(float(groups @ groups), 1e-300)) / 2)
 
     def _rate_error(self, offset_s: float, rate: float) -> float:
-        """Standard error of the rate, by the curvature of the squared residuals; their autocorrelation leaves fewer independent ones."""
+        """Standard error of the rate, by the curvature of the squared residuals; their
+        autocorrelation leaves fewer independent ones."""
         shares = self.shares(offset_s, rate)
         left = self.power_w - shares @ _levels(shares, self.power_w)
         moved = self._moved(offset_s, rate)
@@ -518,11 +646,14 @@ class _Fine:
         if group < 2:
             return self
         count = len(self.t_s) // group * group
-        t_s, power_w = (values[:count].reshape(-1, group).mean(axis=1) for values in (self.t_s, self.power_w))
+        t_s, power_w = (
+            values[:count].reshape(-1, group).mean(axis=1) for values in (self.t_s, self.power_w)
+        )
         return _Fine(t_s, power_w, self.course, self.period_s * group)
 
     def ends_differ_s(self, fit: ClockFit) -> tuple[float, float] | None:
-        """The offset of the second half of the run less that of the first, and its bound; None where a half alone does not determine one."""
+        """The offset of the second half of the run less that of the first, and its bound; None
+        where a half alone does not determine one."""
         middle = self.t_s + fit.offset_s > self.course.run_s / 2
         found = []
         for chosen in (~middle, middle):
@@ -531,11 +662,15 @@ class _Fine:
                 return None
             away_s = np.geomspace(self.period_s / 20, 0.1 * self.course.run_s, PROFILE)
             tried_s = fit.offset_s + np.concatenate((-away_s[::-1], [0.0], away_s))
-            best_s = float(tried_s[int(np.argmin([half.unexplained(each, 0.0) for each in tried_s]))])
+            best_s = float(
+                tried_s[int(np.argmin([half.unexplained(each, 0.0) for each in tried_s]))]
+            )
             found.append((best_s, half._bounds(best_s, 0.0)))
         (first_s, first_half_s), (second_s, second_half_s) = found
         bound_s = math.hypot(first_half_s, second_half_s)
-        return None if bound_s > MAX_END_SHARE * self.course.run_s else (second_s - first_s, bound_s)
+        return (
+            None if bound_s > MAX_END_SHARE * self.course.run_s else (second_s - first_s, bound_s)
+        )
 
 
 def _independent(left: Values) -> float:
@@ -546,7 +681,8 @@ def _independent(left: Values) -> float:
 
 
 def _resampled(left: Values) -> Values:
-    """Series of residuals in blocks from random places, shape (readings, draws); the same residuals give the same series."""
+    """Series of residuals in blocks from random places, shape (readings, draws); the same residuals
+    give the same series."""
     random = np.random.default_rng(0)
     length = max(1, len(left) // BLOCKS)
     count = math.ceil(len(left) / length)
@@ -570,7 +706,8 @@ def _levels(shares: Values, power_w: Values) -> Values:
 
 
 def _solved(products: Values, target: Values) -> Values:
-    """Solve the normal equations of columns of very different sizes, some of which may be 0 everywhere."""
+    """Solve the normal equations of columns of very different sizes, some of which may be 0
+    everywhere."""
     scale = np.sqrt(np.maximum(np.diag(products), 1e-300))
     by_row = scale if target.ndim == 1 else scale[:, None]
     scaled = products / np.outer(scale, scale) + RIDGE * np.eye(len(scale))

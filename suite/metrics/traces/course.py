@@ -1,5 +1,5 @@
-"""The course of a run's activity: when the harness started and closed it, when it was loading, computing, waiting for data, evaluating, and when
-nothing of it ran.
+"""The course of a run's activity: when the harness started and closed it, when it was loading,
+computing, waiting for data, evaluating, and when nothing of it ran.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,14 @@ MARGIN_S = 10.0
 MIN_SHARE = 0.01
 """Of the run: a phase that is shorter is not distinguished from computing."""
 MAX_AROUND_S = 600
-"""Before and after the timed window in which the run's processes, and the harness's work, are looked for."""
+"""Before and after the timed window in which the run's processes, and the harness's work, are
+looked for."""
 MIN_UNCLEAR_S, MAX_UNCLEAR_S = 0.5, 60
-"""Between the start of the harness's process and the moment from which it surely worked: less is work, more is not looked at."""
+"""Between the start of the harness's process and the moment from which it surely worked: less is
+work, more is not looked at."""
 ENDING_SHARE = 1
-"""Of the recorded closing (at least 0.5 s): as long as the sealing and the process's end may take. They took half of it on an idle machine."""
+"""Of the recorded closing (at least 0.5 s): as long as the sealing and the process's end may take.
+They took half of it on an idle machine."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +51,22 @@ class Phase:
     def shares(self, begins_s: Values, ends_s: Values) -> Values:
         """The share of each span [begin, end] that lies in this phase."""
         knots_s = np.column_stack((self.starts_s, self.stops_s)).ravel()
-        passed_s = np.concatenate(([0.0], np.cumsum(np.diff(knots_s) * (np.arange(len(knots_s) - 1) % 2 == 0))))
-        return (np.interp(ends_s, knots_s, passed_s) - np.interp(begins_s, knots_s, passed_s)) / (ends_s - begins_s)
+        passed_s = np.concatenate(
+            ([0.0], np.cumsum(np.diff(knots_s) * (np.arange(len(knots_s) - 1) % 2 == 0)))
+        )
+        return (np.interp(ends_s, knots_s, passed_s) - np.interp(begins_s, knots_s, passed_s)) / (
+            ends_s - begins_s
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """A run's phases. ``origin_ns`` is run_start on the monotonic clock, ``wall_s`` the wall clock then; all other times are s since run_start.
+    """A run's phases. ``origin_ns`` is run_start on the monotonic clock, ``wall_s`` the wall clock
+    then; all other times are s since run_start.
 
-    ``begin_s`` and ``end_s`` bound what is compared. The first two phases are the time before and after the run; time in no phase is computing.
-    ``foreign_share`` is the share of all cores' time in the run that other programs took, 0 where it was not read.
+    ``begin_s`` and ``end_s`` bound what is compared. The first two phases are the time before and
+    after the run; time in no phase is computing. ``foreign_share`` is the share of all cores' time
+    in the run that other programs took, 0 where it was not read.
     """
 
     origin_ns: int
@@ -76,10 +85,13 @@ class Course:
     @property
     def pulse(self) -> int | None:
         """The column of the power pulse in :meth:`shares`; None for a run without one."""
-        return next((place for place, phase in enumerate(self.phases) if phase.name == "pulse"), None)
+        return next(
+            (place for place, phase in enumerate(self.phases) if phase.name == "pulse"), None
+        )
 
     def shares(self, begins_s: Values, ends_s: Values) -> Values:
-        """The share of each span in each phase, shape (spans, phases + 1); the last column is computing."""
+        """The share of each span in each phase, shape (spans, phases + 1); the last column is
+        computing."""
         columns = [phase.shares(begins_s, ends_s) for phase in self.phases]
         return np.column_stack((*columns, np.clip(1.0 - np.sum(columns, axis=0), 0.0, None)))
 
@@ -90,9 +102,15 @@ def course_of(bundle: Bundle) -> Course:
     window = run_window(log)
     start = log.first("run_start")
     if window is None or start is None or window[1] <= window[0]:
-        raise SuiteError(f"{bundle.path} is not a finished run (no run_start and run_stop in its log), so no trace can be fitted to it.")
+        raise SuiteError(
+            f"{bundle.path} is not a finished run (no run_start and run_stop in its log), so no"
+            " trace can be fitted to it."
+        )
     if read_nodes(bundle) or len(set(log.value("nodes_of_ranks") or [])) > 1:
-        raise SuiteError(f"{bundle.path} ran on several nodes, and one trace measures one machine: the trace cannot be attached.")
+        raise SuiteError(
+            f"{bundle.path} ran on several nodes, and one trace measures one machine: the trace"
+            " cannot be attached."
+        )
     pulses = pulse_windows(run.power_pulse)
     around = _around(bundle, log, window, pulses)
     phases = _phases(bundle, log, window, around)
@@ -109,25 +127,37 @@ def course_of(bundle: Bundle) -> Course:
 
 
 def pulse_windows(pulse: Mapping[str, Any] | None) -> list[Window]:
-    """The loads of a run's power pulse, ns; empty without one. Raises SuiteError for a malformed record."""
+    """The loads of a run's power pulse, ns; empty without one. Raises SuiteError for a malformed
+    record."""
     if pulse is None:
         return []
     loads = pulse.get("loads_ns")
-    if not isinstance(loads, list) or len(loads) > 100 or not all(_is_window(load) for load in loads):
+    if (
+        not isinstance(loads, list)
+        or len(loads) > 100
+        or not all(_is_window(load) for load in loads)
+    ):
         raise SuiteError("power_pulse in run.json is not a list of loads in ns.")
     return [(first, last) for first, last in sorted(loads)]
 
 
 def _is_window(load: Any) -> bool:
-    return isinstance(load, list) and len(load) == 2 and all(type(each) is int and 0 <= each < 2**63 for each in load) and load[0] < load[1]
+    return (
+        isinstance(load, list)
+        and len(load) == 2
+        and all(type(each) is int and 0 <= each < 2**63 for each in load)
+        and load[0] < load[1]
+    )
 
 
 @dataclass(frozen=True)
 class _Around:
-    """What is known of the time around the timed window, ns. ``lived``: from the start of the training's processes to their end, by the readings of
-    its own meters, which run meanwhile. From ``started_ns`` to ``ended_ns`` the harness's process was there, and worked but in ``idle``. ``unclear``
-    is the time in which it may have worked: between the start of that process and the moment from which it surely worked (the disk was read, or a
-    program waited), and after the last moment that it recorded (the bundle is sealed, the process ends).
+    """What is known of the time around the timed window, ns. ``lived``: from the start of the
+    training's processes to their end, by the readings of its own meters, which run meanwhile. From
+    ``started_ns`` to ``ended_ns`` the harness's process was there, and worked but in ``idle``.
+    ``unclear`` is the time in which it may have worked: between the start of that process and the
+    moment from which it surely worked (the disk was read, or a program waited), and after the last
+    moment that it recorded (the bundle is sealed, the process ends).
     """
 
     lived: Window
@@ -147,12 +177,18 @@ class _Around:
 
 
 def _around(bundle: Bundle, log: Log, window: Window, pulses: Sequence[Window]) -> _Around:
-    """Without a record of the harness's own work (bundles of earlier versions) it is taken to be idle outside the training."""
+    """Without a record of the harness's own work (bundles of earlier versions) it is taken to be
+    idle outside the training."""
     longest_ns = MAX_AROUND_S * NS_PER_S
     logged = [event.mono_ns for event in log.events if event.mono_ns is not None]
     own = [channel for channel in bundle.channels() if channel.source != SOURCE]
-    read = [moment for channel in own for moment in (int(channel.t_ns.min()), int(channel.t_ns.max()))]
-    lived = max(min([*logged, *read]), window[0] - longest_ns), min(max([*logged, *read]), window[1] + longest_ns)
+    read = [
+        moment for channel in own for moment in (int(channel.t_ns.min()), int(channel.t_ns.max()))
+    ]
+    lived = (
+        max(min([*logged, *read]), window[0] - longest_ns),
+        min(max([*logged, *read]), window[1] + longest_ns),
+    )
     try:
         lifetime = read_lifetime(bundle.run().lifetime)
     except ValueError as error:
@@ -161,13 +197,20 @@ def _around(bundle: Bundle, log: Log, window: Window, pulses: Sequence[Window]) 
         return _Around(lived, *lived, (), (), tuple(pulses))
     started_ns = min(lived[0], max(lifetime.begin_ns, lived[0] - longest_ns))
     ended_ns = max(lived[1], min(lifetime.closed_ns or lived[1], lived[1] + longest_ns))
-    process_ns = max(started_ns if lifetime.process_ns is None else lifetime.process_ns, started_ns - MAX_UNCLEAR_S * NS_PER_S)
+    process_ns = max(
+        started_ns if lifetime.process_ns is None else lifetime.process_ns,
+        started_ns - MAX_UNCLEAR_S * NS_PER_S,
+    )
     if 0 <= started_ns - process_ns < MIN_UNCLEAR_S * NS_PER_S:
         started_ns = process_ns
     unclear = [(process_ns, started_ns)] if process_ns < started_ns else []
     if ended_ns > lived[1]:
-        unclear.append((ended_ns, ended_ns + max(NS_PER_S // 2, ENDING_SHARE * (ended_ns - lived[1]))))
-    return _Around(lived, started_ns, ended_ns, tuple(sorted(lifetime.idle_ns)), tuple(unclear), tuple(pulses))
+        unclear.append(
+            (ended_ns, ended_ns + max(NS_PER_S // 2, ENDING_SHARE * (ended_ns - lived[1])))
+        )
+    return _Around(
+        lived, started_ns, ended_ns, tuple(sorted(lifetime.idle_ns)), tuple(unclear), tuple(pulses)
+    )
 
 
 def _phases(bundle: Bundle, log: Log, window: Window, around: _Around) -> tuple[Phase, ...]:
@@ -177,11 +220,19 @@ def _phases(bundle: Bundle, log: Log, window: Window, around: _Around) -> tuple[
     lived, idle = around.lived, around.idle
     begin_ns = min([around.started_ns, *(first for first, _ in around.unclear)])
     end_ns = max([around.ended_ns, *(last for _, last in around.unclear)])
-    waited = [_cut(each, around.started_ns, lived[0]) for each in idle], [_cut(each, lived[1], around.ended_ns) for each in idle]
-    worked = (_without([(around.started_ns, lived[0])], idle), _without([(lived[1], around.ended_ns)], idle))
+    waited = (
+        [_cut(each, around.started_ns, lived[0]) for each in idle],
+        [_cut(each, lived[1], around.ended_ns) for each in idle],
+    )
+    worked = (
+        _without([(around.started_ns, lived[0])], idle),
+        _without([(lived[1], around.ended_ns)], idle),
+    )
     steps = bundle.steps().first_rank
     waits_ns = np.round(np.nan_to_num(steps.fetch_stall_s) * NS_PER_S).astype(np.int64)
-    waiting = _phase("waiting", np.column_stack((steps.start_ns, steps.start_ns + waits_ns)), window[0])
+    waiting = _phase(
+        "waiting", np.column_stack((steps.start_ns, steps.start_ns + waits_ns)), window[0]
+    )
     outside = [
         _phase(name, _without(spans, around.pulses), window[0])
         for name, spans in (
@@ -198,8 +249,16 @@ def _phases(bundle: Bundle, log: Log, window: Window, around: _Around) -> tuple[
         _phase("pulse", around.pulses, window[0]),
     ]
     least_s = MIN_SHARE * (window[1] - window[0]) * SECONDS_PER_NS
-    inside = [waiting, _phase("evaluation", evaluations, window[0]), _phase("uncounted", uncounted, window[0])]
-    return tuple(phase for phase in (*outside, *(phase for phase in inside if phase.length_s >= least_s)) if len(phase.starts_s))
+    inside = [
+        waiting,
+        _phase("evaluation", evaluations, window[0]),
+        _phase("uncounted", uncounted, window[0]),
+    ]
+    return tuple(
+        phase
+        for phase in (*outside, *(phase for phase in inside if phase.length_s >= least_s))
+        if len(phase.starts_s)
+    )
 
 
 def _cut(span: Window, first_ns: int, last_ns: int) -> Window:
@@ -224,7 +283,8 @@ def _without(spans: Sequence[Window], holes: Sequence[Window]) -> list[Window]:
 
 
 def _phase(name: str, windows: Any, origin_ns: int) -> Phase:
-    """The windows as a phase; those that are empty, or that begin before the one before has ended, are left out or cut."""
+    """The windows as a phase; those that are empty, or that begin before the one before has ended,
+    are left out or cut."""
     rows = np.asarray(windows, np.int64).reshape(-1, 2)
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
     since_s = (rows - origin_ns).astype(np.float64) * SECONDS_PER_NS

@@ -17,7 +17,8 @@ COMMENTS = "#%"
 
 @dataclass(frozen=True)
 class Head:
-    """The first lines: their cells, the header's names (numbers from 1 without a header), and what was found before the first row."""
+    """The first lines: their cells, the header's names (numbers from 1 without a header), and what
+    was found before the first row."""
 
     encoding: str
     delimiter: str
@@ -35,37 +36,74 @@ def read_head(path: Path) -> Head:
             data = stream.read(HEAD_BYTES)
             is_cut = bool(stream.read(1))
     except (OSError, EOFError) as error:
-        raise SuiteError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        raise SuiteError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
+        ) from error
     encoding = "utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8"
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data:
-        raise SuiteError(f"{path} is not text in UTF-8 or a one-byte encoding (it is a binary file, or UTF-16); export it as CSV in UTF-8.")
+        raise SuiteError(
+            f"{path} is not text in UTF-8 or a one-byte encoding (it is a binary file, or UTF-16);"
+            " export it as CSV in UTF-8."
+        )
     try:
         text = data.decode(encoding, errors="strict" if not is_cut else "ignore")
     except UnicodeDecodeError:
         encoding, text = "latin-1", data.decode("latin-1")
     lines = text.splitlines()[: HEAD_LINES if not is_cut else -1][:HEAD_LINES]
-    comment = next((sign for sign in COMMENTS if any(line.startswith(sign) for line in lines)), None)
-    plain = [(number, line) for number, line in enumerate(lines) if line.strip() and not (comment and line.startswith(comment))]
+    comment = next(
+        (sign for sign in COMMENTS if any(line.startswith(sign) for line in lines)), None
+    )
+    plain = [
+        (number, line)
+        for number, line in enumerate(lines)
+        if line.strip() and not (comment and line.startswith(comment))
+    ]
     if len(plain) < 2:
         raise SuiteError(f"{path} has fewer than two rows; export the logger's readings as CSV.")
     delimiter = _delimiter([line for _, line in plain])
     cells = [(number, _cells(line, delimiter)) for number, line in plain]
-    width = max((len(row) for _, row in cells[len(cells) // 2 :]), key=[len(row) for _, row in cells[len(cells) // 2 :]].count)
+    width = max(
+        (len(row) for _, row in cells[len(cells) // 2 :]),
+        key=[len(row) for _, row in cells[len(cells) // 2 :]].count,
+    )
     if width > MAX_COLUMNS:
         raise SuiteError(f"{path} has {width} columns; {MAX_COLUMNS} at most.")
     body = [(number, row) for number, row in cells if len(row) == width]
-    first = next((place for place, (_, row) in enumerate(body) if any(map(is_number, row)) or any(map(looks_like_time, row))), None)
+    first = next(
+        (
+            place
+            for place, (_, row) in enumerate(body)
+            if any(map(is_number, row)) or any(map(looks_like_time, row))
+        ),
+        None,
+    )
     if first is None:
-        raise SuiteError(f"{path} has no row with a number in its first {len(plain)} lines; export the logger's readings as CSV.")
-    names, has_header = _names(body[first - 1][1] if first else None, lines, comment, delimiter, width)
+        raise SuiteError(
+            f"{path} has no row with a number in its first {len(plain)} lines; export the logger's"
+            " readings as CSV."
+        )
+    names, has_header = _names(
+        body[first - 1][1] if first else None, lines, comment, delimiter, width
+    )
     rows = tuple(row for _, row in body[first:])
     return Head(encoding, delimiter, comment, body[first][0], names, has_header, rows)
 
 
-def _names(header: tuple[str, ...] | None, lines: Sequence[str], comment: str | None, delimiter: str, width: int) -> tuple[tuple[str, ...], bool]:
-    """The header's names: the line before the first row, or the last comment with as many columns; numbers from 1 without either."""
+def _names(
+    header: tuple[str, ...] | None,
+    lines: Sequence[str],
+    comment: str | None,
+    delimiter: str,
+    width: int,
+) -> tuple[tuple[str, ...], bool]:
+    """The header's names: the line before the first row, or the last comment with as many columns;
+    numbers from 1 without either."""
     if header is None and comment is not None:
-        commented = [_cells(line.lstrip(comment).strip(), delimiter) for line in lines if line.startswith(comment)]
+        commented = [
+            _cells(line.lstrip(comment).strip(), delimiter)
+            for line in lines
+            if line.startswith(comment)
+        ]
         header = next((row for row in reversed(commented) if len(row) == width and width > 1), None)
     if header is None:
         return tuple(str(place + 1) for place in range(width)), False
@@ -76,7 +114,11 @@ def _delimiter(lines: Sequence[str]) -> str:
     """The delimiter of the later half of the first lines."""
     sample = "\n".join(lines[len(lines) // 2 :][:100])
     counts = {sign: [line.count(sign) for line in sample.split("\n")] for sign in DELIMITERS}
-    even = [sign for sign, found in counts.items() if min(found) > 0 and (len(set(found)) == 1 or sign != ",")]
+    even = [
+        sign
+        for sign, found in counts.items()
+        if min(found) > 0 and (len(set(found)) == 1 or sign != ",")
+    ]
     for sign in (";", "\t", "|", ","):
         if sign in even:
             return sign
@@ -87,7 +129,10 @@ def _delimiter(lines: Sequence[str]) -> str:
 
 
 def _cells(line: str, delimiter: str) -> tuple[str, ...]:
-    return tuple(cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), []))
+    return tuple(
+        cell.strip()
+        for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
+    )
 
 
 def is_number(cell: str) -> bool:

@@ -1,4 +1,5 @@
-"""Reads the file of a logger in a known format, block by block in bounded memory; pandas parses the rows."""
+"""Reads the file of a logger in a known format, block by block in bounded memory; pandas parses the
+rows."""
 
 import gzip
 import hashlib
@@ -22,9 +23,11 @@ MAX_FILE_BYTES = 16 * 2**30
 MAX_READINGS = 500_000
 MAX_UNREADABLE_SHARE = 0.5
 MAX_LATE_SHARE = 0.2
-"""Of all rows: where more have a time that is not after the one before, the times are not understood."""
+"""Of all rows: where more have a time that is not after the one before, the times are not
+understood."""
 MAX_MALFORMED_SHARE = 0.02
-"""Of all rows: where more have digits that this format does not read, its numbers are not understood, and the others may be read wrongly."""
+"""Of all rows: where more have digits that this format does not read, its numbers are not
+understood, and the others may be read wrongly."""
 OWN_UNIT = r"([A-Za-zµμ]+)$"
 GROUPING = {".": ",", ",": "."}
 """The sign between groups of three digits, by the decimal sign."""
@@ -52,8 +55,9 @@ def opened(path: Path) -> IO[bytes]:
 def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) -> ReadTrace:
     """Read the whole file.
 
-    A file with more rows than MAX_READINGS is averaged over as many rows as needed; the mean of the times goes with the mean of the power, which
-    keeps the energy. Raises SuiteError for a file that is too large, has no rows, or has lines that are mostly not rows of this format.
+    A file with more rows than MAX_READINGS is averaged over as many rows as needed; the mean of the
+    times goes with the mean of the power, which keeps the energy. Raises SuiteError for a file that
+    is too large, has no rows, or has lines that are mostly not rows of this format.
     """
     rows, points = _Rows(how), _Points()
     digest, size = hashlib.sha256(), 0
@@ -63,24 +67,39 @@ def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) ->
                 digest.update(block)
                 size += len(block)
                 if size > max_bytes:
-                    raise SuiteError(f"{path} holds more than {max_bytes} bytes; export less of it, or at a lower rate.")
+                    raise SuiteError(
+                        f"{path} holds more than {max_bytes} bytes; export less of it, or at a"
+                        " lower rate."
+                    )
                 points.add(*rows.parse(block))
     except (OSError, EOFError, UnicodeError, ValueError) as error:
-        raise SuiteError(f"{path} cannot be read as a trace: {str(error)[:200]}. `--dry-run` shows what is understood of it.") from error
+        raise SuiteError(
+            f"{path} cannot be read as a trace: {str(error)[:200]}. `--dry-run` shows what is"
+            " understood of it."
+        ) from error
     trace = points.trace(rows)
     if rows.malformed > MAX_MALFORMED_SHARE * trace.rows:
         raise SuiteError(
-            f"{path} has numbers that differ in form: {rows.malformed} of {trace.rows} rows are like {rows.example!r}, with a decimal "
-            f"{'comma' if how.decimal == ',' else 'point'} in the others; export it with one decimal sign, and none between thousands."
+            f"{path} has numbers that differ in form: {rows.malformed} of {trace.rows} rows are"
+            f" like {rows.example!r}, with a decimal {'comma' if how.decimal == ',' else 'point'}"
+            " in the others; export it with one decimal sign, and none between thousands."
         )
     is_late = trace.late > MAX_LATE_SHARE * trace.rows
-    if rows.read == 0 or len(trace.t_s) < 2 or is_late or trace.unreadable > MAX_UNREADABLE_SHARE * trace.rows:
+    if (
+        rows.read == 0
+        or len(trace.t_s) < 2
+        or is_late
+        or trace.unreadable > MAX_UNREADABLE_SHARE * trace.rows
+    ):
         remedy = "correct the columns with --time and --power, or export it again"
         if points.repeated > MAX_LATE_SHARE * trace.rows:
-            remedy = "its times are too coarse for its rows: give --rate HZ if the rows are evenly spaced, or export it with fractions of a second"
+            remedy = (
+                "its times are too coarse for its rows: give --rate HZ if the rows are evenly"
+                " spaced, or export it with fractions of a second"
+            )
         raise SuiteError(
-            f"{path} has {len(trace.t_s)} readings in {trace.rows} rows ({trace.unreadable} without numbers, {trace.late} with a time that is not "
-            f"after the one before); {remedy}."
+            f"{path} has {len(trace.t_s)} readings in {trace.rows} rows ({trace.unreadable} without"
+            f" numbers, {trace.late} with a time that is not after the one before); {remedy}."
         )
     return ReadTrace(trace, size, digest.hexdigest())
 
@@ -116,10 +135,20 @@ class _Rows:
         skipped, self._is_first = self.how.skip_lines if self._is_first else 0, False
         try:
             frame = pandas.read_csv(
-                io.BytesIO(block), sep=self.how.delimiter, decimal=self.how.decimal, comment=self.how.comment, header=None, skiprows=skipped,
-                names=list(range(self.how.columns)), usecols=self.how.used, encoding=self.how.encoding, on_bad_lines="skip", index_col=False,
-                skipinitialspace=True, encoding_errors="replace",
-            )  # fmt: skip
+                io.BytesIO(block),
+                sep=self.how.delimiter,
+                decimal=self.how.decimal,
+                comment=self.how.comment,
+                header=None,
+                skiprows=skipped,
+                names=list(range(self.how.columns)),
+                usecols=self.how.used,
+                encoding=self.how.encoding,
+                on_bad_lines="skip",
+                index_col=False,
+                skipinitialspace=True,
+                encoding_errors="replace",
+            )
         except pandas.errors.EmptyDataError:
             return np.empty(0), np.empty(0)
         power_w = np.sum([self._power(frame, rail) for rail in self.how.rails], axis=0)
@@ -138,7 +167,8 @@ class _Rows:
         return current_a * self._amounts(frame[rail.voltage], rail.voltage_unit)
 
     def _amounts(self, column: Any, unit: str) -> Values:
-        """A column in W, V or A. A unit in the cell itself wins: meters that choose their range write 950 mW, then 1.05 W."""
+        """A column in W, V or A. A unit in the cell itself wins: meters that choose their range
+        write 950 mW, then 1.05 W."""
         numbers = self._numbers(column)
         if pandas.api.types.is_numeric_dtype(column):
             return numbers * UNITS[unit]
@@ -151,10 +181,14 @@ class _Rows:
     def _numbers(self, column: Any) -> Values:
         """The numbers of a column; NaN for anything else. A unit after the number is dropped."""
         if not pandas.api.types.is_numeric_dtype(column):
-            column = column.astype(str).str.strip().str.replace(r"\s*[^\d\s.,eE+-]+$", "", regex=True)
+            column = (
+                column.astype(str).str.strip().str.replace(r"\s*[^\d\s.,eE+-]+$", "", regex=True)
+            )
             column = without_grouping(column, self.how.decimal)
             written = column
-            column = pandas.to_numeric(column.str.replace(",", ".") if self.how.decimal == "," else column, errors="coerce")
+            column = pandas.to_numeric(
+                column.str.replace(",", ".") if self.how.decimal == "," else column, errors="coerce"
+            )
             malformed = written[column.isna() & written.str.fullmatch(r"[-+]?\d[\d.,]*")]
             self.malformed += len(malformed)
             self.example = self.example or (str(malformed.iloc[0])[:40] if len(malformed) else "")
@@ -171,7 +205,11 @@ class _Rows:
             texts = texts + " " + more.astype(str)
         if self.how.decimal == ",":
             texts = texts.str.replace(",", ".")
-        return self._days(seconds_of_day(texts)) if self.how.time_kind == "time of day" else seconds_of_dates(texts)
+        return (
+            self._days(seconds_of_day(texts))
+            if self.how.time_kind == "time of day"
+            else seconds_of_dates(texts)
+        )
 
     def _days(self, day_s: Values) -> Values:
         """Times of day made to increase past midnight."""
@@ -184,7 +222,8 @@ class _Rows:
 
 
 def _size(text: str, unit: str) -> float:
-    """The size of a cell's own unit; that of the column's ``unit`` where the text is no unit of the same quantity."""
+    """The size of a cell's own unit; that of the column's ``unit`` where the text is no unit of the
+    same quantity."""
     own = text.translate(MICRO)
     return UNITS[own if own in UNITS and own[-1] == unit[-1] else unit]
 
@@ -192,13 +231,18 @@ def _size(text: str, unit: str) -> float:
 def without_grouping(cells: Any, decimal: str) -> Any:
     """Numbers such as 1,234.5 or 1 234,5 without the sign between their groups of three digits.
 
-    1,234 alone may be a number with three decimals: it is taken for 1234 only where other cells of the column show that the sign groups digits.
+    1,234 alone may be a number with three decimals: it is taken for 1234 only where other cells of
+    the column show that the sign groups digits.
     """
-    blank = cells.str.fullmatch(rf"[-+]?\d{{1,3}}(?:[{BLANKS}]\d{{3}})+(?:{re.escape(decimal)}\d*)?")
+    blank = cells.str.fullmatch(
+        rf"[-+]?\d{{1,3}}(?:[{BLANKS}]\d{{3}})+(?:{re.escape(decimal)}\d*)?"
+    )
     cells = cells.where(~blank, cells.str.replace(f"[{BLANKS}]", "", regex=True))
     sign, point = re.escape(GROUPING[decimal]), re.escape(decimal)
     one = cells.str.fullmatch(rf"[-+]?\d{{1,3}}{sign}\d{{3}}")
-    surely = cells.str.fullmatch(rf"[-+]?\d{{1,3}}(?:(?:{sign}\d{{3}})+{point}\d*|(?:{sign}\d{{3}}){{2,}})")
+    surely = cells.str.fullmatch(
+        rf"[-+]?\d{{1,3}}(?:(?:{sign}\d{{3}})+{point}\d*|(?:{sign}\d{{3}}){{2,}})"
+    )
     if surely.any() or (one.any() and cells.str.fullmatch(r"[-+]?\d{1,3}").any()):
         return cells.where(~(one | surely), cells.str.replace(GROUPING[decimal], "", regex=False))
     return cells
@@ -206,7 +250,10 @@ def without_grouping(cells: Any, decimal: str) -> Any:
 
 def seconds_of_dates(texts: Any) -> Values:
     """Dates as seconds since 1970 (UTC unless they say otherwise); NaN for anything else."""
-    for options in ({"format": "ISO8601"}, {"format": "mixed", "dayfirst": "." in str(texts.iloc[0])[:6]}):
+    for options in (
+        {"format": "ISO8601"},
+        {"format": "mixed", "dayfirst": "." in str(texts.iloc[0])[:6]},
+    ):
         moments = pandas.to_datetime(texts, errors="coerce", utc=True, **options)
         if moments.notna().mean() > MAX_UNREADABLE_SHARE:
             break
@@ -217,12 +264,15 @@ def seconds_of_dates(texts: Any) -> Values:
 def seconds_of_day(texts: Any) -> Values:
     """Times such as 10:15:00.5 as seconds; NaN for anything else."""
     whole = texts.where(texts.str.count(":") != 1, "00:" + texts)  # minutes and seconds
-    return np.asarray(pandas.to_timedelta(whole, errors="coerce") / pandas.Timedelta(seconds=1), np.float64)
+    return np.asarray(
+        pandas.to_timedelta(whole, errors="coerce") / pandas.Timedelta(seconds=1), np.float64
+    )
 
 
 @dataclass
 class _Points:
-    """Readings so far; pairs of neighbours are averaged whenever there are too many, so that their number stays bounded."""
+    """Readings so far; pairs of neighbours are averaged whenever there are too many, so that their
+    number stays bounded."""
 
     parts: list[tuple[Values, Values]] = field(default_factory=list)
     count: int = 0
@@ -239,7 +289,10 @@ class _Points:
         self.late += int(np.count_nonzero(~kept))
         self.repeated += int(np.count_nonzero(t_s == highest[:-1]))
         self._last_s = float(highest[-1])
-        joined = tuple(np.concatenate((rest, values[kept])) for rest, values in zip(self._rest, (t_s, power_w), strict=True))
+        joined = tuple(
+            np.concatenate((rest, values[kept]))
+            for rest, values in zip(self._rest, (t_s, power_w), strict=True)
+        )
         whole = len(joined[0]) // self.averaged * self.averaged
         self._rest = (joined[0][whole:], joined[1][whole:])
         self._keep(joined[0][:whole], joined[1][:whole], self.averaged)
@@ -255,15 +308,31 @@ class _Points:
         t_s, power_w = (np.concatenate(columns) for columns in zip(*self.parts, strict=True))
         whole = len(t_s) // 2 * 2
         odd = np.repeat(t_s[whole:], self.averaged), np.repeat(power_w[whole:], self.averaged)
-        self._rest = (np.concatenate((odd[0], self._rest[0])), np.concatenate((odd[1], self._rest[1])))
+        self._rest = (
+            np.concatenate((odd[0], self._rest[0])),
+            np.concatenate((odd[1], self._rest[1])),
+        )
         self.parts, self.count = [], 0
         self._keep(t_s[:whole], power_w[:whole], 2)
         self.averaged *= 2
 
     def trace(self, rows: _Rows) -> Trace:
         """All readings."""
-        t_s, power_w = (np.concatenate([np.empty(0), *columns]) for columns in zip(*self.parts, strict=True)) if self.parts else self._rest
+        t_s, power_w = (
+            (np.concatenate([np.empty(0), *columns]) for columns in zip(*self.parts, strict=True))
+            if self.parts
+            else self._rest
+        )
         if self.averaged == 1:
-            t_s, power_w = np.concatenate((t_s, self._rest[0])), np.concatenate((power_w, self._rest[1]))
-        is_absolute = bool(len(t_s)) and rows.how.time_kind in ("number", "date") and float(t_s[0]) > ABSOLUTE_S
-        return Trace(t_s, power_w, rows.read, rows.unreadable, self.late, self.averaged, is_absolute)
+            t_s, power_w = (
+                np.concatenate((t_s, self._rest[0])),
+                np.concatenate((power_w, self._rest[1])),
+            )
+        is_absolute = (
+            bool(len(t_s))
+            and rows.how.time_kind in ("number", "date")
+            and float(t_s[0]) > ABSOLUTE_S
+        )
+        return Trace(
+            t_s, power_w, rows.read, rows.unreadable, self.late, self.averaged, is_absolute
+        )

@@ -1,4 +1,5 @@
-"""Understands a logger's file by its first lines: decimal sign, times, units and rails. Options settle what they do not tell."""
+"""Understands a logger's file by its first lines: decimal sign, times, units and rails. Options
+settle what they do not tell."""
 
 import re
 from collections.abc import Sequence
@@ -13,18 +14,44 @@ from suite.metrics.traces.head import Head, is_number, looks_like_time, read_hea
 from suite.metrics.traces.reading import seconds_of_dates, seconds_of_day
 from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat
 
-POWER = re.compile(r"\b(a?power|leistung|puissance|potencia|watts?|pow|p)\b|^(?:u|m|k)?w$", re.IGNORECASE)
+POWER = re.compile(
+    r"\b(a?power|leistung|puissance|potencia|watts?|pow|p)\b|^(?:u|m|k)?w$", re.IGNORECASE
+)
 VOLTAGE = re.compile(r"\b(voltage|volts?|spannung|tension|u|v)\b", re.IGNORECASE)
 WHOLE_VOLTAGE = re.compile(r"voltage|spannung|tension|vbus", re.IGNORECASE)
-"""Of several columns in volts, the supply's: USB meters have those of the data lines (dp_V), too."""
+"""Of several columns in volts, the supply's: USB meters have those of the data lines (dp_V),
+too."""
 CURRENT = re.compile(r"\b(current|amps?|amperes?|ampere|strom|courant|main)\b", re.IGNORECASE)
-TIME = re.compile(r"\b(time|timestamp|date|datetime|zeit|elapsed|seconds?|last changed|last updated|datum|uhrzeit|temps|t)\b", re.IGNORECASE)
-NOT_POWER = re.compile(r"factor|energy|charge|capacity|reactive|apparent|mean time|\b[mk]?wh\b|\bm?ah\b", re.IGNORECASE)
+TIME = re.compile(
+    r"\b(time|timestamp|date|datetime|zeit|elapsed|seconds?|last changed|last"
+    r" updated|datum|uhrzeit|temps|t)\b",
+    re.IGNORECASE,
+)
+NOT_POWER = re.compile(
+    r"factor|energy|charge|capacity|reactive|apparent|mean time|\b[mk]?wh\b|\bm?ah\b", re.IGNORECASE
+)
 IN_BRACKETS = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]")
 AT_END = re.compile(r"(?:^|[\s_./-])([a-zA-Zµμ]{1,3})$")
-WORDS = {"watt": "W", "watts": "W", "milliwatts": "mW", "volts": "V", "volt": "V", "amps": "A", "ampere": "A", "milliamps": "mA",
-         "days": "d", "hours": "h", "minutes": "min", "seconds": "s", "second": "s", "sec": "s",
-         "milliseconds": "ms", "msec": "ms", "microseconds": "us", "usec": "us"}  # fmt: skip
+WORDS = {
+    "watt": "W",
+    "watts": "W",
+    "milliwatts": "mW",
+    "volts": "V",
+    "volt": "V",
+    "amps": "A",
+    "ampere": "A",
+    "milliamps": "mA",
+    "days": "d",
+    "hours": "h",
+    "minutes": "min",
+    "seconds": "s",
+    "second": "s",
+    "sec": "s",
+    "milliseconds": "ms",
+    "msec": "ms",
+    "microseconds": "us",
+    "usec": "us",
+}
 LOWER_CASE = {unit.lower(): unit for unit in UNITS}
 """Names of columns in programs: power_mw, current_ma."""
 MAX_DIRECT_V = 60.0
@@ -39,7 +66,8 @@ EPOCHS = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """What somebody says of a file. Columns are names of the header, or numbers from 1; ``unit`` applies to all power or current columns."""
+    """What somebody says of a file. Columns are names of the header, or numbers from 1; ``unit``
+    applies to all power or current columns."""
 
     time: tuple[str, ...] = ()
     power: tuple[str, ...] = ()
@@ -52,7 +80,8 @@ class TraceOptions:
 
 
 def understand(path: Path, options: TraceOptions) -> TraceFormat:
-    """The format of a file; raises SuiteError, which names the option to give, for what the file does not tell."""
+    """The format of a file; raises SuiteError, which names the option to give, for what the file
+    does not tell."""
     _refuse_unknown_units(options)
     head = read_head(path)
     _refuse_changing_units(head)
@@ -87,16 +116,27 @@ def sentence(how: TraceFormat) -> str:
         when = f"rows at {how.rate_hz:g} Hz"
     else:
         names = " ".join(how.names[column] for column in how.time_columns)
-        when = f"time from {names!r} ({how.time_unit if how.time_kind == 'number' else how.time_kind})"
-    delimiter = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "blanks"}.get(how.delimiter, repr(how.delimiter))
-    return f"Columns between {delimiter}, decimal {'comma' if how.decimal == ',' else 'point'}; {when}; power = {rails}."
+        when = (
+            f"time from {names!r} ({how.time_unit if how.time_kind == 'number' else how.time_kind})"
+        )
+    delimiter = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "blanks"}.get(
+        how.delimiter, repr(how.delimiter)
+    )
+    return (
+        f"Columns between {delimiter}, decimal {'comma' if how.decimal == ',' else 'point'};"
+        f" {when}; power = {rails}."
+    )
 
 
 def _rail_text(rail: Rail, names: Sequence[str]) -> str:
     if rail.power is not None:
         return f"{names[rail.power]!r} ({rail.power_unit})"
     assert rail.current is not None
-    volts = f"{rail.volts:g} V" if rail.voltage is None else f"{names[rail.voltage]!r} ({rail.voltage_unit})"
+    volts = (
+        f"{rail.volts:g} V"
+        if rail.voltage is None
+        else f"{names[rail.voltage]!r} ({rail.voltage_unit})"
+    )
     return f"{names[rail.current]!r} ({rail.current_unit}) x {volts}"
 
 
@@ -107,17 +147,25 @@ def _refuse_unknown_units(options: TraceOptions) -> None:
 
 
 def _refuse_changing_units(head: Head) -> None:
-    """A column beside the numbers that has their unit, row by row: meters that choose their range write one."""
+    """A column beside the numbers that has their unit, row by row: meters that choose their range
+    write one."""
     for place, name in enumerate(head.names):
         found = {row[place].translate(MICRO) for row in head.rows}
         if len(found) > 1 and all(unit in UNITS for unit in found):
-            raise SuiteError(f"The unit changes from row to row (column {name!r}: {', '.join(sorted(found))}): export the file in one unit.")
+            raise SuiteError(
+                f"The unit changes from row to row (column {name!r}: {', '.join(sorted(found))}):"
+                " export the file in one unit."
+            )
 
 
 def _decimal(head: Head) -> str:
     """The decimal sign: not one that stands twice in a number, else the more frequent one."""
     for grouping, decimal in ((".", ","), (",", ".")):
-        if any(re.fullmatch(rf"[-+]?\d{{1,3}}(?:\{grouping}\d{{3}}){{2,}}(?:\{decimal}\d*)?", cell) for row in head.rows for cell in row):
+        if any(
+            re.fullmatch(rf"[-+]?\d{{1,3}}(?:\{grouping}\d{{3}}){{2,}}(?:\{decimal}\d*)?", cell)
+            for row in head.rows
+            for cell in row
+        ):
             return decimal
     commas = sum(bool(re.fullmatch(r"[-+]?\d*,\d+\D*", cell)) for row in head.rows for cell in row)
     points = sum(bool(re.fullmatch(r"[-+]?\d*\.\d+\D*", cell)) for row in head.rows for cell in row)
@@ -130,7 +178,9 @@ def _column(head: Head, name: str) -> int:
         return head.names.index(name)
     if name.isdecimal() and 1 <= int(name) <= len(head.names):
         return int(name) - 1
-    raise SuiteError(f"There is no column {name!r}; the file has {', '.join(map(repr, head.names[:30]))}.")
+    raise SuiteError(
+        f"There is no column {name!r}; the file has {', '.join(map(repr, head.names[:30]))}."
+    )
 
 
 def _plain(name: str) -> str:
@@ -157,21 +207,40 @@ def _time_columns(head: Head, options: TraceOptions, decimal: str) -> tuple[int,
         return ()
     if options.time:
         return tuple(_column(head, name) for name in options.time)
-    named = [place for place, name in enumerate(head.names) if head.has_header and TIME.search(_plain(name)) and not _unit_is_electric(name)]
-    texts = [place for place in range(len(head.names)) if all(looks_like_time(row[place]) or _is_date(row[place]) for row in head.rows[:20])]
+    named = [
+        place
+        for place, name in enumerate(head.names)
+        if head.has_header and TIME.search(_plain(name)) and not _unit_is_electric(name)
+    ]
+    texts = [
+        place
+        for place in range(len(head.names))
+        if all(looks_like_time(row[place]) or _is_date(row[place]) for row in head.rows[:20])
+    ]
     if texts:
         days = [place for place in texts if not looks_like_time(head.rows[0][place])]
         clock = [place for place in texts if looks_like_time(head.rows[0][place])]
-        whole = [place for place in clock if _is_date(head.rows[0][place].replace("T", " ").split(" ")[0])]
+        whole = [
+            place
+            for place in clock
+            if _is_date(head.rows[0][place].replace("T", " ").split(" ")[0])
+        ]
         if whole:
             return (whole[0],)
         return (days[0], clock[0]) if days and clock else tuple(clock[:1] or days[:1])
     if named:
         return (named[0],)
-    rising = [place for place in range(len(head.names)) if _rises([row[place] for row in head.rows], decimal)]
+    rising = [
+        place
+        for place in range(len(head.names))
+        if _rises([row[place] for row in head.rows], decimal)
+    ]
     if not head.has_header and rising:
         return (rising[0],)
-    raise SuiteError(f"Which column is the time cannot be told of {', '.join(map(repr, head.names[:30]))}: add --time COLUMN, or --rate HZ.")
+    raise SuiteError(
+        f"Which column is the time cannot be told of {', '.join(map(repr, head.names[:30]))}: add"
+        " --time COLUMN, or --rate HZ."
+    )
 
 
 def _is_date(cell: str) -> bool:
@@ -185,28 +254,41 @@ def _unit_is_electric(name: str) -> bool:
 
 def _rises(cells: Sequence[str], decimal: str) -> bool:
     numbers = _floats(cells, decimal)
-    return len(numbers) > 1 and bool(np.isfinite(numbers).all()) and bool((np.diff(numbers) > 0).all())
+    return (
+        len(numbers) > 1 and bool(np.isfinite(numbers).all()) and bool((np.diff(numbers) > 0).all())
+    )
 
 
 def _floats(cells: Sequence[str], decimal: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    whole = pandas.Series(list(cells)).str.replace(",", ".") if decimal == "," else pandas.Series(list(cells))
+    whole = (
+        pandas.Series(list(cells)).str.replace(",", ".")
+        if decimal == ","
+        else pandas.Series(list(cells))
+    )
     return np.asarray(pandas.to_numeric(whole, errors="coerce"), np.float64)
 
 
-def _time_kind(head: Head, times: tuple[int, ...], options: TraceOptions, decimal: str) -> tuple[str, str]:
+def _time_kind(
+    head: Head, times: tuple[int, ...], options: TraceOptions, decimal: str
+) -> tuple[str, str]:
     """The kind of the times, and their unit."""
     if not times:
         return "index", "s"
     cells = [" ".join(row[place] for place in times) for row in head.rows]
     numbers = _floats([row[times[0]] for row in head.rows], decimal)
     if len(times) == 1 and np.isfinite(numbers).mean() > 0.5:
-        return "number", options.time_unit or _unit_of_numbers(head.names[times[0]], numbers[np.isfinite(numbers)])
+        return "number", options.time_unit or _unit_of_numbers(
+            head.names[times[0]], numbers[np.isfinite(numbers)]
+        )
     texts = pandas.Series([cell.replace(",", ".") for cell in cells] if decimal == "," else cells)
     if np.isfinite(seconds_of_day(texts)).mean() > 0.5:
         return "time of day", "s"
     if np.isfinite(seconds_of_dates(texts)).mean() > 0.5:
         return "date", "s"
-    raise SuiteError(f"The times such as {cells[0][:60]!r} cannot be read; name another column with --time, or give --rate HZ.")
+    raise SuiteError(
+        f"The times such as {cells[0][:60]!r} cannot be read; name another column with --time, or"
+        " give --rate HZ."
+    )
 
 
 def _unit_of_numbers(name: str, numbers: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
@@ -218,11 +300,25 @@ def _unit_of_numbers(name: str, numbers: "np.ndarray[tuple[int], np.dtype[np.flo
             return found
     steps = np.diff(numbers)
     first, last = SPREADSHEET_DAYS
-    if numbers.size > 2 and first < numbers.min() and numbers.max() < min(last, numbers.min() + 1) and 0 < float(np.median(steps)) < 1e-2:
-        raise SuiteError(f"The times in {name!r} look like a spreadsheet's dates ({numbers[0]:.6f} days): add --time-unit d if they are, else s.")
-    if numbers.size > 2 and numbers[0] < 3e8 and bool((numbers == np.round(numbers)).all()) and float(np.median(steps)) >= 2:
+    if (
+        numbers.size > 2
+        and first < numbers.min()
+        and numbers.max() < min(last, numbers.min() + 1)
+        and 0 < float(np.median(steps)) < 1e-2
+    ):
         raise SuiteError(
-            f"The unit of the times in {name!r} cannot be told (whole numbers, {np.median(steps):g} apart): add --time-unit s, ms, us or ns."
+            f"The times in {name!r} look like a spreadsheet's dates ({numbers[0]:.6f} days): add"
+            " --time-unit d if they are, else s."
+        )
+    if (
+        numbers.size > 2
+        and numbers[0] < 3e8
+        and bool((numbers == np.round(numbers)).all())
+        and float(np.median(steps)) >= 2
+    ):
+        raise SuiteError(
+            f"The unit of the times in {name!r} cannot be told (whole numbers, {np.median(steps):g}"
+            " apart): add --time-unit s, ms, us or ns."
         )
     return "s"
 
@@ -230,52 +326,90 @@ def _unit_of_numbers(name: str, numbers: "np.ndarray[tuple[int], np.dtype[np.flo
 def _rails(head: Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ...]:
     if options.power:
         columns = _distinct(head, options.power, times)
-        return tuple(Rail(power=column, power_unit=_unit_of(head, column, "W", options.unit)) for column in columns)
+        return tuple(
+            Rail(power=column, power_unit=_unit_of(head, column, "W", options.unit))
+            for column in columns
+        )
     if options.current:
-        return _pairs(head, _distinct(head, options.current, times), [_column(head, name) for name in options.voltage], options)
+        return _pairs(
+            head,
+            _distinct(head, options.current, times),
+            [_column(head, name) for name in options.voltage],
+            options,
+        )
     free = [place for place in range(len(head.names)) if place not in times]
     powers = [place for place in free if head.has_header and _is(head.names[place], POWER, "W")]
     if len(powers) == 1:
         return (Rail(power=powers[0], power_unit=_unit_of(head, powers[0], "W", options.unit)),)
     if len(powers) > 1:
-        raise SuiteError(f"Several columns are powers ({_listed(head, powers)}): name those that add up, with --power for each.")
+        raise SuiteError(
+            f"Several columns are powers ({_listed(head, powers)}): name those that add up, with"
+            " --power for each."
+        )
     voltages = [place for place in free if head.has_header and _is(head.names[place], VOLTAGE, "V")]
     supply = [place for place in voltages if WHOLE_VOLTAGE.search(head.names[place])]
-    currents = [place for place in free if head.has_header and place not in voltages and _is(head.names[place], CURRENT, "A")]
+    currents = [
+        place
+        for place in free
+        if head.has_header and place not in voltages and _is(head.names[place], CURRENT, "A")
+    ]
     voltages = supply if len(supply) == 1 else voltages
     if len(currents) == 1 and (len(voltages) == 1 or options.volts is not None):
         return _pairs(head, currents, voltages if options.volts is None else [], options)
     if len(currents) == 1 and not voltages:
-        raise SuiteError(f"The file has a current ({_listed(head, currents)}) and no voltage: add --volts with the supply's voltage.")
+        raise SuiteError(
+            f"The file has a current ({_listed(head, currents)}) and no voltage: add --volts with"
+            " the supply's voltage."
+        )
     if len(currents) > 1:
-        raise SuiteError(f"Several columns are currents ({_listed(head, currents)}): name those that add up with --current, each with its --voltage.")
+        raise SuiteError(
+            f"Several columns are currents ({_listed(head, currents)}): name those that add up with"
+            " --current, each with its --voltage."
+        )
     numeric = [place for place in free if is_number(head.rows[0][place])]
     if len(numeric) == 1 and options.unit is not None:
         return (Rail(power=numeric[0], power_unit=options.unit),)
-    if len(numeric) == 1 and head.names[numeric[0]].lower() == "state":  # Home Assistant's history of one sensor
+    # Home Assistant's history of one sensor
+    if len(numeric) == 1 and head.names[numeric[0]].lower() == "state":
         return (Rail(power=numeric[0]),)
     raise SuiteError(
-        f"Which column is the power cannot be told of {_listed(head, free) or 'no column but the time'}: add --power COLUMN --unit W (or mW), "
-        "or --current and --voltage."
+        "Which column is the power cannot be told of"
+        f" {_listed(head, free) or 'no column but the time'}: add --power COLUMN --unit W (or mW),"
+        " or --current and --voltage."
     )
 
 
 def _distinct(head: Head, names: Sequence[str], times: set[int]) -> list[int]:
-    """The columns of these names; raises SuiteError for one that is named twice, which would count twice, or is the time."""
+    """The columns of these names; raises SuiteError for one that is named twice, which would count
+    twice, or is the time."""
     columns = [_column(head, name) for name in names]
     for place, column in enumerate(columns):
         if column in columns[:place]:
-            raise SuiteError(f"The column {head.names[column]!r} is named twice; name each rail once.")
+            raise SuiteError(
+                f"The column {head.names[column]!r} is named twice; name each rail once."
+            )
         if column in times:
-            raise SuiteError(f"The column {head.names[column]!r} is the time; name a column of power or current, or another --time.")
+            raise SuiteError(
+                f"The column {head.names[column]!r} is the time; name a column of power or current,"
+                " or another --time."
+            )
     return columns
 
 
-def _pairs(head: Head, currents: Sequence[int], voltages: Sequence[int], options: TraceOptions) -> tuple[Rail, ...]:
+def _pairs(
+    head: Head, currents: Sequence[int], voltages: Sequence[int], options: TraceOptions
+) -> tuple[Rail, ...]:
     if options.volts is not None and not 0 < options.volts < np.inf:
-        raise SuiteError(f"--volts is the supply's voltage, a number above 0, not {options.volts:g}.")
-    if (not voltages and options.volts is None) or (voltages and len(voltages) not in (1, len(currents))):
-        raise SuiteError("Give each --current its --voltage, in the same order, or one --voltage or --volts for all.")
+        raise SuiteError(
+            f"--volts is the supply's voltage, a number above 0, not {options.volts:g}."
+        )
+    if (not voltages and options.volts is None) or (
+        voltages and len(voltages) not in (1, len(currents))
+    ):
+        raise SuiteError(
+            "Give each --current its --voltage, in the same order, or one --voltage or --volts for"
+            " all."
+        )
     rails = []
     for place, column in enumerate(currents):
         unit = _unit_of(head, column, "A", options.unit)
@@ -285,16 +419,21 @@ def _pairs(head: Head, currents: Sequence[int], voltages: Sequence[int], options
             continue
         voltage = voltages[place] if len(voltages) > 1 else voltages[0]
         voltage_unit = _unit_of(head, voltage, "V", None)
-        _refuse_mains(float(np.nanmedian(_floats([row[voltage] for row in head.rows], _decimal(head)))) * UNITS[voltage_unit])
-        rails.append(Rail(current=column, current_unit=unit, voltage=voltage, voltage_unit=voltage_unit))
+        _refuse_mains(
+            float(np.nanmedian(_floats([row[voltage] for row in head.rows], _decimal(head))))
+            * UNITS[voltage_unit]
+        )
+        rails.append(
+            Rail(current=column, current_unit=unit, voltage=voltage, voltage_unit=voltage_unit)
+        )
     return tuple(rails)
 
 
 def _refuse_mains(volts: float) -> None:
     if volts > MAX_DIRECT_V:
         raise SuiteError(
-            f"Current times voltage is no power at {volts:.0f} V: at the mains it is the apparent power, which is higher. Name the column of the "
-            "power with --power."
+            f"Current times voltage is no power at {volts:.0f} V: at the mains it is the apparent"
+            " power, which is higher. Name the column of the power with --power."
         )
 
 
@@ -302,15 +441,22 @@ def _is(name: str, words: "re.Pattern[str]", unit: str) -> bool:
     found = _unit(name)
     if NOT_POWER.search(name):
         return False
-    return found.endswith(unit) if found is not None and found[-1] in "WVA" else bool(words.search(_plain(name)))
+    return (
+        found.endswith(unit)
+        if found is not None and found[-1] in "WVA"
+        else bool(words.search(_plain(name)))
+    )
 
 
 def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
-    """The unit of a column: as given, as in its header, or in its cells, else the base unit where the header names the quantity."""
+    """The unit of a column: as given, as in its header, or in its cells, else the base unit where
+    the header names the quantity."""
     if given is not None:
         if not given.endswith(base):
             known = ", ".join(unit for unit in UNITS if unit.endswith(base))
-            raise SuiteError(f"--unit {given} is no unit of {head.names[column]!r}; it must be one of {known}.")
+            raise SuiteError(
+                f"--unit {given} is no unit of {head.names[column]!r}; it must be one of {known}."
+            )
         return given
     found = _unit(head.names[column]) if head.has_header else None
     if found is not None and found.endswith(base):
@@ -321,7 +467,9 @@ def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
     words = {"W": POWER, "V": VOLTAGE, "A": CURRENT}[base]
     if head.has_header and words.search(_plain(head.names[column])) and not _is_large(head, column):
         return base
-    raise SuiteError(f"The unit of {head.names[column]!r} cannot be told: add --unit {base} or --unit m{base}.")
+    raise SuiteError(
+        f"The unit of {head.names[column]!r} cannot be told: add --unit {base} or --unit m{base}."
+    )
 
 
 def _is_large(head: Head, column: int) -> bool:

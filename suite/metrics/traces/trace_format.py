@@ -1,4 +1,5 @@
-"""The format of a logger's file: what was understood of it, and the readings that come out of it."""
+"""The format of a logger's file: what was understood of it, and the readings that come out of
+it."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,11 +10,25 @@ from suite.errors import FileError, SuiteError
 from suite.files.toml_file import from_plain
 
 UNITS = {
-    "W": 1.0, "mW": 1e-3, "uW": 1e-6, "kW": 1e3,
-    "V": 1.0, "mV": 1e-3, "uV": 1e-6,
-    "A": 1.0, "mA": 1e-3, "uA": 1e-6, "nA": 1e-9,
-    "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "d": 86_400.0,
-}  # fmt: skip
+    "W": 1.0,
+    "mW": 1e-3,
+    "uW": 1e-6,
+    "kW": 1e3,
+    "V": 1.0,
+    "mV": 1e-3,
+    "uV": 1e-6,
+    "A": 1.0,
+    "mA": 1e-3,
+    "uA": 1e-6,
+    "nA": 1e-9,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86_400.0,
+}
 """Units and their sizes in W, V, A or s."""
 MICRO = str.maketrans("µμ", "uu")
 """The micro sign and the Greek letter, to names of UNITS."""
@@ -23,7 +38,8 @@ MAX_COLUMNS = 1000
 
 @dataclass(frozen=True)
 class Rail:
-    """One supply: a column of power, or columns of current and of voltage (or a constant ``volts``). Columns count from 0; units as in UNITS."""
+    """One supply: a column of power, or columns of current and of voltage (or a constant
+    ``volts``). Columns count from 0; units as in UNITS."""
 
     power: int | None = None
     power_unit: str = "W"
@@ -36,14 +52,18 @@ class Rail:
     @property
     def columns(self) -> tuple[int, ...]:
         """The columns that are read."""
-        return tuple(column for column in (self.power, self.current, self.voltage) if column is not None)
+        return tuple(
+            column for column in (self.power, self.current, self.voltage) if column is not None
+        )
 
 
 @dataclass(frozen=True)
 class TraceFormat:
-    """How to read a logger's file: ``skip_lines`` before the first row, times, and the rails whose sum is the power.
+    """How to read a logger's file: ``skip_lines`` before the first row, times, and the rails whose
+    sum is the power.
 
-    ``time_kind`` is number (times ``time_unit``), date, time of day, or index (rows at ``rate_hz``). ``time_columns`` are joined with a blank.
+    ``time_kind`` is number (times ``time_unit``), date, time of day, or index (rows at
+    ``rate_hz``). ``time_columns`` are joined with a blank.
     """
 
     encoding: str
@@ -62,20 +82,34 @@ class TraceFormat:
     @property
     def used(self) -> list[int]:
         """The columns that are read, in the file's order."""
-        return sorted({*self.time_columns, *(column for rail in self.rails for column in rail.columns)})
+        return sorted(
+            {*self.time_columns, *(column for rail in self.rails for column in rail.columns)}
+        )
 
     def problem(self) -> str | None:
         """Why this is no format that can be read; None if it is one."""
-        units = [unit for rail in self.rails for unit in (rail.power_unit, rail.current_unit, rail.voltage_unit)] + [self.time_unit]
+        units = [
+            unit
+            for rail in self.rails
+            for unit in (rail.power_unit, rail.current_unit, rail.voltage_unit)
+        ] + [self.time_unit]
         if self.time_kind not in TIME_KINDS or not all(unit in UNITS for unit in units):
             return "it has an unknown kind of time or an unknown unit"
-        if not self.rails or len(self.rails) > MAX_COLUMNS or not 0 < self.columns <= MAX_COLUMNS or not 0 <= self.skip_lines < 10_000:
+        if (
+            not self.rails
+            or len(self.rails) > MAX_COLUMNS
+            or not 0 < self.columns <= MAX_COLUMNS
+            or not 0 <= self.skip_lines < 10_000
+        ):
             return "it has no rails, or too many columns or lines before the first row"
         if any(not 0 <= column < self.columns for column in self.used):
             return "it names a column that the file does not have"
         if any((rail.power is None) == (rail.current is None) for rail in self.rails):
             return "each rail is either a power, or a current with a voltage"
-        if any(rail.current is not None and (rail.voltage is None) == (rail.volts is None) for rail in self.rails):
+        if any(
+            rail.current is not None and (rail.voltage is None) == (rail.volts is None)
+            for rail in self.rails
+        ):
             return "each current has one voltage"
         if len(self.delimiter) != 1 or self.decimal not in ".,":
             return "its delimiter or its decimal sign is none"
@@ -86,10 +120,12 @@ class TraceFormat:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A logger's readings: times on its own clock (s, increasing) and the power of all rails together, W.
+    """A logger's readings: times on its own clock (s, increasing) and the power of all rails
+    together, W.
 
-    ``rows`` were in the file; ``unreadable`` had text where a number must be, ``late`` a time that is not after the one before. ``averaged`` is
-    the number of rows in a reading: 1, or more where the file has too many. ``is_absolute``: times are seconds since 1970.
+    ``rows`` were in the file; ``unreadable`` had text where a number must be, ``late`` a time that
+    is not after the one before. ``averaged`` is the number of rows in a reading: 1, or more where
+    the file has too many. ``is_absolute``: times are seconds since 1970.
     """
 
     t_s: Values

@@ -1,4 +1,5 @@
-"""Mini-batches: every sample once, in the seed's order; the same image from every process and in every mini-batch."""
+"""Mini-batches: every sample once, in the seed's order; the same image from every process and in
+every mini-batch."""
 
 import dataclasses
 import shutil
@@ -18,9 +19,19 @@ from suite.catalog.data_sets import load_data_set
 from suite.datasets.synthetic import WRITERS
 from tests.builders import Scenario, make_request
 
-AUGMENTATIONS = {"idx": "none", "cifar10": "crop_flip", "gld23k": "resized_crop", "imagefolder": "resized_crop"}
+AUGMENTATIONS = {
+    "idx": "none",
+    "cifar10": "crop_flip",
+    "gld23k": "resized_crop",
+    "imagefolder": "resized_crop",
+}
 NAMES = {"idx": "mnist", "cifar10": "cifar10", "gld23k": "gld23k", "imagefolder": "imagefolder"}
-SHAPES = {"idx": (1, 28, 28), "cifar10": (3, 32, 32), "gld23k": (3, 224, 224), "imagefolder": (3, 224, 224)}
+SHAPES = {
+    "idx": (1, 28, 28),
+    "cifar10": (3, 32, 32),
+    "gld23k": (3, 224, 224),
+    "imagefolder": (3, 224, 224),
+}
 TRAIN, EVAL = 20, 10
 
 
@@ -39,52 +50,80 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return make
 
 
-def request_for(folder: Path, layout: str, batch_size: int, seed: int = 1, augmentation: str | None = None) -> Request:
+def request_for(
+    folder: Path, layout: str, batch_size: int, seed: int = 1, augmentation: str | None = None
+) -> Request:
     """A request for that data set."""
     channels = SHAPES[layout][0]
-    preprocessing = Preprocessing([0.4] * channels, [0.2] * channels, augmentation or AUGMENTATIONS[layout])
+    preprocessing = Preprocessing(
+        [0.4] * channels, [0.2] * channels, augmentation or AUGMENTATIONS[layout]
+    )
     data = DataSet(NAMES[layout], str(folder), layout, 10, TRAIN, EVAL, False, True)
-    return make_request(folder, Scenario())._replace(data=data, preprocessing=preprocessing, global_batch_size=batch_size, seed=seed)
+    return make_request(folder, Scenario())._replace(
+        data=data, preprocessing=preprocessing, global_batch_size=batch_size, seed=seed
+    )
 
 
 @pytest.mark.parametrize("layout", READERS)
 def test_shapes_types_and_sizes(layout: str, folders: Callable[[str], Path]) -> None:
     batches = list(open_pipeline(request_for(folders(layout), layout, 8)).training(1))
-    assert [batch.images.shape for batch in batches] == [(size, *SHAPES[layout]) for size in (8, 8, 4)]
-    assert {(batch.images.dtype, batch.labels.dtype) for batch in batches} == {(np.dtype(np.float32), np.dtype(np.int64))}
+    assert [batch.images.shape for batch in batches] == [
+        (size, *SHAPES[layout]) for size in (8, 8, 4)
+    ]
+    assert {(batch.images.dtype, batch.labels.dtype) for batch in batches} == {
+        (np.dtype(np.float32), np.dtype(np.int64))
+    }
     evaluated = list(open_pipeline(request_for(folders(layout), layout, 8)).evaluation())
     assert sum(len(batch.labels) for batch in evaluated) == EVAL
 
 
 @pytest.mark.parametrize("layout", READERS)
-def test_the_size_of_a_mini_batch_changes_no_image(layout: str, folders: Callable[[str], Path]) -> None:
-    small, large = (list(open_pipeline(request_for(folders(layout), layout, size)).training(3)) for size in (3, 20))
+def test_the_size_of_a_mini_batch_changes_no_image(
+    layout: str, folders: Callable[[str], Path]
+) -> None:
+    small, large = (
+        list(open_pipeline(request_for(folders(layout), layout, size)).training(3))
+        for size in (3, 20)
+    )
     assert np.array_equal(np.concatenate([batch.images for batch in small]), large[0].images)
     assert np.array_equal(np.concatenate([batch.labels for batch in small]), large[0].labels)
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 @pytest.mark.parametrize("layout", READERS)
-def test_ranks_see_together_what_one_sees(layout: str, ranks: int, folders: Callable[[str], Path]) -> None:
-    """Rank r has every image r, r + n, … of each mini-batch, augmented alike; the evaluation set is shared out without rest."""
+def test_ranks_see_together_what_one_sees(
+    layout: str, ranks: int, folders: Callable[[str], Path]
+) -> None:
+    """Rank r has every image r, r + n, … of each mini-batch, augmented alike; the evaluation set is
+    shared out without rest."""
     request = request_for(folders(layout), layout, 8)
     shares = [open_pipeline(request, share=Share(rank, ranks)) for rank in range(ranks)]
-    for whole, *parts in zip(open_pipeline(request).training(1), *(share.training(1) for share in shares), strict=True):
+    for whole, *parts in zip(
+        open_pipeline(request).training(1), *(share.training(1) for share in shares), strict=True
+    ):
         for rank, part in enumerate(parts):
-            assert np.array_equal(part.images, whole.images[rank::ranks]) and np.array_equal(part.labels, whole.labels[rank::ranks])
+            assert np.array_equal(part.images, whole.images[rank::ranks]) and np.array_equal(
+                part.labels, whole.labels[rank::ranks]
+            )
     assert sum(len(batch.labels) for share in shares for batch in share.evaluation()) == EVAL
 
 
 @pytest.mark.parametrize("layout", READERS)
 def test_channels_last_is_the_same_image(layout: str, folders: Callable[[str], Path]) -> None:
     request = request_for(folders(layout), layout, 20)
-    first, last = (next(iter(open_pipeline(request, channels_last=way).training(1))) for way in (False, True))
+    first, last = (
+        next(iter(open_pipeline(request, channels_last=way).training(1))) for way in (False, True)
+    )
     assert np.array_equal(first.images.transpose(0, 2, 3, 1), last.images)
     assert last.images.flags["C_CONTIGUOUS"]
 
 
-@pytest.mark.parametrize("layout", [layout for layout, name in AUGMENTATIONS.items() if name != "none"])
-def test_every_epoch_and_every_seed_augments_anew(layout: str, folders: Callable[[str], Path]) -> None:
+@pytest.mark.parametrize(
+    "layout", [layout for layout, name in AUGMENTATIONS.items() if name != "none"]
+)
+def test_every_epoch_and_every_seed_augments_anew(
+    layout: str, folders: Callable[[str], Path]
+) -> None:
     def images(seed: int, epoch: int) -> np.ndarray:
         (batch,) = open_pipeline(request_for(folders(layout), layout, TRAIN, seed)).training(epoch)
         return np.sort(batch.images.sum(axis=(1, 2, 3)))
@@ -94,8 +133,15 @@ def test_every_epoch_and_every_seed_augments_anew(layout: str, folders: Callable
 
 
 def test_pixels_are_normalised_as_the_request_says(folders: Callable[[str], Path]) -> None:
-    (batch,) = open_pipeline(request_for(folders("cifar10"), "cifar10", TRAIN, augmentation="none")).training(1)
-    records = np.concatenate([np.fromfile(path, np.uint8) for path in sorted(folders("cifar10").rglob("data_batch_*.bin"))]).reshape(TRAIN, 3073)
+    (batch,) = open_pipeline(
+        request_for(folders("cifar10"), "cifar10", TRAIN, augmentation="none")
+    ).training(1)
+    records = np.concatenate(
+        [
+            np.fromfile(path, np.uint8)
+            for path in sorted(folders("cifar10").rglob("data_batch_*.bin"))
+        ]
+    ).reshape(TRAIN, 3073)
     order = np.random.RandomState([1, 1]).permutation(TRAIN)
     expected = (records[order, 1:].reshape(-1, 3, 32, 32) / 255 - 0.4) / 0.2
     assert batch.images == pytest.approx(expected, abs=1e-5)
@@ -108,7 +154,9 @@ def test_a_crop_is_a_window_of_the_padded_image(top: int, left: int, mirrored: b
     draws = np.array([[(top + 0.5) / 9, (left + 0.5) / 9, 0.25 if mirrored else 0.75]])
     padded = np.pad(image[0], ((0, 0), (4, 4), (4, 4)))
     window = padded[:, top : top + 32, left : left + 32]
-    assert np.array_equal(crop_and_flip(image, draws)[0], window[:, :, ::-1] if mirrored else window)
+    assert np.array_equal(
+        crop_and_flip(image, draws)[0], window[:, :, ::-1] if mirrored else window
+    )
 
 
 unit = st.floats(0, 1, exclude_max=True)
@@ -130,24 +178,47 @@ def test_the_middle_is_a_square_of_seven_eighths_of_the_short_side(width: int, h
 
 
 @pytest.mark.parametrize("layout", ["gld23k", "imagefolder"])
-def test_the_number_of_threads_changes_no_image(layout: str, folders: Callable[[str], Path]) -> None:
-    alone, together = (list(open_pipeline(request_for(folders(layout), layout, 8)._replace(threads=threads)).training(1)) for threads in (1, 3))
-    assert all(np.array_equal(one.images, other.images) for one, other in zip(alone, together, strict=True))
+def test_the_number_of_threads_changes_no_image(
+    layout: str, folders: Callable[[str], Path]
+) -> None:
+    alone, together = (
+        list(
+            open_pipeline(
+                request_for(folders(layout), layout, 8)._replace(threads=threads)
+            ).training(1)
+        )
+        for threads in (1, 3)
+    )
+    assert all(
+        np.array_equal(one.images, other.images) for one, other in zip(alone, together, strict=True)
+    )
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_an_image_that_cannot_be_decoded_is_named(threads: int, folders: Callable[[str], Path], tmp_path: Path) -> None:
+def test_an_image_that_cannot_be_decoded_is_named(
+    threads: int, folders: Callable[[str], Path], tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(folders("imagefolder"), tmp_path / "data"))
     victim = next(iter(sorted((folder / "train").rglob("*.jpg"))))
     victim.write_bytes(victim.read_bytes()[:300])
     with pytest.raises(ContractError, match=victim.name):
-        list(open_pipeline(request_for(folder, "imagefolder", TRAIN)._replace(threads=threads)).training(1))
+        list(
+            open_pipeline(
+                request_for(folder, "imagefolder", TRAIN)._replace(threads=threads)
+            ).training(1)
+        )
 
 
-def test_another_number_of_samples_than_the_request_says_is_refused(folders: Callable[[str], Path]) -> None:
+def test_another_number_of_samples_than_the_request_says_is_refused(
+    folders: Callable[[str], Path],
+) -> None:
     request = request_for(folders("cifar10"), "cifar10", 4)
     with pytest.raises(ContractError, match="expected 21 samples, found 20"):
-        list(open_pipeline(request._replace(data=request.data._replace(train_samples=21))).training(1))
+        list(
+            open_pipeline(request._replace(data=request.data._replace(train_samples=21))).training(
+                1
+            )
+        )
 
 
 def test_an_unknown_layout_is_refused(folders: Callable[[str], Path]) -> None:
@@ -157,7 +228,8 @@ def test_an_unknown_layout_is_refused(folders: Callable[[str], Path]) -> None:
 
 
 def test_workers_are_the_frameworks_to_start(folders: Callable[[str], Path]) -> None:
-    """The pipeline gives its mini-batches to the processes that fetch them if there are workers, and to no other."""
+    """The pipeline gives its mini-batches to the processes that fetch them if there are workers,
+    and to no other."""
     asked = []
 
     def fetch(batches: object, loading: Loading) -> "list[object]":
@@ -166,5 +238,7 @@ def test_workers_are_the_frameworks_to_start(folders: Callable[[str], Path]) -> 
 
     request = request_for(folders("cifar10"), "cifar10", 4)
     assert len(list(open_pipeline(request, fetch=fetch).training(1))) == 5
-    assert list(open_pipeline(request._replace(loading=Loading(3, 2)), fetch=fetch).training(1)) == []
+    assert (
+        list(open_pipeline(request._replace(loading=Loading(3, 2)), fetch=fetch).training(1)) == []
+    )
     assert asked == [Loading(3, 2)]

@@ -1,4 +1,5 @@
-"""Softmax regression in NumPy on pictures halved to 14x14 and, as ``large``, on all pixels: what the processes are tested with, in seconds."""
+"""Softmax regression in NumPy on pictures halved to 14x14 and, as ``large``, on all pixels: what
+the processes are tested with, in seconds."""
 
 import numpy as np
 
@@ -26,7 +27,11 @@ class Softmax(Implementation):
 
     def to_device(self, batch: Batch) -> object:
         side, pool = 28 // self._pool, self._pool
-        pooled = batch.images.reshape(-1, side, pool, side, pool).mean(axis=(2, 4)).reshape(len(batch.labels), -1)
+        pooled = (
+            batch.images.reshape(-1, side, pool, side, pool)
+            .mean(axis=(2, 4))
+            .reshape(len(batch.labels), -1)
+        )
         return np.hstack([pooled, np.ones((len(pooled), 1), np.float32)]), batch.labels
 
     def probabilities(self, device_batch: object) -> np.ndarray:

@@ -1,4 +1,5 @@
-"""The camera: points where the closed form puts them, pictures that arrive there, and the identity from the front."""
+"""The camera: points where the closed form puts them, pictures that arrive there, and the identity
+from the front."""
 
 import math
 
@@ -6,7 +7,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from reference_impls.viewpoint.camera import DISTANCE, SIDE, as_picture, as_pixels, encoded, homography, project, view
+from reference_impls.viewpoint.camera import (
+    DISTANCE,
+    SIDE,
+    as_picture,
+    as_pixels,
+    encoded,
+    homography,
+    project,
+    view,
+)
 
 GOLDEN = {
     # (x, y), yaw, roll: u, v worked out by hand from the camera's equations with DISTANCE = 2
@@ -21,13 +31,18 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize(("point", "yaw", "roll"), GOLDEN)
-def test_a_point_is_seen_where_the_equations_put_it(point: tuple[float, float], yaw: float, roll: float) -> None:
+def test_a_point_is_seen_where_the_equations_put_it(
+    point: tuple[float, float], yaw: float, roll: float
+) -> None:
     assert project(point, yaw, roll) == pytest.approx(GOLDEN[point, yaw, roll], abs=1e-12)
 
 
 def test_the_other_side_is_the_mirror_image() -> None:
     for x, y in ((0.3, 0.2), (-0.5, 0.1)):
-        (left_u, left_v), (right_u, right_v) = project((x, y), -40.0, 0.0), project((-x, y), 40.0, 0.0)
+        (left_u, left_v), (right_u, right_v) = (
+            project((x, y), -40.0, 0.0),
+            project((-x, y), 40.0, 0.0),
+        )
         assert (left_u, left_v) == pytest.approx((-right_u, right_v))
 
 
@@ -37,7 +52,8 @@ def test_the_homography_can_be_inverted_at_every_view() -> None:
 
 @pytest.mark.parametrize(("yaw", "roll"), [(0.0, 0.0), (30.0, 0.0), (60.0, 5.0), (-60.0, -5.0)])
 def test_a_spot_of_a_picture_arrives_at_its_projection(yaw: float, roll: float) -> None:
-    """A bright spot of 3x3 of 224x224 pixels; the middle of what the frame shows of it, to a third of a pixel."""
+    """A bright spot of 3x3 of 224x224 pixels; the middle of what the frame shows of it, to a third
+    of a pixel."""
     pixels = np.zeros((SIDE, SIDE, 1), np.uint8)
     pixels[60:63, 150:153] = 255
     frame = np.asarray(view(as_picture(pixels, channels_last=True), yaw, roll), np.float64)
@@ -62,8 +78,11 @@ def test_beside_the_picture_the_frame_is_black() -> None:
 
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("channels", [1, 3])
-def test_a_small_picture_comes_back_nearly_the_same_from_the_front(channels: int, channels_last: bool) -> None:
-    """28x28 pixels of a smooth picture through camera, JPEG and the mean of 8x8 pixels: within 12 of 255."""
+def test_a_small_picture_comes_back_nearly_the_same_from_the_front(
+    channels: int, channels_last: bool
+) -> None:
+    """28x28 pixels of a smooth picture through camera, JPEG and the mean of 8x8 pixels: within 12
+    of 255."""
     ramp = np.add.outer(np.arange(28), np.arange(28)) * 4
     pixels = np.stack([ramp] * channels, axis=2 if channels_last else 0).astype(np.uint8)
     back = as_pixels(encoded(view(as_picture(pixels, channels_last), 0.0, 0.0)), 28)

@@ -20,13 +20,22 @@ from suite.submission.package import PackageRequest, package
 @pytest.mark.parametrize(
     ("sensor", "facet"),
     [
-        ({"instruments": ["x"], "rules": ["y"], "covers": "module", "tier": "estimate"}, "estimate, module"),
+        (
+            {"instruments": ["x"], "rules": ["y"], "covers": "module", "tier": "estimate"},
+            "estimate, module",
+        ),
         (None, "unknown sensor"),
     ],
 )
-def test_an_energy_has_its_sensor_as_a_facet(sensor: object, facet: str, runs: Path, tmp_path: Path, edit: Callable[..., None]) -> None:
+def test_an_energy_has_its_sensor_as_a_facet(
+    sensor: object, facet: str, runs: Path, tmp_path: Path, edit: Callable[..., None]
+) -> None:
     bundle = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run")
-    edit(bundle, "summary.json", lambda summary: summary["figures"]["energy_per_epoch_j"].update(sensor=sensor))
+    edit(
+        bundle,
+        "summary.json",
+        lambda summary: summary["figures"]["energy_per_epoch_j"].update(sensor=sensor),
+    )
     (board,) = make_boards(reporter.load([tmp_path]))
     assert ("energy", facet) in board.same
 
@@ -59,17 +68,23 @@ def test_a_row_says_where_the_seeds_came_from(runs: Path, tmp_path: Path) -> Non
 
 
 def test_runs_with_seeds_of_several_kinds_are_said_to_have_them(runs: Path, tmp_path: Path) -> None:
-    edited = EditableBundle(Path(shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "runs" / "1")))
+    edited = EditableBundle(
+        Path(shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "runs" / "1"))
+    )
     set_nonce(edited)
     edited.save()
     shutil.copytree(runs / "lenet-pytorch-2", tmp_path / "runs" / "2")
     assert seeds(tmp_path / "runs") == "of several kinds"
 
 
-def test_a_badge_names_a_known_signer(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_badge_names_a_known_signer(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_key(tmp_path / "key", "acme")
     (tmp_path / "allowed").write_text(f"acme {public_key(tmp_path / 'key')}\n")
-    offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", (), sign_with=tmp_path / "key")
+    offer = PackageRequest(
+        "acme", None, SystemAvailability.RESEARCH, "", (), sign_with=tmp_path / "key"
+    )
     submission = package([runs / "lenet-pytorch-1"], offer, tmp_path / "submissions")
     assert badges(submission) == ()
     monkeypatch.setattr(submission_rule, "allowed_signers", lambda: tmp_path / "allowed")
@@ -81,7 +96,9 @@ def test_a_badge_names_a_known_signer(runs: Path, tmp_path: Path, monkeypatch: p
     [({}, ("audited in pytorch",)), ({"losses.plain.3": 9.0, "losses.float64": "plain"}, ())],
     ids=["agrees", "its verdict does not follow from its losses"],
 )
-def test_a_badge_says_that_an_audit_agrees(runs: Path, tmp_path: Path, changes: dict[str, object], badge: tuple[str, ...]) -> None:
+def test_a_badge_says_that_an_audit_agrees(
+    runs: Path, tmp_path: Path, changes: dict[str, object], badge: tuple[str, ...]
+) -> None:
     offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", ())
     submission = package([runs / "lenet-pytorch-1"], offer, tmp_path / "submissions")
     add_audit(changes)(submission)
@@ -89,7 +106,15 @@ def test_a_badge_says_that_an_audit_agrees(runs: Path, tmp_path: Path, changes: 
 
 
 @pytest.mark.parametrize(("share", "is_shown"), [(0.02, False), (0.4, True)])
-def test_a_badge_says_that_other_programs_ran(share: float, is_shown: bool, runs: Path, tmp_path: Path, edit: Callable[..., None]) -> None:
+def test_a_badge_says_that_other_programs_ran(
+    share: float, is_shown: bool, runs: Path, tmp_path: Path, edit: Callable[..., None]
+) -> None:
     bundle = Path(shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run"))
-    edit(bundle, "summary.json", lambda summary: summary["figures"]["foreign_cpu_share"].update(value=share, reason=None, count=20))
+    edit(
+        bundle,
+        "summary.json",
+        lambda summary: summary["figures"]["foreign_cpu_share"].update(
+            value=share, reason=None, count=20
+        ),
+    )
     assert ("other programs ran" in badges(bundle)) is is_shown

@@ -1,4 +1,5 @@
-"""Energies compare inside one kind of instrument and coverage only; the best instrument comes first, estimates last."""
+"""Energies compare inside one kind of instrument and coverage only; the best instrument comes
+first, estimates last."""
 
 from reporter.board.energies import EnergyTable, energy_tables, place_of
 from reporter.data.entry_scores import EntryScores, Score, Status
@@ -8,10 +9,27 @@ from suite.metrics.comparisons import interval, measured
 SCORING = load_scoring()
 
 
-def entry(joules: float, tier: str, covers: str, status: Status = Status.CONFIRMED, runs: int = 3) -> EntryScores:
-    statistics = measured([joules * (1 + 0.01 * number) for number in range(runs)], SCORING.noise_floor**2)
-    score = Score(interval(statistics, SCORING.level), {f"r{number}": joules for number in range(runs)}, statistics)
-    return EntryScores(status, None if status is Status.CONFIRMED else "too few runs", None, None, score, score, {}, (tier, covers))
+def entry(
+    joules: float, tier: str, covers: str, status: Status = Status.CONFIRMED, runs: int = 3
+) -> EntryScores:
+    statistics = measured(
+        [joules * (1 + 0.01 * number) for number in range(runs)], SCORING.noise_floor**2
+    )
+    score = Score(
+        interval(statistics, SCORING.level),
+        {f"r{number}": joules for number in range(runs)},
+        statistics,
+    )
+    return EntryScores(
+        status,
+        None if status is Status.CONFIRMED else "too few runs",
+        None,
+        None,
+        score,
+        score,
+        {},
+        (tier, covers),
+    )
 
 
 def tables(**entries: EntryScores) -> tuple[EnergyTable, ...]:
@@ -20,29 +38,56 @@ def tables(**entries: EntryScores) -> tuple[EnergyTable, ...]:
 
 def test_each_kind_has_a_table_and_the_best_instrument_is_first() -> None:
     found = tables(
-        guess=entry(1, "estimate", "board"), rail=entry(2, "on-board sensor", "module"), plug=entry(3, "wall meter", "wall"),
-        usb=entry(4, "wall meter", "board"), lab=entry(5, "analyser", "wall"), shunt=entry(6, "analyser", "chip"),
-    )  # fmt: skip
+        guess=entry(1, "estimate", "board"),
+        rail=entry(2, "on-board sensor", "module"),
+        plug=entry(3, "wall meter", "wall"),
+        usb=entry(4, "wall meter", "board"),
+        lab=entry(5, "analyser", "wall"),
+        shunt=entry(6, "analyser", "chip"),
+    )
     assert [table.title for table in found] == [
-        "analyser, wall", "wall meter, wall", "wall meter, board", "analyser, chip", "on-board sensor, module", "estimate, board"
-    ]  # fmt: skip
+        "analyser, wall",
+        "wall meter, wall",
+        "wall meter, board",
+        "analyser, chip",
+        "on-board sensor, module",
+        "estimate, board",
+    ]
 
 
 def test_ranks_are_within_one_table_and_need_a_calibrated_meter_of_the_whole() -> None:
     found = tables(
-        a=entry(10, "wall meter", "wall"), b=entry(20, "wall meter", "wall"), c=entry(1, "on-board sensor", "board"), d=entry(1, "estimate", "chip")
-    )  # fmt: skip
-    assert [(row.entry_id, row.rank.text) for table in found for row in table.rows] == [("a", "1"), ("b", "2"), ("c", ""), ("d", "")]
+        a=entry(10, "wall meter", "wall"),
+        b=entry(20, "wall meter", "wall"),
+        c=entry(1, "on-board sensor", "board"),
+        d=entry(1, "estimate", "chip"),
+    )
+    assert [(row.entry_id, row.rank.text) for table in found for row in table.rows] == [
+        ("a", "1"),
+        ("b", "2"),
+        ("c", ""),
+        ("d", ""),
+    ]
     assert "indicative" in found[1].rows[0].rank.words and "estimate" in found[2].rows[0].rank.words
 
 
 def test_provisional_entries_stand_by_value_and_projected_ones_not_at_all() -> None:
     found = tables(
-        a=entry(10, "wall meter", "wall"), few=entry(15, "wall meter", "wall", Status.PROVISIONAL, 2), b=entry(20, "wall meter", "wall"),
+        a=entry(10, "wall meter", "wall"),
+        few=entry(15, "wall meter", "wall", Status.PROVISIONAL, 2),
+        b=entry(20, "wall meter", "wall"),
         soon=entry(5, "wall meter", "wall", Status.PROJECTED),
-    )  # fmt: skip
-    assert [(row.entry_id, row.rank.words) for row in found[0].rows] == [("a", "1st"), ("few", "too few runs"), ("b", "2nd")]
+    )
+    assert [(row.entry_id, row.rank.words) for row in found[0].rows] == [
+        ("a", "1st"),
+        ("few", "too few runs"),
+        ("b", "2nd"),
+    ]
 
 
 def test_an_unknown_instrument_is_placed_after_all() -> None:
-    assert place_of(("wall meter", "wall"), SCORING) < place_of(("estimate", "chip"), SCORING) < place_of((), SCORING)
+    assert (
+        place_of(("wall meter", "wall"), SCORING)
+        < place_of(("estimate", "chip"), SCORING)
+        < place_of((), SCORING)
+    )

@@ -1,4 +1,5 @@
-"""Entries of the closed division are compared within one precision, each on a board of its own; the open division shows it as a column."""
+"""Entries of the closed division are compared within one precision, each on a board of its own; the
+open division shows it as a column."""
 
 import shutil
 from pathlib import Path
@@ -23,7 +24,12 @@ def in_precision(bundle: Path, place: Path, precision: str, log: bool = True) ->
     if log:
         bits, overflows = BITS[precision]
         edited.event("precision")["value"] = precision
-        edited.event("arithmetic")["value"] = {"product_bits": bits, "convolution_bits": bits, "overflows": overflows, "settings": {}}
+        edited.event("arithmetic")["value"] = {
+            "product_bits": bits,
+            "convolution_bits": bits,
+            "overflows": overflows,
+            "settings": {},
+        }
     edited.save(recomputed=True)
 
 
@@ -35,24 +41,35 @@ def boards(runs: Path, tmp_path: Path) -> list[Board]:
     return make_boards(reporter.load([tmp_path]))
 
 
-def test_every_precision_has_a_board_with_ranks_of_its_own_the_strict_one_first(boards: list[Board]) -> None:
+def test_every_precision_has_a_board_with_ranks_of_its_own_the_strict_one_first(
+    boards: list[Board],
+) -> None:
     assert [board.precision for board in boards] == [FLOAT32, BF16_MIXED, "fp16-mixed", "tf32"]
     assert [len(board.accepted) for board in boards] == [1, 1, 1, 1]
     assert len({board.slug for board in boards}) == 4 and boards[0].slug.endswith("v0-2")
-    assert [board_title(board).partition(",")[0] for board in boards[:2]] == ["LeNet-5 on MNIST", "LeNet-5 on MNIST in bf16-mixed"]
+    assert [board_title(board).partition(",")[0] for board in boards[:2]] == [
+        "LeNet-5 on MNIST",
+        "LeNet-5 on MNIST in bf16-mixed",
+    ]
 
 
-def test_a_precision_is_part_of_an_entry_and_float32_is_as_before_there_were_others(boards: list[Board], runs: Path) -> None:
+def test_a_precision_is_part_of_an_entry_and_float32_is_as_before_there_were_others(
+    boards: list[Board], runs: Path
+) -> None:
     entries = [row.entry["entry_id"] for board in boards for row in board.accepted]
     (as_before,) = make_boards(reporter.load([runs / "lenet-pytorch-1"]))
     assert len(set(entries)) == 4
     assert entries[0] == as_before.accepted[0].entry["entry_id"]
 
 
-def test_a_log_that_says_another_precision_than_the_request_is_refused(runs: Path, tmp_path: Path) -> None:
+def test_a_log_that_says_another_precision_than_the_request_is_refused(
+    runs: Path, tmp_path: Path
+) -> None:
     in_precision(runs / "lenet-pytorch-1", tmp_path / "run", BF16_MIXED, log=False)
     frames = reporter.load([tmp_path])
     (board,) = make_boards(frames)
     assert not board.accepted and len(board.refused) == 1
     (verdict,) = frames.verdicts.values()
-    assert {"closed-trained", "arithmetic-as-requested"} <= {finding.rule for finding in verdict.findings}
+    assert {"closed-trained", "arithmetic-as-requested"} <= {
+        finding.rule for finding in verdict.findings
+    }

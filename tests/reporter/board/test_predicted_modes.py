@@ -17,7 +17,13 @@ def make_modes(folder: Path, names: list[str]) -> Path:
         cores, cpu, gpu, memory, power_w = MODES[name]
         step_s = 0.02 + 60.0 / (cores**0.4 * cpu) + 10.0 / gpu
         scenario = Scenario(
-            name=name, batch_size=2048, division="open", accuracies=(0.6, 0.9, 0.991), step_s=step_s, power_w=power_w, later_s=1000 * number
+            name=name,
+            batch_size=2048,
+            division="open",
+            accuracies=(0.6, 0.9, 0.991),
+            step_s=step_s,
+            power_w=power_w,
+            later_s=1000 * number,
         )
         make_bundle(folder / name, scenario)
         edit_system(folder / name, in_mode(name, cores, cpu, gpu, memory))
@@ -53,7 +59,9 @@ def test_the_measured_mode_of_a_limit_is_the_fastest_within_it(found: PredictedM
     assert limits["10 W"].measured is not None and "MAXN" in limits["10 W"].measured.setting
 
 
-def test_a_predicted_mode_is_faster_than_the_measured_one_and_has_intervals(found: PredictedModes) -> None:
+def test_a_predicted_mode_is_faster_than_the_measured_one_and_has_intervals(
+    found: PredictedModes,
+) -> None:
     predicted = [each.predicted for each in found.fitting if each.predicted is not None]
     assert predicted
     for one in predicted:
@@ -65,8 +73,13 @@ def test_nothing_is_predicted_from_a_few_modes(tmp_path: Path) -> None:
     assert predicted_modes(board) == ()
 
 
-def test_the_page_marks_predicted_modes_and_gives_them_no_row_among_entries(runs: Path, board: Board, tmp_path: Path) -> None:
+def test_the_page_marks_predicted_modes_and_gives_them_no_row_among_entries(
+    runs: Path, board: Board, tmp_path: Path
+) -> None:
     page = (build([runs], tmp_path / "site").parent / "boards" / f"{board.slug}.html").read_text()
     entries, _, limits = page.partition('id="limits-of-power"')
-    assert '<span class="badge">predicted</span>' in limits and '<span class="badge">predicted</span>' not in entries
+    assert (
+        '<span class="badge">predicted</span>' in limits
+        and '<span class="badge">predicted</span>' not in entries
+    )
     assert entries.count("<tr id=e-") == len(MODES)

@@ -11,7 +11,11 @@ def ranks(**runs: list[float]) -> dict[str, Rank]:
 
 def test_a_rank_is_an_interval_in_words_and_figures() -> None:
     found = ranks(slow=[100, 101, 102], one=[10, 14, 12], other=[11, 15, 12.5])
-    assert (found["one"].text, found["one"].words, found["slow"].words) == ("1–2", "1st to 2nd", "3rd")
+    assert (found["one"].text, found["one"].words, found["slow"].words) == (
+        "1–2",
+        "1st to 2nd",
+        "3rd",
+    )
     assert [found[name].place for name in ("one", "other", "slow")] == [1, 2, 3]
     assert [found[name].tier for name in ("one", "other", "slow")] == [1, 1, 2]
 
@@ -21,7 +25,17 @@ def test_without_a_rank_there_is_a_reason() -> None:
 
 
 def test_numbers_end_as_they_are_spoken() -> None:
-    endings = {1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 13: "13th", 21: "21st", 112: "112th"}
+    endings = {
+        1: "1st",
+        2: "2nd",
+        3: "3rd",
+        4: "4th",
+        11: "11th",
+        12: "12th",
+        13: "13th",
+        21: "21st",
+        112: "112th",
+    }
     assert {number: Rank(1, number, number, 1, None).words for number in endings} == endings
 
 

@@ -26,45 +26,71 @@ def reference_runs() -> Frames:
 
 
 def verdicts(frames: Frames, figure: str = "score_s") -> dict[frozenset[str], bool | None]:
-    return {frozenset((pair.entry.split(" · ")[0], pair.base.split(" · ")[0])): pair.differs for pair in compare_entries(frames, figure)}
+    return {
+        frozenset((pair.entry.split(" · ")[0], pair.base.split(" · ")[0])): pair.differs
+        for pair in compare_entries(frames, figure)
+    }
 
 
-def test_the_reference_runs_of_chainer_are_told_apart_and_the_two_others_are_not(reference_runs: Frames) -> None:
+def test_the_reference_runs_of_chainer_are_told_apart_and_the_two_others_are_not(
+    reference_runs: Frames,
+) -> None:
     assert verdicts(reference_runs) == {
         frozenset(("TensorFlow", "Chainer")): True,
         frozenset(("PyTorch", "Chainer")): True,
         frozenset(("TensorFlow", "PyTorch")): False,
     }
-    pair = next(pair for pair in compare_entries(reference_runs, "score_s") if "Chainer" not in pair.entry + pair.base)
+    pair = next(
+        pair
+        for pair in compare_entries(reference_runs, "score_s")
+        if "Chainer" not in pair.entry + pair.base
+    )
     assert (
-        pair.ratio == pytest.approx(1.006, abs=0.001) and pair.low == pytest.approx(0.736, abs=0.001) and pair.high == pytest.approx(1.376, abs=0.001)
+        pair.ratio == pytest.approx(1.006, abs=0.001)
+        and pair.low == pytest.approx(0.736, abs=0.001)
+        and pair.high == pytest.approx(1.376, abs=0.001)
     )
     (board,) = make_boards(reference_runs)
     assert [(row.entry["framework"], row.rank.words, row.rank.tier) for row in board.accepted] == [
-        ("tensorflow", "1st to 2nd", 1), ("pytorch", "1st to 2nd", 1), ("chainer", "3rd", 2)
-    ]  # fmt: skip
+        ("tensorflow", "1st to 2nd", 1),
+        ("pytorch", "1st to 2nd", 1),
+        ("chainer", "3rd", 2),
+    ]
 
 
 def test_at_its_own_epochs_a_run_has_its_measured_time(reference_runs: Frames) -> None:
-    """TensorFlow's runs all needed five epochs: what they are made of adds up to what was measured."""
+    """TensorFlow's runs all needed five epochs: what they are made of adds up to what was
+    measured."""
     wide = reference_runs.figures.pivot(index="run_id", columns="figure", values="value")
     for _, run in wide.iterrows():
         epochs = run["epochs_to_target"]
-        assert run["first_epoch_s"] + (epochs - 1) * run["time_to_epoch_s"] + epochs * run["evaluation_s"] == pytest.approx(run["time_to_target_s"])
+        assert run["first_epoch_s"] + (epochs - 1) * run["time_to_epoch_s"] + epochs * run[
+            "evaluation_s"
+        ] == pytest.approx(run["time_to_target_s"])
 
 
 def test_another_entry_changes_no_score_and_no_pair(runs: Path, tmp_path: Path) -> None:
     before = reporter.load([runs])
     for seed in (1, 2, 3, 4):
         scenario = Scenario(
-            name=f"noisy-{seed}", seed=seed, organization="rival", step_s=0.0022 * seed, learning_rate=0.04, later_s=90_000 + 900 * seed
+            name=f"noisy-{seed}",
+            seed=seed,
+            organization="rival",
+            step_s=0.0022 * seed,
+            learning_rate=0.04,
+            later_s=90_000 + 900 * seed,
         )
         make_bundle(tmp_path / str(seed), scenario)
     after = reporter.load([runs, tmp_path])
     assert len(after.scores) == len(before.scores) + 1
     assert {name: after.scores[name] for name in before.scores} == before.scores
     first, second = (
-        {(pair.ratio, pair.low, pair.high, pair.differs) for pair in compare_entries(each, "score_s") if pair.ratio} for each in (before, after)
+        {
+            (pair.ratio, pair.low, pair.high, pair.differs)
+            for pair in compare_entries(each, "score_s")
+            if pair.ratio
+        }
+        for each in (before, after)
     )
     assert len(first) == 3 and len(second) == 6 and first <= second
 
@@ -72,13 +98,28 @@ def test_another_entry_changes_no_score_and_no_pair(runs: Path, tmp_path: Path) 
 def test_one_or_two_runs_stand_by_their_score(runs: Path, tmp_path: Path) -> None:
     for seed in (1, 2):
         make_bundle(
-            tmp_path / str(seed), Scenario(name=f"few-{seed}", seed=seed, organization="few", step_s=0.004, learning_rate=0.04, later_s=900 * seed)
+            tmp_path / str(seed),
+            Scenario(
+                name=f"few-{seed}",
+                seed=seed,
+                organization="few",
+                step_s=0.004,
+                learning_rate=0.04,
+                later_s=900 * seed,
+            ),
         )
     board = board_of(reporter.load([runs, tmp_path]))
-    assert [row.entry["organization"] for row in board.accepted] == ["none", "none", "few", "none"], "between TensorFlow and the slower Chainer"
+    assert [row.entry["organization"] for row in board.accepted] == [
+        "none",
+        "none",
+        "few",
+        "none",
+    ], "between TensorFlow and the slower Chainer"
     row = board.accepted[2]
     assert (row.rank.text, row.rank.words) == ("", "2 of the 3 runs needed for a rank")
-    assert [row.rank.worst for row in board.ranked] == [2, 2, 3] or [row.rank.worst for row in board.ranked] == [1, 2, 3]
+    assert [row.rank.worst for row in board.ranked] == [2, 2, 3] or [
+        row.rank.worst for row in board.ranked
+    ] == [1, 2, 3]
 
 
 def board_of(frames: Frames) -> Board:
@@ -86,19 +127,33 @@ def board_of(frames: Frames) -> Board:
 
 
 def files(board: Board) -> dict[str, Any]:
-    return {page.place.rpartition("-")[2]: json.loads(page.content) for page in comparison_files(board)}
+    return {
+        page.place.rpartition("-")[2]: json.loads(page.content) for page in comparison_files(board)
+    }
 
 
-def by_method(one: Mapping[str, Any], other: Mapping[str, Any], t: Mapping[str, Mapping[str, float]]) -> tuple[float, float]:
+def by_method(
+    one: Mapping[str, Any], other: Mapping[str, Any], t: Mapping[str, Mapping[str, float]]
+) -> tuple[float, float]:
     """The ends of a ratio by what the file's ``method`` says."""
     d = one["log_mean"] - other["log_mean"]
-    w, f = (sum(each["log_variance"] / each["runs"] for each in (one, other)), sum(each["fixed_variance"] for each in (one, other)))
+    w, f = (
+        sum(each["log_variance"] / each["runs"] for each in (one, other)),
+        sum(each["fixed_variance"] for each in (one, other)),
+    )
     n = 2 * (min(one["runs"], other["runs"]) - 1)
     r = d - one["epochs_excess"] + other["epochs_excess"]
-    low, high = r - t["reference"][str(n)] * math.sqrt(w + f), r + t["reference"][str(n)] * math.sqrt(w + f)
+    low, high = (
+        r - t["reference"][str(n)] * math.sqrt(w + f),
+        r + t["reference"][str(n)] * math.sqrt(w + f),
+    )
     e = one["epochs_variance"] + other["epochs_variance"]
     if e:
-        scatter = w**2 / n + sum(each["epochs_variance"] ** 2 / each["epochs_freedom"] for each in (one, other) if each["epochs_freedom"])
+        scatter = w**2 / n + sum(
+            each["epochs_variance"] ** 2 / each["epochs_freedom"]
+            for each in (one, other)
+            if each["epochs_freedom"]
+        )
         q = t["own"][str(math.floor((w + e) ** 2 / scatter))] * math.sqrt(w + e + f)
         low = d - q if other["epochs_variance"] else max(low, d - q)
         high = d + q if one["epochs_variance"] else min(high, d + q)
@@ -106,17 +161,31 @@ def by_method(one: Mapping[str, Any], other: Mapping[str, Any], t: Mapping[str, 
 
 
 @pytest.mark.proof
-def test_the_statistics_in_the_file_give_every_pair_of_it(reference_runs: Frames, tmp_path: Path) -> None:
+def test_the_statistics_in_the_file_give_every_pair_of_it(
+    reference_runs: Frames, tmp_path: Path
+) -> None:
     """One of the entries is at its own epochs."""
     for seed in range(1, 6):
         accuracies = (*(0.98,) * 9, 0.9905)
         scenario = Scenario(
-            name=f"late-{seed}", seed=seed, accuracies=accuracies, batch_size=16, learning_rate=0.005, jitter=0.02, later_s=9000 * seed
+            name=f"late-{seed}",
+            seed=seed,
+            accuracies=accuracies,
+            batch_size=16,
+            learning_rate=0.005,
+            jitter=0.02,
+            later_s=9000 * seed,
         )
         make_bundle(tmp_path / str(seed), scenario)
     for seed in (1, 2, 3):
         scenario = Scenario(
-            name=f"usual-{seed}", framework="chainer", seed=seed, batch_size=16, learning_rate=0.005, jitter=0.02, later_s=90_000 + 9000 * seed
+            name=f"usual-{seed}",
+            framework="chainer",
+            seed=seed,
+            batch_size=16,
+            learning_rate=0.005,
+            jitter=0.02,
+            later_s=90_000 + 9000 * seed,
         )
         make_bundle(tmp_path / f"usual-{seed}", scenario)
     for board in (*make_boards(reference_runs), board_of(reporter.load([tmp_path]))):
@@ -125,7 +194,9 @@ def test_the_statistics_in_the_file_give_every_pair_of_it(reference_runs: Frames
         entries = {each["entry_id"]: each for each in scores["entries"]}
         assert scores["pairs"]
         for pair in scores["pairs"]:
-            assert by_method(entries[pair["entry"]], entries[pair["base"]], content["t"]) == pytest.approx((pair["low"], pair["high"]), rel=1e-5)
+            assert by_method(
+                entries[pair["entry"]], entries[pair["base"]], content["t"]
+            ) == pytest.approx((pair["low"], pair["high"]), rel=1e-5)
     assert [each["own_epochs"] for each in entries.values()].count(True) == 1
 
 
@@ -133,24 +204,34 @@ def test_each_device_has_its_best_setting(runs: Path, reference_runs: Frames) ->
     (best,) = best_settings(*make_boards(reference_runs))
     assert (best.device, best.of, best.row.entry["framework"]) == ("generic", 3, "tensorflow")
     board = board_of(reporter.load([runs]))
-    found = {(best.score, best.instrument): best.row.entry["framework"] for best in best_settings(board)}
+    found = {
+        (best.score, best.instrument): best.row.entry["framework"] for best in best_settings(board)
+    }
     assert found == {("score_s", ""): "pytorch", ("score_energy_j", "wall meter, wall"): "pytorch"}
     assert [row["score"] for row in files(board)["devices.json"]] == ["score_s", "score_energy_j"]
 
 
 def test_unranked_entries_come_last_with_their_reason(runs: Path, tmp_path: Path) -> None:
-    make_bundle(tmp_path / "one", Scenario(name="elsewhere", step_s=0.0001, learning_rate=0.03, organization="fast"))
-    board = board_of(reporter.load([runs, tmp_path]))
-    assert board.accepted[-1].entry["organization"] == "fast" and board.accepted[-1].rank.words.startswith(
-        "no reference point at batch size 128, rate 0.03"
+    make_bundle(
+        tmp_path / "one",
+        Scenario(name="elsewhere", step_s=0.0001, learning_rate=0.03, organization="fast"),
     )
+    board = board_of(reporter.load([runs, tmp_path]))
+    assert board.accepted[-1].entry["organization"] == "fast" and board.accepted[
+        -1
+    ].rank.words.startswith("no reference point at batch size 128, rate 0.03")
     assert board.why_no_ranks is None
 
 
 def test_projected_rows_stand_apart(tmp_path: Path) -> None:
-    scenario = Scenario(name="few-epochs", division="open", accuracies=(0.9, 0.95, 0.96, 0.97), learning_rate=0.04)
+    scenario = Scenario(
+        name="few-epochs", division="open", accuracies=(0.9, 0.95, 0.96, 0.97), learning_rate=0.04
+    )
     learn_as_the_reference(make_bundle(tmp_path / "one", scenario))
-    make_bundle(tmp_path / "two", replace(scenario, name="whole", accuracies=(0.97, 0.98, 0.9905), seed=2, later_s=9000))
+    make_bundle(
+        tmp_path / "two",
+        replace(scenario, name="whole", accuracies=(0.97, 0.98, 0.9905), seed=2, later_s=9000),
+    )
     (board,) = make_boards(reporter.load([tmp_path]))
     assert len(board.projected) == len(board.accepted) == 1
     assert board.projected[0].scores.time is not None and board.projected[0].rank.best is None

@@ -1,4 +1,5 @@
-"""Boards of the open division say what was trained; other models, arithmetic and code are other entries."""
+"""Boards of the open division say what was trained; other models, arithmetic and code are other
+entries."""
 
 import shutil
 from pathlib import Path
@@ -34,7 +35,11 @@ def test_a_softmax_regression_is_shown_for_what_it_is(runs: Path, tmp_path: Path
     assert set(rows) == {"lenet5", "softmax_regression"}
     assert {"model", "parameters", "precision"} <= set(headings(board))
     shown = dict(zip(headings(board), rows["softmax_regression"].facets, strict=True))
-    assert (shown["model"], shown["parameters"], shown["precision"]) == ("softmax_regression", "490", "float64")
+    assert (shown["model"], shown["parameters"], shown["precision"]) == (
+        "softmax_regression",
+        "490",
+        "float64",
+    )
 
 
 def test_the_model_is_a_column_where_all_trained_the_same(runs: Path, tmp_path: Path) -> None:
@@ -51,7 +56,9 @@ def test_each_of_them_separates_entries(key: str, runs: Path, tmp_path: Path) ->
 
 def test_other_code_is_another_entry_of_a_closed_board(runs: Path, tmp_path: Path) -> None:
     for number in (1, 2):
-        edited = EditableBundle(Path(shutil.copytree(runs / f"lenet-pytorch-{number}", tmp_path / str(number))))
+        edited = EditableBundle(
+            Path(shutil.copytree(runs / f"lenet-pytorch-{number}", tmp_path / str(number)))
+        )
         edited.run["implementation"]["sha256"] = str(number) * 64
         edited.save()
     (board,) = make_boards(reporter.load([tmp_path]))

@@ -1,4 +1,5 @@
-"""Experiments with training beside inference as studies of the site: figures from the raw records, charts with tables, no edited record."""
+"""Experiments with training beside inference as studies of the site: figures from the raw records,
+charts with tables, no edited record."""
 
 import json
 from pathlib import Path
@@ -44,4 +45,7 @@ def test_an_edited_record_is_not_shown(tmp_path: Path) -> None:
     (folder / FIGURES).write_text(json.dumps(content))
     seal(folder)
     studies, (problem,) = find_studies([folder])
-    assert studies == () and "disagrees with its runs in batches[0].beside.latency_s.value" in problem["reason"]
+    assert (
+        studies == ()
+        and "disagrees with its runs in batches[0].beside.latency_s.value" in problem["reason"]
+    )

@@ -17,7 +17,8 @@ from suite.files.paths import HOME_VARIABLE
 from tests.builders import run_id
 from tests.reporter.test_site import files
 
-loading = importlib.import_module("reporter.data.load")  # the package's attribute "load" is the function
+# the package's attribute "load" is the function
+loading = importlib.import_module("reporter.data.load")
 
 
 @pytest.fixture
@@ -47,10 +48,14 @@ def given(runs: Path, tmp_path: Path) -> Path:
     return tmp_path / "given"
 
 
-def test_a_second_load_reads_nothing_and_gives_the_same_frames(home: Path, read: list[Path], given: Path) -> None:
+def test_a_second_load_reads_nothing_and_gives_the_same_frames(
+    home: Path, read: list[Path], given: Path
+) -> None:
     first, second = reporter.load([given]), reporter.load([given])
     assert len(read) == 2
-    assert reporter.load(str(given)).runs.equals(first.runs), "one path, as a person types it in a notebook"
+    assert reporter.load(str(given)).runs.equals(first.runs), (
+        "one path, as a person types it in a notebook"
+    )
     for name in ("runs", "figures", "epochs", "entries", "entry_figures", "broken"):
         assert getattr(first, name).equals(getattr(second, name)), name
     assert first.verdicts == second.verdicts
@@ -66,28 +71,41 @@ def test_a_second_load_reads_nothing_and_gives_the_same_frames(home: Path, read:
         lambda bundle: (bundle / "steps.parquet").rename(bundle / "steps.parquet.old"),
     ],
 )
-def test_a_changed_bundle_is_read_and_judged_again(change: Callable[[Path], object], home: Path, read: list[Path], given: Path) -> None:
+def test_a_changed_bundle_is_read_and_judged_again(
+    change: Callable[[Path], object], home: Path, read: list[Path], given: Path
+) -> None:
     reporter.load([given])
     read.clear()
     change(given / "one")
     loaded = reporter.load([given])
     assert read == [given / "one"]
-    assert not (loaded.runs["place"] == "one").any() or not loaded.verdicts[run_id("lenet-pytorch-1")].complies
+    assert (
+        not (loaded.runs["place"] == "one").any()
+        or not loaded.verdicts[run_id("lenet-pytorch-1")].complies
+    )
 
 
-def test_a_change_that_keeps_size_and_time_is_detected(home: Path, read: list[Path], given: Path) -> None:
+def test_a_change_that_keeps_size_and_time_is_detected(
+    home: Path, read: list[Path], given: Path
+) -> None:
     """File times are not trusted: archives and copies can set any."""
     reporter.load([given])
     read.clear()
     log = given / "one" / "log.txt"
     before = log.stat()
-    log.write_text(log.read_text().replace('"key": "seed", "value": 1', '"key": "seed", "value": 2'))
+    log.write_text(
+        log.read_text().replace('"key": "seed", "value": 1', '"key": "seed", "value": 2')
+    )
     os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert log.stat().st_size == before.st_size
-    assert not reporter.load([given]).verdicts[run_id("lenet-pytorch-1")].complies and read == [given / "one"]
+    assert not reporter.load([given]).verdicts[run_id("lenet-pytorch-1")].complies and read == [
+        given / "one"
+    ]
 
 
-def test_other_code_does_not_use_the_cache(home: Path, read: list[Path], given: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_code_does_not_use_the_cache(
+    home: Path, read: list[Path], given: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reporter.load([given])
     monkeypatch.setattr(cache, "digest_of_code", lambda: "another version")
     reporter.load([given])
@@ -96,7 +114,9 @@ def test_other_code_does_not_use_the_cache(home: Path, read: list[Path], given: 
 
 def test_a_damaged_cache_file_is_ignored(home: Path, read: list[Path], given: Path) -> None:
     home.mkdir()
-    (home / "report-cache.sqlite").write_bytes(b"not a database, but long enough to be taken for one" * 100)
+    (home / "report-cache.sqlite").write_bytes(
+        b"not a database, but long enough to be taken for one" * 100
+    )
     assert len(reporter.load([given]).runs) == 2
     assert len(reporter.load([given]).runs) == 2
 
@@ -108,7 +128,9 @@ def test_a_broken_bundle_is_not_cached(home: Path, read: list[Path], given: Path
     assert read.count(given / "one") == 2 and read.count(given / "two") == 1
 
 
-def test_a_bundle_that_changes_while_it_is_read_is_not_cached(home: Path, given: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_that_changes_while_it_is_read_is_not_cached(
+    home: Path, given: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def meddle(path: Path) -> bundle_rows.BundleRows | bundle_rows.Broken:
         rows = bundle_rows.read_rows(path)
         (path / "output.txt").write_text("changed meanwhile")
@@ -135,11 +157,15 @@ def test_the_page_of_a_bundle_that_changed_while_read_is_rendered_again(
     assert set(json.loads((site / MARK).read_text())["runs"].values()) == {None}
     build([given], site, force=True)
     assert None not in json.loads((site / MARK).read_text())["runs"].values()
-    assert "does not comply" in (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
+    assert (
+        "does not comply" in (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
+    )
 
 
 @pytest.mark.proof
-def test_worker_processes_give_the_same_site(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_processes_give_the_same_site(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from reporter.data import workers
 
     sites = []

@@ -1,4 +1,5 @@
-"""Frames: documented columns, unknown values with reasons, broken bundles listed, links not followed."""
+"""Frames: documented columns, unknown values with reasons, broken bundles listed, links not
+followed."""
 
 import shutil
 from collections.abc import Callable
@@ -20,13 +21,19 @@ def test_every_frame_has_the_documented_columns(runs: Path) -> None:
     loaded = reporter.load([runs])
     for name in ("runs", "figures", "epochs", "entries", "entry_figures", "broken"):
         assert list(getattr(loaded, name).columns) == list(getattr(frames, name.upper())), name
-    assert list(loaded.runs["run_id"]) == sorted(run_id(scenario.name, scenario.framework) for scenario in SCENARIOS)
+    assert list(loaded.runs["run_id"]) == sorted(
+        run_id(scenario.name, scenario.framework) for scenario in SCENARIOS
+    )
 
 
 def test_values_are_those_of_the_bundles(runs: Path) -> None:
     figures = reporter.load([runs]).figures.set_index(["run_id", "figure"])
     epoch = figures.loc[(run_id("lenet-pytorch-1"), "time_to_epoch_s")]
-    assert epoch["value"] == pytest.approx(469 * 0.002, rel=0.06) and epoch["unit"] == "s" and epoch["count"] == 2
+    assert (
+        epoch["value"] == pytest.approx(469 * 0.002, rel=0.06)
+        and epoch["unit"] == "s"
+        and epoch["count"] == 2
+    )
     energy = figures.loc[(run_id("lenet-pytorch-1"), "energy_per_epoch_j")]
     assert (energy["covers"], energy["tier"]) == ("wall", "wall meter")
     power = figures.loc[(run_id("lenet-pytorch-1"), "mean_power_w")]
@@ -36,16 +43,27 @@ def test_values_are_those_of_the_bundles(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("sensor", "columns"),
     [
-        ({"instruments": ["x"], "rules": ["y"], "covers": "module", "tier": "estimate"}, ("module", "estimate")),
+        (
+            {"instruments": ["x"], "rules": ["y"], "covers": "module", "tier": "estimate"},
+            ("module", "estimate"),
+        ),
         (None, (None, None)),
         ({}, (None, None)),
     ],
 )
 def test_coverage_and_tier_are_fields_of_the_sensor(
-    sensor: object, columns: tuple[str | None, str | None], runs: Path, tmp_path: Path, edit: Callable[..., None]
+    sensor: object,
+    columns: tuple[str | None, str | None],
+    runs: Path,
+    tmp_path: Path,
+    edit: Callable[..., None],
 ) -> None:
     bundle = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run")
-    energy = {"sensor": sensor, "is_significant": True, "method": "shelly: shelly (wall, wall meter)"}
+    energy = {
+        "sensor": sensor,
+        "is_significant": True,
+        "method": "shelly: shelly (wall, wall meter)",
+    }
     edit(bundle, "summary.json", lambda summary: summary["figures"]["energy_j"].update(energy))
     figures = reporter.load([tmp_path]).figures.set_index("figure")
     row = figures.loc["energy_j"]
@@ -54,25 +72,39 @@ def test_coverage_and_tier_are_fields_of_the_sensor(
 
 
 def test_an_unknown_value_is_none_with_a_reason(runs: Path) -> None:
-    energy = reporter.load([runs]).figures.set_index(["run_id", "figure"]).loc[(run_id("lenet-fake-digits", "fake"), "energy_j")]
+    energy = (
+        reporter.load([runs])
+        .figures.set_index(["run_id", "figure"])
+        .loc[(run_id("lenet-fake-digits", "fake"), "energy_j")]
+    )
     assert energy["value"] != energy["value"] and energy["reason"] == "no power sensor was read"
 
 
 def test_runs_that_differ_in_seed_only_are_one_entry(runs: Path) -> None:
     entries = reporter.load([runs]).entries
-    assert sorted(zip(entries["framework"], entries["runs"], strict=True)) == [("chainer", 3), ("fake", 1), ("pytorch", 3), ("tensorflow", 3)]
+    assert sorted(zip(entries["framework"], entries["runs"], strict=True)) == [
+        ("chainer", 3),
+        ("fake", 1),
+        ("pytorch", 3),
+        ("tensorflow", 3),
+    ]
 
 
 def test_entry_ids_do_not_depend_on_the_path(runs: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(runs, tmp_path / "else where")
-    assert list(reporter.load([runs]).entries["entry_id"]) == list(reporter.load(sorted(copy.iterdir(), reverse=True)).entries["entry_id"])
+    assert list(reporter.load([runs]).entries["entry_id"]) == list(
+        reporter.load(sorted(copy.iterdir(), reverse=True)).entries["entry_id"]
+    )
 
 
 def test_a_figure_that_one_run_lacks_is_unknown_for_the_entry(tmp_path: Path) -> None:
     """A mean over the successful runs would hide the failed one."""
     reached, missed = (0.97, 0.991), (0.97,) + (0.98,) * 9
     for seed, accuracies in enumerate((reached, reached, missed)):
-        make_bundle(tmp_path / str(seed), Scenario(name=f"run-{seed}", seed=seed, division="open", accuracies=accuracies))
+        make_bundle(
+            tmp_path / str(seed),
+            Scenario(name=f"run-{seed}", seed=seed, division="open", accuracies=accuracies),
+        )
     figures = reporter.load([tmp_path]).entry_figures.set_index("figure")
     assert figures.loc["time_to_target_s"]["value"] != figures.loc["time_to_target_s"]["value"]
     assert figures.loc["time_to_target_s"]["reason"] == "1 of 3 runs: the target was not reached"
@@ -84,18 +116,65 @@ def test_a_figure_that_one_run_lacks_is_unknown_for_the_entry(tmp_path: Path) ->
     [
         (lambda bad, edit: (bad / "summary.json").unlink(), "summary.json is missing"),
         (lambda bad, edit: (bad / "run.json").write_text("{"), "run.json is not valid JSON"),
-        (lambda bad, edit: edit(bad, "run.json", lambda run: run.update(status="running")), "status 'running'"),
-        (lambda bad, edit: edit(bad, "run.json", lambda run: run.update(run_id="../../etc/passwd")), "is not a plain name"),
-        (lambda bad, edit: edit(bad, "run.json", lambda run: run["request"].update(workload="chess")), "chess"),
-        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary.update(figures=[1])), "does not hold what the suite writes"),
-        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary.update(epochs=[{"epoch": "x"}])), "does not hold what the suite writes"),
-        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"].update(copy_s={})), "does not hold what the suite writes"),
-        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(source=None)), "copy_s has no source or no"),
-        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(count=None)), "copy_s has no source or no"),
-        (lambda bad, edit: edit(bad, "summary.json", lambda summary: summary["figures"]["energy_j"].update(sensor="x")), "does not hold what"),
+        (
+            lambda bad, edit: edit(bad, "run.json", lambda run: run.update(status="running")),
+            "status 'running'",
+        ),
+        (
+            lambda bad, edit: edit(
+                bad, "run.json", lambda run: run.update(run_id="../../etc/passwd")
+            ),
+            "is not a plain name",
+        ),
+        (
+            lambda bad, edit: edit(
+                bad, "run.json", lambda run: run["request"].update(workload="chess")
+            ),
+            "chess",
+        ),
+        (
+            lambda bad, edit: edit(
+                bad, "summary.json", lambda summary: summary.update(figures=[1])
+            ),
+            "does not hold what the suite writes",
+        ),
+        (
+            lambda bad, edit: edit(
+                bad, "summary.json", lambda summary: summary.update(epochs=[{"epoch": "x"}])
+            ),
+            "does not hold what the suite writes",
+        ),
+        (
+            lambda bad, edit: edit(
+                bad, "summary.json", lambda summary: summary["figures"].update(copy_s={})
+            ),
+            "does not hold what the suite writes",
+        ),
+        (
+            lambda bad, edit: edit(
+                bad,
+                "summary.json",
+                lambda summary: summary["figures"]["copy_s"].update(source=None),
+            ),
+            "copy_s has no source or no",
+        ),
+        (
+            lambda bad, edit: edit(
+                bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(count=None)
+            ),
+            "copy_s has no source or no",
+        ),
+        (
+            lambda bad, edit: edit(
+                bad,
+                "summary.json",
+                lambda summary: summary["figures"]["energy_j"].update(sensor="x"),
+            ),
+            "does not hold what",
+        ),
         (lambda bad, edit: None, "is already used by good"),
     ],
-)  # fmt: skip
+)
 def test_a_broken_bundle_is_listed_and_others_are_loaded(
     spoil: Callable[..., object], reason: str, runs: Path, tmp_path: Path, edit: Callable[..., None]
 ) -> None:
@@ -137,8 +216,12 @@ def test_the_record_of_a_study_needs_no_bundle_beside_it(tmp_path: Path) -> None
     assert reporter.load([tmp_path]).runs.empty
 
 
-@pytest.mark.parametrize("name", ["runs", "figures", "epochs", "entries", "entry_figures", "linpacks", "broken"])
+@pytest.mark.parametrize(
+    "name", ["runs", "figures", "epochs", "entries", "entry_figures", "linpacks", "broken"]
+)
 def test_the_documentation_lists_every_column(name: str) -> None:
     page = (repository_root() / "docs" / "reporting.md").read_text()
     table = page[page.index(f"**`{name}`**") :].split("\n\n")[1].splitlines()[2:]
-    assert table == [f"| `{column}` | {about} |" for column, about in getattr(frames, name.upper()).items()]
+    assert table == [
+        f"| `{column}` | {about} |" for column, about in getattr(frames, name.upper()).items()
+    ]

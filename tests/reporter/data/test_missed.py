@@ -1,4 +1,5 @@
-"""Entries with runs that missed their target: k of N, ranked only if planned with five runs of which four reach it."""
+"""Entries with runs that missed their target: k of N, ranked only if planned with five runs of
+which four reach it."""
 
 from pathlib import Path
 
@@ -21,9 +22,18 @@ def submit(folder: Path, reached: int, missed: int, planned: int | None = None) 
     made = []
     for seed in range(1, reached + missed + 1):
         accuracies = REACHED if seed <= reached else MISSED
-        scenario = Scenario(name=f"lenet-pytorch-{seed}", seed=seed, jitter=0.05, accuracies=accuracies, later_s=900 * seed, learning_rate=0.04)
+        scenario = Scenario(
+            name=f"lenet-pytorch-{seed}",
+            seed=seed,
+            jitter=0.05,
+            accuracies=accuracies,
+            later_s=900 * seed,
+            learning_rate=0.04,
+        )
         made.append(make_bundle(folder / "made" / str(seed), scenario))
-    offer = PackageRequest("pies-ltd", None, SystemAvailability.PREVIEW, "", (), planned_runs=planned)
+    offer = PackageRequest(
+        "pies-ltd", None, SystemAvailability.PREVIEW, "", (), planned_runs=planned
+    )
     package(made, offer, folder / "tree")
     return reporter.load([folder / "tree"])
 
@@ -34,7 +44,8 @@ def board_of(frames: Frames) -> Board:
 
 
 def accepted(frames: Frames) -> Frames:
-    """The frames with every entry accepted: a submission without a verdict on its model is refused."""
+    """The frames with every entry accepted: a submission without a verdict on its model is
+    refused."""
     frames.entries["state"] = "accepted"
     frames.runs["state"] = "accepted"
     return frames
@@ -47,13 +58,24 @@ def four_of_five(tmp_path_factory: pytest.TempPathFactory) -> Frames:
 
 def test_a_missed_target_is_kept_in_its_entry(four_of_five: Frames) -> None:
     (entry,) = four_of_five.entries.to_dict("records")
-    assert (entry["runs"], entry["reached"], entry["planned_runs"], entry["launches"]) == (5, 4, 5, 5)
+    assert (entry["runs"], entry["reached"], entry["planned_runs"], entry["launches"]) == (
+        5,
+        4,
+        5,
+        5,
+    )
     assert sorted(four_of_five.runs["epochs"]) == [3, 3, 3, 3, 10]
 
 
-def test_five_planned_runs_of_which_four_reach_the_target_are_ranked_by_their_expected_time(four_of_five: Frames) -> None:
+def test_five_planned_runs_of_which_four_reach_the_target_are_ranked_by_their_expected_time(
+    four_of_five: Frames,
+) -> None:
     (row,) = board_of(four_of_five).accepted
-    assert (row.rank.text, row.scores.status.value, row.reached) == ("1", "confirmed", "4 of 5 reached")
+    assert (row.rank.text, row.scores.status.value, row.reached) == (
+        "1",
+        "confirmed",
+        "4 of 5 reached",
+    )
     assert row.scores.epochs is not None and row.scores.epochs.own == (4 * 3 + 10) / 4
     expected_s = four_of_five.runs["trained_s"].sum() / 4
     figures = four_of_five.entry_figures.set_index("figure")
@@ -89,12 +111,18 @@ def entry(runs: int, reached: int | None, planned: int | None) -> Row:
         (4, 4, 5, "4 of 5 planned runs are in it"),
     ],
 )
-def test_what_is_ranked(runs: int, reached: int | None, planned: int | None, reason: str | None) -> None:
+def test_what_is_ranked(
+    runs: int, reached: int | None, planned: int | None, reason: str | None
+) -> None:
     assert why_unranked(entry(runs, reached, planned)) == reason
 
 
 def test_the_text_is_empty_where_every_run_reached_the_target() -> None:
-    assert [reached_text(entry(5, reached, 5)) for reached in (5, 4, None)] == ["", "4 of 5 reached", ""]
+    assert [reached_text(entry(5, reached, 5)) for reached in (5, 4, None)] == [
+        "",
+        "4 of 5 reached",
+        "",
+    ]
 
 
 def test_shares_of_missed_time_are_unknown_without_their_time() -> None:
@@ -110,4 +138,7 @@ def test_a_withdrawn_run_stays_on_the_page_and_leaves_its_entry_unranked(tmp_pat
     (run / "WITHDRAWN").write_text("The fan failed.\n")
     frames = reporter.load([tmp_path / "tree"])
     assert sorted(map(str, frames.runs["withdrawn"])) == ["None", "None", "None", "The fan failed."]
-    assert why_unranked(frames.entries[frames.entries["state"] != "withdrawn"].to_dict("records")[0]) == "3 of 4 planned runs are in it"
+    assert (
+        why_unranked(frames.entries[frames.entries["state"] != "withdrawn"].to_dict("records")[0])
+        == "3 of 4 planned runs are in it"
+    )

@@ -1,4 +1,5 @@
-"""Settings of several ranks: each tells entries apart, and is shown: numbers on the wire, normalisation, accumulation, and a run that was resumed."""
+"""Settings of several ranks: each tells entries apart, and is shown: numbers on the wire,
+normalisation, accumulation, and a run that was resumed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +16,18 @@ from suite.compliance.faults.file_edits import set_run
 from suite.compliance.faults.log_edits import request_also, set_everywhere
 
 RESUMED = {
-    "run_id": "lenet-pytorch-20270115T070000Z-000000", "epoch": 2, "state": {"parameter": "a", "velocity": "b", "statistic": "c"}, "ranks": 3,
-    "nodes": 3, "reason": "rank 2 on node node2 was ended by signal 9", "ended_time_ms": 2, "began_time_ms": 1, "began_mono_ns": 1, "boot": None,
+    "run_id": "lenet-pytorch-20270115T070000Z-000000",
+    "epoch": 2,
+    "state": {"parameter": "a", "velocity": "b", "statistic": "c"},
+    "ranks": 3,
+    "nodes": 3,
+    "reason": "rank 2 on node node2 was ended by signal 9",
+    "ended_time_ms": 2,
+    "began_time_ms": 1,
+    "began_mono_ns": 1,
+    "boot": None,
     "uncounted_s": 0.0,
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -52,14 +61,25 @@ def row(path: Path) -> Row:
     ],
 )
 def test_a_setting_is_part_of_the_entry(
-    edited: Callable[[Edit], Path], good_bundle_of: Callable[[int], Path], tmp_path: Path, edit: Edit, column: str, shown: object
+    edited: Callable[[Edit], Path],
+    good_bundle_of: Callable[[int], Path],
+    tmp_path: Path,
+    edit: Edit,
+    column: str,
+    shown: object,
 ) -> None:
     plain = row(edited(lambda bundle: None))
     (tmp_path / "bundle-2").rename(tmp_path / "plain")
     other = row(edited(edit))
     assert other[column] == shown != plain[column]
     assert other["entry_id"] != plain["entry_id"]
-    differing = {name for name in plain if str(plain[name]) != str(other[name])} - {"entry_id", "place", "path", "state", "reason"}
+    differing = {name for name in plain if str(plain[name]) != str(other[name])} - {
+        "entry_id",
+        "place",
+        "path",
+        "state",
+        "reason",
+    }
     assert differing == {column}
 
 
@@ -67,15 +87,33 @@ def test_what_ranks_send_and_normalise_are_columns_of_the_board() -> None:
     assert {"collective", "normalisation", "accumulation"} <= {facet.name for facet in FACETS}
 
 
-def test_the_page_of_a_resumed_run_says_what_it_continues(edited: Callable[[Edit], Path], tmp_path: Path) -> None:
+def test_the_page_of_a_resumed_run_says_what_it_continues(
+    edited: Callable[[Edit], Path], tmp_path: Path
+) -> None:
     path = edited(set_run("resumed", RESUMED))
     (page,) = (build([path], tmp_path / "site").parent / "runs").glob("*/index.html")
     said = page.read_text(encoding="utf-8")
-    assert "Resumed after epoch 2 of run lenet-pytorch-20270115T070000Z-000000, which trained on 3 ranks of 3 nodes and ended: rank 2 on node" in said
+    assert (
+        "Resumed after epoch 2 of run lenet-pytorch-20270115T070000Z-000000, which trained on 3"
+        " ranks of 3 nodes and ended: rank 2 on node" in said
+    )
 
 
-def test_the_page_has_the_command_with_agent_and_silence(edited: Callable[[Edit], Path], tmp_path: Path) -> None:
-    command = ["suite", "run", "--division", "open", "--workload", "lenet", "--launch-agent", "srun", "--silence", "60"]
+def test_the_page_has_the_command_with_agent_and_silence(
+    edited: Callable[[Edit], Path], tmp_path: Path
+) -> None:
+    command = [
+        "suite",
+        "run",
+        "--division",
+        "open",
+        "--workload",
+        "lenet",
+        "--launch-agent",
+        "srun",
+        "--silence",
+        "60",
+    ]
     path = edited(set_run("command", command))
     (page,) = (build([path], tmp_path / "site").parent / "runs").glob("*/index.html")
     assert "--launch-agent srun --silence 60" in page.read_text(encoding="utf-8")

@@ -1,4 +1,5 @@
-"""Quantities in units that suit them, with the digits that their spread leaves; the page's script has the same units."""
+"""Quantities in units that suit them, with the digits that their spread leaves; the page's script
+has the same units."""
 
 import math
 import re
@@ -29,15 +30,24 @@ from reporter.site import STATIC
         (5, "", (), ("5.00", "")),
     ],
 )
-def test_a_quantity_has_the_unit_and_digits_that_suit_it(value: float, unit: str, ends: tuple[float, ...], written: tuple[str, str]) -> None:
+def test_a_quantity_has_the_unit_and_digits_that_suit_it(
+    value: float, unit: str, ends: tuple[float, ...], written: tuple[str, str]
+) -> None:
     assert quantity(value, unit, ends) == written
 
 
 @pytest.mark.parametrize(
     ("value", "spread", "written"),
-    [(533.0, 6.6, ("8.88 min", "± 0.11")), (533.0, 0.0, ("8.88 min", "")), (533.0, None, ("8.88 min", "")), (10.0, 0.0004, ("10.00 s", "± 0.0004"))],
+    [
+        (533.0, 6.6, ("8.88 min", "± 0.11")),
+        (533.0, 0.0, ("8.88 min", "")),
+        (533.0, None, ("8.88 min", "")),
+        (10.0, 0.0004, ("10.00 s", "± 0.0004")),
+    ],
 )
-def test_a_spread_is_in_the_unit_of_its_value(value: float, spread: float | None, written: tuple[str, str]) -> None:
+def test_a_spread_is_in_the_unit_of_its_value(
+    value: float, spread: float | None, written: tuple[str, str]
+) -> None:
     assert quantity_with_spread(value, "s", spread) == written
 
 
@@ -69,7 +79,15 @@ def test_every_figure_has_a_heading_in_words(figure: str, heading: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(618_319_872.0, "618,319,872"), (3_013_477.4, "3,013,477"), (3.0, "3"), (0.0, "0"), (29.28776, "29.2878"), (1e18, "1e+18"), (math.inf, "inf")],
+    [
+        (618_319_872.0, "618,319,872"),
+        (3_013_477.4, "3,013,477"),
+        (3.0, "3"),
+        (0.0, "0"),
+        (29.28776, "29.2878"),
+        (1e18, "1e+18"),
+        (math.inf, "inf"),
+    ],
 )
 def test_a_figure_of_a_run_is_written_in_full(value: float, text: str) -> None:
     assert in_full(value) == text

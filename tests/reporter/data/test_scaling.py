@@ -9,24 +9,53 @@ from tests.sweeps import plan
 
 
 def test_two_lines_of_one_setting_have_different_names(runs: Path) -> None:
-    """With two all-reduce backends: both start at the run of one rank, and they differ in the backend only."""
+    """With two all-reduce backends: both start at the run of one rank, and they differ in the
+    backend only."""
     frames = reporter.load([runs])
     entries = frames.entries[frames.entries["division"] == "closed"]
-    alike = {"framework": "pytorch", "framework_version": "1.0", "implementation": "0" * 64, "nodes": [1, 2, 2], "ranks": [1, 2, 2]}
+    alike = {
+        "framework": "pytorch",
+        "framework_version": "1.0",
+        "implementation": "0" * 64,
+        "nodes": [1, 2, 2],
+        "ranks": [1, 2, 2],
+    }
     alike["collective"] = ["none", "mpi", "native"]
     lines = scaling_lines(replace(frames, entries=entries.assign(**alike)), entries["entry_id"])
-    assert [line.text for line in lines] == ["strong, batch 128, mpi all-reduce", "strong, batch 128, native all-reduce"]
+    assert [line.text for line in lines] == [
+        "strong, batch 128, mpi all-reduce",
+        "strong, batch 128, native all-reduce",
+    ]
     one = alike | {"collective": ["none", "mpi", "mpi"]}
-    assert {line.text for line in scaling_lines(replace(frames, entries=entries.assign(**one)), entries["entry_id"])} == {"strong, batch 128"}
+    assert {
+        line.text
+        for line in scaling_lines(
+            replace(frames, entries=entries.assign(**one)), entries["entry_id"]
+        )
+    } == {"strong, batch 128"}
 
 
-def test_ranks_that_synchronise_have_a_line_of_their_own_from_the_same_run_of_one_rank(runs: Path) -> None:
+def test_ranks_that_synchronise_have_a_line_of_their_own_from_the_same_run_of_one_rank(
+    runs: Path,
+) -> None:
     frames = reporter.load([runs])
     entries = frames.entries[frames.entries["division"] == "closed"]
-    alike = {"framework": "pytorch", "framework_version": "1.0", "implementation": "0" * 64, "nodes": [1, 2, 2], "ranks": [1, 2, 2]}
-    alike |= {"collective": ["none", "mpi", "mpi"], "normalisation": ["local", "local", "synchronised"]}
+    alike = {
+        "framework": "pytorch",
+        "framework_version": "1.0",
+        "implementation": "0" * 64,
+        "nodes": [1, 2, 2],
+        "ranks": [1, 2, 2],
+    }
+    alike |= {
+        "collective": ["none", "mpi", "mpi"],
+        "normalisation": ["local", "local", "synchronised"],
+    }
     lines = scaling_lines(replace(frames, entries=entries.assign(**alike)), entries["entry_id"])
-    assert [line.text for line in lines] == ["strong, batch 128, mpi all-reduce", "strong, batch 128, mpi all-reduce, synchronised normalisation"]
+    assert [line.text for line in lines] == [
+        "strong, batch 128, mpi all-reduce",
+        "strong, batch 128, mpi all-reduce, synchronised normalisation",
+    ]
 
 
 def test_ranks_on_one_machine_are_not_called_nodes() -> None:

@@ -14,10 +14,21 @@ from reporter.data.scores import PARTS, SCORE_J, SCORE_S, score_entry
 from suite.catalog.reference_losses import load_reference_losses
 
 ENTRY = {
-    "workload": "lenet", "framework": "pytorch", "division": "closed", "own_data": True, "round": "v0.2", "batch_size": 128, "learning_rate": 0.04,
+    "workload": "lenet",
+    "framework": "pytorch",
+    "division": "closed",
+    "own_data": True,
+    "round": "v0.2",
+    "batch_size": 128,
+    "learning_rate": 0.04,
     "ranks": 1,
-    "planned_runs": None, "normalisation": "local", "accumulation": 1, "timing": "synchronised", "accelerator": "cpu", "recomputation": "none",
-}  # fmt: skip
+    "planned_runs": None,
+    "normalisation": "local",
+    "accumulation": 1,
+    "timing": "synchronised",
+    "accelerator": "cpu",
+    "recomputation": "none",
+}
 REFERENCE = 128 / 15  # epochs of eighteen runs, over the fifteen that reached the target
 
 
@@ -35,9 +46,13 @@ def row(name: str, value: float | None, **other: Any) -> Row:
 
 def run_figures(epoch_s: float, epoch_j: float | None, tier: str = "wall meter") -> dict[str, Row]:
     energy = {
-        name: row(name, value, tier=tier, covers="board") for name, value in zip(PARTS[SCORE_J], (epoch_j, epoch_j, epoch_j and 1.0), strict=True)
+        name: row(name, value, tier=tier, covers="board")
+        for name, value in zip(PARTS[SCORE_J], (epoch_j, epoch_j, epoch_j and 1.0), strict=True)
     }
-    times = {name: row(name, value) for name, value in zip(PARTS[SCORE_S], (1.2 * epoch_s, epoch_s, 0.1 * epoch_s), strict=True)}
+    times = {
+        name: row(name, value)
+        for name, value in zip(PARTS[SCORE_S], (1.2 * epoch_s, epoch_s, 0.1 * epoch_s), strict=True)
+    }
     return {**times, **energy, "energy_j": row("energy_j", 100.0, high=102.0)}
 
 
@@ -49,85 +64,155 @@ def scored(
     figures: Mapping[str, Any] | None = None,
     epochs: tuple[Row, ...] = (),
 ) -> EntryScores:
-    runs = [{"run_id": f"r{index}", "epochs": trained, "reached": reached} for index in range(len(epochs_s))]
-    of_runs = figures or {f"r{index}": run_figures(epoch_s, 20.0) for index, epoch_s in enumerate(epochs_s)}
-    return score_entry({**entry, "runs": len(runs), "reached": len(runs) if reached else 0}, runs, of_runs, {run["run_id"]: epochs for run in runs})
+    runs = [
+        {"run_id": f"r{index}", "epochs": trained, "reached": reached}
+        for index in range(len(epochs_s))
+    ]
+    of_runs = figures or {
+        f"r{index}": run_figures(epoch_s, 20.0) for index, epoch_s in enumerate(epochs_s)
+    }
+    return score_entry(
+        {**entry, "runs": len(runs), "reached": len(runs) if reached else 0},
+        runs,
+        of_runs,
+        {run["run_id"]: epochs for run in runs},
+    )
 
 
 def test_three_runs_with_a_reference_point_are_confirmed() -> None:
     found = scored([10.0, 10.0, 10.0])
     assert (found.status, found.reason) == (Status.CONFIRMED, None)
-    assert found.time is not None and found.time.interval.value == pytest.approx(12 + (REFERENCE - 1) * 10 + REFERENCE * 1)
-    assert found.energy is not None and found.energy.interval.value == pytest.approx(20 * REFERENCE + REFERENCE)
+    assert found.time is not None and found.time.interval.value == pytest.approx(
+        12 + (REFERENCE - 1) * 10 + REFERENCE * 1
+    )
+    assert found.energy is not None and found.energy.interval.value == pytest.approx(
+        20 * REFERENCE + REFERENCE
+    )
     assert found.instrument == ("wall meter", "board")
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
     found = scored([10.0] * count)
-    assert (found.status, found.reason) == (Status.PROVISIONAL, f"{count} of the 3 runs needed for a rank")
+    assert (found.status, found.reason) == (
+        Status.PROVISIONAL,
+        f"{count} of the 3 runs needed for a rank",
+    )
     assert found.time is not None
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"batch_size": 64}, "no reference point at batch size 64, rate 0.04; round v0.2 has batch size 16, rate 0.005; batch size 128, rate 0.04"),
+        (
+            {"batch_size": 64},
+            (
+                "no reference point at batch size 64, rate 0.04; round v0.2 has batch size 16, rate"
+                " 0.005; batch size 128, rate 0.04"
+            ),
+        ),
         ({"workload": "resnet18"}, "round v0.2 has no reference point of this workload"),
         ({"own_data": False}, "reference points are of the workload's own data set"),
         ({"round": None}, "the run names no round"),
         ({"round": "v9"}, "this version of the suite does not know the workload or the round"),
     ],
 )
-def test_without_a_reference_point_there_is_no_score_and_the_reason(changes: dict[str, Any], reason: str) -> None:
+def test_without_a_reference_point_there_is_no_score_and_the_reason(
+    changes: dict[str, Any], reason: str
+) -> None:
     found = scored([10.0] * 3, {**ENTRY, **changes})
-    assert (found.status, found.reason, found.time, found.missing[SCORE_S]) == (Status.UNRANKED, reason, None, reason)
+    assert (found.status, found.reason, found.time, found.missing[SCORE_S]) == (
+        Status.UNRANKED,
+        reason,
+        None,
+        reason,
+    )
 
 
 def test_a_workload_without_a_target_is_a_characterisation_without_score_or_rank() -> None:
     found = scored([10.0] * 3, {**ENTRY, "workload": "mobilenetv3"})
     reason = "no target is established for this workload, whose entries are a characterisation"
-    assert (found.status, found.reason, found.time, found.missing[SCORE_S]) == (Status.CHARACTERISATION, reason, None, reason)
+    assert (found.status, found.reason, found.time, found.missing[SCORE_S]) == (
+        Status.CHARACTERISATION,
+        reason,
+        None,
+        reason,
+    )
 
 
 def test_a_vendors_implementation_that_waits_for_its_accelerator_has_a_score() -> None:
     """It has no other timing; PyTorch has, in which its score is."""
-    assert scored([10.0] * 3, {**ENTRY, "framework": "acme", "accelerator": "cuda"}).time is not None
-    assert "of asynchronous timing" in str(scored([10.0] * 3, {**ENTRY, "accelerator": "cuda"}).reason)
+    assert (
+        scored([10.0] * 3, {**ENTRY, "framework": "acme", "accelerator": "cuda"}).time is not None
+    )
+    assert "of asynchronous timing" in str(
+        scored([10.0] * 3, {**ENTRY, "accelerator": "cuda"}).reason
+    )
 
 
 def test_between_reference_points_there_is_a_score() -> None:
     found = scored([10.0] * 3, {**ENTRY, "batch_size": 64, "learning_rate": 0.02})
-    assert found.status is Status.CONFIRMED and found.expected is not None and found.expected.between == (16, 128)
+    assert (
+        found.status is Status.CONFIRMED
+        and found.expected is not None
+        and found.expected.between == (16, 128)
+    )
 
 
 OPEN = {**ENTRY, "division": "open"}
 
 
 def epoch_rows(factor: float = 1.0, whole: int = 4) -> tuple[Row, ...]:
-    """Epochs with the mean losses of a reference run at batch size 128 times ``factor``; those after ``whole`` were cut short, at other losses."""
+    """Epochs with the mean losses of a reference run at batch size 128 times ``factor``; those
+    after ``whole`` were cut short, at other losses."""
     losses = load_reference_losses("lenet")[-1].runs[0].losses
-    full = [{"epoch": float(number), "steps": 469.0, "mean_loss": factor * losses[number - 1]} for number in range(1, whole + 1)]
+    full = [
+        {"epoch": float(number), "steps": 469.0, "mean_loss": factor * losses[number - 1]}
+        for number in range(1, whole + 1)
+    ]
     return (*full, {"epoch": whole + 1.0, "steps": 3.0, "mean_loss": 9.9})
 
 
-def test_a_few_epochs_of_the_open_division_are_projected_where_they_learn_as_the_reference_does() -> None:
+def test_a_few_epochs_of_the_open_division_are_projected_where_they_learn_as_the_reference_does() -> (  # noqa: E501
+    None
+):
     found = scored([10.0], OPEN, trained=4, reached=False, epochs=epoch_rows())
-    assert found.status is Status.PROJECTED and found.time is not None and found.epochs is not None and not found.epochs.is_own
-    assert scored([10.0], OPEN, trained=3, reached=False, epochs=epoch_rows()).status is Status.UNRANKED
+    assert (
+        found.status is Status.PROJECTED
+        and found.time is not None
+        and found.epochs is not None
+        and not found.epochs.is_own
+    )
+    assert (
+        scored([10.0], OPEN, trained=3, reached=False, epochs=epoch_rows()).status
+        is Status.UNRANKED
+    )
     assert scored([10.0] * 3, OPEN, epochs=epoch_rows()).status is Status.UNRANKED
 
 
 @pytest.mark.parametrize(
     ("changes", "epochs", "reason"),
     [
-        ({}, epoch_rows(2.0), r"not projected: the mean loss of epoch 1 is 0\.4\d+, outside 0\.\d+ to 0\.\d+ of 9 reference runs"),
+        (
+            {},
+            epoch_rows(2.0),
+            (
+                r"not projected: the mean loss of epoch 1 is 0\.4\d+, outside 0\.\d+ to 0\.\d+ of 9"
+                r" reference runs"
+            ),
+        ),
         ({}, (), "not projected: no mean loss of an epoch can be held against the reference's"),
-        ({"batch_size": 64, "learning_rate": 0.02}, epoch_rows(), "not projected: no losses of reference runs are known at batch size 64, rate 0.02"),
+        (
+            {"batch_size": 64, "learning_rate": 0.02},
+            epoch_rows(),
+            "not projected: no losses of reference runs are known at batch size 64, rate 0.02",
+        ),
     ],
     ids=["twice the losses", "no losses", "between two reference points"],
 )
-def test_epochs_that_cannot_be_held_against_the_reference_are_not_projected(changes: dict[str, Any], epochs: tuple[Row, ...], reason: str) -> None:
+def test_epochs_that_cannot_be_held_against_the_reference_are_not_projected(
+    changes: dict[str, Any], epochs: tuple[Row, ...], reason: str
+) -> None:
     found = scored([10.0], {**OPEN, **changes}, trained=4, reached=False, epochs=epochs)
     assert found.status is Status.UNRANKED and re.fullmatch(reason, str(found.reason))
 
@@ -139,13 +224,23 @@ def test_epochs_that_are_significantly_more_are_scored_as_they_are() -> None:
 
 
 def test_a_score_needs_all_parts_of_all_runs() -> None:
-    figures = {"r0": run_figures(10.0, 20.0), "r1": run_figures(10.0, None), "r2": run_figures(10.0, 20.0)}
+    figures = {
+        "r0": run_figures(10.0, 20.0),
+        "r1": run_figures(10.0, None),
+        "r2": run_figures(10.0, 20.0),
+    }
     found = scored([10.0] * 3, figures=figures)
-    assert found.time is not None and (found.energy, found.missing) == (None, {SCORE_J: "not measured"})
+    assert found.time is not None and (found.energy, found.missing) == (
+        None,
+        {SCORE_J: "not measured"},
+    )
 
 
 def test_energies_of_several_instruments_are_no_score() -> None:
-    figures = {f"r{index}": run_figures(10.0, 20.0, tier) for index, tier in enumerate(("wall meter", "wall meter", "estimate"))}
+    figures = {
+        f"r{index}": run_figures(10.0, 20.0, tier)
+        for index, tier in enumerate(("wall meter", "wall meter", "estimate"))
+    }
     reason = "the energies of its runs are of several instruments"
     assert scored([10.0] * 3, figures=figures).missing == {SCORE_J: reason, MEASURED_J: reason}
 
@@ -153,9 +248,17 @@ def test_energies_of_several_instruments_are_no_score() -> None:
 def test_the_measured_energy_needs_no_reference_point() -> None:
     """Three runs of 100 J each by a meter with an error of 2 %: the interval holds that error."""
     found = scored([10.0] * 3, {**ENTRY, "workload": "resnet18"})
-    assert found.energy is None and found.instrument == ("wall meter", "board") and found.measured_energy is not None
+    assert (
+        found.energy is None
+        and found.instrument == ("wall meter", "board")
+        and found.measured_energy is not None
+    )
     interval = found.measured_energy.interval
-    assert interval.value == pytest.approx(100) and interval.low is not None and interval.high is not None
+    assert (
+        interval.value == pytest.approx(100)
+        and interval.low is not None
+        and interval.high is not None
+    )
     assert interval.low < 98 and interval.high > 102
 
 
@@ -163,7 +266,10 @@ def test_the_measured_energy_of_missed_targets_is_shared_by_the_runs_that_reache
     runs = [{"run_id": f"r{index}", "epochs": 5, "reached": index > 0} for index in range(5)]
     figures = {f"r{index}": run_figures(10.0, 20.0) for index in range(5)}
     ranked = score_entry({**ENTRY, "runs": 5, "reached": 4, "planned_runs": 5}, runs, figures)
-    assert ranked.measured_energy is not None and ranked.measured_energy.interval.value == pytest.approx(125)
+    assert (
+        ranked.measured_energy is not None
+        and ranked.measured_energy.interval.value == pytest.approx(125)
+    )
     assert "r0" not in ranked.measured_energy.by_run
     unplanned = score_entry({**ENTRY, "runs": 5, "reached": 4}, runs, figures)
     assert unplanned.measured_energy is None and "4 of 5 reached" in unplanned.missing[MEASURED_J]
@@ -171,7 +277,10 @@ def test_the_measured_energy_of_missed_targets_is_shared_by_the_runs_that_reache
 
 
 def test_an_energy_without_a_stated_error_has_no_interval() -> None:
-    figures = {f"r{index}": {**run_figures(10.0, 20.0), "energy_j": row("energy_j", 100.0)} for index in range(3)}
+    figures = {
+        f"r{index}": {**run_figures(10.0, 20.0), "energy_j": row("energy_j", 100.0)}
+        for index in range(3)
+    }
     found = scored([10.0] * 3, figures=figures)
     assert found.energy is not None and found.energy.interval.low is None
 
@@ -182,7 +291,11 @@ def test_slower_runs_never_have_a_smaller_score(epochs_s: list[float], factor: f
     before, after = scored(epochs_s).time, scored([epoch_s * factor for epoch_s in epochs_s]).time
     assert before is not None and after is not None
     assert after.interval.value == pytest.approx(before.interval.value * factor)
-    assert after.interval.low is not None and before.interval.low is not None and after.interval.low >= before.interval.low
+    assert (
+        after.interval.low is not None
+        and before.interval.low is not None
+        and after.interval.low >= before.interval.low
+    )
 
 
 @pytest.mark.parametrize("trained", [3, 5, 9])

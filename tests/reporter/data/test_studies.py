@@ -33,7 +33,13 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for source, step_s in (("cold", 0.003), ("warm", 0.002), ("synthetic", 0.001)):
         batches = "synthetic" if source == "synthetic" else "read"
         scenario = Scenario(
-            name=f"analysed-{source}", division="open", step_s=step_s, batches=batches, drop_cache=source == "cold", jitter=0.02, seed=1
+            name=f"analysed-{source}",
+            division="open",
+            step_s=step_s,
+            batches=batches,
+            drop_cache=source == "cold",
+            jitter=0.02,
+            seed=1,
         )
         make_bundle(folder / source, scenario)
     stall_analysis.write(stall_analysis.analyse(folder), folder)
@@ -54,9 +60,12 @@ def the_study(folder: Path) -> StudyRecord:
 def test_a_study_is_found_at_any_depth_and_named_after_its_runs(analysed: Path) -> None:
     study = the_study(analysed.parent)
     assert study.name == NAME and study.place == "stalls"
-    assert study.runs == tuple((source, run_id(f"analysed-{source}")) for source in ("cold", "warm", "synthetic"))
+    assert study.runs == tuple(
+        (source, run_id(f"analysed-{source}")) for source in ("cold", "warm", "synthetic")
+    )
     row = study.figures.set_index(["part", "figure"]).loc[("study", "read_stall_s")]
-    assert row["value"] == pytest.approx(0.1e-3 * 469, rel=0.05) and row["unit"] == "s"  # a tenth of a step that is a millisecond shorter
+    # a tenth of a step that is a millisecond shorter
+    assert row["value"] == pytest.approx(0.1e-3 * 469, rel=0.05) and row["unit"] == "s"
 
 
 def test_runs_of_a_stall_analysis_are_on_no_leaderboard(analysed: Path, tmp_path: Path) -> None:
@@ -75,19 +84,30 @@ def test_a_study_has_a_page_that_links_to_its_runs(analysed: Path, tmp_path: Pat
         assert (site / "runs" / run_id(f"analysed-{part}") / "index.html").is_file()
     assert "<title>Stalls of LeNet-5 in PyTorch" in page, "names as people say them"
     numbers = re.findall(r'<td class="n">(\S+) s <small>± (\S+)</small>', page)
-    assert len(numbers) > 10 and all(len(value.partition(".")[2]) == len(spread.partition(".")[2]) for value, spread in numbers)
+    assert len(numbers) > 10 and all(
+        len(value.partition(".")[2]) == len(spread.partition(".")[2]) for value, spread in numbers
+    )
     assert page.count("<svg") == 4, "two figures, each for wide and narrow screens"
     assert (site / "figures" / f"{NAME}-stall-runs.svg").is_file()
-    assert (site / "studies" / f"{NAME}.json").read_bytes() == (analysed / stall_folder.RECORD).read_bytes()
+    assert (site / "studies" / f"{NAME}.json").read_bytes() == (
+        analysed / stall_folder.RECORD
+    ).read_bytes()
     for target in re.findall(r'href="(\.\./[^"#]+)', page):
         assert (site / "studies" / target).resolve().is_file(), target
 
 
 def test_the_charts_of_a_stall_analysis_have_tables(analysed: Path) -> None:
     study = the_study(analysed)
-    three, two = (chart.draw(reporter.load([analysed]), CONTEXT) for chart in drawn.charts(study.figures, dict(study.runs)))
+    three, two = (
+        chart.draw(reporter.load([analysed]), CONTEXT)
+        for chart in drawn.charts(study.figures, dict(study.runs))
+    )
     assert isinstance(three, Drawing) and isinstance(two, Drawing)
-    assert [row[0] for row in three.rows] == ["cold page cache", "warm page cache", "one mini-batch in memory"]
+    assert [row[0] for row in three.rows] == [
+        "cold page cache",
+        "warm page cache",
+        "one mini-batch in memory",
+    ]
     assert float(three.rows[0][-1]) == pytest.approx(0.003 * 469, rel=0.05)
     assert [row[0] for row in two.rows] == ["reading", "preprocessing"] and two.rows[0][3] == "yes"
     for drawing in (three, two):
@@ -99,12 +119,19 @@ def test_a_difference_without_significance_is_noted(analysed: Path) -> None:
     figures["significant"] = figures["significant"].astype(object)
     figures.loc[figures["figure"] == "read_stall_s", "significant"] = False
     drawing = drawn.draw_differences(figures)
-    assert isinstance(drawing, Drawing) and drawing.note == "Not significantly different from 0: reading."
+    assert (
+        isinstance(drawing, Drawing)
+        and drawing.note == "Not significantly different from 0: reading."
+    )
     assert drawing.rows[0][3] == "no"
 
 
-@pytest.mark.parametrize(("recorded", "shown"), [(True, "yes"), (False, "no"), (None, "not tested")])
-def test_significance_is_read_from_its_field(analysed: Path, recorded: bool | None, shown: str) -> None:
+@pytest.mark.parametrize(
+    ("recorded", "shown"), [(True, "yes"), (False, "no"), (None, "not tested")]
+)
+def test_significance_is_read_from_its_field(
+    analysed: Path, recorded: bool | None, shown: str
+) -> None:
     figures = the_study(analysed).figures.copy()
     figures["method"] = "not significant (within twice its standard error)"
     figures["significant"] = pandas.Series([recorded] * len(figures), dtype=object)
@@ -139,12 +166,26 @@ def _edit_seal(folder: Path) -> None:
         (lambda folder: (folder / stall_folder.RECORD).write_text("[1"), "stalls.json"),
         (lambda folder: shutil.rmtree(folder / "warm"), "run.json"),
     ],
-    ids=["figure changed", "of an earlier version", "seal changed", "no seal", "no JSON", "a run missing"],
+    ids=[
+        "figure changed",
+        "of an earlier version",
+        "seal changed",
+        "no seal",
+        "no JSON",
+        "a run missing",
+    ],
 )
-def test_a_study_that_disagrees_with_its_runs_is_listed_as_broken(own_copy: Path, break_it: Callable[[Path], object], said: str) -> None:
+def test_a_study_that_disagrees_with_its_runs_is_listed_as_broken(
+    own_copy: Path, break_it: Callable[[Path], object], said: str
+) -> None:
     break_it(own_copy)
     studies, broken = find_studies([own_copy.parent])
-    assert not studies and len(broken) == 1 and said in broken[0]["reason"] and str(own_copy) not in broken[0]["reason"]
+    assert (
+        not studies
+        and len(broken) == 1
+        and said in broken[0]["reason"]
+        and str(own_copy) not in broken[0]["reason"]
+    )
 
 
 def test_a_site_with_a_broken_study_is_still_built(own_copy: Path, tmp_path: Path) -> None:
@@ -158,6 +199,14 @@ def test_every_kind_of_study_has_charts_and_the_other_way_round() -> None:
 
 
 def test_a_declaration_of_another_type_is_refused_with_its_module() -> None:
-    with pytest.raises(TypeError, match=r"reporter\.data\.study_kinds\.\w+ declares a STUDY_KIND that is a StudyKind, not a StudyRecord"):
+    with pytest.raises(
+        TypeError,
+        match=(
+            r"reporter\.data\.study_kinds\.\w+ declares a STUDY_KIND that is a StudyKind, not a"
+            r" StudyRecord"
+        ),
+    ):
         declarations("reporter.data.study_kinds", "STUDY_KIND", StudyRecord)
-    assert len(declarations("reporter.data.study_kinds", "STUDY_KIND", StudyKind)) == len(study_kinds())
+    assert len(declarations("reporter.data.study_kinds", "STUDY_KIND", StudyKind)) == len(
+        study_kinds()
+    )

@@ -33,12 +33,17 @@ def test_the_page_of_a_run_shows_the_declaration(submission: Path, tmp_path: Pat
     assert "<dt>round</dt><dd>v0.2</dd>" in page and "cooled by a fan" in page
 
 
-def test_availability_is_a_column_and_a_filter_where_rows_differ(runs: Path, submission: Path, tmp_path: Path) -> None:
+def test_availability_is_a_column_and_a_filter_where_rows_differ(
+    runs: Path, submission: Path, tmp_path: Path
+) -> None:
     others = [runs / f"lenet-chainer-{seed}" for seed in (1, 2, 3)]
     site = build([submission.parents[1], *others], tmp_path / "site").parent
     rows = pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv").set_index("framework")
     assert rows["availability"].to_dict() == {"pytorch": "preview", "chainer": "not submitted"}
-    assert 'data-key="availability" data-facet' in (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
+    assert (
+        'data-key="availability" data-facet'
+        in (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
+    )
 
 
 def test_a_finding_on_the_submission_refuses_all_its_runs(submission: Path, tmp_path: Path) -> None:
@@ -51,17 +56,24 @@ def test_a_finding_on_the_submission_refuses_all_its_runs(submission: Path, tmp_
     assert "Refused by the checker" in page.read_text()
 
 
-def test_a_submission_that_cannot_be_read_is_listed_as_broken(submission: Path, tmp_path: Path) -> None:
+def test_a_submission_that_cannot_be_read_is_listed_as_broken(
+    submission: Path, tmp_path: Path
+) -> None:
     (submission / "declaration.json").write_text("{")
     loaded = reporter.load([submission.parents[1]])
-    assert loaded.broken["place"].tolist() == ["v0.2/pies-ltd"] and "declaration.json" in loaded.broken["reason"][0]
+    assert (
+        loaded.broken["place"].tolist() == ["v0.2/pies-ltd"]
+        and "declaration.json" in loaded.broken["reason"][0]
+    )
     assert str(tmp_path) not in loaded.broken["reason"][0]
 
 
 def test_a_withdrawn_submission_is_kept_with_its_reason(submission: Path) -> None:
     (submission / "WITHDRAWN").write_text("The meter was wrong.")
     runs = reporter.load([submission]).runs
-    assert set(runs["state"]) == {"withdrawn"} and set(runs["withdrawn"]) == {"The meter was wrong."}
+    assert set(runs["state"]) == {"withdrawn"} and set(runs["withdrawn"]) == {
+        "The meter was wrong."
+    }
 
 
 def test_other_bundles_of_a_submission_with_a_broken_one_are_loaded(submission: Path) -> None:

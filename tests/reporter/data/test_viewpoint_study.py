@@ -1,4 +1,5 @@
-"""A student and its teacher as a study of the site: figures from the raw records, a chart with its table, no edited record."""
+"""A student and its teacher as a study of the site: figures from the raw records, a chart with its
+table, no edited record."""
 
 import json
 from pathlib import Path
@@ -25,11 +26,17 @@ def test_it_is_a_study_with_a_part_per_view(folder: Path) -> None:
     assert broken == ()
     figures = {(row.part, row.figure): row for row in study.figures.itertuples()}
     assert {part for part, _ in figures} == {*(f"{view} degrees" for view in VIEWS), "study"}
-    assert [figures["60 degrees", name].value for name in ("teacher_accuracy", "accuracy_before", "accuracy_after")] == [0.6, 0.1, 0.95]
+    assert [
+        figures["60 degrees", name].value
+        for name in ("teacher_accuracy", "accuracy_before", "accuracy_after")
+    ] == [0.6, 0.1, 0.95]
     assert figures["study", "label_noise"].value == 0.04
     assert figures["study", "student_energy_j"].reason == "no power meter was read"
     assert study.notes == (
-        "The student had idle CPU time only (cpu.idle); other programs used 0.25 of 2 cores, and some task waited for a CPU 10% of the time.",
+        (
+            "The student had idle CPU time only (cpu.idle); other programs used 0.25 of 2 cores,"
+            " and some task waited for a CPU 10% of the time."
+        ),
     )
 
 
@@ -53,4 +60,6 @@ def test_an_edited_record_is_not_shown(tmp_path: Path) -> None:
 
 
 def test_it_may_be_given_beside_runs(folder: Path, good_bundle: Path) -> None:
-    assert len(load([good_bundle, folder, make_experiment(good_bundle.with_name("beside"))]).runs) == 1
+    assert (
+        len(load([good_bundle, folder, make_experiment(good_bundle.with_name("beside"))]).runs) == 1
+    )

@@ -55,8 +55,17 @@ def test_a_worker_that_dies_is_an_error_not_a_hang() -> None:
 
 def test_a_script_without_a_main_guard_can_use_it() -> None:
     """A notebook and a plain script have none."""
-    script = "from reporter.data import workers; workers.MIN_TASKS_PER_WORKER = 1; print(list(workers.map_tasks(abs, [-1, -2, -3])))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=repository_root(), timeout=60)
+    script = (
+        "from reporter.data import workers; workers.MIN_TASKS_PER_WORKER = 1;"
+        " print(list(workers.map_tasks(abs, [-1, -2, -3])))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=repository_root(),
+        timeout=60,
+    )
     assert done.stdout == "[1, 2, 3]\n", done.stderr
 
 

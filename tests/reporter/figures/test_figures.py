@@ -20,7 +20,16 @@ from hypothesis import strategies as st
 import reporter
 import reporter.figures
 from reporter.data.frames import ENTRY_FIGURES, Frames, make_frame
-from reporter.data.timeline import INTERVALS, Series, Span, Timeline, TimeSeries, _time_series, _watts, read_timeline
+from reporter.data.timeline import (
+    INTERVALS,
+    Series,
+    Span,
+    Timeline,
+    TimeSeries,
+    _time_series,
+    _watts,
+    read_timeline,
+)
 from reporter.figures import all_charts, charts_for, over_time
 from reporter.figures.chart import Chart, Context, Drawing, NotDrawn
 from reporter.figures.radar import AXES, MIN_AXES, Axis, share
@@ -41,12 +50,30 @@ def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., P
     more = tmp_path_factory.mktemp("more")
     make_linpack(more / "linpack")
     for size in (16, 32, 64):
-        make_bundle(more / f"{size}", Scenario(name=f"batch-{size}", batch_size=size, step_s=0.0005, power_w=3.0, learning_rate=0.04))
+        make_bundle(
+            more / f"{size}",
+            Scenario(
+                name=f"batch-{size}",
+                batch_size=size,
+                step_s=0.0005,
+                power_w=3.0,
+                learning_rate=0.04,
+            ),
+        )
     for workers in (1, 4):
         make_bundle(
-            more / f"workers-{workers}", Scenario(name=f"workers-{workers}", batch_size=16, workers=workers, step_s=0.0004, learning_rate=0.04)
+            more / f"workers-{workers}",
+            Scenario(
+                name=f"workers-{workers}",
+                batch_size=16,
+                workers=workers,
+                step_s=0.0004,
+                learning_rate=0.04,
+            ),
         )
-    make_bundle(more / "counted", Scenario(name="counted", framework="fake", step_s=0.0005, counted=True))
+    make_bundle(
+        more / "counted", Scenario(name="counted", framework="fake", step_s=0.0005, counted=True)
+    )
     return more
 
 
@@ -77,10 +104,13 @@ def by_name(name: str) -> Chart:
 
 
 def with_nodes(frames: Frames) -> Frames:
-    """The frames with another number of nodes, of a rank each, for each batch size: 16 samples per rank."""
+    """The frames with another number of nodes, of a rank each, for each batch size: 16 samples per
+    rank."""
     nodes = frames.entries["batch_size"].map(lambda size: {16: 1, 32: 2, 64: 4}.get(size, 1))
     collective = nodes.map(lambda number: "mpi" if number > 1 else "none")
-    return replace(frames, entries=frames.entries.assign(nodes=nodes, ranks=nodes, collective=collective))
+    return replace(
+        frames, entries=frames.entries.assign(nodes=nodes, ranks=nodes, collective=collective)
+    )
 
 
 @every_chart
@@ -95,7 +125,9 @@ def test_a_figure_has_a_label_and_a_table(chart: Chart, frames: Frames) -> None:
 @every_chart
 def test_the_same_frames_give_the_same_figure(chart: Chart, frames: Frames) -> None:
     chosen = with_nodes(frames) if chart.name == "scaling" else frames
-    shuffled = replace(chosen, **{name: getattr(chosen, name).sample(frac=1, random_state=1) for name in TABLES})
+    shuffled = replace(
+        chosen, **{name: getattr(chosen, name).sample(frac=1, random_state=1) for name in TABLES}
+    )
     assert drawn(chart, chosen) == drawn(chart, shuffled)
 
 
@@ -106,11 +138,20 @@ def test_without_data_there_is_a_reason(chart: Chart, frames: Frames) -> None:
 
 
 @pytest.mark.parametrize(
-    ("timing", "ends"), [("synchronised", "two epochs"), ("asynchronous", "in synchronised timing, the one that takes their parts")]
+    ("timing", "ends"),
+    [
+        ("synchronised", "two epochs"),
+        ("asynchronous", "in synchronised timing, the one that takes their parts"),
+    ],
 )
-def test_a_figure_of_parts_says_which_timing_takes_them(timing: str, ends: str, frames: Frames) -> None:
+def test_a_figure_of_parts_says_which_timing_takes_them(
+    timing: str, ends: str, frames: Frames
+) -> None:
     without = replace(
-        frames, entry_figures=frames.entry_figures.iloc[:0], epochs=frames.epochs.iloc[:0], entries=frames.entries.assign(timing=timing)
+        frames,
+        entry_figures=frames.entry_figures.iloc[:0],
+        epochs=frames.epochs.iloc[:0],
+        entries=frames.entries.assign(timing=timing),
     )
     for name in ("stacked-epoch", "first-stall"):
         answer = by_name(name).draw(without, CONTEXT)
@@ -124,8 +165,16 @@ def test_names_and_positions_are_unique() -> None:
 
 
 def test_every_chart_of_a_module_is_found_and_shown_in_the_order_of_positions() -> None:
-    modules = [importlib.import_module(f"reporter.figures.{one.name}") for one in pkgutil.iter_modules(reporter.figures.__path__)]
-    written = {value.name for module in modules for value in vars(module).values() if isinstance(value, Chart)}
+    modules = [
+        importlib.import_module(f"reporter.figures.{one.name}")
+        for one in pkgutil.iter_modules(reporter.figures.__path__)
+    ]
+    written = {
+        value.name
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, Chart)
+    }
     assert written == {chart.name for chart in all_charts()} and len(written) > 10
     for page in ("board", "comparison", "device", "machine", "study"):
         positions = [chart.position for chart in charts_for(page)]
@@ -133,17 +182,23 @@ def test_every_chart_of_a_module_is_found_and_shown_in_the_order_of_positions() 
 
 
 def test_energies_of_different_sensors_are_not_compared(runs: Path, tmp_path: Path) -> None:
-    make_bundle(tmp_path / "usb", Scenario(name="usb", batch_size=16, power_w=1.0, power_meter="um25c"))
+    make_bundle(
+        tmp_path / "usb", Scenario(name="usb", batch_size=16, power_w=1.0, power_meter="um25c")
+    )
     frames = reporter.load([runs, tmp_path]).accepted()
     drawing = drawn(by_name("time-energy"), frames)
-    assert "1 entry with another kind of sensor" in drawing.note and not any("batch 16" in row[0] for row in drawing.rows)
+    assert "1 entry with another kind of sensor" in drawing.note and not any(
+        "batch 16" in row[0] for row in drawing.rows
+    )
     kinds = {row[4] for row in drawn(by_name("energy-per-epoch"), frames).rows}
     assert kinds == {"meter at the wall", "meter at the board's input"}
 
 
 def test_a_pareto_front_is_drawn_in_steps(frames: Frames) -> None:
     svg = drawn(by_name("time-energy"), frames).svg
-    path = next(element for element in ElementTree.fromstring(svg).iter() if element.get("class") == "front")
+    path = next(
+        element for element in ElementTree.fromstring(svg).iter() if element.get("class") == "front"
+    )
     corners = [tuple(map(float, pair.split())) for pair in str(path.get("d"))[1:].split("L")]
     assert all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(corners))
 
@@ -171,7 +226,9 @@ def test_more_entries_than_fit_share_a_row_of_their_framework(frames: Frames) ->
     assert drawing.svg.count("11 more · quick") and drawing.svg.count("11 more · slow")
 
 
-@pytest.mark.parametrize("name", ["stacked-epoch", "time-to-epoch", "first-epoch", "time-to-target"])
+@pytest.mark.parametrize(
+    "name", ["stacked-epoch", "time-to-epoch", "first-epoch", "time-to-target"]
+)
 def test_no_framework_is_left_out_of_a_figure_with_few_rows(frames: Frames, name: str) -> None:
     drawing = by_name(name).draw(crowd_of(frames, 104), replace(CONTEXT, max_rows=12))
     assert isinstance(drawing, Drawing) and len(drawing.rows) == 104
@@ -180,10 +237,20 @@ def test_no_framework_is_left_out_of_a_figure_with_few_rows(frames: Frames, name
 
 def test_runs_beyond_the_lines_of_the_accuracy_figure_have_a_dot(frames: Frames) -> None:
     """A framework that comes last by run id is drawn, too."""
-    rows = [frames.runs.iloc[[0]].assign(run_id=f"{framework}-{index:03d}", framework=framework) for framework in ("a", "z") for index in range(52)]
+    rows = [
+        frames.runs.iloc[[0]].assign(run_id=f"{framework}-{index:03d}", framework=framework)
+        for framework in ("a", "z")
+        for index in range(52)
+    ]
     epochs = frames.epochs[frames.epochs["run_id"] == frames.runs["run_id"].iloc[0]]
     runs = pandas.concat(rows, ignore_index=True)
-    crowd = replace(frames, runs=runs, epochs=pandas.concat([epochs.assign(run_id=name) for name in runs["run_id"]], ignore_index=True))
+    crowd = replace(
+        frames,
+        runs=runs,
+        epochs=pandas.concat(
+            [epochs.assign(run_id=name) for name in runs["run_id"]], ignore_index=True
+        ),
+    )
     drawing = drawn(by_name("accuracy"), crowd)
     assert len(drawing.rows) == 104 and "46 of 104 runs have a faint dot" in drawing.note
     assert [drawing.svg.count(f"({framework}-") for framework in ("a", "z")] == [29, 29]
@@ -191,9 +258,17 @@ def test_runs_beyond_the_lines_of_the_accuracy_figure_have_a_dot(frames: Frames)
 
 def test_scaling_compares_equal_ranks_threads_collective_and_batch(frames: Frames) -> None:
     lines = drawn(by_name("scaling"), with_nodes(frames)).rows
-    assert [row[1] for row in lines] == ["1", "2", "4"] and all("weak, batch 16 per rank" in row[0] for row in lines)
+    assert [row[1] for row in lines] == ["1", "2", "4"] and all(
+        "weak, batch 16 per rank" in row[0] for row in lines
+    )
     several = with_nodes(frames)
-    for column, value in (("threads", 7), ("ranks", 8), ("batch_size", 48), ("workers", 3), ("power_mode", "MAXN")):
+    for column, value in (
+        ("threads", 7),
+        ("ranks", 8),
+        ("batch_size", 48),
+        ("workers", 3),
+        ("power_mode", "MAXN"),
+    ):
         entries = several.entries.copy()
         entries.loc[entries["nodes"] > 1, column] = value
         answer = by_name("scaling").draw(replace(several, entries=entries), CONTEXT)
@@ -208,67 +283,132 @@ def test_two_ranks_on_one_machine_are_no_nodes(frames: Frames) -> None:
 
 def test_a_long_label_is_written_on_two_lines(frames: Frames) -> None:
     svg = ElementTree.fromstring(drawn(by_name("workers"), frames).svg)
-    names = [[text.text for text in link if text.tag.endswith("text")] for link in svg.iter() if link.tag.endswith("}a")]
-    assert [f"PyTorch · {MACHINE}", "batch 16 · 1 worker"] in names or [f"PyTorch · {MACHINE} · batch 16", "1 worker"] in names
+    names = [
+        [text.text for text in link if text.tag.endswith("text")]
+        for link in svg.iter()
+        if link.tag.endswith("}a")
+    ]
+    assert [f"PyTorch · {MACHINE}", "batch 16 · 1 worker"] in names or [
+        f"PyTorch · {MACHINE} · batch 16",
+        "1 worker",
+    ] in names
     assert not [line for lines in names for line in lines if line and line.endswith("…")]
 
 
 def test_values_that_span_a_decade_have_a_logarithmic_axis(frames: Frames) -> None:
-    """Entries of which half are a hundred times slower: marks are spread over the axis, stacked bars are shares with their times beside them."""
+    """Entries of which half are a hundred times slower: marks are spread over the axis, stacked
+    bars are shares with their times beside them."""
     crowd = crowd_of(frames, 8)
     for name in ("time-to-epoch", "time-to-target", "first-epoch"):
         svg = ElementTree.fromstring(drawn(by_name(name), crowd).svg)
         ticks = [
-            float(str(text.text).replace("\u202f", "")) for text in svg.iter() if text.get("class") == "tick" and text.get("text-anchor") == "middle"
+            float(str(text.text).replace("\u202f", ""))
+            for text in svg.iter()
+            if text.get("class") == "tick" and text.get("text-anchor") == "middle"
         ]
         assert ticks[-1] / ticks[0] >= 100, name
     stacked = drawn(by_name("stacked-epoch"), crowd).svg
-    assert "% of an epoch" in stacked and "% of an epoch" not in drawn(by_name("stacked-epoch"), crowd_of(frames, 1)).svg
+    assert (
+        "% of an epoch" in stacked
+        and "% of an epoch" not in drawn(by_name("stacked-epoch"), crowd_of(frames, 1)).svg
+    )
 
 
 def test_each_kind_of_sensor_has_a_scale_of_its_own(frames: Frames) -> None:
-    """A figure of two sensors, of which one shows a thousand times as much: the longest bars of both are as long as the axis, and as one another."""
+    """A figure of two sensors, of which one shows a thousand times as much: the longest bars of
+    both are as long as the axis, and as one another."""
     found = frames.entry_figures.copy()
     energies = found.index[found["figure"] == "energy_per_epoch_j"]
-    known = [index for index in energies if found.loc[index, "value"] == found.loc[index, "value"] and found.loc[index, "value"] is not None]
+    known = [
+        index
+        for index in energies
+        if found.loc[index, "value"] == found.loc[index, "value"]
+        and found.loc[index, "value"] is not None
+    ]
     for place, index in enumerate(known):
         kind = (1.0, "wall meter", "wall") if place % 2 else (1000.0, "on-board sensor", "module")
         found.loc[index, ["value", "tier", "covers"]] = [kind[0] * (10 + place), *kind[1:]]
     svg = drawn(by_name("energy-per-epoch"), replace(frames, entry_figures=found)).svg
-    assert svg.index("meter at the wall") < svg.index("on-board sensor of the module"), "the best instrument comes first"
-    longest = sorted(float(bar.get("width", 0)) for bar in ElementTree.fromstring(svg).iter() if bar.tag.endswith("rect"))[-2:]
+    assert svg.index("meter at the wall") < svg.index("on-board sensor of the module"), (
+        "the best instrument comes first"
+    )
+    longest = sorted(
+        float(bar.get("width", 0))
+        for bar in ElementTree.fromstring(svg).iter()
+        if bar.tag.endswith("rect")
+    )[-2:]
     assert all(500 < each <= 560.1 for each in longest)
 
 
 def test_frameworks_differ_in_the_shape_of_their_marks(frames: Frames) -> None:
     svg = ElementTree.fromstring(drawn(by_name("time-to-target"), frames).svg)
-    marks = {element.get("class"): element.tag.split("}")[1] for element in svg.iter() if element.tag.endswith(("circle", "path"))}
-    corners = {name: str(element.get("d")).count("L") for name in marks for element in svg.iter() if element.get("class") == name}
+    marks = {
+        element.get("class"): element.tag.split("}")[1]
+        for element in svg.iter()
+        if element.tag.endswith(("circle", "path"))
+    }
+    corners = {
+        name: str(element.get("d")).count("L")
+        for name in marks
+        for element in svg.iter()
+        if element.get("class") == name
+    }
     assert (marks["c0"], corners["c1"], corners["c2"]) == ("circle", 3, 2)
 
 
 def test_labels_of_the_front_cover_no_point_and_no_other_label(frames: Frames) -> None:
     svg = ElementTree.fromstring(drawn(by_name("time-energy"), frames).svg)
-    places = [(float(group.get("data-across", 0)), float(group.get("data-down", 0))) for group in svg.iter() if group.get("data-entry")]
+    places = [
+        (float(group.get("data-across", 0)), float(group.get("data-down", 0)))
+        for group in svg.iter()
+        if group.get("data-entry")
+    ]
     names = [text for text in svg.iter() if text.get("class") == "name"]
-    boxes = [(x := float(text.get("x", 0)), y := float(text.get("y", 0)), x + 6.6 * len(str(text.text)), y - 15) for text in names]
-    assert boxes and not [1 for x, y, right, top in boxes for across, down in places if x < across < right and top < down < y]
+    boxes = [
+        (
+            x := float(text.get("x", 0)),
+            y := float(text.get("y", 0)),
+            x + 6.6 * len(str(text.text)),
+            y - 15,
+        )
+        for text in names
+    ]
+    assert boxes and not [
+        1
+        for x, y, right, top in boxes
+        for across, down in places
+        if x < across < right and top < down < y
+    ]
 
 
 def test_golden_figure(runs: Path, golden: Callable[[str, str], None]) -> None:
-    """The stacked bars of two entries; the diff of the golden file shows any change of the drawing."""
+    """The stacked bars of two entries; the diff of the golden file shows any change of the
+    drawing."""
     frames = reporter.load([runs / "lenet-pytorch-1", runs / "lenet-chainer-1"]).accepted()
-    golden("stacked-epoch.svg", drawn(by_name("stacked-epoch"), frames).svg.replace("><", ">\n<") + "\n")
+    golden(
+        "stacked-epoch.svg",
+        drawn(by_name("stacked-epoch"), frames).svg.replace("><", ">\n<") + "\n",
+    )
 
 
 def test_power_is_drawn_with_epochs_and_has_a_table_row_for_each(timeline: Timeline) -> None:
     drawing = over_time.draw_power(timeline, None)
     assert isinstance(drawing, Drawing)
-    spans = [element for element in ElementTree.fromstring(drawing.svg).iter() if element.get("class") == "span"]
+    spans = [
+        element
+        for element in ElementTree.fromstring(drawing.svg).iter()
+        if element.get("class") == "span"
+    ]
     assert len(spans) == 3
     assert [row[0] for row in drawing.rows] == [
-        "whole run", "epoch 1", "evaluation 1", "epoch 2", "evaluation 2", "epoch 3", "evaluation 3",
-    ]  # fmt: skip
+        "whole run",
+        "epoch 1",
+        "evaluation 1",
+        "epoch 2",
+        "evaluation 2",
+        "epoch 3",
+        "evaluation 3",
+    ]
     assert {row[3] for row in drawing.rows if row[1] != "0"} == {"3.00"}
 
 
@@ -276,13 +416,21 @@ def test_a_run_without_a_power_sensor_has_a_load_chart_and_a_reason(more: Path) 
     of_run = timeline_of(more / "workers-1")
     assert over_time.draw_power(of_run, None) == NotDrawn("no power sensor was read")
     load = over_time.draw_load(of_run)
-    assert isinstance(load, Drawing) and "watt" not in load.svg and {row[3] for row in load.rows if row[1] != "0"} == {"50.0"}
+    assert (
+        isinstance(load, Drawing)
+        and "watt" not in load.svg
+        and {row[3] for row in load.rows if row[1] != "0"} == {"50.0"}
+    )
 
 
-def test_a_run_without_a_start_or_without_readings_has_no_timeline(runs: Path, tmp_path: Path) -> None:
+def test_a_run_without_a_start_or_without_readings_has_no_timeline(
+    runs: Path, tmp_path: Path
+) -> None:
     bundle = Bundle(shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run"))
     log = bundle.log()
-    not_started = replace(log, events=tuple(event for event in log.events if event.key != "run_start"))
+    not_started = replace(
+        log, events=tuple(event for event in log.events if event.key != "run_start")
+    )
     assert read_timeline(bundle, not_started) == Timeline()
     (bundle.path / "readings.parquet").unlink()
     nothing = read_timeline(bundle, log)
@@ -292,7 +440,11 @@ def test_a_run_without_a_start_or_without_readings_has_no_timeline(runs: Path, t
 
 def test_the_baseload_is_a_labelled_line(timeline: Timeline) -> None:
     drawing = over_time.draw_power(timeline, 1.25)
-    assert isinstance(drawing, Drawing) and "baseload 1.25 W" in drawing.svg and drawing.svg.count('class="front"') == 1
+    assert (
+        isinstance(drawing, Drawing)
+        and "baseload 1.25 W" in drawing.svg
+        and drawing.svg.count('class="front"') == 1
+    )
 
 
 def test_a_long_run_is_reduced_to_intervals_that_keep_extremes(tmp_path: Path) -> None:
@@ -302,7 +454,9 @@ def test_a_long_run_is_reduced_to_intervals_that_keep_extremes(tmp_path: Path) -
     (series,) = _time_series("meter", "W", Series(seconds * 10**9, values), 0)
     assert len(series.t_s) == INTERVALS and list(series.t_s) == sorted(series.t_s)
     assert (min(series.low), max(series.high)) == (3.0, 30.0)
-    assert np.average(series.mean, weights=np.diff([0, *np.searchsorted(seconds, series.t_s[:-1]), 5000])) == pytest.approx(values.mean(), rel=0.01)
+    assert np.average(
+        series.mean, weights=np.diff([0, *np.searchsorted(seconds, series.t_s[:-1]), 5000])
+    ) == pytest.approx(values.mean(), rel=0.01)
 
 
 def test_an_energy_counter_is_drawn_as_power_without_implausible_values() -> None:
@@ -310,24 +464,36 @@ def test_an_energy_counter_is_drawn_as_power_without_implausible_values() -> Non
     rule = PowerRule("counter", (), (), Coverage.CHIP, Tier.ON_BOARD, "J", (0.0, 100.0), "")
     energy_j = np.cumsum([0.0, 5.0, 5.0, 5000.0, 5.0])
     power = _watts(Series(np.arange(5) * 10**9, energy_j), rule)
-    assert power.values.tolist() == pytest.approx([5.0, 5.0, 5.0]) and (power.t_ns // 10**9).tolist() == [1, 2, 4]
+    assert power.values.tolist() == pytest.approx([5.0, 5.0, 5.0]) and (
+        power.t_ns // 10**9
+    ).tolist() == [1, 2, 4]
 
 
 def test_readings_that_are_far_apart_are_not_connected() -> None:
     times = (0.0, 1.0, 2.0, 30.0, 31.0, 60.0)
     values = (5.0,) * len(times)
-    drawing = over_time.draw_load(Timeline(load=(TimeSeries("processor", "%", times, values, values, values),)))
+    drawing = over_time.draw_load(
+        Timeline(load=(TimeSeries("processor", "%", times, values, values, values),))
+    )
     assert isinstance(drawing, Drawing)
     assert drawing.svg.count('class="l0 curve"') == 3 and drawing.svg.count("<circle") == 1
 
 
 def test_a_radar_has_at_most_four_series_and_the_best_value_at_its_rim(frames: Frames) -> None:
     drawing = drawn(by_name("radar"), frames)
-    assert len(drawing.rows) == 4 and {row[0].split(" ")[0] for row in drawing.rows} == {"PyTorch", "TensorFlow", "Chainer", "Fake"}
+    assert len(drawing.rows) == 4 and {row[0].split(" ")[0] for row in drawing.rows} == {
+        "PyTorch",
+        "TensorFlow",
+        "Chainer",
+        "Fake",
+    }
     assert "energy per epoch" in drawing.note and "L1 data miss ratio" in drawing.note
     peak = Axis("peak_memory_bytes", "", -1)
     assert [share(peak, [100.0, 400.0], value) for value in (100.0, 400.0)] == [1.0, 0.25]
-    assert [share(Axis("samples_per_s", "", 1), [10.0, 40.0], value) for value in (10.0, 40.0)] == [0.25, 1.0]
+    assert [share(Axis("samples_per_s", "", 1), [10.0, 40.0], value) for value in (10.0, 40.0)] == [
+        0.25,
+        1.0,
+    ]
 
 
 def radar_of(frames: Frames, axes: int) -> Drawing:
@@ -336,13 +502,24 @@ def radar_of(frames: Frames, axes: int) -> Drawing:
     names = sorted(frames.entries.drop_duplicates("framework")["entry_id"])
     known = [axis.figure for axis in AXES[:axes]] + ["time_to_epoch_s"]
     rows = [
-        {"entry_id": name, "figure": figure, "value": 1.0 + place, "covers": "wall", "tier": "wall meter"}
+        {
+            "entry_id": name,
+            "figure": figure,
+            "value": 1.0 + place,
+            "covers": "wall",
+            "tier": "wall meter",
+        }
         for place, name in enumerate(names)
         for figure in known
     ]
     entries = frames.entries[frames.entries["entry_id"].isin(names)]
-    entries = entries.assign(framework=[f"{place} {long}" for place in range(len(entries))], device=long)
-    return drawn(by_name("radar"), replace(frames, entries=entries, entry_figures=make_frame(rows, ENTRY_FIGURES)))
+    entries = entries.assign(
+        framework=[f"{place} {long}" for place in range(len(entries))], device=long
+    )
+    return drawn(
+        by_name("radar"),
+        replace(frames, entries=entries, entry_figures=make_frame(rows, ENTRY_FIGURES)),
+    )
 
 
 @pytest.mark.parametrize("axes", range(MIN_AXES, len(AXES) + 1))
@@ -354,7 +531,11 @@ def test_the_labels_of_a_radar_fit_into_it(frames: Frames, axes: int) -> None:
     texts = [element for element in svg.iter() if element.tag.endswith("}text")]
     assert len(drawing.headings) == 1 + axes and len(texts) == 4 + 2 * axes + 4
     for text in texts:
-        x, y, wide = float(str(text.get("x"))), float(str(text.get("y"))), letter * len(str(text.text))
+        x, y, wide = (
+            float(str(text.get("x"))),
+            float(str(text.get("y"))),
+            letter * len(str(text.text)),
+        )
         left = x - {"end": wide, "middle": wide / 2}.get(str(text.get("text-anchor")), 0.0)
         assert left >= 0 and left + wide <= width and 13 <= y <= height - 4, text.text
 
@@ -371,14 +552,29 @@ def test_missing_counters_are_unknown_with_a_reason_not_zero(frames: Frames, run
 
 def test_counts_are_per_epoch(frames: Frames) -> None:
     drawing = drawn(by_name("counters"), frames)
-    row = dict(zip(drawing.headings, next(row for row in drawing.rows if row[0].startswith("Fake")), strict=True))
-    run = frames.figures[(frames.figures["run_id"] == run_id("counted", "fake")) & (frames.figures["figure"] == "instructions")]["value"].iloc[0]
+    row = dict(
+        zip(
+            drawing.headings,
+            next(row for row in drawing.rows if row[0].startswith("Fake")),
+            strict=True,
+        )
+    )
+    run = frames.figures[
+        (frames.figures["run_id"] == run_id("counted", "fake"))
+        & (frames.figures["figure"] == "instructions")
+    ]["value"].iloc[0]
     assert float(row["instructions, 10⁹ per epoch"]) == pytest.approx(run / 3 / 1e9, rel=1e-3)
 
 
 def test_batch_times_are_means_of_later_epochs_per_epoch_and_per_mini_batch(frames: Frames) -> None:
     drawing = drawn(by_name("batch-times"), frames)
-    row = dict(zip(drawing.headings, next(row for row in drawing.rows if "batch 16" in row[0] and "0 workers" in row[0]), strict=True))
+    row = dict(
+        zip(
+            drawing.headings,
+            next(row for row in drawing.rows if "batch 16" in row[0] and "0 workers" in row[0]),
+            strict=True,
+        )
+    )
     assert float(row["compute, ms per mini-batch"]) == pytest.approx(0.4, rel=0.01)
     assert float(row["compute, s per epoch"]) == pytest.approx(0.4e-3 * 3750, rel=0.01)
     assert float(row["fetch stall, ms per mini-batch"]) == pytest.approx(0.075, rel=0.02)
@@ -398,27 +594,63 @@ def test_the_share_of_the_baseload_is_in_the_table(frames: Frames) -> None:
         assert float(row[3]) == pytest.approx(100.0 / float(row[1]), abs=0.6)
 
 
-HOSTILE = st.sampled_from(["<script>x</script>", "\"'&", "]]>", "\u202egpj", "w" * 500, "", "-->", "{{ 7 }}", "a\nb"])
+HOSTILE = st.sampled_from(
+    ["<script>x</script>", "\"'&", "]]>", "\u202egpj", "w" * 500, "", "-->", "{{ 7 }}", "a\nb"]
+)
 NUMBER = st.sampled_from([None, float("nan"), 0.0, -1.0, 1e-12, 1e300, 3.5])
 EDITS = st.lists(
     st.one_of(
-        st.tuples(st.sampled_from(["figures", "entry_figures"]), st.sampled_from(["value", "spread"]), st.integers(0, 10**6), NUMBER),
-        st.tuples(st.just("epochs"), st.sampled_from(["end_to_end_s", "fetch_stall_s", "copy_s", "compute_s", "eval_accuracy", "energy_j"]),
-                  st.integers(0, 10**6), NUMBER),
-        st.tuples(st.just("entry_figures"), st.sampled_from(["reason", "covers", "tier"]), st.integers(0, 10**6), HOSTILE),
-        st.tuples(st.just("entries"), st.sampled_from(["framework", "device", "power_mode", "storage_medium", "cpu_model"]),
-                  st.integers(0, 10**6), HOSTILE),
-        st.tuples(st.just("linpacks"), st.sampled_from(["kind", "power_method", "power_reason"]), st.integers(0, 10**6), HOSTILE),
+        st.tuples(
+            st.sampled_from(["figures", "entry_figures"]),
+            st.sampled_from(["value", "spread"]),
+            st.integers(0, 10**6),
+            NUMBER,
+        ),
+        st.tuples(
+            st.just("epochs"),
+            st.sampled_from(
+                [
+                    "end_to_end_s",
+                    "fetch_stall_s",
+                    "copy_s",
+                    "compute_s",
+                    "eval_accuracy",
+                    "energy_j",
+                ]
+            ),
+            st.integers(0, 10**6),
+            NUMBER,
+        ),
+        st.tuples(
+            st.just("entry_figures"),
+            st.sampled_from(["reason", "covers", "tier"]),
+            st.integers(0, 10**6),
+            HOSTILE,
+        ),
+        st.tuples(
+            st.just("entries"),
+            st.sampled_from(["framework", "device", "power_mode", "storage_medium", "cpu_model"]),
+            st.integers(0, 10**6),
+            HOSTILE,
+        ),
+        st.tuples(
+            st.just("linpacks"),
+            st.sampled_from(["kind", "power_method", "power_reason"]),
+            st.integers(0, 10**6),
+            HOSTILE,
+        ),
         st.tuples(st.just("linpacks"), st.just("gflops_per_watt"), st.integers(0, 10**6), NUMBER),
     ),
     max_size=30,
-)  # fmt: skip
+)
 
 
 @every_chart
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(edits=EDITS, keep=st.sampled_from([1, 2, 5, 100]))
-def test_any_frames_give_a_well_formed_deterministic_figure(frames: Frames, chart: Chart, edits: list[Any], keep: int) -> None:
+def test_any_frames_give_a_well_formed_deterministic_figure(
+    frames: Frames, chart: Chart, edits: list[Any], keep: int
+) -> None:
     changed = {name: getattr(frames, name).astype(object).reset_index(drop=True) for name in TABLES}
     for table, column, row, value in edits:
         changed[table].loc[row % len(changed[table]), column] = value
@@ -432,8 +664,13 @@ def test_any_frames_give_a_well_formed_deterministic_figure(frames: Frames, char
 
 
 @given(name=HOSTILE, baseload_w=st.sampled_from([None, 0.0, 1e-9, 1e6]))
-def test_any_meter_name_gives_a_well_formed_figure(timeline: Timeline, name: str, baseload_w: float | None) -> None:
-    power, load = ([replace(series, name=name) for series in several] for several in (timeline.power, timeline.load))
+def test_any_meter_name_gives_a_well_formed_figure(
+    timeline: Timeline, name: str, baseload_w: float | None
+) -> None:
+    power, load = (
+        [replace(series, name=name) for series in several]
+        for several in (timeline.power, timeline.load)
+    )
     spans = [replace(span, name=name) for span in timeline.spans]
     edited = Timeline(tuple(power), tuple(load), (*spans, Span(name, True, 1e9, 1e9)))
     for answer in (over_time.draw_power(edited, baseload_w), over_time.draw_load(edited)):
@@ -443,7 +680,18 @@ def test_any_meter_name_gives_a_well_formed_figure(timeline: Timeline, name: str
 
 def expect_well_formed(drawing: Drawing) -> None:
     root = ElementTree.fromstring(drawing.svg)
-    assert {element.tag.split("}")[1] for element in root.iter()} <= {"svg", "title", "desc", "a", "g", "rect", "line", "path", "circle", "text"}
+    assert {element.tag.split("}")[1] for element in root.iter()} <= {
+        "svg",
+        "title",
+        "desc",
+        "a",
+        "g",
+        "rect",
+        "line",
+        "path",
+        "circle",
+        "text",
+    }
     for element in root.iter():
         for attribute in ("x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "width", "height", "d"):
             assert not re.search("nan|inf", str(element.get(attribute, "")))
@@ -452,7 +700,8 @@ def expect_well_formed(drawing: Drawing) -> None:
 
 @every_chart
 def test_a_figure_folds_into_a_narrow_screen(chart: Chart, frames: Frames) -> None:
-    """Every shape and every text is within the width; the same links are there, and no tooltip that nobody could see."""
+    """Every shape and every text is within the width; the same links are there, and no tooltip that
+    nobody could see."""
     drawing = chart.draw(frames, CONTEXT)
     if isinstance(drawing, NotDrawn) or not drawing.canvas.narrow():
         return
@@ -460,10 +709,21 @@ def test_a_figure_folds_into_a_narrow_screen(chart: Chart, frames: Frames) -> No
     width = float(narrow.attrib["viewBox"].split()[2])
     assert width < 400
     for element in narrow.iter():
-        across = [float(element.attrib[name]) for name in ("x", "x1", "x2", "cx") if name in element.attrib]
-        across += [float(pair.split()[0]) for pair in re.split("[MLZ]", element.get("d", "")) if pair and "h" not in pair]
+        across = [
+            float(element.attrib[name])
+            for name in ("x", "x1", "x2", "cx")
+            if name in element.attrib
+        ]
+        across += [
+            float(pair.split()[0])
+            for pair in re.split("[MLZ]", element.get("d", ""))
+            if pair and "h" not in pair
+        ]
         assert all(-2 <= x <= width + 2 for x in across), ElementTree.tostring(element)
-    links = [[element.get("href") for element in one.iter() if element.tag.endswith("}a")] for one in (wide, narrow)]
+    links = [
+        [element.get("href") for element in one.iter() if element.tag.endswith("}a")]
+        for one in (wide, narrow)
+    ]
     assert links[0] == links[1]
     assert len([element for element in narrow.iter() if element.tag.endswith("}title")]) == 1
 
@@ -471,7 +731,11 @@ def test_a_figure_folds_into_a_narrow_screen(chart: Chart, frames: Frames) -> No
 def test_on_a_narrow_screen_a_row_has_its_label_and_its_value_above_its_bar(frames: Frames) -> None:
     drawing = by_name("stacked-epoch").draw(frames, CONTEXT)
     assert isinstance(drawing, Drawing)
-    texts = [element for element in ElementTree.fromstring(drawing.canvas.narrow()).iter() if element.tag.endswith("}text")]
+    texts = [
+        element
+        for element in ElementTree.fromstring(drawing.canvas.narrow()).iter()
+        if element.tag.endswith("}text")
+    ]
     names = [element for element in texts if element.get("class") == "name"]
     values = {element.get("y"): element for element in texts if element.get("text-anchor") == "end"}
     assert names and all(name.get("x") == "6" and values[name.get("y")].text for name in names)

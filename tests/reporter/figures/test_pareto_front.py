@@ -6,7 +6,11 @@ from hypothesis import strategies as st
 from reporter.figures.time_energy import pareto_front
 
 
-@given(st.dictionaries(st.text(max_size=3), st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=12))
+@given(
+    st.dictionaries(
+        st.text(max_size=3), st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=12
+    )
+)
 def test_the_front_is_what_no_other_beats(points: dict[str, tuple[float, float]]) -> None:
     front = pareto_front(points)
     for name, (x, y) in points.items():

@@ -22,7 +22,9 @@ def test_a_linear_scale_begins_at_zero(values: list[float], expected: tuple[floa
 
 
 def test_a_close_scale_need_not_begin_at_zero() -> None:
-    assert close([98.1, 99.3], 0, 100).ticks == pytest.approx((98, 98.2, 98.4, 98.6, 98.8, 99, 99.2, 99.4))
+    assert close([98.1, 99.3], 0, 100).ticks == pytest.approx(
+        (98, 98.2, 98.4, 98.6, 98.8, 99, 99.2, 99.4)
+    )
 
 
 def test_a_logarithmic_scale_covers_its_values() -> None:
@@ -33,7 +35,13 @@ def test_a_logarithmic_scale_covers_its_values() -> None:
 
 
 def test_coordinates_have_one_format() -> None:
-    assert [number(value) for value in (1.0, 0.04, -0.01, 12.345, 100.0)] == ["1", "0", "0", "12.3", "100"]
+    assert [number(value) for value in (1.0, 0.04, -0.01, 12.345, 100.0)] == [
+        "1",
+        "0",
+        "0",
+        "12.3",
+        "100",
+    ]
 
 
 def test_no_text_becomes_markup() -> None:
@@ -48,15 +56,30 @@ def test_no_text_becomes_markup() -> None:
 
 @pytest.mark.parametrize(
     ("values", "ticks"),
-    [([32, 512], (32, 64, 128, 256, 512)), ([20, 60], (16, 32, 64)), ([8], (8, 16)), ([1, 2**20], tuple(8.0**power for power in range(8)))],
+    [
+        ([32, 512], (32, 64, 128, 256, 512)),
+        ([20, 60], (16, 32, 64)),
+        ([8], (8, 16)),
+        ([1, 2**20], tuple(8.0**power for power in range(8))),
+    ],
 )
 def test_doubled_sizes_are_equidistant(values: list[float], ticks: tuple[float, ...]) -> None:
     scale = doubling(values, 0, 100)
-    assert scale.ticks == ticks and scale.at(ticks[1]) - scale.at(ticks[0]) == pytest.approx(100 / (len(ticks) - 1))
+    assert scale.ticks == ticks and scale.at(ticks[1]) - scale.at(ticks[0]) == pytest.approx(
+        100 / (len(ticks) - 1)
+    )
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0, "0"), (0.25, "0.25"), (2000, "2000"), (80000, "80\u202f000"), (-1.5e6, "-1\u202f500\u202f000"), (1e12, "1e+12")]
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.25, "0.25"),
+        (2000, "2000"),
+        (80000, "80\u202f000"),
+        (-1.5e6, "-1\u202f500\u202f000"),
+        (1e12, "1e+12"),
+    ],
 )
 def test_thousands_of_a_tick_are_grouped(value: float, text: str) -> None:
     assert tick_text(value) == text

@@ -41,20 +41,27 @@ def test_latency_over_time_has_the_mean_of_all_images(experiment: Path) -> None:
     found = read_recording(beside(experiment, 4))
     (line,) = panel(over_time(experiment)).lines
     assert line.label == "batch 4"
-    images, _ = np.histogram(found.intended_ns, np.linspace(0, found.setting.window_ns, INTERVALS + 1))
+    images, _ = np.histogram(
+        found.intended_ns, np.linspace(0, found.setting.window_ns, INTERVALS + 1)
+    )
     weighted = np.average([one.value for _, one in line.points], weights=images[images > 0])
     assert weighted == pytest.approx(latencies_s(found).mean() * 1e3)
 
 
 def test_throughput_stands_beside_that_of_the_training_alone(experiment: Path) -> None:
     drawn = panel(throughput(experiment))
-    alone, both = (training_figures(read_recording(folder)).steps_per_s for folder in (training_alone(experiment), beside(experiment, 4)))
+    alone, both = (
+        training_figures(read_recording(folder)).steps_per_s
+        for folder in (training_alone(experiment), beside(experiment, 4))
+    )
     assert alone and both
     assert drawn.lines[0].points[0][1].value == both.value < alone.value == drawn.reference[0][1]
 
 
 @pytest.mark.parametrize("number", FIGURES)
-def test_every_figure_is_drawn_and_the_same_records_give_the_same_bytes(number: str, experiment: Path) -> None:
+def test_every_figure_is_drawn_and_the_same_records_give_the_same_bytes(
+    number: str, experiment: Path
+) -> None:
     pytest.importorskip("matplotlib")
     title, draw = FIGURES[number]
     one, again = (render(draw(experiment), title, Look(), "svg") for _ in range(2))

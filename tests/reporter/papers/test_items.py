@@ -1,4 +1,5 @@
-"""The papers' tables and panels: each is registered once, drawn by what draws `suite figure`, and compared with what the paper states."""
+"""The papers' tables and panels: each is registered once, drawn by what draws `suite figure`, and
+compared with what the paper states."""
 
 import csv
 import io
@@ -19,7 +20,15 @@ from reporter.papers.model import Bars, Missing, PaperFigure, Table
 from reporter.papers.presets import PRESETS
 from reporter.papers.render import render
 from reporter.papers.style import Look
-from suite.catalog.papers import Item, Measure, PublishedValue, Relation, Selection, State, load_papers
+from suite.catalog.papers import (
+    Item,
+    Measure,
+    PublishedValue,
+    Relation,
+    Selection,
+    State,
+    load_papers,
+)
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.memory.paper_tables import cells
@@ -32,7 +41,11 @@ CALCULATED = [item for item in REGISTRY.items if item.state is State.CALCULATED]
 MEMORY = [item for item in REGISTRY.items if item.paper == "memory"]
 TABLES = [item for item in REGISTRY.items if item.table is not None]
 FROM_RUNS = [
-    item for item in REGISTRY.items if item.state is not State.CALCULATED and not item.id.startswith(BESIDE) and item not in (*MEMORY, *TABLES)
+    item
+    for item in REGISTRY.items
+    if item.state is not State.CALCULATED
+    and not item.id.startswith(BESIDE)
+    and item not in (*MEMORY, *TABLES)
 ]
 COUNTED = ("pi-2a", "pi-2b", "pi-2c", "pi-2d", "pi-2e", "pi-2f", "pi-2g", "pi-2h")
 SHIPPED = (
@@ -69,15 +82,31 @@ def test_every_table_and_panel_is_registered_once() -> None:
 def test_an_item_names_what_draws_it_and_what_it_needs(item: Item) -> None:
     presets = {preset.name for preset in PRESETS}
     is_calculated = item.state is State.CALCULATED or item in (*MEMORY, *TABLES)
-    is_drawn = is_calculated or item.id.removeprefix(BESIDE) in FIGURES or (item.figure or item.id) in presets
-    assert is_drawn and (item.needs is not None or item.state in (State.REAL, State.SIMULATED, State.CALCULATED))
+    is_drawn = (
+        is_calculated
+        or item.id.removeprefix(BESIDE) in FIGURES
+        or (item.figure or item.id) in presets
+    )
+    assert is_drawn and (
+        item.needs is not None or item.state in (State.REAL, State.SIMULATED, State.CALCULATED)
+    )
     assert (REGISTRY.runs_of(item) is None) is (item.state is State.CALCULATED)
 
 
-@pytest.mark.parametrize("value", [value for item in REGISTRY.items for value in item.values], ids=lambda value: value.quantity)
+@pytest.mark.parametrize(
+    "value",
+    [value for item in REGISTRY.items for value in item.values],
+    ids=lambda value: value.quantity,
+)
 def test_a_published_value_has_its_place_and_either_ours_or_a_reason(value: PublishedValue) -> None:
-    assert value.place and value.quote and (value.ours is None) is (value.not_comparable is not None)
-    assert value.ours is None or value.ours.measure in NAMED or (value.ours.measure is None and value.ours.figure)
+    assert (
+        value.place and value.quote and (value.ours is None) is (value.not_comparable is not None)
+    )
+    assert (
+        value.ours is None
+        or value.ours.measure in NAMED
+        or (value.ours.measure is None and value.ours.figure)
+    )
 
 
 @pytest.mark.parametrize("item", CALCULATED, ids=lambda item: item.id)
@@ -85,7 +114,9 @@ def test_what_is_calculated_is_drawn_into_five_files(item: Item, tmp_path: Path)
     drawn = draw_item(REGISTRY, item, Source())
     assert isinstance(drawn, DrawnItem) and "Calculated; no run." in drawn.caption
     files = {path.suffix: path for path in write_item(drawn, tmp_path)}
-    assert set(files) == {".pdf", ".csv", ".tex", ".txt", ".html"} and files[".pdf"].read_bytes().startswith(b"%PDF")
+    assert set(files) == {".pdf", ".csv", ".tex", ".txt", ".html"} and files[
+        ".pdf"
+    ].read_bytes().startswith(b"%PDF")
     rows = list(csv.reader(io.StringIO(files[".csv"].read_text(encoding="utf-8"))))
     assert len(rows) > 3 and len({len(row) for row in rows}) == 1
     assert item.title in files[".html"].read_text(encoding="utf-8")
@@ -93,16 +124,22 @@ def test_what_is_calculated_is_drawn_into_five_files(item: Item, tmp_path: Path)
 
 @pytest.mark.proof
 @pytest.mark.parametrize("item", FROM_RUNS, ids=lambda item: item.id)
-def test_what_needs_runs_is_drawn_by_the_preset_and_its_caption_says_how(item: Item, paper_frames: Frames) -> None:
+def test_what_needs_runs_is_drawn_by_the_preset_and_its_caption_says_how(
+    item: Item, paper_frames: Frames
+) -> None:
     drawn = draw_item(REGISTRY, item, Source(frames=paper_frames))
     assert isinstance(drawn, DrawnItem)
-    assert ("Emulated" in drawn.caption) is (item.state is State.EMULATED) and "n = " in drawn.caption
+    assert ("Emulated" in drawn.caption) is (
+        item.state is State.EMULATED
+    ) and "n = " in drawn.caption
     assert item.differs is None or item.differs in drawn.caption
 
 
 def test_without_runs_the_reason_is_said() -> None:
     assert draw_item(REGISTRY, REGISTRY.item("pi-1a"), None) == Missing("there are no runs of it")
-    assert {one.verdict for one in compare(REGISTRY.item("pi-1a"), None)} == {Agreement.NOT_COMPARABLE}
+    assert {one.verdict for one in compare(REGISTRY.item("pi-1a"), None)} == {
+        Agreement.NOT_COMPARABLE
+    }
 
 
 def test_an_experiment_is_drawn_and_held_against_the_paper(tmp_path: Path) -> None:
@@ -113,7 +150,9 @@ def test_an_experiment_is_drawn_and_held_against_the_paper(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", one_of_each(SHIPPED, lambda name: name.split("-")[0]))
-def test_an_item_is_drawn_from_the_runs_that_come_with_the_project(name: str, tmp_path: Path) -> None:
+def test_an_item_is_drawn_from_the_runs_that_come_with_the_project(
+    name: str, tmp_path: Path
+) -> None:
     item = REGISTRY.item(name)
     runs = REGISTRY.runs_of(item)
     assert runs is not None and runs.folder is not None
@@ -123,8 +162,18 @@ def test_an_item_is_drawn_from_the_runs_that_come_with_the_project(name: str, tm
 
 def test_what_is_drawn_from_runs_is_not_fewer() -> None:
     counts = Counter(item.state for item in REGISTRY.items)
-    assert counts == {State.REAL: 31, State.SIMULATED: 4, State.EMULATED: 1, State.CALCULATED: 1, State.NEEDS: 17}
-    from_runs = [item for item in REGISTRY.items if item.state in (State.REAL, State.SIMULATED, State.EMULATED)]
+    assert counts == {
+        State.REAL: 31,
+        State.SIMULATED: 4,
+        State.EMULATED: 1,
+        State.CALCULATED: 1,
+        State.NEEDS: 17,
+    }
+    from_runs = [
+        item
+        for item in REGISTRY.items
+        if item.state in (State.REAL, State.SIMULATED, State.EMULATED)
+    ]
     shipped = {runs.name for runs in REGISTRY.runs if runs.folder is not None}
     assert {item.id for item in from_runs if item.runs in shipped} == set(SHIPPED)
 
@@ -164,7 +213,12 @@ def test_a_study_without_the_papers_pictures_is_no_measurement_of_them() -> None
     assert runs is not None and runs.folder is not None
     source = source_of(runs, [repository_root() / runs.folder])
     assert source is not None and source.memory is not None
-    bare = Source(memory=replace(source.memory, panels=tuple(replace(panel, measured=()) for panel in source.memory.panels)))
+    bare = Source(
+        memory=replace(
+            source.memory,
+            panels=tuple(replace(panel, measured=()) for panel in source.memory.panels),
+        )
+    )
     assert all(isinstance(draw_item(REGISTRY, item, bare), Missing) for item in MEMORY)
 
 
@@ -175,15 +229,21 @@ def test_a_table_of_devices_has_the_machine_of_the_runs(item: Item) -> None:
     drawn = draw_item(REGISTRY, item, source_of(runs, [repository_root() / runs.folder]))
     assert isinstance(drawn, DrawnItem)
     (table,) = drawn.figure.panels
-    assert isinstance(table, Table) and any("this machine" in cell for cell in (*table.columns, *(row[0] for row in table.rows)))
-    assert item.id != "jetson-table-4" or [row[1] for row in table.rows if row[0] == "this machine"] == ["1", "2"]
+    assert isinstance(table, Table) and any(
+        "this machine" in cell for cell in (*table.columns, *(row[0] for row in table.rows))
+    )
+    assert item.id != "jetson-table-4" or [
+        row[1] for row in table.rows if row[0] == "this machine"
+    ] == ["1", "2"]
 
 
 def test_numbers_of_a_table_are_compared_as_numbers() -> None:
     """4 and 4.0, and 32 among the variants 8.0, 16.0, 32.0, 64.0."""
     item = REGISTRY.item("jetson-table-1")
     verdicts = {one.quantity: one.verdict for one in compare(item, Source())}
-    assert {verdict for name, verdict in verdicts.items() if name.startswith("RAM GB")} == {Agreement.AGREES}
+    assert {verdict for name, verdict in verdicts.items() if name.startswith("RAM GB")} == {
+        Agreement.AGREES
+    }
     assert verdicts["power W, Xavier NX"] is Agreement.DIFFERS
 
 
@@ -206,20 +266,37 @@ def value(published: float, relation: Relation, tolerance: float = 0.1) -> Publi
         (value(0.0, Relation.ABOUT, 0.0), Found(1.0), Agreement.DIFFERS),
     ],
 )
-def test_a_verdict_follows_relation_tolerance_and_interval(wanted: PublishedValue, found: Found, verdict: Agreement) -> None:
+def test_a_verdict_follows_relation_tolerance_and_interval(
+    wanted: PublishedValue, found: Found, verdict: Agreement
+) -> None:
     assert judge(wanted, found)[0] is verdict
 
 
 def test_a_ratio_is_of_entries_that_are_alike_in_all_else(paper_frames: Frames) -> None:
-    wanted = Measure("time_to_epoch_s", Selection(framework="chainer", batch_size=2048), Selection(framework="pytorch", batch_size=2048))
+    wanted = Measure(
+        "time_to_epoch_s",
+        Selection(framework="chainer", batch_size=2048),
+        Selection(framework="pytorch", batch_size=2048),
+    )
     found = measure(wanted, Source(frames=paper_frames))
-    assert isinstance(found, Found) and found.low is not None and found.high is not None and found.low < found.value < found.high
-    nobody = measure(Measure("time_to_epoch_s", Selection(batch_size=7)), Source(frames=paper_frames))
+    assert (
+        isinstance(found, Found)
+        and found.low is not None
+        and found.high is not None
+        and found.low < found.value < found.high
+    )
+    nobody = measure(
+        Measure("time_to_epoch_s", Selection(batch_size=7)), Source(frames=paper_frames)
+    )
     assert isinstance(nobody, Unknown) and "batch_size 7" in nobody.reason
 
 
 def test_all_cells_of_the_memory_tables_agree_within_a_hundredth() -> None:
-    compared = [one for number in (1, 2, 3) for one in compare(REGISTRY.item(f"memory-table-{number}"), Source())]
+    compared = [
+        one
+        for number in (1, 2, 3)
+        for one in compare(REGISTRY.item(f"memory-table-{number}"), Source())
+    ]
     assert len(compared) == len(cells()) and {one.verdict for one in compared} == {Agreement.AGREES}
 
 
@@ -228,19 +305,28 @@ def test_more_recomputation_never_needs_more_memory(image: int, batch: int) -> N
     found = [memory_bytes(50, image, batch, 1 + step / 10) for step in range(20)]
     assert found == sorted(found, reverse=True)
     factor = least_factor(image, batch)
-    assert highest_gib(image, batch, factor) <= 2.0 and (factor == 1.0 or highest_gib(image, batch, factor - 0.01) > 2.0)
+    assert highest_gib(image, batch, factor) <= 2.0 and (
+        factor == 1.0 or highest_gib(image, batch, factor - 0.01) > 2.0
+    )
 
 
 def test_a_device_that_differs_from_the_paper_is_said() -> None:
     found = {one.quantity: one for one in compare(REGISTRY.item("jetson-table-1"), Source())}
-    assert found["power W, Xavier NX"].verdict is Agreement.DIFFERS and found["CUDA cores, AGX Orin"].verdict is Agreement.AGREES
+    assert (
+        found["power W, Xavier NX"].verdict is Agreement.DIFFERS
+        and found["CUDA cores, AGX Orin"].verdict is Agreement.AGREES
+    )
 
 
 def test_a_table_is_drawn_within_its_edges_and_latex_escapes_special_letters() -> None:
     figure = PaperFigure((Table(("a_b", "50 %"), (("x & y", "±1"),)),), (), "about", "")
     assert render(figure, "table", Look(), "svg").startswith(b"<?xml")
     latex = to_latex("t", figure, "100 % of #1", ())
-    assert r"a\_b & 50 \%" in latex and r"x \& y & $\pm$1" in latex and r"\caption{100 \% of \#1}" in latex
+    assert (
+        r"a\_b & 50 \%" in latex
+        and r"x \& y & $\pm$1" in latex
+        and r"\caption{100 \% of \#1}" in latex
+    )
 
 
 def test_an_unknown_item_names_the_nearest() -> None:

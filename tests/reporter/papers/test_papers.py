@@ -1,4 +1,5 @@
-"""Every preset: drawn, nothing clipped, no text over another, at least 7 pt, the same bytes; or one sentence on what is missing."""
+"""Every preset: drawn, nothing clipped, no text over another, at least 7 pt, the same bytes; or one
+sentence on what is missing."""
 
 import re
 import shutil
@@ -17,7 +18,21 @@ from reporter.data.frames import Frames
 from reporter.papers.captions import caption_of
 from reporter.papers.labels import Wanted, beside, overlap, shortened, spread
 from reporter.papers.make import draw, make, preset_of
-from reporter.papers.model import Bar, BarGroup, Bars, Box, Boxes, Dot, Estimate, Keys, Line, Lines, Missing, PaperFigure, Scatter
+from reporter.papers.model import (
+    Bar,
+    BarGroup,
+    Bars,
+    Box,
+    Boxes,
+    Dot,
+    Estimate,
+    Keys,
+    Line,
+    Lines,
+    Missing,
+    PaperFigure,
+    Scatter,
+)
 from reporter.papers.presets import PRESETS, Preset
 from reporter.papers.render import make_canvas, render
 from reporter.papers.short_labels import with_short_labels
@@ -37,7 +52,9 @@ def drawn(preset: Preset, frames: Frames) -> PaperFigure:
 
 
 @every_preset
-def test_a_preset_is_drawn_without_overlap_and_within_its_edges(preset: Preset, paper_frames: Frames) -> None:
+def test_a_preset_is_drawn_without_overlap_and_within_its_edges(
+    preset: Preset, paper_frames: Frames
+) -> None:
     figure = drawn(preset, paper_frames)
     canvas = make_canvas(figure, Look())
     texts = texts_of(canvas)
@@ -47,9 +64,16 @@ def test_a_preset_is_drawn_without_overlap_and_within_its_edges(preset: Preset, 
 
 
 @every_preset
-def test_a_caption_states_runs_seeds_device_and_error_bars(preset: Preset, paper_frames: Frames) -> None:
+def test_a_caption_states_runs_seeds_device_and_error_bars(
+    preset: Preset, paper_frames: Frames
+) -> None:
     caption = caption_of(preset, drawn(preset, paper_frames), paper_frames)
-    assert re.search(r"n = 1|n = 2", caption) and "seeds 1" in caption and "Device: " in caption and "rror bars" in caption
+    assert (
+        re.search(r"n = 1|n = 2", caption)
+        and "seeds 1" in caption
+        and "Device: " in caption
+        and "rror bars" in caption
+    )
     assert preset.study == "the suite" or preset.number in caption
     if "energy" in preset.drawn_by or "energies" in preset.drawn_by:
         assert "wall meter, covers the wall" in caption
@@ -65,78 +89,171 @@ def test_without_data_the_reason_is_one_sentence(preset: Preset, paper_frames: F
 def test_presets_have_distinct_names_and_cover_the_two_studies() -> None:
     assert len({preset.name for preset in PRESETS}) == len(PRESETS)
     numbers = {preset.number for preset in PRESETS if preset.study == "Jetson"}
-    assert {"2a", "2b", "2c", "3a", "3b", "3c", "4a", "4b", "4c", "5a", "5b", "6a", "6b", "6c", "6d", "7", "8 and 12", "9a", "9b", "10a", "10b", "11",
-            "13", "14", "15", "16"} == numbers  # fmt: skip
-    assert {f"{figure}{part}" for figure, parts in (("1", "abcd"), ("2", "abcdefgh")) for part in parts} | {"text"} == {
-        preset.number for preset in PRESETS if preset.study == "Raspberry Pi"
-    }
+    assert {
+        "2a",
+        "2b",
+        "2c",
+        "3a",
+        "3b",
+        "3c",
+        "4a",
+        "4b",
+        "4c",
+        "5a",
+        "5b",
+        "6a",
+        "6b",
+        "6c",
+        "6d",
+        "7",
+        "8 and 12",
+        "9a",
+        "9b",
+        "10a",
+        "10b",
+        "11",
+        "13",
+        "14",
+        "15",
+        "16",
+    } == numbers
+    assert {
+        f"{figure}{part}" for figure, parts in (("1", "abcd"), ("2", "abcdefgh")) for part in parts
+    } | {"text"} == {preset.number for preset in PRESETS if preset.study == "Raspberry Pi"}
 
 
 @pytest.mark.parametrize("file_format", some(FORMATS))
 def test_the_same_runs_give_the_same_bytes(paper_frames: Frames, file_format: str) -> None:
     preset = preset_of("jetson-2a")
-    shuffled = replace(paper_frames, **{name: getattr(paper_frames, name).sample(frac=1, random_state=2) for name in ("runs", "entries", "epochs")})
-    one, other = (render(drawn(preset, frames), preset.title, Look(), file_format) for frames in (paper_frames, shuffled))
+    shuffled = replace(
+        paper_frames,
+        **{
+            name: getattr(paper_frames, name).sample(frac=1, random_state=2)
+            for name in ("runs", "entries", "epochs")
+        },
+    )
+    one, other = (
+        render(drawn(preset, frames), preset.title, Look(), file_format)
+        for frames in (paper_frames, shuffled)
+    )
     assert one == other and b"CreationDate" not in one and b"<dc:date>" not in one
 
 
 def test_an_svg_has_plain_colours_and_no_fonts(paper_frames: Frames) -> None:
     preset = preset_of("jetson-2a")
     svg = render(drawn(preset, paper_frames), preset.title, Look(), "svg").decode()
-    assert "var(" not in svg and "@media" not in svg and "<text" not in svg and COLOURS[0].lower() in svg.lower()
+    assert (
+        "var(" not in svg
+        and "@media" not in svg
+        and "<text" not in svg
+        and COLOURS[0].lower() in svg.lower()
+    )
 
 
-@pytest.mark.skipif(shutil.which("pdffonts") is None, reason="needs poppler-utils (make prove pages)")
+@pytest.mark.skipif(
+    shutil.which("pdffonts") is None, reason="needs poppler-utils (make prove pages)"
+)
 def test_the_fonts_of_a_pdf_are_embedded(paper_frames: Frames, tmp_path: Path) -> None:
     preset = preset_of("pi-1a")
-    (tmp_path / "figure.pdf").write_bytes(render(drawn(preset, paper_frames), preset.title, Look(), "pdf"))
-    lines = subprocess.run(["pdffonts", tmp_path / "figure.pdf"], capture_output=True, text=True, check=True).stdout.splitlines()[2:]
+    (tmp_path / "figure.pdf").write_bytes(
+        render(drawn(preset, paper_frames), preset.title, Look(), "pdf")
+    )
+    lines = subprocess.run(
+        ["pdffonts", tmp_path / "figure.pdf"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[2:]
     assert lines and all(" yes yes " in line and "TrueType" in line for line in lines)
 
 
 @pytest.mark.proof
 @pytest.mark.skipif(
-    shutil.which("pdftoppm") is None or shutil.which("rsvg-convert") is None, reason="needs poppler-utils, librsvg2-bin (make prove pages)"
+    shutil.which("pdftoppm") is None or shutil.which("rsvg-convert") is None,
+    reason="needs poppler-utils, librsvg2-bin (make prove pages)",
 )
 def test_other_programs_draw_the_same_colours(paper_frames: Frames, tmp_path: Path) -> None:
     from PIL import Image
 
     preset = preset_of("jetson-9a")
     for file_format in ("svg", "pdf"):
-        (tmp_path / f"figure.{file_format}").write_bytes(render(drawn(preset, paper_frames), preset.title, Look(), file_format))
-    subprocess.run(["rsvg-convert", "--width", "990", "--background-color", "white", "-o", tmp_path / "svg.png", tmp_path / "figure.svg"], check=True)
-    subprocess.run(["pdftoppm", "-r", "300", "-png", "-singlefile", tmp_path / "figure.pdf", tmp_path / "pdf"], check=True)
+        (tmp_path / f"figure.{file_format}").write_bytes(
+            render(drawn(preset, paper_frames), preset.title, Look(), file_format)
+        )
+    subprocess.run(
+        [
+            "rsvg-convert",
+            "--width",
+            "990",
+            "--background-color",
+            "white",
+            "-o",
+            tmp_path / "svg.png",
+            tmp_path / "figure.svg",
+        ],
+        check=True,
+    )
+    subprocess.run(
+        ["pdftoppm", "-r", "300", "-png", "-singlefile", tmp_path / "figure.pdf", tmp_path / "pdf"],
+        check=True,
+    )
     for name in ("svg.png", "pdf.png"):
         pixels = np.asarray(Image.open(tmp_path / name).convert("RGB")).reshape(-1, 3)
         for colour in COLOURS[:3]:
             wanted = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)])
-            assert (np.abs(pixels.astype(int) - wanted).max(axis=1) <= 2).mean() > 0.002, (name, colour)
+            assert (np.abs(pixels.astype(int) - wanted).max(axis=1) <= 2).mean() > 0.002, (
+                name,
+                colour,
+            )
 
 
 HOSTILE = st.sampled_from(
-    ["x" * 300, "$\\frac{1}{2}$ & <b>", "PyTorch · a", "\u202eevil", "日本語 label", "", "a b c d e f g h i j k l m n o p q r s t u"]
+    [
+        "x" * 300,
+        "$\\frac{1}{2}$ & <b>",
+        "PyTorch · a",
+        "\u202eevil",
+        "日本語 label",
+        "",
+        "a b c d e f g h i j k l m n o p q r s t u",
+    ]
 )
 NUMBERS = st.floats(1e-3, 1e6)
 
 
 @pytest.mark.proof
 @settings(max_examples=5, deadline=None, phases=(Phase.explicit, Phase.generate))
-@given(rows=st.lists(st.tuples(HOSTILE, NUMBERS, st.floats(0, 0.5)), min_size=1, max_size=24), heading=HOSTILE)
-def test_any_bars_are_within_their_edges(rows: list[tuple[str, float, float]], heading: str) -> None:
-    bars = tuple(Bar(f"{label} {index}", (Estimate(value, value * (1 - error), value * (1 + error)),), index) for index, (label, value, error) in
-                 enumerate(rows))  # fmt: skip
+@given(
+    rows=st.lists(st.tuples(HOSTILE, NUMBERS, st.floats(0, 0.5)), min_size=1, max_size=24),
+    heading=HOSTILE,
+)
+def test_any_bars_are_within_their_edges(
+    rows: list[tuple[str, float, float]], heading: str
+) -> None:
+    bars = tuple(
+        Bar(f"{label} {index}", (Estimate(value, value * (1 - error), value * (1 + error)),), index)
+        for index, (label, value, error) in enumerate(rows)
+    )
     canvas = make_canvas(figure_of(Bars("quantity, unit", (BarGroup(heading, bars),))), Look())
     texts = texts_of(canvas)
     assert collisions(texts) == [] and outside(canvas, texts) == []
 
 
 @settings(max_examples=5, deadline=None, phases=(Phase.explicit, Phase.generate))
-@given(lines=st.lists(st.tuples(HOSTILE, st.lists(NUMBERS, min_size=2, max_size=5)), min_size=1, max_size=8))
+@given(
+    lines=st.lists(
+        st.tuples(HOSTILE, st.lists(NUMBERS, min_size=2, max_size=5)), min_size=1, max_size=8
+    )
+)
 def test_labels_at_lines_never_overlap(lines: list[tuple[str, list[float]]]) -> None:
     made = tuple(
-        Line(f"{label} {index}" * 1, index, tuple((float(2**x), Estimate(y)) for x, y in enumerate(ys))) for index, (label, ys) in enumerate(lines)
+        Line(
+            f"{label} {index}" * 1,
+            index,
+            tuple((float(2**x), Estimate(y)) for x, y in enumerate(ys)),
+        )
+        for index, (label, ys) in enumerate(lines)
     )
-    canvas = make_canvas(figure_of(Lines("batch size, samples", "rate, samples/s", made, is_doubling=True)), Look())
+    canvas = make_canvas(
+        figure_of(Lines("batch size, samples", "rate, samples/s", made, is_doubling=True)), Look()
+    )
     texts = texts_of(canvas)
     assert collisions(texts) == [] and outside(canvas, texts) == []
 
@@ -144,16 +261,29 @@ def test_labels_at_lines_never_overlap(lines: list[tuple[str, list[float]]]) -> 
 @settings(max_examples=5, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(places=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=26))
 def test_keys_of_points_never_overlap(places: list[tuple[float, float]]) -> None:
-    dots = tuple(Dot(Estimate(x), Estimate(y), index % 8, chr(97 + index)) for index, (x, y) in enumerate(places))
+    dots = tuple(
+        Dot(Estimate(x), Estimate(y), index % 8, chr(97 + index))
+        for index, (x, y) in enumerate(places)
+    )
     keys = tuple((dot.key, "MODE: 8 cores") for dot in dots)
-    canvas = make_canvas(replace(figure_of(Scatter("time, s", "energy, J", dots, ((0, "one"), (1, "other")))), panels=(
-        Scatter("time, s", "energy, J", dots, ((0, "one"), (1, "other"))), Keys(keys))), Look())  # fmt: skip
+    canvas = make_canvas(
+        replace(
+            figure_of(Scatter("time, s", "energy, J", dots, ((0, "one"), (1, "other")))),
+            panels=(Scatter("time, s", "energy, J", dots, ((0, "one"), (1, "other"))), Keys(keys)),
+        ),
+        Look(),
+    )
     texts = texts_of(canvas)
     assert collisions(texts) == [] and outside(canvas, texts) == []
 
 
 def test_a_distribution_that_spans_decades_is_logarithmic() -> None:
-    canvas = make_canvas(figure_of(Boxes("time, s", (("", (Box("a", 0, (1.0, 2.0)), Box("b", 1, (300.0, 400.0)))),))), Look())
+    canvas = make_canvas(
+        figure_of(
+            Boxes("time, s", (("", (Box("a", 0, (1.0, 2.0)), Box("b", 1, (300.0, 400.0)))),))
+        ),
+        Look(),
+    )
     assert canvas.figure.axes[0].get_xscale() == "log" and outside(canvas, texts_of(canvas)) == []
 
 
@@ -162,10 +292,14 @@ def figure_of(*panels: Bars | Lines | Boxes | Scatter) -> PaperFigure:
 
 
 @given(wanted=st.lists(st.floats(0, 1000), min_size=1, max_size=12), height=st.floats(1, 60))
-def test_spread_labels_do_not_overlap_and_keep_their_order(wanted: list[float], height: float) -> None:
+def test_spread_labels_do_not_overlap_and_keep_their_order(
+    wanted: list[float], height: float
+) -> None:
     centres = spread(wanted, [height] * len(wanted), 0, 1000)
     ordered = sorted(range(len(wanted)), key=lambda index: (wanted[index], index))
-    assert all(centres[after] - centres[before] >= height - 1e-6 for before, after in pairwise(ordered))
+    assert all(
+        centres[after] - centres[before] >= height - 1e-6 for before, after in pairwise(ordered)
+    )
     assert max(centres) <= 1000 - height / 2 + 1e-6
     if len(wanted) == 1:
         assert centres[0] == pytest.approx(min(max(wanted[0], height / 2), 1000 - height / 2))
@@ -174,19 +308,34 @@ def test_spread_labels_do_not_overlap_and_keep_their_order(wanted: list[float], 
 @given(points=st.lists(st.tuples(st.floats(0, 400), st.floats(0, 400)), max_size=30))
 def test_labels_beside_points_do_not_overlap(points: list[tuple[float, float]]) -> None:
     labels = [Wanted(x, y, 20, 10, 4) for x, y in points]
-    boxes = [(x, y, x + 20, y + 10) for place in beside(labels, [], (0, 0, 400, 400)) if place for x, y in [place]]
-    assert not any(overlap(one, other) for index, one in enumerate(boxes) for other in boxes[:index])
+    boxes = [
+        (x, y, x + 20, y + 10)
+        for place in beside(labels, [], (0, 0, 400, 400))
+        if place
+        for x, y in [place]
+    ]
+    assert not any(
+        overlap(one, other) for index, one in enumerate(boxes) for other in boxes[:index]
+    )
 
 
 def test_a_shortened_text_keeps_beginning_and_end() -> None:
-    assert shortened("pytorch · pi-4 · batch 128", len, 15) == "pytorch…tch 128" and shortened("short", len, 15) == "short"
+    assert (
+        shortened("pytorch · pi-4 · batch 128", len, 15) == "pytorch…tch 128"
+        and shortened("short", len, 15) == "short"
+    )
 
 
 def test_a_long_label_becomes_a_number_that_the_caption_explains() -> None:
     long = "PyTorch · 4 nodes · batch 2048 · 6 threads · virtual disk"
-    figure = figure_of(Bars("s", (BarGroup("", (Bar(long, (Estimate(1.0),)), Bar("short", (Estimate(1.0),)))),)))
+    figure = figure_of(
+        Bars("s", (BarGroup("", (Bar(long, (Estimate(1.0),)), Bar("short", (Estimate(1.0),)))),))
+    )
     (panel,) = figure.panels
-    assert isinstance(panel, Bars) and [bar.label for bar in panel.groups[0].bars] == ["PyTorch [1]", "short"]
+    assert isinstance(panel, Bars) and [bar.label for bar in panel.groups[0].bars] == [
+        "PyTorch [1]",
+        "short",
+    ]
     assert figure.notes == (f"[1] {long}.",)
 
 
@@ -197,8 +346,13 @@ def test_other_lengths_are_refused(text: str) -> None:
 
 
 def test_lengths_and_fonts_are_read() -> None:
-    assert [round(length_in(text, "--width"), 3) for text in ("3.3in", "84mm", "8.4cm", "240pt")] == [3.3, 3.307, 3.307, 3.333]
-    assert font_of("Times New Roman 8") == ("Times New Roman", 8.0) and font_of("DejaVu Sans") == ("DejaVu Sans", 7.5)
+    assert [
+        round(length_in(text, "--width"), 3) for text in ("3.3in", "84mm", "8.4cm", "240pt")
+    ] == [3.3, 3.307, 3.307, 3.333]
+    assert font_of("Times New Roman 8") == ("Times New Roman", 8.0) and font_of("DejaVu Sans") == (
+        "DejaVu Sans",
+        7.5,
+    )
     with pytest.raises(SuiteError, match="no font of 5 to 24 pt"):
         font_of("DejaVu Sans 2")
 
@@ -208,17 +362,27 @@ def test_an_unknown_figure_or_font_is_one_sentence(paper_runs: Path) -> None:
         make("jetson2a", [paper_runs], Look(), "pdf")
     with pytest.raises(SuiteError, match="There is no font 'No Such Font'"):
         make("pi-1a", [paper_runs], Look(font="No Such Font"), "pdf")
-    with pytest.raises(SuiteError, match=r"jetson-6c is not drawn: .* It needs .* for example: suite run"):
+    with pytest.raises(
+        SuiteError, match=r"jetson-6c is not drawn: .* It needs .* for example: suite run"
+    ):
         make("jetson-6c", [paper_runs / "000-1"], Look(), "pdf")
 
 
-def test_without_matplotlib_one_sentence_says_what_to_install(paper_frames: Frames, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_one_sentence_says_what_to_install(
+    paper_frames: Frames, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SuiteError, match=r"-m pip install --editable \S+\[figures\]"):
         render(drawn(preset_of("pi-1a"), paper_frames), "", Look(), "pdf")
 
 
 def test_listing_figures_loads_neither_pandas_nor_matplotlib() -> None:
-    code = "import sys, suite.cli.listing as l; l.show_figures(False); print(sorted({'pandas', 'matplotlib', 'pyarrow', 'scipy'} & set(sys.modules)))"
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert output.splitlines()[-1] == "[]" and len(output.splitlines()) == len(PRESETS) + 2  # and a line of headings
+    code = (
+        "import sys, suite.cli.listing as l; l.show_figures(False); print(sorted({'pandas',"
+        " 'matplotlib', 'pyarrow', 'scipy'} & set(sys.modules)))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    # and a line of headings
+    assert output.splitlines()[-1] == "[]" and len(output.splitlines()) == len(PRESETS) + 2

@@ -17,33 +17,53 @@ from suite.metrics.power import write_power_rules
 from suite.metrics.summary import derive
 from tests.builders import Scenario, make_bundle
 
-STEPS_HEADER = "epoch,step,rank,samples,start_ns,fetch_stall_s,copy_s,compute_s,communication_s,loss\n"
+STEPS_HEADER = (
+    "epoch,step,rank,samples,start_ns,fetch_stall_s,copy_s,compute_s,communication_s,loss\n"
+)
 
 
 def test_coreutils_reads_the_manifest(good_bundle: Path) -> None:
-    checked = subprocess.run(["sha256sum", "--check", "--strict", layout.MANIFEST], cwd=good_bundle, capture_output=True, text=True)
+    checked = subprocess.run(
+        ["sha256sum", "--check", "--strict", layout.MANIFEST],
+        cwd=good_bundle,
+        capture_output=True,
+        text=True,
+    )
     assert checked.returncode == 0, checked.stderr
     assert len(checked.stdout.splitlines()) == len(list(good_bundle.iterdir())) - 1
 
 
-def test_steps_cut_off_in_the_middle_of_a_line_read_back_to_the_last_finished_epoch(tmp_path: Path) -> None:
+def test_steps_cut_off_in_the_middle_of_a_line_read_back_to_the_last_finished_epoch(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "steps.csv"
-    path.write_text(STEPS_HEADER + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n1,2,0,16,200,0.1,0.0,0.2,0.0,2.2\n2,3,0,16,300,0.1,0.0,0.")
+    path.write_text(
+        STEPS_HEADER
+        + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n1,2,0,16,200,0.1,0.0,0.2,0.0,2.2\n2,3,0,16,300,0.1,0.0,0."  # noqa: E501
+    )
     assert list(frames.read_raw_steps([path], [1])["step"]) == [1, 2]
-    path.write_text(STEPS_HEADER + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n2,2,0,16,200,0.1,0.0,0.2,0.0,2")
+    path.write_text(
+        STEPS_HEADER + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n2,2,0,16,200,0.1,0.0,0.2,0.0,2"
+    )
     assert list(frames.read_raw_steps([path], [1, 2])["step"]) == [1]
 
 
 @pytest.mark.parametrize("value", [0.1 + 0.2, 5e-324, 1.7976931348623157e308, 123456.789012345678])
 def test_floats_survive_both_tables_to_the_last_bit(value: float, tmp_path: Path) -> None:
-    (tmp_path / "steps.csv").write_text(STEPS_HEADER + f"1,1,0,16,{2**62},{value!r},0.0,0.2,0.0,2.3\n")
+    (tmp_path / "steps.csv").write_text(
+        STEPS_HEADER + f"1,1,0,16,{2**62},{value!r},0.0,0.2,0.0,2.3\n"
+    )
     frame = frames.read_raw_steps([tmp_path / "steps.csv"], [1])
     frames.write_table(frame, tmp_path / "steps.parquet")
     again = frames.read_steps(tmp_path / "steps.parquet")
     assert float(again["fetch_stall_s"][0]) == value and int(again["start_ns"][0]) == 2**62
 
 
-@pytest.mark.parametrize("content", ["", "a,b\n1,2\n", STEPS_HEADER + "1,one,0,16,1,0,0,0,0,0\n"], ids=["empty", "other columns", "NaN"])
+@pytest.mark.parametrize(
+    "content",
+    ["", "a,b\n1,2\n", STEPS_HEADER + "1,one,0,16,1,0,0,0,0,0\n"],
+    ids=["empty", "other columns", "NaN"],
+)
 def test_a_table_that_is_none_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "steps.csv").write_text(content)
     with pytest.raises(FileError, match=r"steps\.csv"):
@@ -77,7 +97,14 @@ def test_what_is_unknown_is_none_with_its_reason(tmp_path: Path) -> None:
     path = make_bundle(tmp_path / "bundle", Scenario(accuracies=(0.5,)))
     (path / "readings.parquet").unlink()
     figures = derive(Bundle(path)).figures
-    for name in ("time_to_epoch_s", "fetch_stall_s", "time_to_target_s", "energy_j", "resident_sum_max_bytes", "cpu_utilisation"):
+    for name in (
+        "time_to_epoch_s",
+        "fetch_stall_s",
+        "time_to_target_s",
+        "energy_j",
+        "resident_sum_max_bytes",
+        "cpu_utilisation",
+    ):
         assert figures[name].value is None and figures[name].reason
     for figure in figures.values():
         assert (figure.value is None) == (figure.reason is not None)
@@ -85,20 +112,34 @@ def test_what_is_unknown_is_none_with_its_reason(tmp_path: Path) -> None:
 
 
 def test_energy_is_summed_by_the_board_s_rule_and_says_how(tmp_path: Path) -> None:
-    """5 W on a Jetson Nano's input rail for the whole run, and a rail behind it that must not be added."""
+    """5 W on a Jetson Nano's input rail for the whole run, and a rail behind it that must not be
+    added."""
     path = make_bundle(tmp_path / "bundle")
     log, readings = Bundle(path).log(), Bundle(path).readings_frame()
     start, stop = log.first("run_start"), log.first("run_stop")
-    assert start is not None and stop is not None and start.mono_ns is not None and stop.mono_ns is not None
+    assert (
+        start is not None
+        and stop is not None
+        and start.mono_ns is not None
+        and stop.mono_ns is not None
+    )
     times = range(start.mono_ns - 10**9, stop.mono_ns + 10**9, 10**8)
-    rails = [(t_ns, "ina3221", channel, power_w, "W") for t_ns in times for channel, power_w in (("POM_5V_IN", 5.0), ("POM_5V_GPU", 2.0))]
+    rails = [
+        (t_ns, "ina3221", channel, power_w, "W")
+        for t_ns in times
+        for channel, power_w in (("POM_5V_IN", 5.0), ("POM_5V_GPU", 2.0))
+    ]
     more = pandas.DataFrame(rails, columns=list(frames.READING_TYPES)).astype(frames.READING_TYPES)
     frames.write_table(pandas.concat([readings, more]), path / "readings.parquet")
     write_power_rules(path, ["ina3221"])
     summary = derive(Bundle(path))
     energy = summary.figures["energy_j"]
-    counted_s = (stop.mono_ns - start.mono_ns) * 1e-9 - (summary.figures["uncounted_s"].value or 0.0)
+    counted_s = (stop.mono_ns - start.mono_ns) * 1e-9 - (
+        summary.figures["uncounted_s"].value or 0.0
+    )
     assert energy.value == pytest.approx(5.0 * counted_s)
     assert energy.coverage == pytest.approx(1.0) and energy.period_s == pytest.approx(0.1)
     assert energy.sensor == Sensor(("ina3221",), ("POM_5V_IN",), Coverage.MODULE, Tier.ON_BOARD)
-    assert summary.figures["energy_per_epoch_j"].value == pytest.approx(5.0 * summary.epochs[1].end_to_end_s, rel=1e-3)
+    assert summary.figures["energy_per_epoch_j"].value == pytest.approx(
+        5.0 * summary.epochs[1].end_to_end_s, rel=1e-3
+    )

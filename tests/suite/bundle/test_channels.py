@@ -1,4 +1,5 @@
-"""Readings by channel: every reading in the one it is of, in the table's order, whatever the table's form."""
+"""Readings by channel: every reading in the one it is of, in the table's order, whatever the
+table's form."""
 
 from pathlib import Path
 
@@ -44,20 +45,50 @@ def read_channels(path: Path, memory: ReadingsMemory | None = None) -> Channels:
 
 
 def listed(found: Channels) -> list[tuple[str, str, str, list[int], list[float]]]:
-    return [(one.source, one.name, one.unit, one.t_ns.tolist(), np.nan_to_num(one.values, nan=-1.0).tolist()) for one in found]
+    return [
+        (
+            one.source,
+            one.name,
+            one.unit,
+            one.t_ns.tolist(),
+            np.nan_to_num(one.values, nan=-1.0).tolist(),
+        )
+        for one in found
+    ]
 
 
-EXPECTED = [("cpu", "utilisation.total", "%", [10, 20], [50.0, -1.0]), ("disk", "read_bytes", "B", [30, 10, 20], [3.0, 1.0, 2.0])]
+EXPECTED = [
+    ("cpu", "utilisation.total", "%", [10, 20], [50.0, -1.0]),
+    ("disk", "read_bytes", "B", [30, 10, 20], [3.0, 1.0, 2.0]),
+]
 
 
-@pytest.mark.parametrize("how", [{}, {"row_group_size": 2}, {"use_dictionary": False}], ids=["one group", "several groups", "no dictionary"])
-def test_a_table_is_read_by_channel_as_the_frame_of_it_is(how: dict[str, object], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"row_group_size": 2}, {"use_dictionary": False}],
+    ids=["one group", "several groups", "no dictionary"],
+)
+def test_a_table_is_read_by_channel_as_the_frame_of_it_is(
+    how: dict[str, object], tmp_path: Path
+) -> None:
     read = read_channels(written(table(), tmp_path, **how))
     assert listed(read) == listed(channels_of_frame(frame())) == EXPECTED
-    assert (len(read), read.head_ns.tolist(), [one.first_row for one in read]) == (5, [30, 10, 10, 20, 20], [1, 0])
+    assert (len(read), read.head_ns.tolist(), [one.first_row for one in read]) == (
+        5,
+        [30, 10, 10, 20, 20],
+        [1, 0],
+    )
 
 
-@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.dictionary(pyarrow.int8(), pyarrow.string())], ids=str)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pyarrow.string(),
+        pyarrow.large_string(),
+        pyarrow.dictionary(pyarrow.int8(), pyarrow.string()),
+    ],
+    ids=str,
+)
 def test_names_may_be_stored_as_any_kind_of_text(kind: pyarrow.DataType, tmp_path: Path) -> None:
     content = table().set_column(1, "source", pyarrow.array([row[1] for row in ROWS]).cast(kind))
     assert listed(read_channels(written(content, tmp_path))) == EXPECTED
@@ -71,7 +102,9 @@ def test_a_channel_knows_its_readings_in_time_its_period_and_what_lies_in_a_wind
     assert (read_bytes.minimum, read_bytes.mean, read_bytes.maximum) == (1.0, 2.0, 3.0)
 
 
-def test_values_that_are_no_numbers_count_for_nothing_and_make_no_number_where_there_is_no_other() -> None:
+def test_values_that_are_no_numbers_count_for_nothing_and_make_no_number_where_there_is_no_other() -> (  # noqa: E501
+    None
+):
     load = channels_of_frame(frame()).get("cpu", "utilisation.total")
     assert (load.mean, load.maximum) == (50.0, 50.0)
     assert np.isnan(load.during((20, 20)).mean)
@@ -85,21 +118,31 @@ def test_what_was_not_read_is_an_empty_channel() -> None:
 
 
 def test_a_channel_of_two_units_says_so() -> None:
-    odd = channels_of_frame(frame([(1, "cpu", "a", 1.0, "%"), (2, "cpu", "a", 1.0, "W"), (3, "cpu", "a", 1.0, "%")])).get("cpu", "a")
+    odd = channels_of_frame(
+        frame([(1, "cpu", "a", 1.0, "%"), (2, "cpu", "a", 1.0, "W"), (3, "cpu", "a", 1.0, "%")])
+    ).get("cpu", "a")
     assert (odd.unit, odd.units) == ("%", 2)
 
 
 def test_times_are_converted_to_another_clock() -> None:
     later = channels_of_frame(frame()).on_clock(lambda t_ns: t_ns + 5)
-    assert later.get("disk", "read_bytes").t_ns.tolist() == [35, 15, 25] and later.head_ns.tolist() == [35, 15, 15, 25, 25]
+    assert later.get("disk", "read_bytes").t_ns.tolist() == [
+        35,
+        15,
+        25,
+    ] and later.head_ns.tolist() == [35, 15, 15, 25, 25]
 
 
 @pytest.mark.parametrize("column", ["source", "channel", "unit", "t_ns"])
 def test_a_table_with_an_empty_cell_is_not_readable(column: str, tmp_path: Path) -> None:
     content, place = table(), list(READING_TYPES).index(column)
     cells = [None, *content.column(column).to_pylist()[1:]]
-    content = content.set_column(place, column, pyarrow.array(cells, content.schema.field(column).type))
-    with pytest.raises(FileError, match=r"readings\.parquet is not a readable table \(an empty cell"):
+    content = content.set_column(
+        place, column, pyarrow.array(cells, content.schema.field(column).type)
+    )
+    with pytest.raises(
+        FileError, match=r"readings\.parquet is not a readable table \(an empty cell"
+    ):
         read_channels(written(content, tmp_path))
 
 
@@ -109,28 +152,47 @@ def test_a_name_that_a_file_lists_twice_is_one_channel() -> None:
     assert (found.texts, found.index.tolist()) == (("load", "power"), [1, 0, 1])
 
 
-def test_more_channels_than_any_machine_has_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_channels_than_any_machine_has_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(readings_table, "MAX_CHANNELS", 5)
     rows = [(place, f"source{place % 3}", f"channel{place % 4}", 1.0, "B") for place in range(12)]
     with pytest.raises(FileError, match="more than 5 channels"):
         read_channels(written(table(rows), tmp_path))
 
 
-@pytest.mark.parametrize("window", [(50, 60), (0, 5), (95, 120), (40, 41), (200, 210), (-20, -10), (55, 55)])
-def test_a_window_is_measured_by_its_readings_and_the_ones_beside_it(window: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    "window", [(50, 60), (0, 5), (95, 120), (40, 41), (200, 210), (-20, -10), (55, 55)]
+)
+def test_a_window_is_measured_by_its_readings_and_the_ones_beside_it(
+    window: tuple[int, int],
+) -> None:
     """A reading further away, however odd, changes nothing."""
     times_ns, counts = np.arange(10, 100, 7), np.arange(13) ** 2.0
     measured = increase(times_ns, counts, *window, period_s=7e-9)
     near = (times_ns >= window[0] - 14) & (times_ns <= window[1] + 14)
-    beside = [] if near.sum() < 2 else [increase(times_ns[near], counts[near], *window, period_s=7e-9)]
+    beside = (
+        [] if near.sum() < 2 else [increase(times_ns[near], counts[near], *window, period_s=7e-9)]
+    )
     assert [measured] * len(beside) == beside
-    assert integral(times_ns, counts, *window, period_s=7e-9, plausible=(0, 1e9)).count == ((times_ns >= window[0]) & (times_ns <= window[1])).sum()
+    assert (
+        integral(times_ns, counts, *window, period_s=7e-9, plausible=(0, 1e9)).count
+        == ((times_ns >= window[0]) & (times_ns <= window[1])).sum()
+    )
 
 
 @pytest.mark.parametrize(
-    "column", [pyarrow.array([["cpu"]] * len(ROWS)), pyarrow.array([{"name": "cpu"}] * len(ROWS)), None], ids=["lists", "records", "none"]
+    "column",
+    [pyarrow.array([["cpu"]] * len(ROWS)), pyarrow.array([{"name": "cpu"}] * len(ROWS)), None],
+    ids=["lists", "records", "none"],
 )
-def test_a_table_without_a_column_of_names_is_not_readable(column: pyarrow.Array | None, tmp_path: Path) -> None:
-    content = table().drop_columns(["source"]) if column is None else table().set_column(1, "source", column)
+def test_a_table_without_a_column_of_names_is_not_readable(
+    column: pyarrow.Array | None, tmp_path: Path
+) -> None:
+    content = (
+        table().drop_columns(["source"])
+        if column is None
+        else table().set_column(1, "source", column)
+    )
     with pytest.raises(FileError, match=r"has lists or records|has columns"):
         read_channels(written(content, tmp_path))

@@ -1,4 +1,5 @@
-"""Names are searched for in the different texts of a JSON file; a text that they leave out would be searched by nobody."""
+"""Names are searched for in the different texts of a JSON file; a text that they leave out would be
+searched by nobody."""
 
 from typing import Any
 
@@ -7,7 +8,9 @@ from hypothesis import strategies as st
 
 from suite.bundle.disclosures import TOKEN, _distinct_texts, _texts_of_json
 
-KEYS = st.sampled_from(["hostname", "serial", "a.hostname", TOKEN, "", "model", "."]) | st.text(max_size=3)
+KEYS = st.sampled_from(["hostname", "serial", "a.hostname", TOKEN, "", "model", "."]) | st.text(
+    max_size=3
+)
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),

@@ -8,7 +8,14 @@ import pytest
 from suite.bundle.log import read_log
 from suite.execution.progress import EpochEstimate, LogFollower
 
-EVENT = {"namespace": "", "time_ms": 1, "event_type": "POINT_IN_TIME", "key": "seed", "value": 3, "metadata": {"mono_ns": 5, "epoch_num": 2}}
+EVENT = {
+    "namespace": "",
+    "time_ms": 1,
+    "event_type": "POINT_IN_TIME",
+    "key": "seed",
+    "value": 3,
+    "metadata": {"mono_ns": 5, "epoch_num": 2},
+}
 
 
 def line(**changes: object) -> str:
@@ -32,7 +39,16 @@ def test_windows_line_ends_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [":::MLLOG {", line()[:-1], line(key=3), line(time_ms=None), line(time_ms=True), line(metadata=[1]), ":::MLLOG []", ":::MLLOG " + "[" * 100_000],
+    [
+        ":::MLLOG {",
+        line()[:-1],
+        line(key=3),
+        line(time_ms=None),
+        line(time_ms=True),
+        line(metadata=[1]),
+        ":::MLLOG []",
+        ":::MLLOG " + "[" * 100_000,
+    ],
     ids=range(8),
 )
 def test_a_line_that_cannot_be_read_is_a_problem_with_its_number(text: str, tmp_path: Path) -> None:
@@ -42,11 +58,15 @@ def test_a_line_that_cannot_be_read_is_a_problem_with_its_number(text: str, tmp_
 
 
 def test_a_log_without_chain_says_so_once(tmp_path: Path) -> None:
-    assert [problem.line for problem in read_log(log_of(tmp_path, line(), line(), line())).problems] == [1]
+    assert [
+        problem.line for problem in read_log(log_of(tmp_path, line(), line(), line())).problems
+    ] == [1]
 
 
 def test_a_value_of_the_wrong_kind_is_no_time(tmp_path: Path) -> None:
-    (event,) = read_log(log_of(tmp_path, line(metadata={"mono_ns": "soon", "epoch_num": True}))).events
+    (event,) = read_log(
+        log_of(tmp_path, line(metadata={"mono_ns": "soon", "epoch_num": True}))
+    ).events
     assert event.mono_ns is None and event.epoch is None
 
 
@@ -77,7 +97,18 @@ def test_the_estimate_is_the_mean_of_the_epochs_so_far(tmp_path: Path) -> None:
 
 
 def test_a_name_twice_and_a_number_that_json_lacks_are_problems(tmp_path: Path) -> None:
-    start = ':::MLLOG {"namespace": "edge", "time_ms": 1, "event_type": "POINT_IN_TIME", "key": "seed", '
-    (tmp_path / "log.txt").write_text(f'{start}"value": 1, "value": 2, "metadata": {{}}}}\n{start}"value": NaN, "metadata": {{}}}}\n')
-    problems = [problem.what for problem in read_log(tmp_path / "log.txt").problems if not problem.chain]
-    assert "the name 'value' is there twice in one object" in problems[0] and "NaN is not a JSON number" in problems[1]
+    start = (
+        ':::MLLOG {"namespace": "edge", "time_ms": 1, "event_type": "POINT_IN_TIME", "key":'
+        ' "seed", '
+    )
+    (tmp_path / "log.txt").write_text(
+        f'{start}"value": 1, "value": 2, "metadata": {{}}}}\n{start}"value": NaN, "metadata":'
+        " {}}\n"
+    )
+    problems = [
+        problem.what for problem in read_log(tmp_path / "log.txt").problems if not problem.chain
+    ]
+    assert (
+        "the name 'value' is there twice in one object" in problems[0]
+        and "NaN is not a JSON number" in problems[1]
+    )

@@ -26,8 +26,14 @@ def steps(request: pytest.FixtureRequest) -> StepRecords:
 
 def test_ranks_and_epochs_each_have_their_own_in_the_tables_order(steps: StepRecords) -> None:
     assert (steps.ranks, steps.epochs) == ((0, 1), (1, 2))
-    assert [(rank, of_rank.step.tolist()) for rank, of_rank in steps.by_rank()] == [(0, [1, 2, 3]), (1, [1, 2, 3])]
-    assert [(epoch, sorted(of_epoch.step.tolist())) for epoch, of_epoch in steps.by_epoch()] == [(1, [1, 1, 2, 2]), (2, [3, 3])]
+    assert [(rank, of_rank.step.tolist()) for rank, of_rank in steps.by_rank()] == [
+        (0, [1, 2, 3]),
+        (1, [1, 2, 3]),
+    ]
+    assert [(epoch, sorted(of_epoch.step.tolist())) for epoch, of_epoch in steps.by_epoch()] == [
+        (1, [1, 1, 2, 2]),
+        (2, [3, 3]),
+    ]
     assert steps.first_rank.loss.tolist() == [2.0, 1.0, 0.5]
 
 
@@ -44,5 +50,9 @@ def test_a_part_that_is_no_number_counts_for_nothing(steps: StepRecords) -> None
 
 def test_no_steps_are_no_ranks_and_no_epochs() -> None:
     nothing = steps_of_frame(pandas.DataFrame([], columns=list(STEP_TYPES)).astype(STEP_TYPES))
-    assert (nothing.ranks, list(nothing.by_epoch()), len(nothing.sum_over_ranks(nothing.samples))) == ((), [], 0)
+    assert (
+        nothing.ranks,
+        list(nothing.by_epoch()),
+        len(nothing.sum_over_ranks(nothing.samples)),
+    ) == ((), [], 0)
     assert nothing.ends_s.shape == np.empty(0).shape

@@ -38,7 +38,9 @@ GOOD = 'name = "x"\nratio = 2\n[inner]\nsize = 1\n'
 
 
 def test_a_file_becomes_a_dataclass(tmp_path: Path) -> None:
-    assert read(tmp_path, GOOD + "[[many]]\nsize = 3\n") == Outer("x", 2.0, Inner(1), (Inner(3),), None)
+    assert read(tmp_path, GOOD + "[[many]]\nsize = 3\n") == Outer(
+        "x", 2.0, Inner(1), (Inner(3),), None
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,12 +87,21 @@ def test_a_device_names_workloads_that_exist(device: Device) -> None:
 def test_a_device_has_an_identity_and_a_sample(device: Device) -> None:
     identity, sample = device.identity, device.sample
     if device.is_fallback:  # its sample is a machine that no other profile recognises
-        assert device.name == GENERIC and not (identity.compatible or identity.dmi or identity.cpu_model)
+        assert device.name == GENERIC and not (
+            identity.compatible or identity.dmi or identity.cpu_model
+        )
         return
     file = f"rules/devices/{device.name}.toml"
-    assert identity.compatible or identity.dmi or identity.cpu_model, f"fill in [identity] of {file}: compatible, dmi or cpu_model"
-    assert sample is not None, f"fill in [sample] of {file}: memory_gb, and compatible, dmi or cpu_model as one such machine reports them"
-    assert device.memory is None or sample.memory_gb in device.memory.sizes_gb, f"{file}: sample.memory_gb is not in memory.sizes_gb"
+    assert identity.compatible or identity.dmi or identity.cpu_model, (
+        f"fill in [identity] of {file}: compatible, dmi or cpu_model"
+    )
+    assert sample is not None, (
+        f"fill in [sample] of {file}: memory_gb, and compatible, dmi or cpu_model as one such"
+        " machine reports them"
+    )
+    assert device.memory is None or sample.memory_gb in device.memory.sizes_gb, (
+        f"{file}: sample.memory_gb is not in memory.sizes_gb"
+    )
 
 
 def test_one_profile_is_the_fallback() -> None:
@@ -101,18 +112,33 @@ def test_the_paper_s_figures_of_the_orin() -> None:
     """Table 1 and Table 4 of Prashanthi et al., POMACS 2022."""
     orin = load_device("orin")
     assert orin.cpu is not None and orin.gpu is not None and orin.memory is not None
-    assert (orin.cpu.architecture, orin.cpu.cores, orin.cpu.max_frequency_mhz) == ("Cortex-A78AE", 12, 2200)
-    assert (orin.gpu.architecture, orin.gpu.cuda_cores, orin.gpu.tensor_cores, orin.gpu.max_frequency_mhz) == ("Ampere", 2048, 64, 1300)
+    assert (orin.cpu.architecture, orin.cpu.cores, orin.cpu.max_frequency_mhz) == (
+        "Cortex-A78AE",
+        12,
+        2200,
+    )
+    assert (
+        orin.gpu.architecture,
+        orin.gpu.cuda_cores,
+        orin.gpu.tensor_cores,
+        orin.gpu.max_frequency_mhz,
+    ) == ("Ampere", 2048, 64, 1300)
     assert 32 in orin.memory.sizes_gb and orin.memory.max_frequency_mhz == 3200
     maxn = next(mode for mode in orin.power_modes if mode.name == "MAXN")
-    assert (maxn.cpu_cores, maxn.cpu_frequency_mhz, maxn.gpu_frequency_mhz, maxn.memory_frequency_mhz) == (12, 2200, 1300, 3200)
+    assert (
+        maxn.cpu_cores,
+        maxn.cpu_frequency_mhz,
+        maxn.gpu_frequency_mhz,
+        maxn.memory_frequency_mhz,
+    ) == (12, 2200, 1300, 3200)
 
 
 @pytest.mark.proof
 def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The command of the README, on a machine whose device tree is an Orin's: one request per workload."""
+    """The command of the README, on a machine whose device tree is an Orin's: one request per
+    workload."""
     import json
 
     from suite.catalog.divisions import Division
@@ -125,7 +151,10 @@ def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
     monkeypatch.setattr(identify, "compatible", lambda root: ("nvidia,p3701-0000",))
     run(division=Division.OPEN, device="orin", data="synthetic", dry_run=True)
     requests = json.loads(capsys.readouterr().out)["rows"]
-    assert tuple(request["request"]["workload"] for request in requests) == load_device("orin").closed_workloads
+    assert (
+        tuple(request["request"]["workload"] for request in requests)
+        == load_device("orin").closed_workloads
+    )
     assert {request["request"]["platform"] for request in requests} == {"orin"}
     assert {request["request"]["accelerator"] for request in requests} == {"cuda"}
 
@@ -135,7 +164,11 @@ def test_tolerances_are_wider_on_a_gpu_only_where_a_kernel_for_it_is_less_exact(
     assert wider == {"mobilenetv3"}
     tolerances = load_workload("mobilenetv3").verification.tolerances
     cpu, gpu = tolerances.by_precision()["float64"], tolerances.by_precision("cuda")["float64"]
-    assert {name for name in cpu if cpu[name] < gpu[name]} == {"logits", "loss", "gradient"} and cpu.keys() == gpu.keys()
+    assert {name for name in cpu if cpu[name] < gpu[name]} == {
+        "logits",
+        "loss",
+        "gradient",
+    } and cpu.keys() == gpu.keys()
 
 
 def differs_on_a_gpu(workload: Workload) -> bool:

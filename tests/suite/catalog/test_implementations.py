@@ -1,4 +1,5 @@
-"""Implementations outside the checkout: their manifests, the digest of their files, and their commands."""
+"""Implementations outside the checkout: their manifests, the digest of their files, and their
+commands."""
 
 import subprocess
 from pathlib import Path
@@ -12,7 +13,10 @@ from suite.errors import SuiteError
 from suite.launch.building import build
 from suite.launch.environments import find
 
-MANIFEST = 'name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\nprobe = ["build/probe-{dtype}"]\n'
+MANIFEST = (
+    'name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\nprobe ='
+    ' ["build/probe-{dtype}"]\n'
+)
 
 
 def written(folder: Path, text: str = MANIFEST) -> Path:
@@ -53,10 +57,18 @@ def test_the_digest_is_that_of_sha256sum(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
     framework = load_implementation(tmp_path)
     listing = subprocess.run(
-        "sha256sum framework.toml src/model.c | sha256sum", shell=True, cwd=tmp_path, capture_output=True, text=True, check=True
+        "sha256sum framework.toml src/model.c | sha256sum",
+        shell=True,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     assert implementation_sha256(framework) == before == listing.split()[0]
-    assert [name for name, _ in implementation_files(framework)] == ["framework.toml", "src/model.c"]
+    assert [name for name, _ in implementation_files(framework)] == [
+        "framework.toml",
+        "src/model.c",
+    ]
     (tmp_path / "src/model.c").write_text("int main(void) { return 1; }\n")
     assert implementation_sha256(framework) != before
 
@@ -70,15 +82,22 @@ def test_a_folder_that_is_too_large_is_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_program_is_one_sentence(tmp_path: Path) -> None:
-    needs = '[[needs]]\nprogram = "no-such-cc"\ninstall = "install it: `sudo apt-get install gcc`"\n'
+    needs = (
+        '[[needs]]\nprogram = "no-such-cc"\ninstall = "install it: `sudo apt-get install gcc`"\n'
+    )
     framework = load_implementation(written(tmp_path, f"{MANIFEST}{needs}"))
     with pytest.raises(SuiteError) as caught:
         build(framework, find(framework))
-    sentence = "Theirs needs the program 'no-such-cc', which this machine does not have; install it: `sudo apt-get install gcc`."
+    sentence = (
+        "Theirs needs the program 'no-such-cc', which this machine does not have; install it: `sudo"
+        " apt-get install gcc`."
+    )
     assert str(caught.value) == sentence
 
 
 def test_a_build_that_fails_says_why(tmp_path: Path) -> None:
-    framework = load_implementation(written(tmp_path, f'{MANIFEST}build = ["sh", "-c", "echo model.c:3: error >&2; exit 1"]\n'))
+    framework = load_implementation(
+        written(tmp_path, f'{MANIFEST}build = ["sh", "-c", "echo model.c:3: error >&2; exit 1"]\n')
+    )
     with pytest.raises(SuiteError, match=r"Building Theirs ended with 1: model.c:3: error"):
         build(framework, find(framework))

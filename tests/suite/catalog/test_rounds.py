@@ -21,7 +21,9 @@ FIRST = load_round("v0.1")
 def test_the_current_round_is_open_and_admits_this_version_with_every_workload() -> None:
     assert current_round().closed is None
     assert __version__ in current_round().suite_versions
-    assert current_round().workloads == tuple(map(pin, load_workloads())), "run `python -m tools.pin_round` if the open round shall have the change"
+    assert current_round().workloads == tuple(map(pin, load_workloads())), (
+        "run `python -m tools.pin_round` if the open round shall have the change"
+    )
 
 
 @pytest.mark.parametrize("each", load_rounds()[:-1], ids=lambda each: each.name)
@@ -42,16 +44,27 @@ def test_a_closed_round_keeps_its_rules_and_severities_when_the_code_has_others(
 
 
 def test_a_rule_that_is_left_out_of_an_open_round_does_not_apply() -> None:
-    assert replace(current_round(), rules_left_out=("manifest",)).severity("manifest", "invalid") is None
+    assert (
+        replace(current_round(), rules_left_out=("manifest",)).severity("manifest", "invalid")
+        is None
+    )
 
 
-@pytest.mark.parametrize("name", ["target_accuracy", "epochs", "optimizer", "tunable", "preprocessing", "data"])
-def test_a_workload_that_differs_from_its_pin_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name", ["target_accuracy", "epochs", "optimizer", "tunable", "preprocessing", "data"]
+)
+def test_a_workload_that_differs_from_its_pin_is_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lenet = load_workload("lenet")
     other = {
-        "target_accuracy": 0.98, "epochs": 11, "data": "digits", "optimizer": replace(lenet.optimizer, momentum=0.8),
-        "tunable": replace(lenet.tunable, batch_size=(1, 2)), "preprocessing": replace(lenet.preprocessing, mean=(0.0,)),
-    }  # fmt: skip
+        "target_accuracy": 0.98,
+        "epochs": 11,
+        "data": "digits",
+        "optimizer": replace(lenet.optimizer, momentum=0.8),
+        "tunable": replace(lenet.tunable, batch_size=(1, 2)),
+        "preprocessing": replace(lenet.preprocessing, mean=(0.0,)),
+    }
     changed = replace(lenet, **{name: other[name]})  # type: ignore[arg-type]
     monkeypatch.setattr(rounds, "load_workload", lambda _: changed)
     with pytest.raises(SuiteError, match=r"not the workload that rules/rounds/v0\.1\.toml pins"):
@@ -74,9 +87,18 @@ def test_closing_a_round_writes_its_rules_and_results(tmp_path: Path) -> None:
     (run / "MANIFEST.sha256").write_text("")
     drawn = replace(current_round(), nonce='12" é\\', locked=("0" * 64, "1" * 64))
     pinned = closed(drawn, "2027-01-31", tmp_path)
-    assert pinned.results == ("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",)  # SHA-256 of no bytes
+    # SHA-256 of no bytes
+    assert pinned.results == ("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",)
     (tmp_path / "v0.2.toml").write_text(to_toml(pinned))
     assert read_toml(tmp_path / "v0.2.toml", rounds.Round) == pinned
-    assert pinned.rules is not None and pinned.severity("wall-clock", "") == next(rule.severity for rule in ALL if rule.id == "wall-clock").value
-    severities = [pinned.severity(rule.id, "") for rule in ALL if rule.id not in current_round().rules_left_out]
+    assert (
+        pinned.rules is not None
+        and pinned.severity("wall-clock", "")
+        == next(rule.severity for rule in ALL if rule.id == "wall-clock").value
+    )
+    severities = [
+        pinned.severity(rule.id, "")
+        for rule in ALL
+        if rule.id not in current_round().rules_left_out
+    ]
     assert {Severity(severity or "") for severity in severities} == set(Severity)

@@ -21,7 +21,10 @@ def test_every_kind_of_instrument_with_every_coverage_has_one_place() -> None:
 
 def test_only_meters_at_the_wall_or_the_boards_input_rank_and_estimates_come_last() -> None:
     for one in SCORING.instruments():
-        ranks = one.tier in (Tier.ANALYSER, Tier.WALL_METER) and one.covers in (Coverage.WALL, Coverage.BOARD)
+        ranks = one.tier in (Tier.ANALYSER, Tier.WALL_METER) and one.covers in (
+            Coverage.WALL,
+            Coverage.BOARD,
+        )
         assert (one.standing is Standing.RANKED) == ranks
         assert (one.standing is Standing.ESTIMATE) == (one.tier is Tier.ESTIMATE)
     order = [one.standing for one in SCORING.instruments()]
@@ -29,19 +32,32 @@ def test_only_meters_at_the_wall_or_the_boards_input_rank_and_estimates_come_las
 
 
 def test_the_rulebook_states_these_numbers() -> None:
-    chapter = (repository_root() / "rules" / "RULES.md").read_text().split("## Runs and scoring")[1].split("\n## ")[0]
+    chapter = (
+        (repository_root() / "rules" / "RULES.md")
+        .read_text()
+        .split("## Runs and scoring")[1]
+        .split("\n## ")[0]
+    )
     plain = re.sub(r"\s+", " ", chapter)
     words = {3: "three", 4: "four", 5: "five"}
     assert f"A rank needs {words[SCORING.min_runs]} runs" in plain
     assert f"at a level of {100 * SCORING.epochs_level:g} %" in plain
     assert f"{100 * SCORING.noise_floor:g} % are added" in plain
     assert f"{100 * (1 - SCORING.level):g} % interval of the ratio" in plain
-    assert f"planned with {words[SCORING.missed.min_planned_runs]} runs or more and four in five" in plain and SCORING.missed.min_share_reached == 0.8
+    assert (
+        f"planned with {words[SCORING.missed.min_planned_runs]} runs or more and four in five"
+        in plain
+        and SCORING.missed.min_share_reached == 0.8
+    )
     assert f"{words[SCORING.min_projected_epochs]} epochs or more, target not reached" in plain
     assert "within one percent" in plain and SCORING.rate_tolerance == 0.01
 
 
 def test_what_a_round_has_frozen_is_there_and_of_its_workloads() -> None:
-    digests = {point.digest for workload in load_workloads() for point in load_points(workload.name)}
+    digests = {
+        point.digest for workload in load_workloads() for point in load_points(workload.name)
+    }
     for each in load_rounds():
-        assert each.reference_points and set(each.reference_points) <= digests, f"a frozen point of round {each.name} is lost or changed"
+        assert each.reference_points and set(each.reference_points) <= digests, (
+            f"a frozen point of round {each.name} is lost or changed"
+        )

@@ -1,4 +1,5 @@
-"""Seeds of a nonce: everybody computes the same one, with sha256sum and Python's json module; what may be tuned for time changes none."""
+"""Seeds of a nonce: everybody computes the same one, with sha256sum and Python's json module; what
+may be tuned for time changes none."""
 
 import json
 import shutil
@@ -10,17 +11,29 @@ import pytest
 
 from reference_impls.contract import Request, request_to_dict
 from suite.catalog.frameworks import load_framework
-from suite.catalog.seeds import NOT_CONFIGURATION, configuration, configuration_sha256, implementation_sha256, read_nonce_use, use_nonce
+from suite.catalog.seeds import (
+    NOT_CONFIGURATION,
+    configuration,
+    configuration_sha256,
+    implementation_sha256,
+    read_nonce_use,
+    use_nonce,
+)
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from tests.builders import Scenario, make_request
 
 FAKE = load_framework("fake")
-LISTED = "find reference_impls/*.py reference_impls/data reference_impls/{} -type f ! -path '*/__pycache__/*' | LC_ALL=C sort | xargs sha256sum"
+LISTED = (
+    "find reference_impls/*.py reference_impls/data reference_impls/{} -type f ! -path"
+    " '*/__pycache__/*' | LC_ALL=C sort | xargs sha256sum"
+)
 
 
 def shell(command: str) -> str:
-    return subprocess.run(["bash", "-c", command], cwd=repository_root(), capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["bash", "-c", command], cwd=repository_root(), capture_output=True, text=True, check=True
+    ).stdout
 
 
 @pytest.fixture
@@ -30,13 +43,15 @@ def request_values(tmp_path: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["fake", "pytorch", "tensorflow", "chainer"])
 def test_sha256sum_computes_the_digest_of_an_implementation(name: str) -> None:
-    assert shell(f"{LISTED.format(name)} | sha256sum").split()[0] == implementation_sha256(load_framework(name))
+    assert shell(f"{LISTED.format(name)} | sha256sum").split()[0] == implementation_sha256(
+        load_framework(name)
+    )
 
 
 def test_a_variant_includes_the_framework_that_it_is_a_variant_of() -> None:
-    assert shell(f"{LISTED.format('pytorch reference_impls/pytorch_bf16')} | sha256sum").split()[0] == implementation_sha256(
-        load_framework("pytorch_bf16")
-    )
+    assert shell(f"{LISTED.format('pytorch reference_impls/pytorch_bf16')} | sha256sum").split()[
+        0
+    ] == implementation_sha256(load_framework("pytorch_bf16"))
 
 
 def test_a_stranger_computes_the_same_seed(request_values: dict[str, Any], tmp_path: Path) -> None:
@@ -44,11 +59,21 @@ def test_a_stranger_computes_the_same_seed(request_values: dict[str, Any], tmp_p
     rules = (repository_root() / "rules" / "RULES.md").read_text(encoding="utf-8")
     program = rules.partition("```python\n")[2].partition("```")[0]
     used = use_nonce("2026-12-01 beacon", "v0.2", 2, FAKE, request_values)
-    nonce = {name: getattr(used, name) for name in ("nonce", "round", "run_number", "implementation_sha256")}
+    nonce = {
+        name: getattr(used, name)
+        for name in ("nonce", "round", "run_number", "implementation_sha256")
+    }
     (tmp_path / "run.json").write_text(json.dumps({"request": request_values, "nonce": nonce}))
-    printed = subprocess.run(["python3", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        ["python3", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
     assert printed.split() == [used.entry_sha256, str(used.seed)]
-    assert shell(f"printf '%s\\n' '{used.nonce}' v0.2 {used.entry_sha256} 2 | sha256sum | cut -c1-8").strip() == f"{used.seed:08x}"
+    assert (
+        shell(
+            f"printf '%s\\n' '{used.nonce}' v0.2 {used.entry_sha256} 2 | sha256sum | cut -c1-8"
+        ).strip()
+        == f"{used.seed:08x}"
+    )
 
 
 def changed(values: dict[str, Any], name: str) -> dict[str, Any]:
@@ -61,14 +86,26 @@ def changed(values: dict[str, Any], name: str) -> dict[str, Any]:
 
 def leaves() -> list[str]:
     """Every field of a request, nested ones dotted."""
-    nested = {name: kind._fields for name, kind in Request.__annotations__.items() if hasattr(kind, "_fields")}
-    return [f"{name}.{child}" if child else name for name in Request._fields for child in nested.get(name, ("",))]
+    nested = {
+        name: kind._fields
+        for name, kind in Request.__annotations__.items()
+        if hasattr(kind, "_fields")
+    }
+    return [
+        f"{name}.{child}" if child else name
+        for name in Request._fields
+        for child in nested.get(name, ("",))
+    ]
 
 
 @pytest.mark.parametrize("name", leaves())
-def test_a_field_changes_the_digest_unless_it_is_left_out(name: str, request_values: dict[str, Any]) -> None:
+def test_a_field_changes_the_digest_unless_it_is_left_out(
+    name: str, request_values: dict[str, Any]
+) -> None:
     is_left_out = name in NOT_CONFIGURATION or name.partition(".")[0] in NOT_CONFIGURATION
-    assert (configuration_sha256(changed(request_values, name)) == configuration_sha256(request_values)) is is_left_out
+    assert (
+        configuration_sha256(changed(request_values, name)) == configuration_sha256(request_values)
+    ) is is_left_out
 
 
 def test_every_field_that_is_left_out_exists() -> None:
@@ -91,7 +128,10 @@ def test_an_edited_implementation_has_another_digest(tmp_path: Path) -> None:
 
 def test_nonce_round_and_number_each_change_the_seed(request_values: dict[str, Any]) -> None:
     given = [("a", "v0.2", 0), ("b", "v0.2", 0), ("a", "v0.3", 0), ("a", "v0.2", 1)]
-    seeds = {use_nonce(nonce, round_name, number, FAKE, request_values).seed for nonce, round_name, number in given}
+    seeds = {
+        use_nonce(nonce, round_name, number, FAKE, request_values).seed
+        for nonce, round_name, number in given
+    }
     assert len(seeds) == len(given)
     assert all(0 <= seed < 2**32 for seed in seeds)
 

@@ -14,8 +14,14 @@ def test_every_timing_is_defined_once() -> None:
     assert [timing.value for timing in Timing] == list(TIMINGS) == [name for name, *_ in MEANINGS]
 
 
-@pytest.mark.parametrize("framework", [each for each in load_frameworks() if each.needs_environment], ids=lambda each: each.name)
-def test_a_run_on_an_accelerator_is_asynchronous_unless_it_is_asked_for_the_split(framework: object) -> None:
+@pytest.mark.parametrize(
+    "framework",
+    [each for each in load_frameworks() if each.needs_environment],
+    ids=lambda each: each.name,
+)
+def test_a_run_on_an_accelerator_is_asynchronous_unless_it_is_asked_for_the_split(
+    framework: object,
+) -> None:
     on = framework.asynchronous_on  # type: ignore[attr-defined]
     assert possible_timings("cuda", False, on) == BOTH
     assert possible_timings("cuda", True, on) == (Timing.SYNCHRONISED,)

@@ -24,8 +24,9 @@ HEAVY = ("pandas", "pyarrow", "scipy", "jinja2", "sklearn")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_tables_help_is_the_first_line_of_the_commands(name: str) -> None:
-    assert COMMANDS[name].help == load_command(name).help.splitlines()[0]
+def test_the_tables_help_is_the_first_paragraph_of_the_commands(name: str) -> None:
+    paragraph = load_command(name).help.partition("\n\n")[0]
+    assert COMMANDS[name].help == " ".join(paragraph.split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -54,13 +55,17 @@ def test_the_examples_are_of_the_commands_that_there_are() -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES)
-def test_the_help_of_a_command_ends_with_an_example_that_can_be_typed_and_its_exit_codes(path: str) -> None:
+def test_the_help_of_a_command_ends_with_an_example_that_can_be_typed_and_its_exit_codes(
+    path: str,
+) -> None:
     command, (program, *words) = LEAVES[path], EXAMPLES[path].split()
     said = " ".join(f"{command.help} {command.epilog}".split())
     assert EXAMPLES[path] in said and said.count("Exit code: 0 ") == 1
-    names = [name for name, word in zip(path.split(), words, strict=False) if name == word]  # `suite audit RUN` is `suite audit bundle RUN`
+    # `suite audit RUN` is `suite audit bundle RUN`
+    names = [name for name, word in zip(path.split(), words, strict=False) if name == word]
     assert program == "suite" and names and names[0] in COMMANDS
-    command.make_context(path, words[len(names) :])  # an unknown option, a missing one and a word too many raise
+    # an unknown option, a missing one and a word too many raise
+    command.make_context(path, words[len(names) :])
 
 
 def test_every_command_is_listed() -> None:
@@ -74,7 +79,9 @@ def test_a_mistyped_command_gets_a_suggestion() -> None:
     assert "Did you mean 'report'" in answer.output
 
 
-def test_a_path_that_this_user_may_not_open_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_path_that_this_user_may_not_open_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def refused(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", "/home/jane/runs")
 
@@ -82,14 +89,25 @@ def test_a_path_that_this_user_may_not_open_is_a_sentence(monkeypatch: pytest.Mo
     monkeypatch.setattr("sys.argv", ["suite", "check", "."])
     with pytest.raises(SystemExit) as end:
         main()
-    said = "error: This user may not open /home/jane/runs: Permission denied. Choose another path, or have its owner permit it.\n"
+    said = (
+        "error: This user may not open /home/jane/runs: Permission denied. Choose another path, or"
+        " have its owner permit it.\n"
+    )
     assert (capsys.readouterr().err, end.value.code) == (said, 2)
 
 
 @pytest.mark.parametrize(
     "arguments",
     some(
-        [["list", "rules"], ["--help"], ["list", "devices"], ["explain", "log-chain"], ["list", "studies"], ["list", "data-sets"], ["list", "rounds"]]
+        [
+            ["list", "rules"],
+            ["--help"],
+            ["list", "devices"],
+            ["explain", "log-chain"],
+            ["list", "studies"],
+            ["list", "data-sets"],
+            ["list", "rounds"],
+        ]
     ),
     ids=" ".join,
 )
@@ -100,7 +118,9 @@ def test_light_commands_load_nothing_heavy(arguments: list[str]) -> None:
         f"try: app({arguments!r})\nexcept SystemExit: pass\n"
         f"sys.exit(' '.join(name for name in {HEAVY!r} if name in sys.modules) or 0)"
     )
-    answer = subprocess.run([sys.executable, "-c", script], cwd=repository_root(), capture_output=True, text=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", script], cwd=repository_root(), capture_output=True, text=True
+    )
     assert (answer.returncode, answer.stderr) == (0, "")
 
 
@@ -112,7 +132,9 @@ def test_no_function_of_the_command_line_has_many_parameters() -> None:
     for path in sorted((repository_root() / "suite").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
-                assert len(node.args.args) + len(node.args.kwonlyargs) <= 10, f"{path.name}: {node.name}"
+                assert len(node.args.args) + len(node.args.kwonlyargs) <= 10, (
+                    f"{path.name}: {node.name}"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,34 +162,60 @@ def test_a_dataclass_becomes_options() -> None:
 @pytest.mark.parametrize("place", ["log.txt", "site", "pictures/one.svg"])
 @pytest.mark.parametrize("command", [["trace"], ["report"], ["figure", "pi-2e"]])
 def test_nothing_is_written_into_a_run_directory(
-    command: list[str], place: str, good_bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: list[str],
+    place: str,
+    good_bundle: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """It would replace a record of the run, or add what breaks its seal."""
     before = sorted(good_bundle.rglob("*")), (good_bundle / "log.txt").read_bytes()
-    monkeypatch.setattr("sys.argv", ["suite", *command, str(good_bundle), "--output", str(good_bundle / place)])
+    monkeypatch.setattr(
+        "sys.argv", ["suite", *command, str(good_bundle), "--output", str(good_bundle / place)]
+    )
     with pytest.raises(SystemExit) as end:
         main()
-    assert end.value.code == 2 and f"is in the run directory {good_bundle}, which holds the run's records alone" in capsys.readouterr().err
+    assert (
+        end.value.code == 2
+        and f"is in the run directory {good_bundle}, which holds the run's records alone"
+        in capsys.readouterr().err
+    )
     assert (sorted(good_bundle.rglob("*")), (good_bundle / "log.txt").read_bytes()) == before
 
 
 def test_a_folder_that_was_removed_meanwhile_is_a_sentence(tmp_path: Path) -> None:
-    script = f'mkdir gone && cd gone && rmdir ../gone && exec "{Path(sys.executable).with_name("suite")}" doctor'
+    script = (
+        "mkdir gone && cd gone && rmdir ../gone && exec"
+        f' "{Path(sys.executable).with_name("suite")}" doctor'
+    )
     answer = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True)
-    assert (answer.returncode, answer.stderr) == (2, "error: The folder that this command was typed in was removed; change into one that exists.\n")
+    assert (answer.returncode, answer.stderr) == (
+        2,
+        (
+            "error: The folder that this command was typed in was removed; change into one that"
+            " exists.\n"
+        ),
+    )
 
 
 def test_a_hostfile_is_read_before_an_environment_is_looked_for(suite: Run, tmp_path: Path) -> None:
     answer = suite("cluster", "doctor", "--hostfile", tmp_path, SUITE_HOME=str(tmp_path))
-    assert answer.returncode == 2 and answer.stderr.startswith(f"error: The hostfile {tmp_path} cannot be read: Is a directory; ")
+    assert answer.returncode == 2 and answer.stderr.startswith(
+        f"error: The hostfile {tmp_path} cannot be read: Is a directory; "
+    )
 
 
 def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bundle: Path) -> None:
     answer = suite("power", "attach", good_bundle, "/nowhere.csv", "--covers", "board")
-    assert (answer.returncode, answer.stderr) == (2, "error: /nowhere.csv cannot be read: No such file or directory.\n")
+    assert (answer.returncode, answer.stderr) == (
+        2,
+        "error: /nowhere.csv cannot be read: No such file or directory.\n",
+    )
 
 
-def test_ctrl_c_before_a_command_begins_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_before_a_command_begins_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """While its options are read, where Typer itself would end it."""
 
     def interrupted(*_: object, **__: object) -> None:

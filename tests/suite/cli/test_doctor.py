@@ -1,4 +1,5 @@
-"""`suite doctor` lists every source: available, or the reason and the remedy; a broken source does not make it fail."""
+"""`suite doctor` lists every source: available, or the reason and the remedy; a broken source does
+not make it fail."""
 
 import json
 import subprocess
@@ -55,12 +56,17 @@ def test_a_driver_that_breaks_does_not_hide_the_other_sources(tmp_path: Path) ->
     broken, sound = open_meters(tmp_path)[:2]
     broken.availability = lambda: 1 / 0  # type: ignore[method-assign,assignment,return-value]
     first, second = diagnose_meters([broken, sound])
-    assert (first.there, first.found) == (False, "the availability check failed: ZeroDivisionError: division by zero")
+    assert (first.there, first.found) == (
+        False,
+        "the availability check failed: ZeroDivisionError: division by zero",
+    )
     assert second.what == f"meter: {sound.name}"
 
 
 def test_the_callers_own_children_are_not_foreign_and_not_named() -> None:
-    burner = subprocess.Popen([sys.executable, "-c", "print(1, flush=True)\nwhile True: pass"], stdout=subprocess.PIPE)
+    burner = subprocess.Popen(
+        [sys.executable, "-c", "print(1, flush=True)\nwhile True: pass"], stdout=subprocess.PIPE
+    )
     assert burner.stdout is not None
     burner.stdout.readline()
     try:
@@ -74,9 +80,15 @@ def test_the_callers_own_children_are_not_foreign_and_not_named() -> None:
 
 @pytest.mark.parametrize(
     ("foreign", "stolen", "is_quiet", "words"),
-    [(0.05, 0.0, True, "0.05 of 2 cores"), (0.9, 0.0, False, "stress (7) 0.90"), (0.0, 0.4, False, "0.40 taken by the hypervisor")],
+    [
+        (0.05, 0.0, True, "0.05 of 2 cores"),
+        (0.9, 0.0, False, "stress (7) 0.90"),
+        (0.0, 0.4, False, "0.40 taken by the hypervisor"),
+    ],
 )
-def test_the_doctor_says_whether_the_machine_is_quiet(foreign: float, stolen: float, is_quiet: bool, words: str) -> None:
+def test_the_doctor_says_whether_the_machine_is_quiet(
+    foreign: float, stolen: float, is_quiet: bool, words: str
+) -> None:
     programs = (("stress", 7, foreign),) if foreign > 0.5 else ()
     diagnosis = diagnose_load(MachineLoad(1.0, 2, foreign, stolen, 0.25, programs))
     assert diagnosis.there is is_quiet

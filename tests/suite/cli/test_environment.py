@@ -1,4 +1,5 @@
-"""`suite env create --dry-run` says what would be installed, from where, and how large it is, or what --interpreter has; it makes nothing."""
+"""`suite env create --dry-run` says what would be installed, from where, and how large it is, or
+what --interpreter has; it makes nothing."""
 
 import json
 import re
@@ -21,10 +22,15 @@ def on_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("suite.launch.environments._version", lambda framework, python: (3, 11))
 
 
-def test_a_rehearsal_states_packages_downloads_and_disk(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_rehearsal_states_packages_downloads_and_disk(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     app(["env", "create", "pytorch", "--dry-run"], standalone_mode=False)
     output = capsys.readouterr().out
-    first = r"PyTorch for Python 3.11 on aarch64 without an NVIDIA GPU: \d+ packages of the lock .*, \d+ MB to download, \d+ MB on disk\n"
+    first = (
+        r"PyTorch for Python 3.11 on aarch64 without an NVIDIA GPU: \d+ packages of the lock .*,"
+        r" \d+ MB to download, \d+ MB on disk\n"
+    )
     assert re.match(first, output)
     assert "  torch==2.9.1\n" in output and "nvidia-" not in output and "+cpu" not in output
     assert not (tmp_path / "home").exists()
@@ -41,7 +47,9 @@ def test_a_rehearsal_in_json(capsys: pytest.CaptureFixture[str]) -> None:
 def old_pytorch(tmp_path: Path) -> Path:
     """What answers as a Python with an older PyTorch does."""
     path = tmp_path / "python"
-    packages = json.dumps([{"name": "torch", "version": "1.10.0"}, {"name": "torchvision", "version": "0.11.1"}])
+    packages = json.dumps(
+        [{"name": "torch", "version": "1.10.0"}, {"name": "torchvision", "version": "0.11.1"}]
+    )
     path.write_text(f"#!/bin/sh\ntest $1 = -c || echo '{packages}'\n")
     path.chmod(0o755)
     return path
@@ -50,25 +58,55 @@ def old_pytorch(tmp_path: Path) -> Path:
 def test_a_rehearsal_with_an_interpreter_says_what_it_has_and_installs_nothing(
     old_pytorch: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    app(["env", "create", "pytorch", "--interpreter", str(old_pytorch), "--dry-run"], standalone_mode=False)
+    app(
+        ["env", "create", "pytorch", "--interpreter", str(old_pytorch), "--dry-run"],
+        standalone_mode=False,
+    )
     said = capsys.readouterr().out.splitlines()
-    assert f"PyTorch would run in {old_pytorch}; nothing would be installed" in said[0] and "to download" not in said[0]
+    assert (
+        f"PyTorch would run in {old_pytorch}; nothing would be installed" in said[0]
+        and "to download" not in said[0]
+    )
     assert said[1].startswith("note: torch 1.10.0 there; the requirements name 2.9.1.")
     assert not (tmp_path / "home").exists()
     app(["env", "create", "pytorch", "--interpreter", str(old_pytorch)], standalone_mode=False)
     assert capsys.readouterr().out.splitlines() == [f"PyTorch runs in {old_pytorch}", *said[1:]]
 
 
-def test_a_rehearsal_with_an_interpreter_in_json(old_pytorch: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    app(["env", "create", "pytorch", "--interpreter", str(old_pytorch), "--dry-run", "--json"], standalone_mode=False)
+def test_a_rehearsal_with_an_interpreter_in_json(
+    old_pytorch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app(
+        ["env", "create", "pytorch", "--interpreter", str(old_pytorch), "--dry-run", "--json"],
+        standalone_mode=False,
+    )
     values = json.loads(capsys.readouterr().out)
-    assert (values["interpreter"], values["packages"], values["download_bytes"], values["disk_bytes"]) == (str(old_pytorch), [], 0, 0)
-    assert values["other_versions"][0] == {"package": "torch", "required": "2.9.1", "found": "1.10.0"}
+    assert (
+        values["interpreter"],
+        values["packages"],
+        values["download_bytes"],
+        values["disk_bytes"],
+    ) == (str(old_pytorch), [], 0, 0)
+    assert values["other_versions"][0] == {
+        "package": "torch",
+        "required": "2.9.1",
+        "found": "1.10.0",
+    }
 
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)], ids=["to do it", "rehearsed"])
 @pytest.mark.parametrize("interpreter", ["/bin/true", "/bin/false", "nowhere"])
-def test_a_wrong_interpreter_is_refused_rehearsed_or_not(interpreter: str, more: tuple[str, ...], tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match=f"{interpreter} (does not answer as a Python does|cannot `import torch`|is not an interpreter)"):
-        app(["env", "create", "pytorch", "--interpreter", interpreter, *more], standalone_mode=False)
+def test_a_wrong_interpreter_is_refused_rehearsed_or_not(
+    interpreter: str, more: tuple[str, ...], tmp_path: Path
+) -> None:
+    with pytest.raises(
+        SuiteError,
+        match=(
+            f"{interpreter} (does not answer as a Python does|cannot `import torch`|is not an"
+            " interpreter)"
+        ),
+    ):
+        app(
+            ["env", "create", "pytorch", "--interpreter", interpreter, *more], standalone_mode=False
+        )
     assert not (tmp_path / "home").exists()

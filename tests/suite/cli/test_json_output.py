@@ -1,4 +1,5 @@
-"""``--json``: every format has the keys that docs/json.md lists, failures are objects, too; colours and completion as a shell expects them."""
+"""``--json``: every format has the keys that docs/json.md lists, failures are objects, too; colours
+and completion as a shell expects them."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -18,7 +19,8 @@ Say = Callable[..., tuple[Any, str, int]]
 
 @pytest.fixture
 def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
-    """Types a command with --json; returns the object, what standard error has, and the exit code."""
+    """Types a command with --json; returns the object, what standard error has, and the exit
+    code."""
 
     def call(*words: object) -> tuple[Any, str, int]:
         monkeypatch.setattr("sys.argv", ["suite", *map(str, words), "--json"])
@@ -34,7 +36,9 @@ def keys_of(value: Any) -> Iterator[str]:
     """Every key of an object, at any depth."""
     if isinstance(value, dict):
         yield from value
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for item in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         yield from keys_of(item)
 
 
@@ -46,7 +50,9 @@ def test_lists_have_rows_with_the_keys_of_their_format(name: str, say: Say) -> N
     assert not [key for key in keys_of(printed) if " " in key]
 
 
-def test_a_verdict_is_one_object_whether_it_complies_or_cannot_be_judged(say: Say, good_bundle: Path) -> None:
+def test_a_verdict_is_one_object_whether_it_complies_or_cannot_be_judged(
+    say: Say, good_bundle: Path
+) -> None:
     printed, _, code = say("check", good_bundle)
     assert (printed["format"], code, printed["verdicts"][0]["complies"]) == ("check/1", 0, True)
     (good_bundle / "log.txt").write_text("")
@@ -56,12 +62,22 @@ def test_a_verdict_is_one_object_whether_it_complies_or_cannot_be_judged(say: Sa
 
 
 def test_a_linpack_record_has_the_keys_of_its_format(say: Say, tmp_path: Path) -> None:
-    printed, _, code = say("linpack", "--scipy", "--size", 512, "--allow-busy", "--output", tmp_path / "record")
+    printed, _, code = say(
+        "linpack", "--scipy", "--size", 512, "--allow-busy", "--output", tmp_path / "record"
+    )
     assert (printed["format"], code) == ("linpack/1", 0)
     assert set(printed) == {"format", *FORMATS["linpack"].keys}
 
 
-@pytest.mark.parametrize("words", [("run", "--division", "open", "--workload", "lnet"), ("repotr",), ("run", "--foo"), ("explain", "log-chian")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--division", "open", "--workload", "lnet"),
+        ("repotr",),
+        ("run", "--foo"),
+        ("explain", "log-chian"),
+    ],
+)
 def test_a_failure_is_an_object_and_a_sentence(words: tuple[str, ...], say: Say) -> None:
     printed, said, code = say(*words)
     assert set(printed) == {"format", *FORMATS["error"].keys}
@@ -74,15 +90,21 @@ def test_a_key_that_no_format_has_is_not_printed() -> None:
         print_json("report", {"index": "site/index.html", "pages": 3})
 
 
-def test_lists_that_are_piped_begin_with_their_headers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lists_that_are_piped_begin_with_their_headers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("sys.argv", ["suite", "list", "data-sets"])
     with pytest.raises(SystemExit):
         main()
-    assert capsys.readouterr().out.splitlines()[0].split("\t") == list(FORMATS["list-data-sets"].keys)
+    assert capsys.readouterr().out.splitlines()[0].split("\t") == list(
+        FORMATS["list-data-sets"].keys
+    )
 
 
 @pytest.mark.parametrize("is_set", [False, True])
-def test_no_color_is_obeyed(is_set: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_color_is_obeyed(
+    is_set: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -101,11 +123,17 @@ def test_no_color_is_obeyed(is_set: bool, monkeypatch: pytest.MonkeyPatch, capsy
     ],
 )
 def test_the_shell_completes_commands_and_names(typed: str, completed: str, suite: Any) -> None:
-    words = {"_SUITE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    words = {
+        "_SUITE_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
+    }
     assert suite(**words).stdout.strip() == completed
 
 
-def test_in_a_narrow_terminal_every_name_is_whole(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_a_narrow_terminal_every_name_is_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr("sys.argv", ["suite", "list", "devices"])
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)

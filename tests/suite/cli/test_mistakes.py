@@ -1,4 +1,5 @@
-"""Typical mistakes: one sentence that names the next step, the right exit code, nothing left behind."""
+"""Typical mistakes: one sentence that names the next step, the right exit code, nothing left
+behind."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,12 @@ def place() -> Iterator[Path]:
         yield folder
 
 
-@pytest.mark.parametrize(("command", "words", "code"), MISTAKES, ids=[mistake[0] for mistake in MISTAKES])
-def test_a_mistake_is_answered_with_a_sentence(command: str, words: str, code: int, place: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "words", "code"), MISTAKES, ids=[mistake[0] for mistake in MISTAKES]
+)
+def test_a_mistake_is_answered_with_a_sentence(
+    command: str, words: str, code: int, place: Path
+) -> None:
     said, found = type_in(command)
     assert (found, words in said) == (code, True), said
     assert "Traceback" not in said and "Unexpected error" not in said

@@ -23,7 +23,9 @@ def test_a_skeleton_names_what_to_fill_in_and_what_to_do_next(kind: Kind, tmp_pa
     texts = {path: (tmp_path / path).read_text() for path in skeleton.files}
     assert set(tmp_path.rglob("*.*")) == {tmp_path / path for path in skeleton.files}
     assert any(MARKER in text for text in texts.values())
-    assert not any("$" in text or "NAME" in str(path) or "MODULE" in str(path) for path, text in texts.items())
+    assert not any(
+        "$" in text or "NAME" in str(path) or "MODULE" in str(path) for path, text in texts.items()
+    )
     assert skeleton.steps[-1] == contract_command(kind, NAMES[kind])
     for path, text in texts.items():
         if path.suffix == ".py":
@@ -48,7 +50,9 @@ def test_an_existing_part_is_not_touched(kind: Kind, tmp_path: Path) -> None:
     assert (tmp_path / first).read_text() == "a week of work"
 
 
-@pytest.mark.parametrize("name", ["", "New", "1st", "a b", "../up", "a--b", "class", "x" * 41, "naïve"])
+@pytest.mark.parametrize(
+    "name", ["", "New", "1st", "a b", "../up", "a--b", "class", "x" * 41, "naïve"]
+)
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
 def test_a_name_that_none_can_have_is_refused(kind: Kind, name: str, tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match=f"cannot name a {kind.value}: use lower-case letters"):
@@ -59,15 +63,24 @@ def test_a_name_that_none_can_have_is_refused(kind: Kind, name: str, tmp_path: P
 @pytest.mark.parametrize(
     ("kind", "name"),
     [(Kind.FRAMEWORK, "communication"), (Kind.RULE, "log-chain"), (Kind.METER, "rpi5-pmic")],
-    ids=["a package would hide a module", "the rule is in a module of another name", "the meter is in a module of another name"],
+    ids=[
+        "a package would hide a module",
+        "the rule is in a module of another name",
+        "the meter is in a module of another name",
+    ],
 )
 def test_a_name_that_is_used_elsewhere_is_refused(kind: Kind, name: str) -> None:
     with pytest.raises(SuiteError, match=f"The {kind.value} '{name}' exists"):
         write_skeleton(kind, name)
 
 
-@pytest.mark.parametrize(("arguments", "words"), [(("device", "orin"), "The device 'orin' exists"), (("rule", "A B"), "cannot name a rule")])
-def test_a_refusal_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], words: str, suite: Run) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(("device", "orin"), "The device 'orin' exists"), (("rule", "A B"), "cannot name a rule")],
+)
+def test_a_refusal_is_one_sentence_and_exit_code_2(
+    arguments: tuple[str, ...], words: str, suite: Run
+) -> None:
     refused = suite("new", *arguments)
     assert refused.returncode == 2
     assert words in refused.stderr and len(refused.stderr.strip().splitlines()) == 1
@@ -79,7 +92,9 @@ def test_an_unknown_kind_is_a_usage_error(suite: Run) -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
-def test_the_command_prints_files_and_next_steps(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_prints_files_and_next_steps(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from suite.cli import skeletons
 
     monkeypatch.setattr(skeletons, "checkout", lambda: tmp_path)
@@ -88,4 +103,7 @@ def test_the_command_prints_files_and_next_steps(options: list[str], tmp_path: P
     if options:
         assert json.loads(answer.output)["files"] == ["rules/devices/new-one.toml"]
     else:
-        assert "  rules/devices/new-one.toml\n" in answer.output and "python -m pytest" in answer.output
+        assert (
+            "  rules/devices/new-one.toml\n" in answer.output
+            and "python -m pytest" in answer.output
+        )

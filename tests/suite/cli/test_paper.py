@@ -1,4 +1,5 @@
-"""`suite paper`: all 54 are listed, what is missing is said with its cost, and what needs other hardware names it."""
+"""`suite paper`: all 54 are listed, what is missing is said with its cost, and what needs other
+hardware names it."""
 
 import importlib.util
 import json
@@ -21,15 +22,27 @@ def suite(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     return int(end.value.code or 0)
 
 
-def test_all_are_listed_with_their_state(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_are_listed_with_their_state(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert suite(monkeypatch, "list", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert len(rows) == 54 and all(set(row) == set(FORMATS["paper-list"].keys) for row in rows)
     assert suite(monkeypatch, "list") == 0
     printed = capsys.readouterr().out
-    assert all(row["id"] in printed for row in rows) and "54 tables and panels; 36 are drawn from runs that are here, 1 without runs." in printed
+    assert (
+        all(row["id"] in printed for row in rows)
+        and "54 tables and panels; 36 are drawn from runs that are here, 1 without runs." in printed
+    )
     assert all(
-        f"{count} {state}: " in printed for state, count in (("real", 31), ("simulated", 4), ("emulated", 1), ("calculated", 1), ("needs", 17))
+        f"{count} {state}: " in printed
+        for state, count in (
+            ("real", 31),
+            ("simulated", 4),
+            ("emulated", 1),
+            ("calculated", 1),
+            ("needs", 17),
+        )
     )
 
 
@@ -38,10 +51,14 @@ def test_what_is_missing_is_said_with_its_cost_and_not_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(paper, "_run", lambda command: pytest.fail("nothing may be run"))
-    monkeypatch.setattr(paper, "_places", lambda runs: [])  # as in an installation without the project's examples
+    # as in an installation without the project's examples
+    monkeypatch.setattr(paper, "_places", lambda runs: [])
     assert suite(monkeypatch, "make", "jetson-9a", "--dry-run") == 0
     said = capsys.readouterr().err
-    assert "minutes on two cores" in said and "suite sweep --workload lenet --data digits --vary cores=1,2" in said
+    assert (
+        "minutes on two cores" in said
+        and "suite sweep --workload lenet --data digits --vary cores=1,2" in said
+    )
     assert suite(monkeypatch, "make", "jetson-3a", "--dry-run") == 2
     assert "give --with second=PATH" in capsys.readouterr().err
 
@@ -92,18 +109,28 @@ def test_runs_that_were_interrupted_are_completed_and_not_drawn_as_they_are(
     assert "runs/papers/beside was left unfinished and is made again" in capsys.readouterr().err
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(paper, "_run", lambda command: shutil.copytree(repository_root() / "examples/papers/beside", paper.RUNS / "beside"))
+    monkeypatch.setattr(
+        paper,
+        "_run",
+        lambda command: shutil.copytree(
+            repository_root() / "examples/papers/beside", paper.RUNS / "beside"
+        ),
+    )
     assert suite(monkeypatch, "make", "concurrent-1a") == 0
     assert (tmp_path / "papers/concurrent-1a.csv").is_file() and not list(paper.RUNS.glob(".*"))
 
 
-def test_hardware_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_hardware_that_is_missing_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert suite(monkeypatch, "make", "jetson-7") == 2
     assert "a power sensor" in capsys.readouterr().err
 
 
-def test_a_check_ends_with_the_verdict(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_ends_with_the_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert suite(monkeypatch, "check", "memory-table-1") == 0
     capsys.readouterr()
     assert suite(monkeypatch, "check", "jetson-table-1", "--json") == 1
@@ -113,6 +140,8 @@ def test_a_check_ends_with_the_verdict(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert suite(monkeypatch, "check", "jetson-7") == 2
 
 
-def test_folders_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folders_that_do_not_exist_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert suite(monkeypatch, "make", "pi-1a", "nowhere") == 2
     assert "nowhere does not exist" in capsys.readouterr().err

@@ -1,4 +1,5 @@
-"""`suite predict`: the table to fill in, the answer, the JSON, and what is said of a wrong command line."""
+"""`suite predict`: the table to fill in, the answer, the JSON, and what is said of a wrong command
+line."""
 
 import csv
 import json
@@ -35,7 +36,10 @@ def table(tmp_path: Path) -> Path:
     path, measured = tmp_path / "modes.csv", profile(list(range(0, 240, 24)))
     lines = [",".join((*MODES.names, "time_s", "power_w"))]
     lines += [
-        ",".join(map(str, (*row, time_s, power_w))) for row, time_s, power_w in zip(measured.rows, measured.time_s, measured.power_w, strict=True)
+        ",".join(map(str, (*row, time_s, power_w)))
+        for row, time_s, power_w in zip(
+            measured.rows, measured.time_s, measured.power_w, strict=True
+        )
     ]
     lines += [",".join(map(str, row)) + ",," for row in MODES.rows.tolist()]
     path.write_text("\n".join(lines))
@@ -45,14 +49,21 @@ def table(tmp_path: Path) -> Path:
 def test_the_design_is_a_table_to_fill_in(say: Say) -> None:
     printed, _, code = say("--grid", "agx-xavier", "--design")
     rows = list(csv.reader(printed.splitlines()))
-    assert (code, len(rows), rows[0]) == (0, 8, ["cores", "cpu_mhz", "gpu_mhz", "emc_mhz", "time_s", "power_w"])
+    assert (code, len(rows), rows[0]) == (
+        0,
+        8,
+        ["cores", "cpu_mhz", "gpu_mhz", "emc_mhz", "time_s", "power_w"],
+    )
     assert rows[1] == ["8", "2265.6", "1377", "2133", "", ""]
 
 
 def test_an_answer_has_intervals_what_binds_and_what_to_profile_next(say: Say, table: Path) -> None:
     printed, _, code = say(table, "--max-watts", 14, "--front")
     assert code == 0
-    assert "10 modes profiled, 230 predicted; intervals are meant to hold with 90 % (docs/predicting.md: how often they did)." in printed
+    assert (
+        "10 modes profiled, 230 predicted; intervals are meant to hold with 90 %"
+        " (docs/predicting.md: how often they did)." in printed
+    )
     assert "Smallest time with power at most 14 W: cores " in printed
     assert "binds: power limit; the time follows " in printed
     assert "Profile next, to be surer: cores " in printed
@@ -67,7 +78,9 @@ def test_times_alone_give_times_alone(say: Say, tmp_path: Path) -> None:
     assert "There is no Pareto front: the table has neither power_w nor energy_j." in printed
     assert json.loads(say(path, "--json")[0])["next"]["power_w"] is None
     assert say(path, "--output", tmp_path / "out.csv")[2] == 0
-    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "threads,cpu_quota,profiled,time_s,time_low_s,time_high_s"
+    assert (tmp_path / "out.csv").read_text().splitlines()[
+        0
+    ] == "threads,cpu_quota,profiled,time_s,time_low_s,time_high_s"
     assert say(path, "--max-watts", 5)[2] == 2
 
 
@@ -89,7 +102,10 @@ def test_every_mode_is_written(say: Say, table: Path, tmp_path: Path) -> None:
     assert say(table, "--output", tmp_path / "out.csv")[2] == 0
     rows = list(csv.DictReader((tmp_path / "out.csv").open()))
     assert (len(rows), sum(row["profiled"] == "yes" for row in rows)) == (240, 10)
-    assert all(float(row["time_low_s"]) <= float(row["time_s"]) <= float(row["time_high_s"]) for row in rows)
+    assert all(
+        float(row["time_low_s"]) <= float(row["time_s"]) <= float(row["time_high_s"])
+        for row in rows
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,13 +113,18 @@ def test_every_mode_is_written(say: Say, table: Path, tmp_path: Path) -> None:
     [
         ((), "There is no table of profiled modes; `suite predict --grid GRID --design`"),
         (("--design",), "There are no modes to choose from; give --grid"),
-        (("--grid", "xavier", "--design"), "There is no grid 'xavier'; give a TOML file of axes, or one of agx-xavier"),
+        (
+            ("--grid", "xavier", "--design"),
+            "There is no grid 'xavier'; give a TOML file of axes, or one of agx-xavier",
+        ),
         (("TABLE", "--minimise", "noise"), "There is no quantity 'noise' to minimise"),
         (("TABLE", "--max-watts", "0"), "must be above 0"),
         (("TABLE", "--model", "oracle"), "There is no model 'oracle'"),
     ],
 )
-def test_a_wrong_command_line_is_one_sentence(say: Say, table: Path, words: tuple[str, ...], said: str) -> None:
+def test_a_wrong_command_line_is_one_sentence(
+    say: Say, table: Path, words: tuple[str, ...], said: str
+) -> None:
     _, error, code = say(*(table if word == "TABLE" else word for word in words))
     assert code == 2
     assert said in error

@@ -1,4 +1,5 @@
-"""`suite reference-points`: what a reference point says, and how sure it is; also called `suite reference`."""
+"""`suite reference-points`: what a reference point says, and how sure it is; also called `suite
+reference`."""
 
 import json
 
@@ -10,7 +11,10 @@ from tests.conftest import Run
 def test_expected_epochs_have_an_interval(suite: Run) -> None:
     answer = suite("reference-points", "show", "lenet")
     assert answer.returncode == 0, answer.stderr
-    assert "  expected: 4.92 epochs, 95% interval 4.15 to 5.77 (bootstrap over 13 runs)\n" in answer.stdout
+    assert (
+        "  expected: 4.92 epochs, 95% interval 4.15 to 5.77 (bootstrap over 13 runs)\n"
+        in answer.stdout
+    )
     first = json.loads(suite("reference-points", "show", "lenet", "--json").stdout)["rows"][0]
     low, high = first["expected_interval"]
     assert low < first["expected_epochs"] < high
@@ -18,6 +22,12 @@ def test_expected_epochs_have_an_interval(suite: Run) -> None:
 
 @pytest.mark.proof
 def test_the_shorter_name_works(suite: Run) -> None:
-    assert suite("reference", "show", "lenet").stdout == suite("reference-points", "show", "lenet").stdout
+    assert (
+        suite("reference", "show", "lenet").stdout
+        == suite("reference-points", "show", "lenet").stdout
+    )
     answer = suite("reference", "make", "nowhere")
-    assert (answer.returncode, answer.stderr) == (2, "error: nowhere does not exist; give the path of a run directory.\n")
+    assert (answer.returncode, answer.stderr) == (
+        2,
+        "error: nowhere does not exist; give the path of a run directory.\n",
+    )

@@ -1,4 +1,5 @@
-"""`suite package`, `suite submit --check-only` and `suite check` on submissions: what they print, and their exit codes."""
+"""`suite package`, `suite submit --check-only` and `suite check` on submissions: what they print,
+and their exit codes."""
 
 import json
 from pathlib import Path
@@ -14,18 +15,38 @@ def packaged(suite: Run, tmp_path: Path) -> Path:
     """A submission made by the command."""
     runs, probe = make_runs(tmp_path / "runs"), make_probe(tmp_path / "probe.json")
     where = ("--output", tmp_path / "submissions", "--archive", tmp_path / "acme.tar")
-    answer = suite("package", *runs, "--org", "acme", "--availability", "preview", "--round", "v0.2", "--probe", probe, *where)
+    answer = suite(
+        "package",
+        *runs,
+        "--org",
+        "acme",
+        "--availability",
+        "preview",
+        "--round",
+        "v0.2",
+        "--probe",
+        probe,
+        *where,
+    )
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.splitlines()[-1].endswith("v0.2/acme: 3 runs, complies")
     return tmp_path / "submissions/v0.2/acme"
 
 
-def test_folder_archive_and_tree_are_judged_alike(suite: Run, packaged: Path, tmp_path: Path) -> None:
-    for command in (("submit", "--check-only", packaged), ("submit", "--check-only", tmp_path / "acme.tar"), ("check", tmp_path / "submissions")):
+def test_folder_archive_and_tree_are_judged_alike(
+    suite: Run, packaged: Path, tmp_path: Path
+) -> None:
+    for command in (
+        ("submit", "--check-only", packaged),
+        ("submit", "--check-only", tmp_path / "acme.tar"),
+        ("check", tmp_path / "submissions"),
+    ):
         answer = suite(*command)
         assert answer.returncode == 0, answer.stdout + answer.stderr
         assert "3 runs, complies" in answer.stdout
-        assert f"{command[-1]}" in answer.stdout.splitlines()[-1], "the path is under the one that was given, also where an archive was unpacked"
+        assert f"{command[-1]}" in answer.stdout.splitlines()[-1], (
+            "the path is under the one that was given, also where an archive was unpacked"
+        )
 
 
 def test_a_finding_ends_with_one_and_is_plain_in_json(suite: Run, packaged: Path) -> None:
@@ -34,7 +55,9 @@ def test_a_finding_ends_with_one_and_is_plain_in_json(suite: Run, packaged: Path
     assert answer.returncode == 1
     (submission,) = json.loads(answer.stdout)["submissions"]
     assert not submission["complies"]
-    assert [(finding["rule"], finding["file"]) for finding in submission["findings"]] == [("submission-layout", "notes.txt")]
+    assert [(finding["rule"], finding["file"]) for finding in submission["findings"]] == [
+        ("submission-layout", "notes.txt")
+    ]
 
 
 def test_what_cannot_be_read_ends_with_two(suite: Run, packaged: Path, tmp_path: Path) -> None:

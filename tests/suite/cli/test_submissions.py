@@ -1,4 +1,5 @@
-"""`suite submissions status`: exit codes, lines for a person, rows for a program, and texts of strangers."""
+"""`suite submissions status`: exit codes, lines for a person, rows for a program, and texts of
+strangers."""
 
 import json
 import shutil
@@ -24,7 +25,9 @@ def test_a_good_tree_ends_with_zero(suite: Run, tree: Path) -> None:
     first, *points, last = answer.stdout.splitlines()
     assert first == f"{tree}/v0.2/acme: complies with round v0.2, open; 3 runs"
     assert all(line.startswith("  to review  ") for line in points)
-    assert last.startswith("submissions: 1; comply: 1; do not comply: 0; could not be judged: 0; points to review: ")
+    assert last.startswith(
+        "submissions: 1; comply: 1; do not comply: 0; could not be judged: 0; points to review: "
+    )
 
 
 def test_json_has_the_keys_of_its_format(suite: Run, tree: Path) -> None:
@@ -38,13 +41,20 @@ def test_json_has_the_keys_of_its_format(suite: Run, tree: Path) -> None:
     (row,) = printed["rows"]
     assert set(row) == set(FORMATS["submissions-status"].keys)
     assert (row["round"], row["organization"], row["complies"]) == ("v0.2", "acme", True)
-    assert [(each["file"], each["state"], each["against"]) for each in row["objections"]] == [("1.toml", "open", "time_to_target_s")]
+    assert [(each["file"], each["state"], each["against"]) for each in row["objections"]] == [
+        ("1.toml", "open", "time_to_target_s")
+    ]
     assert row["withdrawals"] == [{"where": "lenet/pytorch/run_2", "reason": "A pause."}]
     assert {"no-audit", "unsigned", "objection"} <= {point["kind"] for point in row["to_review"]}
-    assert all(set(point) == {"kind", "where", "sentence", "rule", "severity"} for point in row["to_review"])
+    assert all(
+        set(point) == {"kind", "where", "sentence", "rule", "severity"}
+        for point in row["to_review"]
+    )
 
 
-def test_a_submission_that_does_not_comply_ends_with_one_beside_a_good_one(suite: Run, tree: Path) -> None:
+def test_a_submission_that_does_not_comply_ends_with_one_beside_a_good_one(
+    suite: Run, tree: Path
+) -> None:
     shutil.copytree(tree / "v0.2/acme", tree / "v0.2/bcme")
     (tree / "v0.2/bcme/notes.txt").write_text("by the way")
     answer = suite("submissions", "status", tree)
@@ -54,13 +64,20 @@ def test_a_submission_that_does_not_comply_ends_with_one_beside_a_good_one(suite
     assert "submissions: 2; " in answer.stdout
 
 
-def test_what_cannot_be_judged_ends_with_two_and_the_others_are_shown(suite: Run, tree: Path) -> None:
+def test_what_cannot_be_judged_ends_with_two_and_the_others_are_shown(
+    suite: Run, tree: Path
+) -> None:
     shutil.copytree(tree / "v0.2/acme", tree / "v0.2/zcme")
     (tree / "v0.2/zcme/declaration.json").write_text("{")
     answer = suite("submissions", "status", tree)
     assert answer.returncode == 2
-    assert "v0.2/zcme: could not be judged; 0 runs" in answer.stdout and "v0.2/acme: " in answer.stdout
-    assert answer.stderr.startswith("error: Could not judge: ") and len(answer.stderr.splitlines()) == 1
+    assert (
+        "v0.2/zcme: could not be judged; 0 runs" in answer.stdout and "v0.2/acme: " in answer.stdout
+    )
+    assert (
+        answer.stderr.startswith("error: Could not judge: ")
+        and len(answer.stderr.splitlines()) == 1
+    )
 
 
 def test_an_objection_that_cannot_be_read_ends_with_two(suite: Run, tree: Path) -> None:
@@ -80,11 +97,21 @@ def test_texts_of_strangers_print_no_control_characters(suite: Run, tree: Path) 
     (tree / "v0.2/acme/WITHDRAWN").write_text("\x1b]0;title\x07\nmore")
     answer = suite("submissions", "status", tree)
     assert answer.returncode == 2
-    assert not [letter for letter in answer.stdout + answer.stderr if not letter.isprintable() and letter != "\n"]
-    assert not [line for line in (answer.stdout + answer.stderr).splitlines() if line.startswith("::")]
+    assert not [
+        letter
+        for letter in answer.stdout + answer.stderr
+        if not letter.isprintable() and letter != "\n"
+    ]
+    assert not [
+        line for line in (answer.stdout + answer.stderr).splitlines() if line.startswith("::")
+    ]
 
 
-@pytest.mark.parametrize(("folder", "said"), [("nowhere", "does not exist"), ("runs", "holds no submission")])
-def test_a_folder_without_submissions_is_a_mistake(folder: str, said: str, suite: Run, tree: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("folder", "said"), [("nowhere", "does not exist"), ("runs", "holds no submission")]
+)
+def test_a_folder_without_submissions_is_a_mistake(
+    folder: str, said: str, suite: Run, tree: Path, tmp_path: Path
+) -> None:
     answer = suite("submissions", "status", tmp_path / folder)
     assert answer.returncode == 2 and said in answer.stderr and "Traceback" not in answer.stderr

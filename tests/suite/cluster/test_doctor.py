@@ -10,7 +10,16 @@ from suite.cluster.nodes import Answer, Link, NodeFacts
 
 EXPECTED = Expected("0.1.0", "a" * 64, "c" * 40, {"numpy": "2.1.0", "torch": "2.13.0"})
 WIRED = Link("eth0", "10.0.0.1", "wired", 1000, None)
-FACTS = NodeFacts("pi", "3.11.2", "0.1.0", "a" * 64, "c" * 40, dict(EXPECTED.packages), {"/data/mnist": "d" * 64}, WIRED)
+FACTS = NodeFacts(
+    "pi",
+    "3.11.2",
+    "0.1.0",
+    "a" * 64,
+    "c" * 40,
+    dict(EXPECTED.packages),
+    {"/data/mnist": "d" * 64},
+    WIRED,
+)
 MEASURE = LinkMeasure(1, "pi2", 2e-4, 940.0, 2**24, 10**12, 10**6, 10**5)
 
 
@@ -19,7 +28,13 @@ def answers(*facts: NodeFacts) -> tuple[Answer, ...]:
 
 
 def links(*measures: LinkMeasure, problem: str | None = None) -> LinkMeasures:
-    return LinkMeasures(tuple(replace(measure, rank=rank, node=f"pi{rank + 1}") for rank, measure in enumerate(measures, start=1)), problem)
+    return LinkMeasures(
+        tuple(
+            replace(measure, rank=rank, node=f"pi{rank + 1}")
+            for rank, measure in enumerate(measures, start=1)
+        ),
+        problem,
+    )
 
 
 def problem(asked: tuple[Answer, ...], measured: LinkMeasures | None) -> ClusterProblem:
@@ -33,7 +48,9 @@ def test_equal_nodes_on_good_links_are_fit() -> None:
 
 
 def test_a_host_that_does_not_answer_is_named_with_what_to_do() -> None:
-    silent = Answer("pi2", False, None, "pi2 cannot be reached: Connection refused", "see that it is on")
+    silent = Answer(
+        "pi2", False, None, "pi2 cannot be reached: Connection refused", "see that it is on"
+    )
     found = problem((*answers(FACTS), silent), None)
     assert (found.node, found.point, found.remedy) == ("pi2", "reach", "see that it is on")
 
@@ -43,9 +60,17 @@ def test_a_host_that_does_not_answer_is_named_with_what_to_do() -> None:
     [
         ({"version": "0.0.9"}, "suite", "version 0.0.9"),
         ({"source_sha256": "b" * 64}, "suite", "other sources"),
-        ({"packages": {"numpy": "1.26.4", "torch": "2.13.0"}}, "packages", "numpy 1.26.4 for 2.1.0"),
+        (
+            {"packages": {"numpy": "1.26.4", "torch": "2.13.0"}},
+            "packages",
+            "numpy 1.26.4 for 2.1.0",
+        ),
         ({"packages": {"numpy": "2.1.0"}}, "packages", "torch missing"),
-        ({"python": "3.12.1", "packages": {}}, "python", "Python 3.12.1 in the environment, and pi1 Python 3.11.2"),
+        (
+            {"python": "3.12.1", "packages": {}},
+            "python",
+            "Python 3.12.1 in the environment, and pi1 Python 3.11.2",
+        ),
         ({"data": {"/data/mnist": None}}, "data", "no data in /data/mnist"),
         ({"data": {"/data/mnist": "e" * 64}}, "data", "other data"),
         ({"link": replace(WIRED, kind="wireless", speed_mbit_s=None)}, "link", "wireless"),
@@ -59,16 +84,28 @@ def test_a_node_that_differs_is_named(change: dict[str, object], point: str, wor
 
 
 def test_a_node_that_cannot_connect_to_the_first_is_named_and_its_link_is_not_measured() -> None:
-    found = problem(answers(FACTS, replace(FACTS, unreached="no answer within 5 s"), FACTS), links(MEASURE))
+    found = problem(
+        answers(FACTS, replace(FACTS, unreached="no answer within 5 s"), FACTS), links(MEASURE)
+    )
     assert (found.node, found.point) == ("pi2", "connect")
-    assert "pi2 cannot connect to pi1 (no answer within 5 s)" in found.sentence and "firewall of pi1" in found.remedy
+    assert (
+        "pi2 cannot connect to pi1 (no answer within 5 s)" in found.sentence
+        and "firewall of pi1" in found.remedy
+    )
 
 
-def test_a_node_to_which_the_first_cannot_connect_is_named_with_the_port_and_its_link_is_not_measured() -> None:
+def test_a_node_to_which_the_first_cannot_connect_is_named_with_the_port_and_its_link_is_not_measured() -> (  # noqa: E501
+    None
+):
     first, second, third = answers(FACTS, FACTS, FACTS)
-    found = problem((first, replace(second, closed="at port 40123 (Connection refused)"), third), links(MEASURE))
+    found = problem(
+        (first, replace(second, closed="at port 40123 (Connection refused)"), third), links(MEASURE)
+    )
     assert (found.node, found.point) == ("pi2", "connect")
-    assert "pi1 cannot connect to pi2 at port 40123 (Connection refused)" in found.sentence and "firewall of pi2" in found.remedy
+    assert (
+        "pi1 cannot connect to pi2 at port 40123 (Connection refused)" in found.sentence
+        and "firewall of pi2" in found.remedy
+    )
 
 
 def test_packages_that_an_old_python_cannot_list_are_no_problem() -> None:
@@ -79,11 +116,17 @@ def test_packages_that_an_old_python_cannot_list_are_no_problem() -> None:
 def test_a_wrong_clock_is_one_problem_that_refuses_no_run(offset_s: int, course: str) -> None:
     found = problem(answers(FACTS, FACTS), links(replace(MEASURE, wall_offset_ns=offset_s * 10**9)))
     assert (found.node, found.point) == ("pi2", "clock")
-    assert f"The clock of pi2 is {course} pi1's" in found.sentence and found.point not in WITHOUT_TRAINING
+    assert (
+        f"The clock of pi2 is {course} pi1's" in found.sentence
+        and found.point not in WITHOUT_TRAINING
+    )
 
 
 def test_a_monotonic_clock_counts_from_boot_and_may_differ() -> None:
-    assert judge(answers(FACTS, FACTS), links(replace(MEASURE, monotonic_offset_ns=10**15)), EXPECTED) == ()
+    assert (
+        judge(answers(FACTS, FACTS), links(replace(MEASURE, monotonic_offset_ns=10**15)), EXPECTED)
+        == ()
+    )
 
 
 def test_a_link_below_half_of_its_interfaces_speed_is_a_problem() -> None:
@@ -93,7 +136,9 @@ def test_a_link_below_half_of_its_interfaces_speed_is_a_problem() -> None:
 
 def test_a_slower_interface_at_one_end_explains_its_link() -> None:
     slow = replace(FACTS, link=replace(WIRED, speed_mbit_s=300))
-    assert judge(answers(FACTS, slow), links(replace(MEASURE, bandwidth_mbit_s=280.0)), EXPECTED) == ()
+    assert (
+        judge(answers(FACTS, slow), links(replace(MEASURE, bandwidth_mbit_s=280.0)), EXPECTED) == ()
+    )
 
 
 def test_the_speed_that_a_virtual_interface_reports_is_ignored() -> None:
@@ -102,8 +147,12 @@ def test_the_speed_that_a_virtual_interface_reports_is_ignored() -> None:
 
 
 def test_a_link_much_slower_than_the_others_is_a_problem() -> None:
-    unknown = replace(FACTS, link=Link("eth0", "10.0.0.1", "virtual", None, "its driver reports no speed"))
-    found = problem(answers(unknown, unknown, unknown), links(MEASURE, replace(MEASURE, bandwidth_mbit_s=90.0)))
+    unknown = replace(
+        FACTS, link=Link("eth0", "10.0.0.1", "virtual", None, "its driver reports no speed")
+    )
+    found = problem(
+        answers(unknown, unknown, unknown), links(MEASURE, replace(MEASURE, bandwidth_mbit_s=90.0))
+    )
     assert (found.node, found.point) == ("pi3", "link")
 
 

@@ -21,17 +21,24 @@ def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(tmp_path
 def _launcher(folder: Path, output: str) -> Path:
     """An interpreter beside an mpirun that prints this and fails."""
     mpirun = folder / "mpirun"
-    mpirun.write_text(f"#!/bin/sh\ntest \"$1\" = --version && echo HYDRA && exit\ncat << 'END'\n{output}\nEND\nexit 1\n")
+    mpirun.write_text(
+        '#!/bin/sh\ntest "$1" = --version && echo HYDRA && exit\ncat <<'
+        f" 'END'\n{output}\nEND\nexit 1\n"
+    )
     mpirun.chmod(0o755)
     return folder / "python"
 
 
 def test_what_a_shell_prints_when_it_starts_is_no_measure(tmp_path: Path) -> None:
     measure = LinkMeasure(1, "pi2", 2e-4, 940.0, 2**24, 10**12, 10**6, 10**5)
-    interpreter = _launcher(tmp_path, 'Welcome to pi2\n{"updates": 3}\n{\n' + json.dumps(asdict(measure)))
+    interpreter = _launcher(
+        tmp_path, 'Welcome to pi2\n{"updates": 3}\n{\n' + json.dumps(asdict(measure))
+    )
     assert measure_links(Placement(("pi1", "pi2")), interpreter) == LinkMeasures((measure,), None)
 
 
 def test_a_process_of_mpi_that_a_signal_ended_is_named(tmp_path: Path) -> None:
     interpreter = _launcher(tmp_path, "=   PID 4398 RUNNING AT pi2\n=   EXIT CODE: 7")
-    assert "its process on pi2 was ended by signal 7 (SIGBUS)" in str(measure_links(Placement(("pi1", "pi2")), interpreter).problem)
+    assert "its process on pi2 was ended by signal 7 (SIGBUS)" in str(
+        measure_links(Placement(("pi1", "pi2")), interpreter).problem
+    )

@@ -16,4 +16,9 @@ def _good_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def _good_bundles(_good_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     """Good bundles by their number of ranks."""
-    return {1: _good_bundle, 2: make_bundle(tmp_path_factory.mktemp("bundles") / "rich-ranks", replace(RICH, ranks=2, nodes=2))}
+    return {
+        1: _good_bundle,
+        2: make_bundle(
+            tmp_path_factory.mktemp("bundles") / "rich-ranks", replace(RICH, ranks=2, nodes=2)
+        ),
+    }

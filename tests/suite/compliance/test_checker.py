@@ -18,13 +18,33 @@ from suite.errors import SuiteError
 from suite.files.json_file import write_json
 from tests.builders import Scenario, make_record, make_request
 
-FILES = ("run.json", "system.json", "summary.json", "log.txt", "steps.parquet", "readings.parquet", "MANIFEST.sha256")
-JUNK = (b"", b"\x00" * 100, b"{", b"[]", b'{"schema": NaN}', b"[" * 100_000, b"PAR1" * 10, b"\xff\xfe\x00", b'{"figures": {"x": 1e999}}')
+FILES = (
+    "run.json",
+    "system.json",
+    "summary.json",
+    "log.txt",
+    "steps.parquet",
+    "readings.parquet",
+    "MANIFEST.sha256",
+)
+JUNK = (
+    b"",
+    b"\x00" * 100,
+    b"{",
+    b"[]",
+    b'{"schema": NaN}',
+    b"[" * 100_000,
+    b"PAR1" * 10,
+    b"\xff\xfe\x00",
+    b'{"figures": {"x": 1e999}}',
+)
 
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("content", JUNK, ids=range(len(JUNK)))
-def test_junk_in_any_file_is_a_finding_or_one_sentence(name: str, content: bytes, good_bundle: Path) -> None:
+def test_junk_in_any_file_is_a_finding_or_one_sentence(
+    name: str, content: bytes, good_bundle: Path
+) -> None:
     (good_bundle / name).write_bytes(content)
     try:
         verdict = check_bundle(good_bundle)
@@ -34,10 +54,15 @@ def test_junk_in_any_file_is_a_finding_or_one_sentence(name: str, content: bytes
         assert not verdict.complies
 
 
-@pytest.mark.parametrize("name", ("system.json", "summary.json", "log.txt", "steps.parquet", "output.txt"))
+@pytest.mark.parametrize(
+    "name", ("system.json", "summary.json", "log.txt", "steps.parquet", "output.txt")
+)
 def test_a_missing_file_is_named(name: str, good_bundle: Path) -> None:
     (good_bundle / name).unlink()
-    assert any(name in (finding.file, finding.expected.split()[-1]) for finding in check_bundle(good_bundle).findings)
+    assert any(
+        name in (finding.file, finding.expected.split()[-1])
+        for finding in check_bundle(good_bundle).findings
+    )
 
 
 def test_links_are_not_followed(good_bundle: Path, tmp_path: Path) -> None:
@@ -45,18 +70,31 @@ def test_links_are_not_followed(good_bundle: Path, tmp_path: Path) -> None:
     target.write_text("secret")
     (good_bundle / "output.txt").unlink()
     (good_bundle / "output.txt").symlink_to(target)
-    assert any(finding.rule == "manifest" and finding.observed == "a link" for finding in check_bundle(good_bundle).findings)
+    assert any(
+        finding.rule == "manifest" and finding.observed == "a link"
+        for finding in check_bundle(good_bundle).findings
+    )
 
 
 @pytest.mark.parametrize(
     "change",
     (
-        {"seed": "one"}, {"global_batch_size": 0}, {"global_batch_size": 1e300}, {"division": "secret"}, {"workload": "../../etc"},
-        {"optimizer": None}, {"data": []}, {"target_accuracy": "high"}, {"preprocessing": {"mean": 1, "std": 2}}, {"unknown": 1},
+        {"seed": "one"},
+        {"global_batch_size": 0},
+        {"global_batch_size": 1e300},
+        {"division": "secret"},
+        {"workload": "../../etc"},
+        {"optimizer": None},
+        {"data": []},
+        {"target_accuracy": "high"},
+        {"preprocessing": {"mean": 1, "std": 2}},
+        {"unknown": 1},
     ),
     ids=str,
-)  # fmt: skip
-def test_a_request_of_the_wrong_type_is_refused(change: dict[str, object], good_bundle: Path) -> None:
+)
+def test_a_request_of_the_wrong_type_is_refused(
+    change: dict[str, object], good_bundle: Path
+) -> None:
     run = json.loads((good_bundle / "run.json").read_text())
     run["request"].update(change)
     (good_bundle / "run.json").write_text(json.dumps(run))
@@ -95,15 +133,20 @@ def test_a_path_without_a_bundle_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_the_checker_writes_nothing(good_bundle: Path) -> None:
-    before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in good_bundle.iterdir()}
+    before = {
+        path: (path.stat().st_mtime_ns, path.stat().st_size) for path in good_bundle.iterdir()
+    }
     os.utime(good_bundle, ns=(0, 0))
     check_bundle(good_bundle)
-    assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in good_bundle.iterdir()} == before
+    assert {
+        path: (path.stat().st_mtime_ns, path.stat().st_size) for path in good_bundle.iterdir()
+    } == before
     assert good_bundle.stat().st_mtime_ns == 0
 
 
 def test_a_run_among_many_programs_is_slow_and_honest(good_bundle: Path) -> None:
-    """As recorded on a machine of two cores with 14 to 20 runnable programs: the implementation had a fifth of a core."""
+    """As recorded on a machine of two cores with 14 to 20 runnable programs: the implementation had
+    a fifth of a core."""
     save_after(crowd(0.2, own=0.13), recompute=True)(good_bundle)
     found = {finding.rule for finding in check_bundle(good_bundle).findings}
     assert "foreign-load" in found
@@ -111,8 +154,20 @@ def test_a_run_among_many_programs_is_slow_and_honest(good_bundle: Path) -> None
 
 
 @pytest.mark.parametrize(("framework", "is_possible"), (("lenet-in-c", True), ("pytorch", False)))
-def test_a_program_without_an_interpreter_may_take_three_megabytes(framework: str, is_possible: bool, good_bundle: Path) -> None:
+def test_a_program_without_an_interpreter_may_take_three_megabytes(
+    framework: str, is_possible: bool, good_bundle: Path
+) -> None:
     """As read of a LeNet-5 in C on a busy machine: its data were hardly in memory yet."""
-    in_use = EditableBundle(good_bundle).readings.query("channel == 'process_tree_rss'")["value"].max()
-    save_after(in_turn(scale_readings("memory", "process_tree_rss", 3.2e6 / in_use), set_everywhere("framework", framework)))(good_bundle)
-    assert any(finding.rule == "memory-fits" for finding in check_bundle(good_bundle).findings) is not is_possible
+    in_use = (
+        EditableBundle(good_bundle).readings.query("channel == 'process_tree_rss'")["value"].max()
+    )
+    save_after(
+        in_turn(
+            scale_readings("memory", "process_tree_rss", 3.2e6 / in_use),
+            set_everywhere("framework", framework),
+        )
+    )(good_bundle)
+    assert (
+        any(finding.rule == "memory-fits" for finding in check_bundle(good_bundle).findings)
+        is not is_possible
+    )

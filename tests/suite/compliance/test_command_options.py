@@ -6,7 +6,11 @@ from suite.compliance.rules.run_record import COMMANDS, KNOWN
 
 
 def test_the_rule_knows_every_option_of_a_run() -> None:
-    options = {option for parameter in load_command("run").params for option in (*parameter.opts, *parameter.secondary_opts)}
+    options = {
+        option
+        for parameter in load_command("run").params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
     assert set(KNOWN) == options | {"--help"}
 
 

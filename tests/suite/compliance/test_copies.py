@@ -1,4 +1,5 @@
-"""Near copies: step times that vary together, or are the same in another order; honest runs are no copies."""
+"""Near copies: step times that vary together, or are the same in another order; honest runs are no
+copies."""
 
 from pathlib import Path
 
@@ -16,17 +17,31 @@ SUBMISSIONS = repository_root() / "submissions"
 
 def steps(count: int = 400, seed: int = 1, spread: float = 0.05) -> StepRecords:
     random = np.random.default_rng(seed)
-    parts = [mean_s * np.exp(random.normal(0, spread, count)) for mean_s in (0.001, 0.0005, 0.02, 0.001)]
+    parts = [
+        mean_s * np.exp(random.normal(0, spread, count)) for mean_s in (0.001, 0.0005, 0.02, 0.001)
+    ]
     return made(np.array(parts))
 
 
 def made(parts: np.ndarray) -> StepRecords:
     whole, count = np.arange(parts.shape[1]), parts.shape[1]
-    return StepRecords(np.ones(count, int), whole + 1, np.zeros(count, int), np.full(count, 16), whole, *parts, np.ones(count))
+    return StepRecords(
+        np.ones(count, int),
+        whole + 1,
+        np.zeros(count, int),
+        np.full(count, 16),
+        whole,
+        *parts,
+        np.ones(count),
+    )
 
 
 def with_noise(records: StepRecords, noise: float, factor: float = 1.0) -> StepRecords:
-    return made(records.parts_s * factor * np.exp(np.random.default_rng(9).normal(0, noise, records.parts_s.shape)))
+    return made(
+        records.parts_s
+        * factor
+        * np.exp(np.random.default_rng(9).normal(0, noise, records.parts_s.shape))
+    )
 
 
 def shuffled(records: StepRecords) -> StepRecords:
@@ -87,11 +102,15 @@ def test_two_hundred_honest_runs_are_no_copies() -> None:
 
 def power(values: np.ndarray) -> frozenset[int]:
     times = np.arange(len(values)) * 10**9
-    return power_sample([Channel("shelly", "power", "W", 1, 0, len(values), lambda: (times, values))])
+    return power_sample(
+        [Channel("shelly", "power", "W", 1, 0, len(values), lambda: (times, values))]
+    )
 
 
 def read(seed: int, count: int = 600, step_w: float = 0.01) -> np.ndarray:
-    found: np.ndarray = np.round(np.random.default_rng(seed).normal(5, 0.3, count) / step_w) * step_w
+    found: np.ndarray = (
+        np.round(np.random.default_rng(seed).normal(5, 0.3, count) / step_w) * step_w
+    )
     return found
 
 
@@ -113,6 +132,10 @@ def test_honest_runs_of_coarse_sensors_share_no_power() -> None:
     assert max(len(one & other) for place, one in enumerate(runs) for other in runs[:place]) < 2
 
 
-@pytest.mark.parametrize("values", [np.linspace(3, 5, 200), np.full(200, 5.0), np.resize([5.0, 5.4, 5.8], 200)])
-def test_power_that_rises_steadily_or_has_few_values_is_no_sign_of_a_copy(values: np.ndarray) -> None:
+@pytest.mark.parametrize(
+    "values", [np.linspace(3, 5, 200), np.full(200, 5.0), np.resize([5.0, 5.4, 5.8], 200)]
+)
+def test_power_that_rises_steadily_or_has_few_values_is_no_sign_of_a_copy(
+    values: np.ndarray,
+) -> None:
     assert power(values) == frozenset()

@@ -1,4 +1,5 @@
-"""The statistics behind the rules about numbers: honest noise passes whatever its distribution, edited series do not."""
+"""The statistics behind the rules about numbers: honest noise passes whatever its distribution,
+edited series do not."""
 
 from collections.abc import Callable
 
@@ -6,7 +7,12 @@ import numpy as np
 import pytest
 
 from suite.bundle.arrays import Values
-from suite.compliance.evidence import MAX_BLOCKS, repeated_block, too_few_turning_points, turning_points
+from suite.compliance.evidence import (
+    MAX_BLOCKS,
+    repeated_block,
+    too_few_turning_points,
+    turning_points,
+)
 from suite.compliance.rules.losses import BLOCK, DISTINCT, TURNING_SHARE
 
 STEPS = 1407
@@ -24,8 +30,13 @@ def falling(chance: np.random.Generator) -> Values:
 
 
 @pytest.mark.parametrize("draw", [*DISTRIBUTIONS, falling])
-def test_independent_values_turn_often_enough(draw: Callable[[np.random.Generator], Values]) -> None:
-    assert [too_few_turning_points(draw(np.random.default_rng(seed)), TURNING_SHARE) for seed in range(200)] == [None] * 200
+def test_independent_values_turn_often_enough(
+    draw: Callable[[np.random.Generator], Values],
+) -> None:
+    assert [
+        too_few_turning_points(draw(np.random.default_rng(seed)), TURNING_SHARE)
+        for seed in range(200)
+    ] == [None] * 200
 
 
 @pytest.mark.parametrize("steps", [3, 10, 50])
@@ -53,7 +64,8 @@ def test_a_block_that_occurs_twice_is_found_with_its_places() -> None:
     "losses",
     [
         falling(np.random.default_rng(1)),
-        falling(np.random.default_rng(1)).astype(np.float16).astype(np.float64),  # a thousand different values
+        # a thousand different values
+        falling(np.random.default_rng(1)).astype(np.float16).astype(np.float64),
         np.zeros(3 * MAX_BLOCKS),
         np.array([1.0]),
         np.full(100, np.nan),

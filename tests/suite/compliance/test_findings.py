@@ -1,4 +1,5 @@
-"""What findings say: golden examples. A vendor must be able to act on each: which step, epoch, rank, file, by how much."""
+"""What findings say: golden examples. A vendor must be able to act on each: which step, epoch,
+rank, file, by how much."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,35 +19,82 @@ from suite.compliance.wording import listed, numbers, seconds, shown
 from tests.builders import RICH, make_bundle
 
 GOLDEN: tuple[tuple[str, Edit, str], ...] = (
-    ("steps-in-time", set_cell("copy_s", 500, -0.5), "copy_s of 0 s or more on rank 0 | -0.5 s in step 501 of epoch 2, 1 in all"),
-    ("epoch-filled", scale_column("compute_s", 0.5), "fetch, copy, compute and communication to take 90% of every epoch or more | "
-     "less in the epochs 1 to 3 of 3, least in epoch 3: 5.156 s of 9.380 s (55%)"),
-    ("epoch-ends", shift_event("epoch_stop", 1, -50_000_000),
-     "epoch_stop of epoch 2 at the end of its last step | 0.049 s before the end of step 938"),
-    ("epochs-in-order", remove_event("eval_accuracy", 1), "one evaluation after each of the epochs 1 to 3 | after 1, 3, 2 in all"),
-    ("losses-possible", set_cell("loss", 500, -1.0), "losses of zero or more | -1.0 in step 501 of epoch 2 on rank 0, 1 in all"),
-    ("log-agrees-with-request", set_event("seed", value={"a": 1, "b": 2}), "seed = 1, as run.json requests | an object with a, b"),
-    ("command-agrees", set_run("command", ["suite", "run", "--seed", "9"]), "seed = 9, as the command says (--seed 9) | 1"),
-    ("data-as-defined", set_everywhere("data.train_samples", 30_000), "data.train_samples = 60000, as MNIST handwritten digits has | 30000"),
-    ("cores-described", set_system("cpu_cores", 1), "readings of at most 1 cores, as system.json has | readings of 2 cores"),
-)  # fmt: skip
+    (
+        "steps-in-time",
+        set_cell("copy_s", 500, -0.5),
+        "copy_s of 0 s or more on rank 0 | -0.5 s in step 501 of epoch 2, 1 in all",
+    ),
+    (
+        "epoch-filled",
+        scale_column("compute_s", 0.5),
+        (
+            "fetch, copy, compute and communication to take 90% of every epoch or more | "
+            "less in the epochs 1 to 3 of 3, least in epoch 3: 5.156 s of 9.380 s (55%)"
+        ),
+    ),
+    (
+        "epoch-ends",
+        shift_event("epoch_stop", 1, -50_000_000),
+        "epoch_stop of epoch 2 at the end of its last step | 0.049 s before the end of step 938",
+    ),
+    (
+        "epochs-in-order",
+        remove_event("eval_accuracy", 1),
+        "one evaluation after each of the epochs 1 to 3 | after 1, 3, 2 in all",
+    ),
+    (
+        "losses-possible",
+        set_cell("loss", 500, -1.0),
+        "losses of zero or more | -1.0 in step 501 of epoch 2 on rank 0, 1 in all",
+    ),
+    (
+        "log-agrees-with-request",
+        set_event("seed", value={"a": 1, "b": 2}),
+        "seed = 1, as run.json requests | an object with a, b",
+    ),
+    (
+        "command-agrees",
+        set_run("command", ["suite", "run", "--seed", "9"]),
+        "seed = 9, as the command says (--seed 9) | 1",
+    ),
+    (
+        "data-as-defined",
+        set_everywhere("data.train_samples", 30_000),
+        "data.train_samples = 60000, as MNIST handwritten digits has | 30000",
+    ),
+    (
+        "cores-described",
+        set_system("cpu_cores", 1),
+        "readings of at most 1 cores, as system.json has | readings of 2 cores",
+    ),
+)
 
 
 @pytest.mark.parametrize(("rule", "edit", "text"), GOLDEN, ids=[rule for rule, *_ in GOLDEN])
-def test_a_finding_says_where_and_by_how_much(rule: str, edit: Edit, text: str, tmp_path: Path) -> None:
+def test_a_finding_says_where_and_by_how_much(
+    rule: str, edit: Edit, text: str, tmp_path: Path
+) -> None:
     bundle = EditableBundle(make_bundle(tmp_path / "run", RICH))
     edit(bundle)
     bundle.save(recomputed=True)
-    finding = next(finding for finding in check_bundle(bundle.path).findings if finding.rule == rule)
+    finding = next(
+        finding for finding in check_bundle(bundle.path).findings if finding.rule == rule
+    )
     assert f"{finding.expected} | {finding.observed}" == text
 
 
 def test_epoch_filled_speaks_once(tmp_path: Path) -> None:
-    bundle = EditableBundle(make_bundle(tmp_path / "run", replace(RICH, accuracies=(*(0.98,) * 9, 0.9905), step_s=0.01)))
+    bundle = EditableBundle(
+        make_bundle(tmp_path / "run", replace(RICH, accuracies=(*(0.98,) * 9, 0.9905), step_s=0.01))
+    )
     scale_column("compute_s", 0.5)(bundle)
     bundle.save(recomputed=True)
-    findings = [finding for finding in check_bundle(bundle.path).findings if finding.rule == "epoch-filled"]
-    assert [(finding.severity, "10" in finding.observed) for finding in findings] == [(Severity.INVALID, True)]
+    findings = [
+        finding for finding in check_bundle(bundle.path).findings if finding.rule == "epoch-filled"
+    ]
+    assert [(finding.severity, "10" in finding.observed) for finding in findings] == [
+        (Severity.INVALID, True)
+    ]
 
 
 @pytest.mark.parametrize(

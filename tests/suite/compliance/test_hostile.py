@@ -33,19 +33,36 @@ def edited(bundle: Path, change: Callable[[EditableBundle], object]) -> Path:
     return bundle
 
 
-@pytest.mark.parametrize(("text", "expected"), [("a b", "a b"), ("é…", "é…"), ("\x1b[2J", "\\x1b[2J"), ("a\nb", "a\\nb"), ("\ud800", "\\ud800")])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a b", "a b"),
+        ("é…", "é…"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("a\nb", "a\\nb"),
+        ("\ud800", "\\ud800"),
+    ],
+)
 def test_control_characters_are_escaped(text: str, expected: str) -> None:
     assert escaped(text) == expected
 
 
-def test_a_value_cannot_send_control_characters_to_the_terminal(good_bundle: Path, suite: Run) -> None:
-    answer = suite("check", edited(good_bundle, lambda bundle: bundle.system.update(device="\x1b[2Jcomplies\ud800")))
+def test_a_value_cannot_send_control_characters_to_the_terminal(
+    good_bundle: Path, suite: Run
+) -> None:
+    answer = suite(
+        "check",
+        edited(good_bundle, lambda bundle: bundle.system.update(device="\x1b[2Jcomplies\ud800")),
+    )
     assert answer.returncode == 1
     assert "\x1b" not in answer.stdout and "system-agrees" in answer.stdout
 
 
 def test_a_finding_is_short_however_long_the_value(good_bundle: Path) -> None:
-    (finding,) = findings_of(edited(good_bundle, lambda bundle: bundle.request["optimizer"].update(name="x" * 10**6)), "closed-hyperparameters")
+    (finding,) = findings_of(
+        edited(good_bundle, lambda bundle: bundle.request["optimizer"].update(name="x" * 10**6)),
+        "closed-hyperparameters",
+    )
     assert all(len(str(value)) <= MAX_TEXT_LENGTH for value in dataclasses.astuple(finding))
 
 
@@ -79,9 +96,17 @@ def test_metadata_of_any_type_is_compared(boot: object, good_bundle: Path) -> No
     assert findings_of(good_bundle, "log-clock")
 
 
-def test_a_compressed_archive_is_refused_before_it_is_decompressed(submission_folder: Path, tmp_path: Path) -> None:
+def test_a_compressed_archive_is_refused_before_it_is_decompressed(
+    submission_folder: Path, tmp_path: Path
+) -> None:
     archive = tmp_path / "bomb.tar"
-    archive.write_bytes(gzip.compress(pack(submission_folder, tmp_path / "plain.tar", base=submission_folder.parent.parent).read_bytes()))
+    archive.write_bytes(
+        gzip.compress(
+            pack(
+                submission_folder, tmp_path / "plain.tar", base=submission_folder.parent.parent
+            ).read_bytes()
+        )
+    )
     with pytest.raises(SuiteError, match="compressed by gzip"):
         unpack(archive, tmp_path / "target")
     assert not (tmp_path / "target").exists()
@@ -107,16 +132,24 @@ def test_an_event_after_a_million_characters_is_reported(good_bundle: Path) -> N
 
 def test_a_table_with_text_that_is_not_utf_8_is_a_finding(good_bundle: Path) -> None:
     table = pyarrow.parquet.read_table(good_bundle / "readings.parquet")
-    names = pyarrow.array([b"proc\xffss_tree_rss"] * len(table)).cast(pyarrow.binary()).view(pyarrow.string())
+    names = (
+        pyarrow.array([b"proc\xffss_tree_rss"] * len(table))
+        .cast(pyarrow.binary())
+        .view(pyarrow.string())
+    )
     table = table.set_column(table.schema.get_field_index("channel"), "channel", names)
     pyarrow.parquet.write_table(table, good_bundle / "readings.parquet")
-    assert "readings.parquet" in {finding.file for finding in findings_of(good_bundle, "bundle-readable")}
+    assert "readings.parquet" in {
+        finding.file for finding in findings_of(good_bundle, "bundle-readable")
+    }
 
 
 @pytest.mark.parametrize("column", ["source", "channel", "unit"])
 def test_a_reading_without_a_channel_is_a_finding(column: str, good_bundle: Path) -> None:
     edited(good_bundle, lambda bundle: bundle.readings.loc.__setitem__((3, column), None))
-    assert "readings.parquet" in {finding.file for finding in findings_of(good_bundle, "bundle-readable")}
+    assert "readings.parquet" in {
+        finding.file for finding in findings_of(good_bundle, "bundle-readable")
+    }
 
 
 @pytest.mark.parametrize("name", ["\ud800", "", 7, None, []])

@@ -1,4 +1,5 @@
-"""Whatever the files of an experiment with training beside inference hold, it is judged: findings, no exception."""
+"""Whatever the files of an experiment with training beside inference hold, it is judged: findings,
+no exception."""
 
 from pathlib import Path
 
@@ -6,7 +7,12 @@ import pytest
 
 from suite.concurrent.layout import FIGURES, MEASUREMENT
 from tests.builders import make_experiment
-from tests.suite.compliance.hostile_records import NO_RECORD, checked_with, checked_with_link, checked_with_value
+from tests.suite.compliance.hostile_records import (
+    NO_RECORD,
+    checked_with,
+    checked_with_link,
+    checked_with_value,
+)
 
 FILES = (
     FIGURES,
@@ -19,7 +25,9 @@ FILES = (
 CONTENTS = {
     **NO_RECORD,
     "NaN": b'{"schema": 1, "rate_per_s": NaN}',
-    "a long number": b"batch,first,images,asked_ns,sent_ns,start_ns,end_ns\n" + b"9" * 400 + b",0,1,0,0,0,0\n",
+    "a long number": (
+        b"batch,first,images,asked_ns,sent_ns,start_ns,end_ns\n" + b"9" * 400 + b",0,1,0,0,0,0\n"
+    ),
     "negative": b"noticed_ns\n-5\n",
     "fractions": b"start_ns,end_ns,samples\n1.5,2.5,16\n",
 }
@@ -45,13 +53,19 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("content", CONTENTS)
-def test_a_file_with_other_content_is_a_finding(name: str, content: str, good: Path, tmp_path: Path) -> None:
+def test_a_file_with_other_content_is_a_finding(
+    name: str, content: str, good: Path, tmp_path: Path
+) -> None:
     result = checked_with(good, name, CONTENTS[content], tmp_path)
     assert not result.complies and list(result.all_findings())
 
 
-@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in SETTINGS.items() for value in values])
-def test_an_impossible_setting_is_a_finding(key: str, value: object, good: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"), [(key, value) for key, values in SETTINGS.items() for value in values]
+)
+def test_an_impossible_setting_is_a_finding(
+    key: str, value: object, good: Path, tmp_path: Path
+) -> None:
     result = checked_with_value(good, f"beside-b4/{MEASUREMENT}", key, value, tmp_path)
     assert not result.complies and list(result.all_findings())
 
@@ -59,4 +73,7 @@ def test_an_impossible_setting_is_a_finding(key: str, value: object, good: Path,
 def test_a_link_in_an_experiment_is_not_followed(good: Path, tmp_path: Path) -> None:
     result = checked_with_link(good, "beside-b4/batches.csv", tmp_path)
     assert not result.complies
-    assert any(finding.rule == "beside-recompute" and "batches.csv is missing" in finding.observed for _, finding in result.all_findings())
+    assert any(
+        finding.rule == "beside-recompute" and "batches.csv is missing" in finding.observed
+        for _, finding in result.all_findings()
+    )

@@ -7,7 +7,12 @@ import pytest
 from reference_impls.viewpoint.task import PREDICTIONS, STEPS, STUDENT, TEACHER, TRACKS
 from suite.metrics.viewpoint import FIGURES
 from suite.metrics.viewpoint_records import SETTING
-from tests.suite.compliance.hostile_records import NO_RECORD, checked_with, checked_with_link, checked_with_value
+from tests.suite.compliance.hostile_records import (
+    NO_RECORD,
+    checked_with,
+    checked_with_link,
+    checked_with_value,
+)
 from tests.viewpoints import make_viewpoint
 
 FILES = (FIGURES, SETTING, TRACKS, STEPS, STUDENT, TEACHER, *PREDICTIONS)
@@ -39,13 +44,19 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("content", CONTENTS)
-def test_a_file_with_other_content_is_a_finding(name: str, content: str, good: Path, tmp_path: Path) -> None:
+def test_a_file_with_other_content_is_a_finding(
+    name: str, content: str, good: Path, tmp_path: Path
+) -> None:
     result = checked_with(good, name, CONTENTS[content], tmp_path)
     assert not result.complies and list(result.all_findings())
 
 
-@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in VALUES.items() for value in values])
-def test_an_impossible_setting_is_a_finding(key: str, value: object, good: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"), [(key, value) for key, values in VALUES.items() for value in values]
+)
+def test_an_impossible_setting_is_a_finding(
+    key: str, value: object, good: Path, tmp_path: Path
+) -> None:
     result = checked_with_value(good, SETTING, key, value, tmp_path)
     assert not result.complies and list(result.all_findings())
 
@@ -53,4 +64,7 @@ def test_an_impossible_setting_is_a_finding(key: str, value: object, good: Path,
 def test_a_link_is_not_followed(good: Path, tmp_path: Path) -> None:
     result = checked_with_link(good, TRACKS, tmp_path)
     assert not result.complies
-    assert any(finding.rule == "viewpoint-recompute" and "tracks.csv is missing" in finding.observed for _, finding in result.all_findings())
+    assert any(
+        finding.rule == "viewpoint-recompute" and "tracks.csv is missing" in finding.observed
+        for _, finding in result.all_findings()
+    )

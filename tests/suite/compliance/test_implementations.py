@@ -1,4 +1,5 @@
-"""Closed runs of the suite's own implementations: by its files, and proved with mini-batches as large as theirs."""
+"""Closed runs of the suite's own implementations: by its files, and proved with mini-batches as
+large as theirs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,23 +15,36 @@ from tests.good_submissions import good_submission
 
 @pytest.fixture
 def changed(tmp_path: Path) -> Path:
-    """A submission whose runs, verdict and declaration have the digest of files that this checkout has not."""
+    """A submission whose runs, verdict and declaration have the digest of files that this checkout
+    has not."""
     path = good_submission(tmp_path)
     _by_other_files(path)
     return path
 
 
 def test_changed_files_have_no_place_under_the_suites_name(changed: Path) -> None:
-    findings = [finding for finding in check_submission(changed).findings if finding.rule == "submission-own-files"]
-    assert [finding.file for finding in findings] == [f"lenet/pytorch/run_{number}/run.json" for number in (1, 2, 3)]
+    findings = [
+        finding
+        for finding in check_submission(changed).findings
+        if finding.rule == "submission-own-files"
+    ]
+    assert [finding.file for finding in findings] == [
+        f"lenet/pytorch/run_{number}/run.json" for number in (1, 2, 3)
+    ]
     assert {finding.observed for finding in findings} == {"1111111111111111…"}
     assert "another name" in findings[0].fix
 
 
-def test_files_of_an_earlier_version_are_admitted_where_the_round_lists_them(changed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_an_earlier_version_are_admitted_where_the_round_lists_them(
+    changed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened = replace(current_round(), implementations=("1" * 64,))
     monkeypatch.setattr(submissions, "judging_round", lambda name: opened)
-    assert not [finding for finding in check_submission(changed).findings if finding.rule == "submission-own-files"]
+    assert not [
+        finding
+        for finding in check_submission(changed).findings
+        if finding.rule == "submission-own-files"
+    ]
 
 
 @pytest.mark.parametrize(

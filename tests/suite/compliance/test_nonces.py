@@ -33,7 +33,11 @@ def judge(_submission: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
         opened: Round = replace(current_round(), **values)  # type: ignore[arg-type]
         monkeypatch.setattr(submissions, "judging_round", lambda name: opened)
         findings = check_submission(_submission).findings
-        return [(finding.expected, finding.observed) for finding in findings if finding.rule == "submission-nonce"]
+        return [
+            (finding.expected, finding.observed)
+            for finding in findings
+            if finding.rule == "submission-nonce"
+        ]
 
     return check
 
@@ -44,7 +48,9 @@ def test_before_the_nonce_is_drawn_nothing_is_asked(judge: Judge) -> None:
 
 def test_a_locked_entry_with_the_rounds_nonce_complies(judge: Judge, _submission: Path) -> None:
     recorded = EditableBundle(run(_submission, 1)).run["nonce"]
-    assert recorded["entry_sha256"] == entry_sha256(IMPLEMENTATION, recorded["configuration_sha256"])
+    assert recorded["entry_sha256"] == entry_sha256(
+        IMPLEMENTATION, recorded["configuration_sha256"]
+    )
     assert judge(nonce=NONCE, locked=(recorded["entry_sha256"],)) == []
 
 
@@ -59,10 +65,16 @@ def test_a_nonce_that_the_submitter_chose_is_refused(judge: Judge, _submission: 
     assert [observed for _, observed in found] == [f"{NONCE!r}"] * 3
 
 
-def test_closed_runs_without_a_nonce_are_refused_once_it_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_runs_without_a_nonce_are_refused_once_it_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened = replace(current_round(), nonce=NONCE)
     monkeypatch.setattr(submissions, "judging_round", lambda name: opened)
-    findings = [finding for finding in check_submission(good_submission(tmp_path)).findings if finding.rule == "submission-nonce"]
+    findings = [
+        finding
+        for finding in check_submission(good_submission(tmp_path)).findings
+        if finding.rule == "submission-nonce"
+    ]
     assert [finding.observed for finding in findings] == ["no nonce"] * 3
 
 

@@ -34,9 +34,20 @@ def test_a_folder_with_nothing_is_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "complies"), some([("run_3.WITHDRAWN", True), ("run_9.WITHDRAWN", False), ("run_3/WITHDRAWN", True), (WITHDRAWN, True)], 2)
+    ("place", "complies"),
+    some(
+        [
+            ("run_3.WITHDRAWN", True),
+            ("run_9.WITHDRAWN", False),
+            ("run_3/WITHDRAWN", True),
+            (WITHDRAWN, True),
+        ],
+        2,
+    ),
 )
-def test_a_withdrawn_run_stays_in_the_tree_with_its_reason(place: str, complies: bool, tmp_path: Path) -> None:
+def test_a_withdrawn_run_stays_in_the_tree_with_its_reason(
+    place: str, complies: bool, tmp_path: Path
+) -> None:
     submission = good_submission(tmp_path / "made")
     (submission / "lenet" / "pytorch" / place).write_text("The fan failed.\r\n")
     assert check_paths([submission]).complies is complies
@@ -44,29 +55,44 @@ def test_a_withdrawn_run_stays_in_the_tree_with_its_reason(place: str, complies:
     assert not check_paths([submission]).complies
 
 
-def test_what_can_be_checked_is_checked_beside_what_cannot(good_bundle: Path, tmp_path: Path) -> None:
+def test_what_can_be_checked_is_checked_beside_what_cannot(
+    good_bundle: Path, tmp_path: Path
+) -> None:
     (text := tmp_path / "notes.txt").write_text("no archive")
     (empty := tmp_path / "empty").mkdir()
     result = check_paths([good_bundle, text, empty])
     assert [verdict.complies for verdict in result.bundles] == [True] and not result.complies
-    assert len(result.broken) == 2 and "notes.txt" in result.broken[0] and "empty holds no run directory" in result.broken[1]
+    assert (
+        len(result.broken) == 2
+        and "notes.txt" in result.broken[0]
+        and "empty holds no run directory" in result.broken[1]
+    )
 
 
 def test_a_file_of_a_run_leads_to_its_folder(good_bundle: Path) -> None:
-    with pytest.raises(SuiteError, match=f"log.txt is a file of the run {good_bundle}; give that folder"):
+    with pytest.raises(
+        SuiteError, match=f"log.txt is a file of the run {good_bundle}; give that folder"
+    ):
         check_paths([good_bundle / "log.txt"])
 
 
-@pytest.mark.parametrize("name", ["run of M\u00fcller", os.fsdecode(b"of M\xfcller"), 'a "b"\n$(c)'])
+@pytest.mark.parametrize(
+    "name", ["run of M\u00fcller", os.fsdecode(b"of M\xfcller"), 'a "b"\n$(c)']
+)
 def test_a_run_complies_in_a_folder_of_any_name(name: str, good_bundle: Path) -> None:
     """The second name is one of Latin-1, which is no UTF-8."""
     assert check_paths([good_bundle.rename(good_bundle.with_name(name))]).complies
 
 
-def test_a_checker_without_memory_could_not_judge(monkeypatch: pytest.MonkeyPatch, good_bundle: Path) -> None:
+def test_a_checker_without_memory_could_not_judge(
+    monkeypatch: pytest.MonkeyPatch, good_bundle: Path
+) -> None:
     def short(*_: Any, **__: Any) -> None:
         raise pyarrow.ArrowMemoryError("malloc of size 210048 failed")
 
     monkeypatch.setattr("pyarrow.parquet.ParquetFile", short)
     (sentence,) = check_paths([good_bundle]).broken
-    assert "cannot be read for lack of memory (malloc of size 210048 failed); end other programs" in sentence
+    assert (
+        "cannot be read for lack of memory (malloc of size 210048 failed); end other programs"
+        in sentence
+    )

@@ -1,4 +1,5 @@
-"""Honest power readings of coarse, drifting and interrupted meters, which the rules of power evidence must not refuse."""
+"""Honest power readings of coarse, drifting and interrupted meters, which the rules of power
+evidence must not refuse."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,9 @@ RULES = {"power-uninterpolated", "power-around-run", "meter-schedule"}
 DRAWN = np.random.default_rng(5)
 
 
-def _read(bundle: EditableBundle, source: str, channel: str, values: Callable[[int], Values]) -> None:
+def _read(
+    bundle: EditableBundle, source: str, channel: str, values: Callable[[int], Values]
+) -> None:
     rows = bundle.at(source, channel)
     bundle.readings.loc[rows, "value"] = values(int(rows.sum()))
 
@@ -32,11 +35,19 @@ def _fired(bundle: EditableBundle) -> set[str]:
     [
         lambda count: 6.0 + 0.4 * DRAWN.integers(0, 2, count),
         lambda count: 6.0 + 0.4 * DRAWN.integers(0, 3, count),
-        lambda count: np.round(4.0 + 2.0 * np.arange(count) / count + DRAWN.normal(0, 0.02, count), 1),
+        lambda count: np.round(
+            4.0 + 2.0 * np.arange(count) / count + DRAWN.normal(0, 0.02, count), 1
+        ),
         lambda count: np.round(6.0 + np.cumsum(DRAWN.normal(0, 0.003, count)), 3),
         lambda count: np.repeat(np.round(6.0 + DRAWN.normal(0, 0.1, count // 2 + 1), 3), 2)[:count],
     ],
-    ids=["two values", "three values", "a warm-up in tenths of a watt", "a slow drift", "every value read twice"],
+    ids=[
+        "two values",
+        "three values",
+        "a warm-up in tenths of a watt",
+        "a slow drift",
+        "every value read twice",
+    ],
 )
 def test_coarse_and_slow_sensors_comply(values: Callable[[int], Values], tmp_path: Path) -> None:
     bundle = EditableBundle(make_bundle(tmp_path / "run", RICH))
@@ -46,16 +57,23 @@ def test_coarse_and_slow_sensors_comply(values: Callable[[int], Values], tmp_pat
 
 def test_a_meter_that_loses_its_first_and_last_readings_complies(tmp_path: Path) -> None:
     bundle = EditableBundle(make_bundle(tmp_path / "run", RICH))
-    start_ns, stop_ns = (bundle.event(key)["metadata"]["mono_ns"] for key in ("run_start", "run_stop"))
+    start_ns, stop_ns = (
+        bundle.event(key)["metadata"]["mono_ns"] for key in ("run_start", "run_stop")
+    )
     inside = (bundle.readings["t_ns"] > start_ns) & (bundle.readings["t_ns"] < stop_ns)
-    bundle.readings = bundle.readings[(bundle.readings["source"] != "um25c") | inside].reset_index(drop=True)
+    bundle.readings = bundle.readings[(bundle.readings["source"] != "um25c") | inside].reset_index(
+        drop=True
+    )
     assert "power-around-run" not in _fired(bundle)
 
 
 def test_a_board_that_draws_half_of_its_idle_power_around_the_run_complies(tmp_path: Path) -> None:
     """Its display was on while the idle machine was measured."""
     bundle = EditableBundle(make_bundle(tmp_path / "run", RICH))
-    in_turn(change_baseload(lambda rows: rows.assign(value=rows["value"] + 2.5)), set_around_run("um25c", "power", 3.1))(bundle)
+    in_turn(
+        change_baseload(lambda rows: rows.assign(value=rows["value"] + 2.5)),
+        set_around_run("um25c", "power", 3.1),
+    )(bundle)
     assert not _fired(bundle)
 
 

@@ -1,4 +1,5 @@
-"""Rules about recomputation: a run in a budget complies, and schedules are judged as they are simulated."""
+"""Rules about recomputation: a run in a budget complies, and schedules are judged as they are
+simulated."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,34 +21,57 @@ from tests.suite.memory.test_schedules import equal
 
 def as_planned(schedule: Schedule, count: int) -> Recomputation:
     actions = [step.as_list for step in schedule.steps]
-    return Recomputation(2, 1, 1.0, schedule.name, [[block, block] for block in range(count)], actions)
+    return Recomputation(
+        2, 1, 1.0, schedule.name, [[block, block] for block in range(count)], actions
+    )
 
 
-def test_a_run_in_its_budget_complies_and_has_figures(good_bundle_of: Callable[[int], Path]) -> None:
+def test_a_run_in_its_budget_complies_and_has_figures(
+    good_bundle_of: Callable[[int], Path],
+) -> None:
     bundle = good_bundle_of(1)
     save_after(claim_budget(), recompute=True)(bundle)
-    assert [finding for finding in check_bundle(bundle).findings if finding.rule in ("recomputation-followed", "memory-as-planned")] == []
+    assert [
+        finding
+        for finding in check_bundle(bundle).findings
+        if finding.rule in ("recomputation-followed", "memory-as-planned")
+    ] == []
     figures = read_summary(Bundle(bundle))["figures"]
     assert figures["recompute_factor"]["value"] == pytest.approx(0.8 / 0.6)
     assert figures["measured_memory_bytes"]["value"] == figures["planned_memory_bytes"]["value"] > 0
     assert figures["spilled_bytes"]["value"] == 0
 
 
-def test_a_run_with_activations_on_storage_complies_and_counts_them(good_bundle_of: Callable[[int], Path]) -> None:
+def test_a_run_with_activations_on_storage_complies_and_counts_them(
+    good_bundle_of: Callable[[int], Path],
+) -> None:
     bundle = good_bundle_of(1)
     save_after(claim_budget(spill=True), recompute=True)(bundle)
-    assert [finding for finding in check_bundle(bundle).findings if finding.rule in ("recomputation-followed", "memory-as-planned")] == []
+    assert [
+        finding
+        for finding in check_bundle(bundle).findings
+        if finding.rule in ("recomputation-followed", "memory-as-planned")
+    ] == []
     figures = read_summary(Bundle(bundle))["figures"]
-    assert figures["recompute_factor"]["value"] == pytest.approx(0.8 / 0.6), "storage costs time, as recomputation does"
+    assert figures["recompute_factor"]["value"] == pytest.approx(0.8 / 0.6), (
+        "storage costs time, as recomputation does"
+    )
     assert figures["spilled_bytes"]["value"] > 0 and figures["spill_s"]["value"] > 0
 
 
 @pytest.mark.parametrize("count", [1, 2, 10, 52])
 def test_every_schedule_of_the_planner_is_possible(count: int) -> None:
-    kinds = [schedulers.none(count), *(schedulers.segments(count, parts) for parts in range(2, min(count, 6)))]
+    kinds = [
+        schedulers.none(count),
+        *(schedulers.segments(count, parts) for parts in range(2, min(count, 6))),
+    ]
     kinds += [schedulers.revolve(count, slots) for slots in range(1, count)]
     blocks = equal(count)
-    kinds += [found.schedule for budget in range(3, 2 * count + 3) if (found := spilled(blocks, budget)) is not None]
+    kinds += [
+        found.schedule
+        for budget in range(3, 2 * count + 3)
+        if (found := spilled(blocks, budget)) is not None
+    ]
     assert [problem_of(as_planned(schedule, count)) for schedule in kinds] == [None] * len(kinds)
 
 

@@ -1,4 +1,5 @@
-"""What a reviewer still has to decide follows from fields: each kind of point appears with its field and goes with it."""
+"""What a reviewer still has to decide follows from fields: each kind of point appears with its
+field and goes with it."""
 
 import json
 import shutil
@@ -40,19 +41,41 @@ def edit(path: Path, change: Callable[[Any], None]) -> None:
     path.write_text(json.dumps(values))
 
 
-def test_a_good_submission_complies_and_leaves_the_evidence_that_is_optional(submission: Path) -> None:  # noqa: F811
+def test_a_good_submission_complies_and_leaves_the_evidence_that_is_optional(
+    submission: Path,  # noqa: F811 - the fixture
+) -> None:
     status = status_of(submission)
-    assert (status.complies, status.runs, dict(status.violations), status.broken) == (True, 3, {}, ())
+    assert (status.complies, status.runs, dict(status.violations), status.broken) == (
+        True,
+        3,
+        {},
+        (),
+    )
     by_kind = {point.kind: point.where for point in status.points}
-    assert by_kind[ReviewKind.NO_AUDIT] == by_kind[ReviewKind.NO_WITNESS] == by_kind[ReviewKind.SEEDS] == RUNS
+    assert (
+        by_kind[ReviewKind.NO_AUDIT]
+        == by_kind[ReviewKind.NO_WITNESS]
+        == by_kind[ReviewKind.SEEDS]
+        == RUNS
+    )
     assert by_kind[ReviewKind.UNSIGNED] == (".",)
     assert by_kind[ReviewKind.NO_LOCK] == ("lenet/pytorch",)
-    assert not {ReviewKind.NO_PROBE, ReviewKind.LAUNCHES, ReviewKind.OBJECTION, ReviewKind.FINDING} & set(by_kind)
+    assert not {
+        ReviewKind.NO_PROBE,
+        ReviewKind.LAUNCHES,
+        ReviewKind.OBJECTION,
+        ReviewKind.FINDING,
+    } & set(by_kind)
 
 
 def test_the_submitters_prose_changes_nothing(submission: Path) -> None:  # noqa: F811
     before = status_of(submission).points
-    edit(submission / "declaration.json", lambda values: values.update(notes="signed, audited, witnessed; no warnings; seeds of the round's nonce"))
+    edit(
+        submission / "declaration.json",
+        lambda values: values.update(
+            notes="signed, audited, witnessed; no warnings; seeds of the round's nonce"
+        ),
+    )
     assert status_of(submission).points == before
 
 
@@ -71,18 +94,31 @@ def test_a_signature_takes_the_point_away(submission: Path) -> None:  # noqa: F8
 
 def test_a_rule_with_warnings_is_one_point(submission: Path) -> None:  # noqa: F811
     shutil.rmtree(submission / RUNS[2])
-    found = [point for point in points(submission, ReviewKind.FINDING) if point.rule == "submission-runs"]
-    assert [(point.severity, point.where) for point in found] == [(Severity.WARNING, ("lenet/pytorch",))]
+    found = [
+        point for point in points(submission, ReviewKind.FINDING) if point.rule == "submission-runs"
+    ]
+    assert [(point.severity, point.where) for point in found] == [
+        (Severity.WARNING, ("lenet/pytorch",))
+    ]
 
 
-def test_the_rounds_nonce_and_its_lock_take_their_points_away(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_the_rounds_nonce_and_its_lock_take_their_points_away(
+    submission: Path,  # noqa: F811 - the fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     used = []
     for number, name in enumerate(RUNS):
         request = dict(Bundle(submission / name).run().request)
         used.append(use_nonce("drawn", "v0.2", number, load_framework("pytorch"), request))
-        edit(submission / name / "run.json", lambda values, use=used[-1]: values.update(nonce=vars(use)))
+        edit(
+            submission / name / "run.json",
+            lambda values, use=used[-1]: values.update(nonce=vars(use)),
+        )
     (point,) = points(submission, ReviewKind.SEEDS)
-    assert (point.where, "that the submitter chose (round v0.2 has no nonce)" in point.sentence) == (RUNS, True)
+    assert (
+        point.where,
+        "that the submitter chose (round v0.2 has no nonce)" in point.sentence,
+    ) == (RUNS, True)
     drawn = replace(load_round("v0.2"), nonce="drawn")
     monkeypatch.setattr(review_module, "judging_round", lambda name: drawn)
     assert points(submission, ReviewKind.SEEDS) == []
@@ -94,7 +130,10 @@ def test_the_rounds_nonce_and_its_lock_take_their_points_away(submission: Path, 
 
 def test_launches_that_did_not_finish_are_counted(submission: Path) -> None:  # noqa: F811
     def add(values: Any) -> None:
-        values["entries"][0]["launches"] += [{"run_id": "one", "status": "failed"}, {"run_id": "two", "status": "interrupted"}]
+        values["entries"][0]["launches"] += [
+            {"run_id": "one", "status": "failed"},
+            {"run_id": "two", "status": "interrupted"},
+        ]
 
     edit(submission / "declaration.json", add)
     (point,) = points(submission, ReviewKind.LAUNCHES)
@@ -106,22 +145,36 @@ def test_availability_is_a_claim(availability: str, submission: Path) -> None:  
     before = len(points(submission, ReviewKind.CLAIM))
     edit(submission / "declaration.json", lambda values: values.update(availability=availability))
     found = points(submission, ReviewKind.CLAIM)
-    assert len(found) == before + 1 and found[0].sentence == f"the system is declared as {availability}"
+    assert (
+        len(found) == before + 1
+        and found[0].sentence == f"the system is declared as {availability}"
+    )
 
 
 def test_code_that_cannot_be_fetched_is_a_claim(submission: Path) -> None:  # noqa: F811
     known = {"address": "https://example.org/code", "commit": "1" * 40, "modified": False}
-    edit(submission / "declaration.json", lambda values: values.update(code=known, implementations=[]))
+    edit(
+        submission / "declaration.json",
+        lambda values: values.update(code=known, implementations=[]),
+    )
     assert points(submission, ReviewKind.CLAIM) == []
-    edit(submission / "declaration.json", lambda values: values.update(code={"address": None, "commit": None, "modified": True}))
-    assert [point.sentence for point in points(submission, ReviewKind.CLAIM)] == ["code of the suite: no address, no commit, modified files"]
+    edit(
+        submission / "declaration.json",
+        lambda values: values.update(code={"address": None, "commit": None, "modified": True}),
+    )
+    assert [point.sentence for point in points(submission, ReviewKind.CLAIM)] == [
+        "code of the suite: no address, no commit, modified files"
+    ]
 
 
 def test_a_withdrawn_run_needs_no_further_decision(submission: Path) -> None:  # noqa: F811
     (submission / f"{RUNS[0]}.WITHDRAWN").write_text("The fan was off.\nMore text.\n")
     status = status_of(submission)
     assert status.withdrawals == (Withdrawal(RUNS[0], "The fan was off."),)
-    assert next(point.where for point in status.points if point.kind is ReviewKind.NO_AUDIT) == RUNS[1:]
+    assert (
+        next(point.where for point in status.points if point.kind is ReviewKind.NO_AUDIT)
+        == RUNS[1:]
+    )
 
 
 @pytest.mark.parametrize("where", ["lenet", "lenet/pytorch"])
@@ -163,7 +216,9 @@ def test_a_declaration_that_cannot_be_read_is_not_judged(submission: Path) -> No
 def test_the_reference_of_the_closed_round_has_its_points() -> None:
     status = status_of(repository_root() / "submissions/v0.1/reference")
     assert (status.complies, status.runs) == (True, 9)
-    assert {ReviewKind.NO_AUDIT, ReviewKind.UNSIGNED, ReviewKind.SEEDS, ReviewKind.LAUNCHES} <= {point.kind for point in status.points}
+    assert {ReviewKind.NO_AUDIT, ReviewKind.UNSIGNED, ReviewKind.SEEDS, ReviewKind.LAUNCHES} <= {
+        point.kind for point in status.points
+    }
 
 
 def test_the_page_for_maintainers_explains_every_kind() -> None:

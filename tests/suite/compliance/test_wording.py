@@ -6,14 +6,31 @@ from suite.compliance.wording import ordinal, seconds
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (21, "21st"), (112, "112th")]
+    ("number", "text"),
+    [
+        (1, "1st"),
+        (2, "2nd"),
+        (3, "3rd"),
+        (4, "4th"),
+        (11, "11th"),
+        (12, "12th"),
+        (21, "21st"),
+        (112, "112th"),
+    ],
 )
 def test_places_have_the_usual_suffix(number: int, text: str) -> None:
     assert ordinal(number) == text
 
 
 @pytest.mark.parametrize(
-    ("value_s", "text"), [(12.34, "12.3 s"), (0.05, "0.050 s"), (4e-7, "0.4 microseconds"), (-2e-6, "-2 microseconds"), (0.0, "0.000 s")]
+    ("value_s", "text"),
+    [
+        (12.34, "12.3 s"),
+        (0.05, "0.050 s"),
+        (4e-7, "0.4 microseconds"),
+        (-2e-6, "-2 microseconds"),
+        (0.0, "0.000 s"),
+    ],
 )
 def test_a_duration_never_shows_as_nothing(value_s: float, text: str) -> None:
     assert seconds(value_s) == text

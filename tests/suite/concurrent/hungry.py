@@ -1,4 +1,5 @@
-"""An implementation whose inference needs a MiB per image and may have some hundreds: it really runs out of memory."""
+"""An implementation whose inference needs a MiB per image and may have some hundreds: it really
+runs out of memory."""
 
 import resource
 

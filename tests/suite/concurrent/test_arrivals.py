@@ -1,4 +1,5 @@
-"""Arrivals are decided beforehand: uniform, Poisson by seed, or a trace; impossible ones are refused in one sentence."""
+"""Arrivals are decided beforehand: uniform, Poisson by seed, or a trace; impossible ones are
+refused in one sentence."""
 
 from pathlib import Path
 
@@ -26,19 +27,25 @@ def test_poisson_arrivals_have_independent_exponential_gaps() -> None:
     gaps_s = np.diff(times) / 1e9
     assert len(times) == pytest.approx(100_000, rel=0.01)
     assert gaps_s.mean() == pytest.approx(1 / 200, rel=0.01)
-    assert gaps_s.std() == pytest.approx(1 / 200, rel=0.02)  # an exponential distribution's standard deviation is its mean
+    # an exponential distribution's standard deviation is its mean
+    assert gaps_s.std() == pytest.approx(1 / 200, rel=0.02)
     assert (gaps_s > 2 / 200).mean() == pytest.approx(np.exp(-2), rel=0.03)
     assert abs(np.corrcoef(gaps_s[:-1], gaps_s[1:])[0, 1]) < 0.01
 
 
 def test_the_seed_decides_on_poisson_arrivals() -> None:
-    one, again, other = (intended_ns(Arrivals(ArrivalKind.POISSON, 50, 20, seed=seed)) for seed in (1, 1, 2))
+    one, again, other = (
+        intended_ns(Arrivals(ArrivalKind.POISSON, 50, 20, seed=seed)) for seed in (1, 1, 2)
+    )
     assert np.array_equal(one, again)
     assert not np.array_equal(one[:100], other[:100])
 
 
 def test_a_longer_measurement_has_the_same_first_poisson_arrivals() -> None:
-    short, long = (intended_ns(Arrivals(ArrivalKind.POISSON, 50, duration_s, seed=1)) for duration_s in (10, 100))
+    short, long = (
+        intended_ns(Arrivals(ArrivalKind.POISSON, 50, duration_s, seed=1))
+        for duration_s in (10, 100)
+    )
     assert np.array_equal(short, long[: len(short)])
 
 
@@ -61,7 +68,9 @@ def test_a_trace_arrives_as_it_says(tmp_path: Path) -> None:
         ("arrival_s\n9\n", "no arrival within the first 5 s"),
     ],
 )
-def test_a_trace_that_is_none_is_refused_with_its_line(content: str, says: str, tmp_path: Path) -> None:
+def test_a_trace_that_is_none_is_refused_with_its_line(
+    content: str, says: str, tmp_path: Path
+) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(content)
     with pytest.raises(SuiteError, match=says):
@@ -69,13 +78,19 @@ def test_a_trace_that_is_none_is_refused_with_its_line(content: str, says: str, 
 
 
 def test_an_image_must_arrive_in_the_shortest_measurement_too(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match=r"take 0.5 s, in which no image arrives at 0.5 images/s; use --duration 8s\."):
+    with pytest.raises(
+        SuiteError,
+        match=r"take 0.5 s, in which no image arrives at 0.5 images/s; use --duration 8s\.",
+    ):
         Arrivals(ArrivalKind.UNIFORM, 0.5, 2).refuse_short(0.25)
     with pytest.raises(SuiteError, match=r"use --duration 1\.334s\."):
         Arrivals(ArrivalKind.UNIFORM, 3, 1).refuse_short(0.25)
     Arrivals(ArrivalKind.UNIFORM, 3, 1.334).refuse_short(0.25)
     (tmp_path / "trace.csv").write_text("arrival_s\n3\n")
-    with pytest.raises(SuiteError, match="no arrival within its first 1 s, a short measurement's; use a longer --duration"):
+    with pytest.raises(
+        SuiteError,
+        match="no arrival within its first 1 s, a short measurement's; use a longer --duration",
+    ):
         of_trace(tmp_path / "trace.csv", 4.0).refuse_short(0.25)
 
 
@@ -93,6 +108,8 @@ def test_an_image_must_arrive_in_the_shortest_measurement_too(tmp_path: Path) ->
         (3, 0.1, "use --duration 0.334s"),
     ],
 )
-def test_what_sends_no_image_or_too_many_is_refused(rate: float, duration_s: float, says: str) -> None:
+def test_what_sends_no_image_or_too_many_is_refused(
+    rate: float, duration_s: float, says: str
+) -> None:
     with pytest.raises(SuiteError, match=says):
         Arrivals(ArrivalKind.UNIFORM, rate, duration_s)

@@ -1,4 +1,5 @@
-"""Data sets whose pictures are published in folders of classes: arranged as tables and images/, and pinned one by one."""
+"""Data sets whose pictures are published in folders of classes: arranged as tables and images/, and
+pinned one by one."""
 
 import csv
 import shutil
@@ -8,7 +9,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from suite.catalog.data_sets import DataSetDefinition, Pictures, Table, load_data_set, load_data_sets
+from suite.catalog.data_sets import (
+    DataSetDefinition,
+    Pictures,
+    Table,
+    load_data_set,
+    load_data_sets,
+)
 from suite.catalog.data_sets import folder as definitions_folder
 from suite.datasets import class_folders, layouts
 from suite.datasets.class_folders import arrange, has_class_folders
@@ -27,30 +34,53 @@ def published(tmp_path: Path) -> Path:
         for number in range(6):
             folder = tmp_path / "published" / ("train" if number < 4 else "test") / name
             folder.mkdir(parents=True, exist_ok=True)
-            Image.new("RGB", (24, 32), (80 * label, 40 * number, 0)).save(folder / f"picture-{number}{label}.jpg")
+            Image.new("RGB", (24, 32), (80 * label, 40 * number, 0)).save(
+                folder / f"picture-{number}{label}.jpg"
+            )
     return tmp_path / "published"
 
 
 @pytest.fixture
-def definition(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataSetDefinition:
+def definition(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> DataSetDefinition:
     """A definition that pins all of them but the last, which is of the evaluation."""
-    lines = tuple(sorted((line for split in published.iterdir() for line in lines_of_folder(split, CLASSES)), key=lambda line: line[66:]))[:-1]
+    lines = tuple(
+        sorted(
+            (line for split in published.iterdir() for line in lines_of_folder(split, CLASSES)),
+            key=lambda line: line[66:],
+        )
+    )[:-1]
     (tmp_path / "clothing.sha256").write_text("".join(f"{line}\n" for line in lines))
     for module in (layouts, class_folders):
         monkeypatch.setattr(module, "definitions_folder", lambda: tmp_path)
     pictures = Pictures("clothing.sha256", digest_of_list(lines))
-    plain = replace(load_data_set("clothing"), classes=3, train_samples=12, eval_samples=5, pictures=pictures)
+    plain = replace(
+        load_data_set("clothing"), classes=3, train_samples=12, eval_samples=5, pictures=pictures
+    )
     (tmp_path / "arranged").mkdir()
     arrange(plain, published, tmp_path / "arranged")
-    return replace(plain, tables=tuple(Table(table.name, file_digest(tmp_path / "arranged", table.name).md5) for table in plain.tables))
+    return replace(
+        plain,
+        tables=tuple(
+            Table(table.name, file_digest(tmp_path / "arranged", table.name).md5)
+            for table in plain.tables
+        ),
+    )
 
 
-def test_tables_name_listed_pictures_and_number_the_classes(definition: DataSetDefinition, published: Path, tmp_path: Path) -> None:
+def test_tables_name_listed_pictures_and_number_the_classes(
+    definition: DataSetDefinition, published: Path, tmp_path: Path
+) -> None:
     rows = list(csv.DictReader((tmp_path / "arranged" / "mini_gld_train_split.csv").open()))
     assert len(rows) == 12 and {row["class"] for row in rows} == {"0", "1", "2"}
     for row in rows:
-        assert (published / "train" / CLASSES[int(row["class"])] / f"{row['image_id']}.jpg").is_file()
-    assert len(list(csv.DictReader((tmp_path / "arranged" / "mini_gld_test.csv").open()))) == 5, "the picture that is not listed is left out"
+        assert (
+            published / "train" / CLASSES[int(row["class"])] / f"{row['image_id']}.jpg"
+        ).is_file()
+    assert len(list(csv.DictReader((tmp_path / "arranged" / "mini_gld_test.csv").open()))) == 5, (
+        "the picture that is not listed is left out"
+    )
 
 
 def test_a_published_folder_is_prepared_and_verified(
@@ -62,25 +92,36 @@ def test_a_published_folder_is_prepared_and_verified(
     assert prepared.contents.train_samples == 12
     assert prepared.contents.eval_samples == 5
     assert prepared.contents.verified
-    assert [path.name for path in (tmp_path / "home" / "data").iterdir()] == ["clothing"], "nothing temporary is left"
+    assert [path.name for path in (tmp_path / "home" / "data").iterdir()] == ["clothing"], (
+        "nothing temporary is left"
+    )
 
 
-def test_a_missing_picture_is_counted_and_named(definition: DataSetDefinition, published: Path, tmp_path: Path) -> None:
+def test_a_missing_picture_is_counted_and_named(
+    definition: DataSetDefinition, published: Path, tmp_path: Path
+) -> None:
     gone = sorted((published / "train" / "cap").glob("*.jpg"))[0]
     gone.unlink()
     (tmp_path / "again").mkdir()
-    with pytest.raises(SuiteError, match=rf"lacks 1 of the pictures of .*, the first is {gone.name}; get the folder again"):
+    with pytest.raises(
+        SuiteError,
+        match=rf"lacks 1 of the pictures of .*, the first is {gone.name}; get the folder again",
+    ):
         arrange(definition, published, tmp_path / "again")
 
 
-def test_a_missing_class_is_said(definition: DataSetDefinition, published: Path, tmp_path: Path) -> None:
+def test_a_missing_class_is_said(
+    definition: DataSetDefinition, published: Path, tmp_path: Path
+) -> None:
     shutil.rmtree(published / "train" / "cap")
     (tmp_path / "again").mkdir()
     with pytest.raises(SuiteError, match=r"has 2 folders; .* has 3 classes, one folder each"):
         arrange(definition, published, tmp_path / "again")
 
 
-def test_a_link_out_of_the_folder_is_refused(definition: DataSetDefinition, published: Path, tmp_path: Path) -> None:
+def test_a_link_out_of_the_folder_is_refused(
+    definition: DataSetDefinition, published: Path, tmp_path: Path
+) -> None:
     picture = sorted((published / "test" / "boot").glob("*.jpg"))[0]
     shutil.move(picture, tmp_path / "elsewhere.jpg")
     picture.symlink_to(tmp_path / "elsewhere.jpg")
@@ -89,7 +130,9 @@ def test_a_link_out_of_the_folder_is_refused(definition: DataSetDefinition, publ
         arrange(definition, published, tmp_path / "again")
 
 
-def test_a_folder_with_tables_is_taken_as_it_is(definition: DataSetDefinition, published: Path) -> None:
+def test_a_folder_with_tables_is_taken_as_it_is(
+    definition: DataSetDefinition, published: Path
+) -> None:
     assert has_class_folders(definition, published)
     (published / "mini_gld_test.csv").touch()
     assert not has_class_folders(definition, published)

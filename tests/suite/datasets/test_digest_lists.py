@@ -8,7 +8,13 @@ import pytest
 
 from suite.catalog.data_sets import DataSetDefinition, Pictures, Table, load_data_set
 from suite.datasets import layouts
-from suite.datasets.digest_lists import ListDifference, differences, digest_of_list, lines_of_folder, read_list
+from suite.datasets.digest_lists import (
+    ListDifference,
+    differences,
+    digest_of_list,
+    lines_of_folder,
+    read_list,
+)
 from suite.datasets.layouts import inspect
 from suite.datasets.prepare import generate
 from suite.errors import SuiteError
@@ -32,33 +38,50 @@ def landmarks(_landmarks: Path, tmp_path: Path) -> Path:
 def pinned(landmarks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataSetDefinition:
     """A definition that pins these tables and pictures."""
     found = load_data_set("gld23k")
-    tables = tuple(Table(table.name, file_digest(landmarks, table.name).md5) for table in found.tables)
+    tables = tuple(
+        Table(table.name, file_digest(landmarks, table.name).md5) for table in found.tables
+    )
     definition = replace(found, tables=tables)
     assert 'digest_list = "gld23k.sha256"' in pin(definition, landmarks, tmp_path / "gld23k.sha256")
     monkeypatch.setattr(layouts, "definitions_folder", lambda: tmp_path)
-    return replace(definition, pictures=Pictures("gld23k.sha256", digest_of_list(read_list(tmp_path / "gld23k.sha256"))))
+    return replace(
+        definition,
+        pictures=Pictures("gld23k.sha256", digest_of_list(read_list(tmp_path / "gld23k.sha256"))),
+    )
 
 
 def test_pictures_as_pinned_are_verified(landmarks: Path, pinned: DataSetDefinition) -> None:
     assert inspect(pinned, landmarks, {}, True).verified
-    assert not inspect(replace(pinned, pictures=None), landmarks, {}, True).verified, "tables alone prove no picture"
+    assert not inspect(replace(pinned, pictures=None), landmarks, {}, True).verified, (
+        "tables alone prove no picture"
+    )
 
 
 def test_a_picture_that_was_coded_anew_is_named(landmarks: Path, pinned: DataSetDefinition) -> None:
     image = sorted((landmarks / "images").glob("*.jpg"))[3]
     image.write_bytes(image.read_bytes() + b"\0")
-    with pytest.raises(SuiteError, match=rf"0 are missing and 1 differ from the published ones .* the first is images/{image.name}"):
+    with pytest.raises(
+        SuiteError,
+        match=(
+            r"0 are missing and 1 differ from the published ones .* the first is"
+            rf" images/{image.name}"
+        ),
+    ):
         inspect(pinned, landmarks, {}, True)
 
 
-def test_another_list_is_refused(landmarks: Path, pinned: DataSetDefinition, tmp_path: Path) -> None:
+def test_another_list_is_refused(
+    landmarks: Path, pinned: DataSetDefinition, tmp_path: Path
+) -> None:
     lines = (tmp_path / "gld23k.sha256").read_text().splitlines(keepends=True)
     (tmp_path / "gld23k.sha256").write_text("".join(lines[1:]))
     with pytest.raises(SuiteError, match=r"is not the list that gld23k\.toml pins"):
         inspect(pinned, landmarks, {}, True)
 
 
-def test_a_set_with_holes_is_not_pinned(landmarks: Path, pinned: DataSetDefinition, tmp_path: Path) -> None:
+def test_a_set_with_holes_is_not_pinned(
+    landmarks: Path, pinned: DataSetDefinition, tmp_path: Path
+) -> None:
     for image in sorted((landmarks / "images").glob("train*.jpg"))[:2]:
         image.unlink()
     with pytest.raises(SuiteError, match=r"2 of \d+ pictures are missing: images/train"):
@@ -72,13 +95,26 @@ def test_other_tables_are_not_pinned(landmarks: Path, tmp_path: Path) -> None:
 
 
 def test_missing_and_changed_pictures_are_told_apart() -> None:
-    lines = [f"{digit * 64}  images/{name}.jpg" for digit, name in (("a", "one"), ("b", "two"), ("c", "three"))]
+    lines = [
+        f"{digit * 64}  images/{name}.jpg"
+        for digit, name in (("a", "one"), ("b", "two"), ("c", "three"))
+    ]
     found = [lines[0], lines[1].replace("b", "d")]
     wanted = [line[66:] for line in lines]
-    assert differences(lines, found, wanted) == ListDifference(("images/three.jpg",), ("images/two.jpg",))
+    assert differences(lines, found, wanted) == ListDifference(
+        ("images/three.jpg",), ("images/two.jpg",)
+    )
 
 
-@pytest.mark.parametrize("text", ["", "x\n", f"{'a' * 64}  ../up.jpg\n", f"{'a' * 64}  images/b.jpg\n{'a' * 64}  images/a.jpg\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x\n",
+        f"{'a' * 64}  ../up.jpg\n",
+        f"{'a' * 64}  images/b.jpg\n{'a' * 64}  images/a.jpg\n",
+    ],
+)
 def test_a_malformed_list_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "list.sha256").write_text(text)
     if text:

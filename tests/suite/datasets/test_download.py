@@ -17,7 +17,8 @@ CONTENT = gzip.compress(bytes(range(256)) * 2000, compresslevel=0)
 
 @dataclass
 class Server:
-    """What the server does: cut the connection after N bytes of a reply, ignore ranges, or serve something else."""
+    """What the server does: cut the connection after N bytes of a reply, ignore ranges, or serve
+    something else."""
 
     address: str = ""
     cut_at: int | None = None
@@ -34,7 +35,11 @@ def server() -> Iterator[Server]:
         def do_GET(self) -> None:
             asked = self.headers.get("Range")
             behaviour.ranges.append(asked)
-            start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and behaviour.knows_ranges else 0
+            start = (
+                int(asked.removeprefix("bytes=").rstrip("-"))
+                if asked and behaviour.knows_ranges
+                else 0
+            )
             if start and start >= len(behaviour.content):
                 self.send_error(416)
                 return
@@ -66,7 +71,12 @@ def silent(address: str, done: int, total: int | None) -> None:
 
 def test_a_file_arrives_and_progress_ends_at_its_size(server: Server, tmp_path: Path) -> None:
     seen: list[tuple[int, int | None]] = []
-    download(tmp_path / "file.gz", [server.address], is_right, lambda address, done, total: seen.append((done, total)))
+    download(
+        tmp_path / "file.gz",
+        [server.address],
+        is_right,
+        lambda address, done, total: seen.append((done, total)),
+    )
     assert (tmp_path / "file.gz").read_bytes() == CONTENT
     assert seen[-1] == (len(CONTENT), len(CONTENT))
 
@@ -100,12 +110,16 @@ def test_the_next_mirror_is_tried(server: Server, tmp_path: Path) -> None:
     assert (tmp_path / "file.gz").read_bytes() == CONTENT
 
 
-def test_wrong_content_is_not_kept_and_every_mirror_is_named(server: Server, tmp_path: Path) -> None:
+def test_wrong_content_is_not_kept_and_every_mirror_is_named(
+    server: Server, tmp_path: Path
+) -> None:
     server.content = b"<html>please log in</html>"
     down = "http://127.0.0.1:1/file.gz"
     with pytest.raises(SuiteError) as caught:
         download(tmp_path / "file.gz", [server.address, down], is_right, silent)
-    assert f"{server.address}: has the wrong content" in str(caught.value) and down in str(caught.value)
+    assert f"{server.address}: has the wrong content" in str(caught.value) and down in str(
+        caught.value
+    )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -24,7 +24,10 @@ SAMPLES = {"cifar10": 50, "gld23k": 203, "imagefolder": 20}
 @pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """A generated data set by name; all are made once."""
-    made = {name: prepare.generate(name, samples, 1, tmp_path_factory.mktemp(name)).directory for name, samples in SAMPLES.items()}
+    made = {
+        name: prepare.generate(name, samples, 1, tmp_path_factory.mktemp(name)).directory
+        for name, samples in SAMPLES.items()
+    }
     return made.__getitem__
 
 
@@ -35,7 +38,9 @@ def copy(generated: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Pa
 
 
 @pytest.mark.parametrize("name", some(sorted(SAMPLES, key="gld23k".__eq__), 2))
-def test_a_generated_data_set_is_whole_and_known_as_generated(name: str, generated: Callable[[str], Path]) -> None:
+def test_a_generated_data_set_is_whole_and_known_as_generated(
+    name: str, generated: Callable[[str], Path]
+) -> None:
     found = find(name, generated(name))
     assert found.is_synthetic
     assert not found.contents.verified
@@ -46,10 +51,14 @@ def test_a_generated_data_set_is_whole_and_known_as_generated(name: str, generat
     )
 
 
-def test_generating_again_gives_the_same_bytes(generated: Callable[[str], Path], tmp_path: Path) -> None:
+def test_generating_again_gives_the_same_bytes(
+    generated: Callable[[str], Path], tmp_path: Path
+) -> None:
     again = prepare.generate("imagefolder", SAMPLES["imagefolder"], 1, tmp_path).directory
     for path in sorted(generated("imagefolder").rglob("*.jpg")):
-        assert (again / path.relative_to(generated("imagefolder"))).read_bytes() == path.read_bytes()
+        assert (
+            again / path.relative_to(generated("imagefolder"))
+        ).read_bytes() == path.read_bytes()
 
 
 def edit_table(path: Path, change: Callable[[dict[str, str]], None], row: int = 3) -> None:
@@ -136,11 +145,23 @@ def no_training(folder: Path) -> None:
     [
         ("cifar10", wrong_label, r"data_batch_2.bin has labels 1 to 11"),
         ("cifar10", no_test_batch, r"test_batch.bin is missing"),
-        ("gld23k", missing_image, r"train000007.jpg cannot be read \(mini_gld_train_split.csv names it\)"),
+        (
+            "gld23k",
+            missing_image,
+            r"train000007.jpg cannot be read \(mini_gld_train_split.csv names it\)",
+        ),
         ("gld23k", cut_image, r"test000002.jpg is damaged"),
         ("gld23k", no_image, r"train000001.jpg is damaged"),
-        ("gld23k", hostile_name, r"mini_gld_train_split.csv:5 names the image '../../etc/passwd'; only letters"),
-        ("gld23k", class_too_high, r"mini_gld_train_split.csv:5 has the class '203', expected a number from 0 to 202"),
+        (
+            "gld23k",
+            hostile_name,
+            r"mini_gld_train_split.csv:5 names the image '../../etc/passwd'; only letters",
+        ),
+        (
+            "gld23k",
+            class_too_high,
+            r"mini_gld_train_split.csv:5 has the class '203', expected a number from 0 to 202",
+        ),
         ("gld23k", no_class, r"mini_gld_train_split.csv:5 has the class '-1'"),
         ("gld23k", no_column, r"mini_gld_train_split.csv:2 names the image ''"),
         ("gld23k", empty_table, r"mini_gld_train_split.csv names no image"),
@@ -150,13 +171,20 @@ def no_training(folder: Path) -> None:
         ("imagefolder", no_training, r"has no folder train"),
     ],
 )
-def test_what_is_wrong_is_named(name: str, spoil: Callable[[Path], None], words: str, copy: Callable[[str], Path]) -> None:
+def test_what_is_wrong_is_named(
+    name: str, spoil: Callable[[Path], None], words: str, copy: Callable[[str], Path]
+) -> None:
     folder = copy(name)
     spoil(folder)
     (folder / "prepared.json").unlink()
     definition = load_data_set(name)
-    sizes = [path.stat().st_size for path in sorted((folder / "cifar-10-batches-bin").glob("*.bin"))]
-    files = tuple(replace(file, size_bytes=size) for file, size in zip(definition.files, [*sizes, 0, 0, 0, 0, 0, 0], strict=False))
+    sizes = [
+        path.stat().st_size for path in sorted((folder / "cifar-10-batches-bin").glob("*.bin"))
+    ]
+    files = tuple(
+        replace(file, size_bytes=size)
+        for file, size in zip(definition.files, [*sizes, 0, 0, 0, 0, 0, 0], strict=False)
+    )
     with pytest.raises(SuiteError, match=words):
         inspect(replace(definition, files=files), folder, {}, True)
 
@@ -190,7 +218,11 @@ def test_a_tree_is_taken_over_completely(copy: Callable[[str], Path], tmp_path: 
     folder = copy("gld23k")
     (folder / "prepared.json").unlink()
     taken = prepare.from_directory("gld23k", folder, tmp_path / "home")
-    assert (taken.contents.train_samples, taken.contents.eval_samples, taken.is_synthetic) == (203, 203, False)
+    assert (taken.contents.train_samples, taken.contents.eval_samples, taken.is_synthetic) == (
+        203,
+        203,
+        False,
+    )
     assert not taken.contents.verified  # its tables are not the published ones
 
 
@@ -201,7 +233,9 @@ def pack(folder: Path, target: Path) -> None:
 
 
 @pytest.fixture
-def definition(copy: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def definition(
+    copy: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """A folder with an archive that is, for this test, the published one."""
     folder = copy("cifar10")
     source = tmp_path / "download"
@@ -209,15 +243,21 @@ def definition(copy: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.
     pack(folder, source / "cifar-10-binary.tar.gz")
     published = load_data_set("cifar10")
     assert published.archive is not None
-    md5 = (archives.problem_with(source / "cifar-10-binary.tar.gz", published.archive) or "").split("MD5 ")[1][:32]
-    files = tuple(replace(file, size_bytes=(folder / file.name).stat().st_size) for file in published.files)
+    md5 = (archives.problem_with(source / "cifar-10-binary.tar.gz", published.archive) or "").split(
+        "MD5 "
+    )[1][:32]
+    files = tuple(
+        replace(file, size_bytes=(folder / file.name).stat().st_size) for file in published.files
+    )
     small = replace(published, archive=replace(published.archive, md5=md5), files=files)
     for module in ("suite.datasets.prepare", "suite.datasets.locate"):
         monkeypatch.setattr(f"{module}.load_data_set", lambda name: small)
     return source
 
 
-def test_what_came_out_of_the_published_archive_is_verified_until_it_changes(definition: Path, tmp_path: Path) -> None:
+def test_what_came_out_of_the_published_archive_is_verified_until_it_changes(
+    definition: Path, tmp_path: Path
+) -> None:
     taken = prepare.from_directory("cifar10", definition, tmp_path / "home")
     assert taken.contents.verified
     path = taken.directory / "cifar-10-batches-bin/test_batch.bin"

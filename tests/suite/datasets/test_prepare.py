@@ -49,7 +49,9 @@ def test_data_that_were_not_generated_are_said_how_to_generate(tmp_path: Path) -
         find("mnist", synthetic_place("mnist", tmp_path), tmp_path)
 
 
-def test_plain_and_gzip_files_are_taken_also_one_folder_down(digits_files: Path, tmp_path: Path) -> None:
+def test_plain_and_gzip_files_are_taken_also_one_folder_down(
+    digits_files: Path, tmp_path: Path
+) -> None:
     source = tmp_path / "download"
     (source / "raw").mkdir(parents=True)
     for index, file in enumerate(sorted(digits_files.iterdir())):
@@ -59,7 +61,9 @@ def test_plain_and_gzip_files_are_taken_also_one_folder_down(digits_files: Path,
         else:
             with gzip.open(f"{target}.gz", "wb") as stream:
                 stream.write(file.read_bytes())
-    assert prepare.from_directory("digits", source, tmp_path / "home").directory == place("digits", tmp_path / "home")
+    assert prepare.from_directory("digits", source, tmp_path / "home").directory == place(
+        "digits", tmp_path / "home"
+    )
 
 
 def test_preparing_again_replaces_nothing_that_is_good(digits_files: Path, tmp_path: Path) -> None:
@@ -96,7 +100,9 @@ def spoil(path: Path, how: str) -> None:
         ("no gzip", "not a complete gzip file"),
     ],
 )
-def test_a_broken_file_is_named_and_nothing_is_prepared(how: str, words: str, digits_files: Path, tmp_path: Path) -> None:
+def test_a_broken_file_is_named_and_nothing_is_prepared(
+    how: str, words: str, digits_files: Path, tmp_path: Path
+) -> None:
     spoil(digits_files / "t10k-labels-idx1-ubyte", how)
     with pytest.raises(SuiteError, match=words) as caught:
         prepare.from_directory("digits", digits_files, tmp_path / "home")
@@ -105,7 +111,8 @@ def test_a_broken_file_is_named_and_nothing_is_prepared(how: str, words: str, di
 
 
 def test_a_bomb_is_cut_off(digits_files: Path, tmp_path: Path) -> None:
-    """A gzip file that unpacks to far more than the definition says writes one byte too many and is refused."""
+    """A gzip file that unpacks to far more than the definition says writes one byte too many and is
+    refused."""
     labels = digits_files / "t10k-labels-idx1-ubyte"
     labels.unlink()
     with gzip.open(f"{labels}.gz", "wb") as stream:
@@ -117,9 +124,10 @@ def test_a_bomb_is_cut_off(digits_files: Path, tmp_path: Path) -> None:
 def test_a_disk_that_takes_no_more_is_one_sentence(digits_files: Path, tmp_path: Path) -> None:
     """The kernel really refuses the write: the child may make no file larger than 100 kB."""
     script = (
-        "import sys, signal\nfrom pathlib import Path\nfrom suite.datasets import prepare\nfrom suite.errors import SuiteError\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "try: prepare.from_directory('digits', Path(sys.argv[1]), Path(sys.argv[2]))\nexcept SuiteError as error: print(error)"
+        "import sys, signal\nfrom pathlib import Path\nfrom suite.datasets import prepare\nfrom"
+        " suite.errors import SuiteError\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\ntry:"
+        " prepare.from_directory('digits', Path(sys.argv[1]), Path(sys.argv[2]))\nexcept SuiteError"
+        " as error: print(error)"
     )
     answer = subprocess.run(
         [sys.executable, "-c", script, str(digits_files), str(tmp_path / "home")],

@@ -23,16 +23,21 @@ NANO_BOARD = {
 MANY = 10
 
 
-def test_power_is_read_for_a_while_and_makes_the_baseload(tree, eventually: Eventually, tmp_path: Path) -> None:
+def test_power_is_read_for_a_while_and_makes_the_baseload(
+    tree, eventually: Eventually, tmp_path: Path
+) -> None:
     meters = baseload_meters(open_meters(tree(NANO_BOARD)))
     assert [meter.name for meter in meters] == ["ina3221", "cpu"]
     with recorded_baseload(meters, tmp_path):
-        eventually(lambda: (tmp_path / BASELOAD_RAW).read_text().count("ina3221") >= MANY)  # one that is late matters little
+        # one that is late matters little
+        eventually(lambda: (tmp_path / BASELOAD_RAW).read_text().count("ina3221") >= MANY)
     readings = read_raw_channels(tmp_path / BASELOAD_RAW, ReadingsMemory())
     assert sum(map(len, readings.of("ina3221"))) >= 3
     run = (10**9, 11 * 10**9)
     power = idle_power(readings, power_totals(readings, load_power_rules(), None))
-    figures = baseload_figures(power, run, Figure(38.0, "J", "readings.parquet", 3), Figure(2.0, "s", "steps.parquet", 3))
+    figures = baseload_figures(
+        power, run, Figure(38.0, "J", "readings.parquet", 3), Figure(2.0, "s", "steps.parquet", 3)
+    )
     assert figures["baseload_power_w"].value == pytest.approx(1.9)
     assert figures["baseload_per_epoch_j"].value == pytest.approx(3.8)
     assert figures["baseload_share"].value == pytest.approx(0.5)

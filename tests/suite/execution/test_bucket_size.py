@@ -15,7 +15,9 @@ def test_large_models_have_buckets_of_4_mib(workload: str) -> None:
     assert bucket_bytes(load_workload(workload).parameters * FLOAT_BYTES) == 4 * 2**20
 
 
-def test_the_linear_layers_of_lenet_are_exchanged_during_the_backward_pass_through_its_convolutions() -> None:
+def test_the_linear_layers_of_lenet_are_exchanged_during_the_backward_pass_through_its_convolutions() -> (  # noqa: E501
+    None
+):
     assert sum(LENET) == load_workload("lenet").parameters
     plan = plan_buckets(LENET, FLOAT_BYTES, bucket_bytes(sum(LENET) * FLOAT_BYTES))
     assert plan.members == [[9, 8, 7, 6, 5, 4], [3, 2, 1, 0]]

@@ -1,4 +1,5 @@
-"""A closing that is cut off at any file operation leaves the raw records or the closed bundle, and `suite finish` completes it."""
+"""A closing that is cut off at any file operation leaves the raw records or the closed bundle, and
+`suite finish` completes it."""
 
 import errno
 import fcntl
@@ -36,7 +37,11 @@ def disk() -> DeadDisk:
     return DeadDisk()
 
 
-@pytest.fixture(scope="module", params=some([NODES, SHORT]), ids=lambda scenario: "two nodes" if scenario.nodes > 1 else "one rank")
+@pytest.fixture(
+    scope="module",
+    params=some([NODES, SHORT]),
+    ids=lambda scenario: "two nodes" if scenario.nodes > 1 else "one rank",
+)
 def unclosed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_unclosed(tmp_path_factory.mktemp("unclosed") / "run", request.param)
 
@@ -51,19 +56,27 @@ def is_raw(path: Path, raw: dict[str, bytes]) -> bool:
 
 
 @pytest.mark.usefixtures("trains")
-def test_a_closing_cut_off_at_any_change_of_a_file_loses_nothing_and_can_be_completed(unclosed: Path, disk: DeadDisk, tmp_path: Path) -> None:
+def test_a_closing_cut_off_at_any_change_of_a_file_loses_nothing_and_can_be_completed(
+    unclosed: Path, disk: DeadDisk, tmp_path: Path
+) -> None:
     raw = content(unclosed)
     whole = shutil.copytree(unclosed, tmp_path / "whole")
     with disk.after(10**6, whole):
         closing.close_bundle(whole)
     changes, expected = len(disk.changes), content(whole)
-    assert changes > 15 and layout.LOCK not in expected and not any(name.endswith(".csv") for name in expected)
+    assert (
+        changes > 15
+        and layout.LOCK not in expected
+        and not any(name.endswith(".csv") for name in expected)
+    )
     for number in range(0, changes, 1 if EVERY_CASE else 5):
         path = shutil.copytree(unclosed, tmp_path / "run")
         with pytest.raises(Killed), disk.after(number, path):
             closing.close_bundle(path)
         if Bundle(path).is_sealed:
-            assert {name: file for name, file in content(path).items() if name in expected} == expected, disk.changes[-1]
+            assert {
+                name: file for name, file in content(path).items() if name in expected
+            } == expected, disk.changes[-1]
         else:
             assert is_raw(path, raw), disk.changes[-1]
         assert set(Bundle(path).steps().epochs) == {1, 2}
@@ -71,46 +84,80 @@ def test_a_closing_cut_off_at_any_change_of_a_file_loses_nothing_and_can_be_comp
         completed = content(path)
         later = json.loads(completed[layout.RUN])["closed_later"]
         own = (layout.RUN, layout.MANIFEST)
-        assert {name: completed[name] for name in completed if name not in own} == {name: expected[name] for name in expected if name not in own}
+        assert {name: completed[name] for name in completed if name not in own} == {
+            name: expected[name] for name in expected if name not in own
+        }
         assert later is None or later["by"] == "suite finish"
         assert finish(path).was_closed
         shutil.rmtree(path)
     assert check_bundle(whole).complies
 
 
-def test_raw_records_are_removed_after_the_manifest_is_on_the_medium(unclosed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_raw_records_are_removed_after_the_manifest_is_on_the_medium(
+    unclosed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, order = shutil.copytree(unclosed, tmp_path / "run"), []
     sync, unlink, replaced = closing.sync, Path.unlink, Path.replace
-    monkeypatch.setattr(closing, "sync", lambda file: (order.append(f"sync {file.name}"), sync(file)))
-    monkeypatch.setattr(Path, "unlink", lambda self, **how: (order.append(f"remove {self.name}"), unlink(self, **how))[1])
-    monkeypatch.setattr(Path, "replace", lambda self, target: (order.append(f"publish {target.name}"), replaced(self, target))[1])
+    monkeypatch.setattr(
+        closing, "sync", lambda file: (order.append(f"sync {file.name}"), sync(file))
+    )
+    monkeypatch.setattr(
+        Path,
+        "unlink",
+        lambda self, **how: (order.append(f"remove {self.name}"), unlink(self, **how))[1],
+    )
+    monkeypatch.setattr(
+        Path,
+        "replace",
+        lambda self, target: (order.append(f"publish {target.name}"), replaced(self, target))[1],
+    )
     closing.close_bundle(path)
     sealed = order.index(f"publish {layout.MANIFEST}")
     assert order[sealed - 1] == order[sealed + 1] == f"sync {path.name}"
     assert f"sync {layout.STEPS}" in order[:sealed] and "sync log.txt" in order[:sealed]
-    assert next(place for place, step in enumerate(order) if step.startswith("remove ")) > sealed + 1
+    assert (
+        next(place for place, step in enumerate(order) if step.startswith("remove ")) > sealed + 1
+    )
     assert order[-1] == f"remove {layout.LOCK}"
 
 
-def test_a_run_whose_process_was_killed_after_the_training_is_closed_as_finished_and_complies(tmp_path: Path) -> None:
+def test_a_run_whose_process_was_killed_after_the_training_is_closed_as_finished_and_complies(
+    tmp_path: Path,
+) -> None:
     path = make_unclosed(tmp_path / "run", SHORT, "running")
     closed = finish(path)
     assert (closed.status, closed.epochs, closed.was_closed) == ("finished", 2, False)
     record = Bundle(path).run()
-    assert record.exit_code is None and record.closed_later is not None and record.closed_later["by"] == "suite finish"
-    assert {meter["name"]: meter["readings"] for meter in record.meters}["um25c"] == len(Bundle(path).channels().of("um25c")[0])
+    assert (
+        record.exit_code is None
+        and record.closed_later is not None
+        and record.closed_later["by"] == "suite finish"
+    )
+    assert {meter["name"]: meter["readings"] for meter in record.meters}["um25c"] == len(
+        Bundle(path).channels().of("um25c")[0]
+    )
     verdict = check_bundle(path)
     assert verdict.complies, verdict.findings
 
 
-def test_a_run_that_one_rank_did_not_end_is_closed_as_interrupted_with_its_epochs(tmp_path: Path) -> None:
+def test_a_run_that_one_rank_did_not_end_is_closed_as_interrupted_with_its_epochs(
+    tmp_path: Path,
+) -> None:
     path = make_unclosed(tmp_path / "run", NODES, "running")
     log = path / contract.log_name(1)
-    log.write_text("".join(line for line in log.read_text().splitlines(keepends=True) if "run_stop" not in line))
+    log.write_text(
+        "".join(
+            line for line in log.read_text().splitlines(keepends=True) if "run_stop" not in line
+        )
+    )
     closed = finish(path)
     assert (closed.status, closed.epochs, closed.reason) == ("interrupted", 2, CUT_OFF)
     (finding,) = check_bundle(path).findings
-    assert finding.rule == "run-complete" and "'interrupted'" in finding.observed and "2 finished epochs" in finding.observed
+    assert (
+        finding.rule == "run-complete"
+        and "'interrupted'" in finding.observed
+        and "2 finished epochs" in finding.observed
+    )
     assert "run again" in finding.fix
 
 
@@ -128,26 +175,43 @@ def test_an_unfinished_run_s_finding_says_what_to_type(unclosed: Path, tmp_path:
     assert f"suite finish {path}" in finding.fix
 
 
-def test_a_run_that_still_runs_is_refused_by_name_of_its_process(suite: Run, unclosed: Path, tmp_path: Path) -> None:
+def test_a_run_that_still_runs_is_refused_by_name_of_its_process(
+    suite: Run, unclosed: Path, tmp_path: Path
+) -> None:
     path = shutil.copytree(unclosed, tmp_path / "run")
     before = content(path)
     with RunLock(path):
         answer = suite("finish", path)
         assert answer.returncode == 2 and f"still runs (process {os.getpid()} on " in answer.stderr
-        forced = suite("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--output", path, "--force")
+        forced = suite(
+            "run",
+            "--division",
+            "open",
+            "--workload",
+            "lenet",
+            "--framework",
+            "fake",
+            "--output",
+            path,
+            "--force",
+        )
         assert forced.returncode == 2
     assert {**content(path), layout.LOCK: b""} == {**before, layout.LOCK: b""}
 
 
-def test_the_lock_of_a_process_that_was_killed_is_free_and_its_child_s_is_not(tmp_path: Path) -> None:
+def test_the_lock_of_a_process_that_was_killed_is_free_and_its_child_s_is_not(
+    tmp_path: Path,
+) -> None:
     """A killed harness may leave an implementation behind for a moment."""
     script = (
-        "import os, subprocess, sys; from pathlib import Path; from suite.execution.run_lock import RunLock\n"
-        "with RunLock(Path(sys.argv[1])) as lock:\n"
-        "    child = subprocess.Popen(['sleep', '600'], pass_fds=(lock.handle,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
-        "    print(child.pid, flush=True); os.kill(os.getpid(), 9)"
+        "import os, subprocess, sys; from pathlib import Path; from suite.execution.run_lock import"
+        " RunLock\nwith RunLock(Path(sys.argv[1])) as lock:\n    child = subprocess.Popen(['sleep',"
+        " '600'], pass_fds=(lock.handle,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n "
+        "   print(child.pid, flush=True); os.kill(os.getpid(), 9)"
     )
-    ran = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True
+    )
     child = int(ran.stdout)
     with pytest.raises(SuiteError, match="still runs"), RunLock(tmp_path):
         pass
@@ -172,7 +236,9 @@ def test_the_last_status_fits_on_a_full_disk(tmp_path: Path) -> None:
     assert written == ["failed"]
 
 
-def test_several_runs_are_finished_and_each_problem_is_named(suite: Run, unclosed: Path, tmp_path: Path) -> None:
+def test_several_runs_are_finished_and_each_problem_is_named(
+    suite: Run, unclosed: Path, tmp_path: Path
+) -> None:
     path = shutil.copytree(unclosed, tmp_path / "run")
     answer = suite("finish", path, tmp_path / "nowhere", "--json")
     assert answer.returncode == 2 and "nowhere does not exist" in answer.stderr

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from reference_impls.contract import LogWriter, RecordFile, StepRecord, StepWriter, log_name, steps_name
+from reference_impls.contract import (
+    LogWriter,
+    RecordFile,
+    StepRecord,
+    StepWriter,
+    log_name,
+    steps_name,
+)
 from suite.execution.edge_watch import EdgeWatch
 from suite.execution.recorder import Recorder
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
@@ -35,7 +42,11 @@ def watched(tmp_path: Path) -> Any:
     edges = Edges()
     watch = EdgeWatch(tmp_path, edges)
     watch.start()
-    yield edges, LogWriter(RecordFile(str(tmp_path / log_name(0)))), StepWriter(RecordFile(str(tmp_path / steps_name(0))))
+    yield (
+        edges,
+        LogWriter(RecordFile(str(tmp_path / log_name(0)))),
+        StepWriter(RecordFile(str(tmp_path / steps_name(0)))),
+    )
     watch.stop()
 
 
@@ -59,7 +70,9 @@ def test_other_lines_of_the_log_are_none(watched: Any) -> None:
     assert len(edges.times_s) == 2
 
 
-def test_an_epochs_end_is_noticed_before_its_records_are_written(watched: Any, eventually: Callable[[Callable[[], Any]], Any]) -> None:
+def test_an_epochs_end_is_noticed_before_its_records_are_written(
+    watched: Any, eventually: Callable[[Callable[[], Any]], Any]
+) -> None:
     edges, log, steps = watched
     edges.wait()
     log.start("epoch_start")
@@ -98,7 +111,9 @@ class Other(Counter):
     name, at_edges = "other", False
 
 
-def test_the_recorder_reads_counters_at_edges_and_no_other_meter(tmp_path: Path, eventually: Callable[[Callable[[], Any]], Any]) -> None:
+def test_the_recorder_reads_counters_at_edges_and_no_other_meter(
+    tmp_path: Path, eventually: Callable[[Callable[[], Any]], Any]
+) -> None:
     counter, other = Counter(), Other()
     recorder = Recorder((counter, other), tmp_path)
     recorder.start(MeteredProcess(1, tmp_path))

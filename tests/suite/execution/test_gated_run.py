@@ -1,4 +1,5 @@
-"""A run whose implementation waits at its gate: the meters are attached first, and Ctrl-C or a killed harness leaves nothing behind."""
+"""A run whose implementation waits at its gate: the meters are attached first, and Ctrl-C or a
+killed harness leaves nothing behind."""
 
 import os
 import select
@@ -23,7 +24,14 @@ from suite.files.paths import repository_root
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 from tests.launchers import waits_at_its_gate, with_ctrl_c
 
-OPTIONS = api.RunOptions(division=api.Division.OPEN, device="auto", workload="lenet", framework="fake", data="digits", epochs=1)
+OPTIONS = api.RunOptions(
+    division=api.Division.OPEN,
+    device="auto",
+    workload="lenet",
+    framework="fake",
+    data="digits",
+    epochs=1,
+)
 
 
 class GateMeter:
@@ -55,13 +63,17 @@ class GateMeter:
 
 
 @pytest.fixture
-def metered(digits: Path, suite_home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
+def metered(
+    digits: Path, suite_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Any], None]:
     """Let runs in this process have this meter alone."""
     monkeypatch.setenv("SUITE_HOME", str(suite_home))
     return lambda meter: monkeypatch.setattr(one_run, "chosen_meters", lambda left_out: (meter,))
 
 
-def test_the_implementation_starts_after_its_meters_are_attached_and_before_anything_is_timed(metered: Callable[[Any], None], tmp_path: Path) -> None:
+def test_the_implementation_starts_after_its_meters_are_attached_and_before_anything_is_timed(
+    metered: Callable[[Any], None], tmp_path: Path
+) -> None:
     meter = GateMeter(lambda pid: None)
     metered(meter)
     api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
@@ -72,7 +84,9 @@ def test_the_implementation_starts_after_its_meters_are_attached_and_before_anyt
     assert first.mono_ns < bundle.steps_frame()["start_ns"].min()
 
 
-def test_ctrl_c_at_the_gate_is_an_interrupted_run(metered: Callable[[Any], None], tmp_path: Path) -> None:
+def test_ctrl_c_at_the_gate_is_an_interrupted_run(
+    metered: Callable[[Any], None], tmp_path: Path
+) -> None:
     def interrupt(pid: int) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         psutil.Process(pid).wait(20)
@@ -118,10 +132,14 @@ api.run(api.resolve(OPTIONS, sys.argv[1], baseload_s=0))
 """
 
 
-def test_a_harness_that_is_killed_at_the_gate_leaves_no_orphan(digits: Path, suite_home: Path, tmp_path: Path) -> None:
+def test_a_harness_that_is_killed_at_the_gate_leaves_no_orphan(
+    digits: Path, suite_home: Path, tmp_path: Path
+) -> None:
     command = [sys.executable, "-c", KILLED, str(tmp_path / "run")]
     variables = {**os.environ, "SUITE_HOME": str(suite_home)}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables, cwd=repository_root()) as killed:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables, cwd=repository_root()
+    ) as killed:
         assert killed.stdout is not None
         ended = os.pidfd_open(int(killed.stdout.readline()))
         killed.send_signal(signal.SIGKILL)

@@ -11,9 +11,22 @@ from typing import Any
 import psutil
 import pytest
 
-from reference_impls.rank import HEARTBEAT_PERIOD_S, HEARTBEAT_TIMEOUT_S, SILENCE_VARIABLE, TOKEN_VARIABLE, name_of, parent_of, state_of
+from reference_impls.rank import (
+    HEARTBEAT_PERIOD_S,
+    HEARTBEAT_TIMEOUT_S,
+    SILENCE_VARIABLE,
+    TOKEN_VARIABLE,
+    name_of,
+    parent_of,
+    state_of,
+)
 from suite.execution import heartbeat
-from suite.execution.heartbeat import RELEASE_TIMEOUT_S, START_TIMEOUT_S, Heartbeat, HeartbeatMonitor
+from suite.execution.heartbeat import (
+    RELEASE_TIMEOUT_S,
+    START_TIMEOUT_S,
+    Heartbeat,
+    HeartbeatMonitor,
+)
 from suite.execution.recorder import ATTACH_TIMEOUT_S
 from suite.files.paths import repository_root
 from suite.launch.mpirun import FailedProcess
@@ -43,9 +56,21 @@ def monitor(clock: Clock) -> Iterator[HeartbeatMonitor]:
     monitor.close()
 
 
-def line(monitor: HeartbeatMonitor, rank: object, state: str = "R", token: str | None = None, pid: int | None = None) -> bytes:
+def line(
+    monitor: HeartbeatMonitor,
+    rank: object,
+    state: str = "R",
+    token: str | None = None,
+    pid: int | None = None,
+) -> bytes:
     node, number = (f"node{rank + 1}", 1000 + rank) if isinstance(rank, int) else ("", 0)
-    said = {"token": token or monitor.variables[TOKEN_VARIABLE], "rank": rank, "node": node, "pid": pid or number, "state": state}
+    said = {
+        "token": token or monitor.variables[TOKEN_VARIABLE],
+        "rank": rank,
+        "node": node,
+        "pid": pid or number,
+        "state": state,
+    }
     return json.dumps(said).encode()
 
 
@@ -59,7 +84,9 @@ def test_ranks_with_heartbeats_have_not_failed(monitor: HeartbeatMonitor, clock:
     assert monitor.failure() is None
 
 
-def test_a_rank_without_heartbeats_is_named_with_its_node(monitor: HeartbeatMonitor, clock: Clock) -> None:
+def test_a_rank_without_heartbeats_is_named_with_its_node(
+    monitor: HeartbeatMonitor, clock: Clock
+) -> None:
     clock.now_s += HEARTBEAT_TIMEOUT_S + 1
     monitor.receive(line(monitor, 0))
     assert str(monitor.failure()).startswith("no heartbeat from rank 1 on node node2 for 10 s")
@@ -104,7 +131,9 @@ def test_a_rank_that_stays_stopped_has_failed(monitor: HeartbeatMonitor, clock: 
     assert monitor.failure() is None
 
 
-def test_a_rank_that_exits_while_others_run_has_failed(monitor: HeartbeatMonitor, clock: Clock) -> None:
+def test_a_rank_that_exits_while_others_run_has_failed(
+    monitor: HeartbeatMonitor, clock: Clock
+) -> None:
     monitor.disconnected(Heartbeat(1, "node2", 1001, clock.now_s, None))
     assert monitor.failure() is None
     assert monitor.first_exited() == Heartbeat(1, "node2", 1001, clock.now_s, None)
@@ -118,19 +147,27 @@ def test_a_rank_that_exits_while_others_run_has_failed(monitor: HeartbeatMonitor
 
 @pytest.mark.parametrize("hosts", [(), ("127.0.0.1", "127.0.0.2")])
 def test_the_rank_that_mpirun_reports_exited_first(clock: Clock, hosts: tuple[str, ...]) -> None:
-    """The others are killed so soon after it that their connections may close first. Processes on equal machines may have equal pids."""
+    """The others are killed so soon after it that their connections may close first. Processes on
+    equal machines may have equal pids."""
     monitor = HeartbeatMonitor(2, hosts, clock)
     for rank in range(2):
         monitor.receive(line(monitor, rank, pid=7 if hosts else 7 + rank))
     monitor.disconnected(Heartbeat(1, "node2", 8, clock.now_s, None))
     reported = FailedProcess(None, "127.0.0.1" if hosts else "pi", signal.SIGBUS, 7)
-    for each, rank in ((None, 1), (reported, 0), (FailedProcess(0, None, None), 0), (FailedProcess(None, "127.0.0.1", None, 99), 1)):
+    for each, rank in (
+        (None, 1),
+        (reported, 0),
+        (FailedProcess(0, None, None), 0),
+        (FailedProcess(None, "127.0.0.1", None, 99), 1),
+    ):
         exited = monitor.first_exited(each)
         assert exited is not None and exited.rank == rank
     monitor.close()
 
 
-def test_of_ranks_that_mpirun_killed_itself_the_first_closed_connection_failed_first(monitor: HeartbeatMonitor, clock: Clock) -> None:
+def test_of_ranks_that_mpirun_killed_itself_the_first_closed_connection_failed_first(
+    monitor: HeartbeatMonitor, clock: Clock
+) -> None:
     """MPICH names the first rank of the host, whichever failed."""
     monitor.disconnected(Heartbeat(1, "node2", 1001, clock.now_s, None))
     monitor.disconnected(Heartbeat(0, "node1", 1000, clock.now_s, None))
@@ -141,7 +178,9 @@ def test_of_ranks_that_mpirun_killed_itself_the_first_closed_connection_failed_f
     assert monitor.signal_of(exited, FailedProcess(1, None, signal.SIGBUS)) == signal.SIGBUS
 
 
-def test_no_rank_is_blamed_for_the_time_in_which_the_harness_was_stopped(monitor: HeartbeatMonitor, clock: Clock) -> None:
+def test_no_rank_is_blamed_for_the_time_in_which_the_harness_was_stopped(
+    monitor: HeartbeatMonitor, clock: Clock
+) -> None:
     monitor.polled()
     clock.now_s += HEARTBEAT_TIMEOUT_S + 6
     monitor.polled()
@@ -153,12 +192,16 @@ def test_no_rank_is_blamed_for_the_time_in_which_the_harness_was_stopped(monitor
     assert "no heartbeat from rank 0" in str(monitor.failure())
 
 
-def test_a_lost_heartbeat_process_is_not_an_ended_rank(monitor: HeartbeatMonitor, clock: Clock) -> None:
+def test_a_lost_heartbeat_process_is_not_an_ended_rank(
+    monitor: HeartbeatMonitor, clock: Clock
+) -> None:
     monitor.disconnected(Heartbeat(1, "node2", 1001, clock.now_s, None))
     for _ in range(3):
         clock.now_s += HEARTBEAT_TIMEOUT_S / 2
         monitor.receive(line(monitor, 0))
-    assert "the heartbeat process of rank 1 on node node2 was ended" in str(monitor.failure(lambda beat: beat.pid == 1001))
+    assert "the heartbeat process of rank 1 on node node2 was ended" in str(
+        monitor.failure(lambda beat: beat.pid == 1001)
+    )
     assert "rank 1 on node node2 exited" in str(monitor.failure(lambda _: False))
 
 
@@ -212,14 +255,19 @@ def test_a_rank_is_killed_when_the_monitor_closes() -> None:
     assert rank.wait(HEARTBEAT_TIMEOUT_S * 2) == -signal.SIGKILL
 
 
-def test_a_rank_starts_its_program_when_its_nodes_meters_are_attached(eventually: Callable[[Callable[[], Any]], Any]) -> None:
+def test_a_rank_starts_its_program_when_its_nodes_meters_are_attached(
+    eventually: Callable[[Callable[[], Any]], Any],
+) -> None:
     monitor = HeartbeatMonitor(2, ())
     monitor.start()
     rank = start_rank(monitor)
     assert rank.stdout is not None
     eventually(monitor.pids)
     monitor.release([1])
-    assert monitor.pids() == {0: rank.pid} and "reference_impls.rank" in psutil.Process(rank.pid).cmdline()
+    assert (
+        monitor.pids() == {0: rank.pid}
+        and "reference_impls.rank" in psutil.Process(rank.pid).cmdline()
+    )
     monitor.release([0])
     assert rank.stdout.readline() == b"\n"
     assert "reference_impls.rank" not in psutil.Process(rank.pid).cmdline()
@@ -255,4 +303,10 @@ def start_rank(monitor: HeartbeatMonitor) -> "subprocess.Popen[bytes]":
     program = [sys.executable, "-c", "import time; print(flush=True); time.sleep(600)"]
     child_environment = {**os.environ, "PMI_RANK": "0", **monitor.variables}
     command = [sys.executable, "-m", "reference_impls.rank", *program]
-    return subprocess.Popen(command, cwd=repository_root(), env=child_environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        command,
+        cwd=repository_root(),
+        env=child_environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )

@@ -1,4 +1,5 @@
-"""Signals interrupt a command once, and those that come while a process is started reach their handler."""
+"""Signals interrupt a command once, and those that come while a process is started reach their
+handler."""
 
 import os
 import signal
@@ -31,7 +32,8 @@ def _ctrl_c_during_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_ctrl_c_during_a_fork")
 def test_ctrl_c_during_a_fork_interrupts_when_the_process_has_started() -> None:
     with with_ctrl_c(), deferred() as deliver:
-        process = subprocess.Popen([sys.executable, "-c", ""], preexec_fn=os.setsid)  # with it, Python forks and calls what is registered
+        # with it, Python forks and calls what is registered
+        process = subprocess.Popen([sys.executable, "-c", ""], preexec_fn=os.setsid)
         with pytest.raises(KeyboardInterrupt):
             deliver()
         assert process.wait() == 0
@@ -53,7 +55,9 @@ def test_afterwards_signals_are_handled_as_before() -> None:
         assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
-def test_a_signal_that_follows_an_interrupt_is_ignored_while_the_command_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_that_follows_an_interrupt_is_ignored_while_the_command_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     handler, now_s = Interrupting(), [100.0]
     monkeypatch.setattr("suite.execution.interrupts.time.monotonic", lambda: now_s[0])
     with pytest.raises(KeyboardInterrupt):
@@ -66,10 +70,15 @@ def test_a_signal_that_follows_an_interrupt_is_ignored_while_the_command_ends(mo
 
 
 @pytest.mark.parametrize("number", INTERRUPTS)
-def test_the_first_interrupt_is_held_back_where_that_is_wanted_and_the_second_is_not(number: signal.Signals) -> None:
+def test_the_first_interrupt_is_held_back_where_that_is_wanted_and_the_second_is_not(
+    number: signal.Signals,
+) -> None:
     before, notices = signal.signal(number, Interrupting()), []
     try:
-        with pytest.raises(KeyboardInterrupt), hold_back(lambda: True, lambda: notices.append(number)) as held:
+        with (
+            pytest.raises(KeyboardInterrupt),
+            hold_back(lambda: True, lambda: notices.append(number)) as held,
+        ):
             signal.raise_signal(number)
             assert held.happened and not held.repeated
             signal.raise_signal(number)
@@ -88,16 +97,29 @@ print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)
 
 def test_a_command_that_was_started_by_nohup_outlives_its_terminal() -> None:
     command = [sys.executable, "-c", SHOWS]
-    assert subprocess.run(command, capture_output=True, text=True, preexec_fn=interruptible).stdout == "False\n"
-    ignored = subprocess.run(command, capture_output=True, text=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    assert (
+        subprocess.run(command, capture_output=True, text=True, preexec_fn=interruptible).stdout
+        == "False\n"
+    )
+    ignored = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
     assert ignored.stdout == "True\n"
 
 
 def test_ctrl_c_while_the_command_line_is_imported_is_one_sentence(tmp_path: Path) -> None:
     """On a board that takes seconds."""
     (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from suite.cli.start import main; main()"
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, preexec_fn=interruptible)
+    script = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from suite.cli.start import main;"
+        " main()"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, preexec_fn=interruptible
+    )
     assert (answer.returncode, answer.stderr) == (2, "error: Interrupted.\n")
 
 
@@ -108,5 +130,13 @@ from suite.execution.interrupts import exit_at_signals
 exit_at_signals(0)
 threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()  # Python waits for it as it exits
 threading.Thread(target=threading.Event().wait).start()  # and for this one for ever
-"""
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, preexec_fn=interruptible, timeout=60).returncode == 0
+"""  # noqa: E501
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            preexec_fn=interruptible,
+            timeout=60,
+        ).returncode
+        == 0
+    )

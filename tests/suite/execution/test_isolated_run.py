@@ -1,4 +1,5 @@
-"""A run in namespaces or a container: it complies, trains as a bare one does, is an entry of its own, and leaves no process."""
+"""A run in namespaces or a container: it complies, trains as a bare one does, is an entry of its
+own, and leaves no process."""
 
 import os
 import signal
@@ -16,7 +17,17 @@ from suite.files.paths import repository_root
 from suite.launch.isolation import Isolation, refuse_isolation
 from tests.conftest import Run, interruptible
 
-FAKE = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits")
+FAKE = (
+    "run",
+    "--division",
+    "open",
+    "--workload",
+    "lenet",
+    "--framework",
+    "fake",
+    "--data",
+    "digits",
+)
 
 
 @pytest.fixture(params=["namespace", "podman"])
@@ -29,7 +40,9 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_an_isolated_run_complies_and_is_an_entry_of_its_own(suite: Run, digits: Path, tmp_path: Path, kind: str) -> None:
+def test_an_isolated_run_complies_and_is_an_entry_of_its_own(
+    suite: Run, digits: Path, tmp_path: Path, kind: str
+) -> None:
     for one in (kind, "none"):
         ran = suite(*FAKE, "--epochs", 2, "--isolation", one, "--output", tmp_path / one)
         assert ran.returncode == 0, ran.stderr
@@ -38,17 +51,37 @@ def test_an_isolated_run_complies_and_is_an_entry_of_its_own(suite: Run, digits:
     bare, isolated = Bundle(tmp_path / "none"), Bundle(tmp_path / kind)
     assert list(bare.steps_frame()["loss"]) == list(isolated.steps_frame()["loss"])
     record = isolated.run().isolation
-    assert record is not None and record["kind"] == kind and record["namespaces"] == ["mount", "uts", "ipc", "net", "pid"]
+    assert (
+        record is not None
+        and record["kind"] == kind
+        and record["namespaces"] == ["mount", "uts", "ipc", "net", "pid"]
+    )
     started_ns = next(event.mono_ns for event in isolated.log().events if event.key == "init_start")
     assert 0 < started_ns - record["released_ns"] < 60e9
     entries = reporter.load([tmp_path]).entries
-    assert sorted(entries["isolation"]) == sorted([kind, "none"]) and len(set(entries["entry_id"])) == 2
+    assert (
+        sorted(entries["isolation"]) == sorted([kind, "none"])
+        and len(set(entries["entry_id"])) == 2
+    )
 
 
 @pytest.mark.proof
 def test_a_matrix_varies_isolation(suite: Run, digits: Path, tmp_path: Path, kind: str) -> None:
-    shared = ("--workload", "lenet", "--framework", "fake", "--data", "digits", "--epochs", 2, "--seeds", 2)
-    ran = suite("sweep", *shared, "--vary", f"isolation=none,{kind}", "--output", tmp_path / "matrix")
+    shared = (
+        "--workload",
+        "lenet",
+        "--framework",
+        "fake",
+        "--data",
+        "digits",
+        "--epochs",
+        2,
+        "--seeds",
+        2,
+    )
+    ran = suite(
+        "sweep", *shared, "--vary", f"isolation=none,{kind}", "--output", tmp_path / "matrix"
+    )
     assert ran.returncode == 0, ran.stderr
     frames = reporter.load([tmp_path / "matrix"])
     assert sorted(frames.points["isolation"]) == sorted([kind, kind, "none", "none"])
@@ -58,7 +91,9 @@ def test_a_matrix_varies_isolation(suite: Run, digits: Path, tmp_path: Path, kin
 
 
 @pytest.mark.proof
-def test_an_interrupted_one_leaves_no_process(digits: Path, suite_home: Path, tmp_path: Path, kind: str) -> None:
+def test_an_interrupted_one_leaves_no_process(
+    digits: Path, suite_home: Path, tmp_path: Path, kind: str
+) -> None:
     command = [*FAKE, "--epochs", "5000", "--isolation", kind, "--output", str(tmp_path / "run")]
     process = subprocess.Popen(
         [sys.executable, "-c", "from suite.cli.app import main; main()", *command],

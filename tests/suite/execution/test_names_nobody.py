@@ -1,4 +1,5 @@
-"""Runs of a person, on a host and in folders with tell-tale names: no file of the submission has any of them."""
+"""Runs of a person, on a host and in folders with tell-tale names: no file of the submission has
+any of them."""
 
 import getpass
 import io
@@ -34,7 +35,21 @@ ACCOUNT = f"someone@{HOST}.example.org"
 TELLTALES = (PERSON, HOST, THESIS, SECRET)
 SUITE = Path(sys.executable).with_name("suite")
 AS_ROOT = os.geteuid() == 0
-FAKE = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--epochs", "2", "--baseload", "0", "--threads", "1")
+FAKE = (
+    "run",
+    "--division",
+    "open",
+    "--workload",
+    "lenet",
+    "--framework",
+    "fake",
+    "--epochs",
+    "2",
+    "--baseload",
+    "0",
+    "--threads",
+    "1",
+)
 Typed = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -48,7 +63,8 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def typed(person: Path) -> Iterator[Typed]:
-    """Runs the command as that person types it at home, on a host of that name with a plug, where this process may make one (root)."""
+    """Runs the command as that person types it at home, on a host of that name with a plug, where
+    this process may make one (root)."""
     etc = person.parent / "etc"
     script = f"""hostname {HOST} && cp -a /etc {etc} && mkdir -p {etc}/edge-training-suite || exit 1
         printf '[shelly]\\naddress = "{PLUG}"\\n' > {etc}/edge-training-suite/meters.toml
@@ -58,9 +74,26 @@ def typed(person: Path) -> Iterator[Typed]:
 
     def call(*words: object) -> "subprocess.CompletedProcess[str]":
         subprocess.run(["rm", "-rf", str(etc)], check=True)
-        kept = {name: value for name, value in os.environ.items() if name not in ("SUITE_HOME", "XDG_CACHE_HOME")}
-        variables = {**kept, "HOME": str(person), "USER": PERSON, "LOGNAME": PERSON, "PYTHONPATH": str(repository_root())}
-        return subprocess.run([*enter, str(SUITE), *map(str, words)], cwd=person, env=variables, capture_output=True, text=True, timeout=600)
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("SUITE_HOME", "XDG_CACHE_HOME")
+        }
+        variables = {
+            **kept,
+            "HOME": str(person),
+            "USER": PERSON,
+            "LOGNAME": PERSON,
+            "PYTHONPATH": str(repository_root()),
+        }
+        return subprocess.run(
+            [*enter, str(SUITE), *map(str, words)],
+            cwd=person,
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
 
     yield call
 
@@ -88,15 +121,32 @@ def everything(folder: Path) -> Iterator[tuple[Path, bytes]]:
 
 def leaks(folder: Path) -> list[tuple[str, str]]:
     telltales = (*TELLTALES, *([] if getpass.getuser() == "root" else [getpass.getuser()]))
-    return [(path.name, word) for path, content in everything(folder) for word in telltales if word.encode() in content.lower()]
+    return [
+        (path.name, word)
+        for path, content in everything(folder)
+        for word in telltales
+        if word.encode() in content.lower()
+    ]
 
 
 def expect_discreet_submission(typed: Typed, person: Path, output: Path) -> None:
     """The run complies, is packaged, and no file has a tell-tale word."""
     judged = typed("check", output, "--json")
     assert json.loads(judged.stdout)["verdicts"][0]["findings"] == [], judged.stdout
-    packaged = typed("package", output, "--org", "acme", "--availability", "research", "--launches", output.parent, "--output", person / "tree")
-    assert packaged.returncode in (0, 1), packaged.stderr  # one run is no entry of the open division's three
+    packaged = typed(
+        "package",
+        output,
+        "--org",
+        "acme",
+        "--availability",
+        "research",
+        "--launches",
+        output.parent,
+        "--output",
+        person / "tree",
+    )
+    # one run is no entry of the open division's three
+    assert packaged.returncode in (0, 1), packaged.stderr
     assert "names-nobody" not in packaged.stdout and "paths-relative" not in packaged.stdout
     (folder,) = (person / "tree").glob("*/acme")
     assert (folder / "declaration.json").exists()
@@ -111,7 +161,10 @@ def test_a_run_on_one_rank(typed: Typed, person: Path, data: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     run = Bundle(output).run()
     assert run.command[-4:] == ("--data", "digits=$DATA/digits", "--output", "$OUTPUT")
-    assert (run.request["output_directory"], run.request["data"]["directory"]) == ("$OUTPUT", "$DATA/digits")
+    assert (run.request["output_directory"], run.request["data"]["directory"]) == (
+        "$OUTPUT",
+        "$DATA/digits",
+    )
     if AS_ROOT:
         (plug,) = (meter for meter in run.meters if meter["name"] == "shelly")
         assert "does not reply like a shelly" in plug["reason"] and THESIS not in plug["reason"]
@@ -120,10 +173,17 @@ def test_a_run_on_one_rank(typed: Typed, person: Path, data: Path) -> None:
 
 def test_output_is_redacted_once_wherever_the_closing_is_cut_off(tmp_path: Path) -> None:
     """The hosts' names are each other's labels: replacing twice would exchange them again."""
-    raw, disk = make_unclosed(tmp_path / "raw", replace(RICH, data="digits", division="open", accuracies=(0.5, 0.6))), DeadDisk()
+    raw, disk = (
+        make_unclosed(
+            tmp_path / "raw", replace(RICH, data="digits", division="open", accuracies=(0.5, 0.6))
+        ),
+        DeadDisk(),
+    )
     (raw / OUTPUT).write_text(f"node1 lost node0 in {tmp_path}/{PERSON}, said {ACCOUNT}\n")
     (raw / HOSTS).write_text(f"{HOST}:1\n")
-    Redactor(((f"{tmp_path}/{PERSON}", "$HOME"),), (("node1", "node0"), ("node0", "node1"))).write(raw / PRIVATE)
+    Redactor(((f"{tmp_path}/{PERSON}", "$HOME"),), (("node1", "node0"), ("node0", "node1"))).write(
+        raw / PRIVATE
+    )
     with disk.after(10**6, Path(shutil.copytree(raw, tmp_path / "whole"))):
         close_bundle(tmp_path / "whole")
     changes = list(disk.changes)
@@ -135,7 +195,9 @@ def test_output_is_redacted_once_wherever_the_closing_is_cut_off(tmp_path: Path)
             close_bundle(path)
         finish(path)
         assert (path / OUTPUT).read_text() == "node0 lost node1 in $HOME, said <e-mail>\n"
-        assert not {HOSTS, PRIVATE, RAW_OUTPUT, "request.json"} & {each.name for each in path.iterdir()}
+        assert not {HOSTS, PRIVATE, RAW_OUTPUT, "request.json"} & {
+            each.name for each in path.iterdir()
+        }
         assert leaks(path) == []
         shutil.rmtree(path)
 
@@ -143,9 +205,23 @@ def test_output_is_redacted_once_wherever_the_closing_is_cut_off(tmp_path: Path)
 @pytest.mark.proof
 @pytest.mark.pytorch
 def test_a_run_on_several_ranks(typed: Typed, person: Path, data: Path) -> None:
-    adopt(load_framework("fake"), environment_of("pytorch").interpreter, person / ".cache/edge-training-suite")
+    adopt(
+        load_framework("fake"),
+        environment_of("pytorch").interpreter,
+        person / ".cache/edge-training-suite",
+    )
     output = person / f"{THESIS}-ranks"
-    ran = typed(*FAKE, "--data", f"digits={data}", "--batch-size", 360, "--ranks-per-node", 2, "--output", output)
+    ran = typed(
+        *FAKE,
+        "--data",
+        f"digits={data}",
+        "--batch-size",
+        360,
+        "--ranks-per-node",
+        2,
+        "--output",
+        output,
+    )
     assert ran.returncode == 0, ran.stderr
     assert Bundle(output).log().value("nodes_of_ranks") == ["node0", "node0"]
     expect_discreet_submission(typed, person, output)

@@ -15,7 +15,13 @@ def test_readings_read_back_exactly(tmp_path: Path) -> None:
     file.add([Reading(1, "cpu", "total", 1 / 3, "%"), AWKWARD])
     file.close()
     table = read_raw_readings(tmp_path / "readings.csv")
-    assert table.to_dict("records")[1] == {"t_ns": 3, "source": "power", "channel": 'CPU, "big" cores', "value": 0.1 + 0.2, "unit": "W"}
+    assert table.to_dict("records")[1] == {
+        "t_ns": 3,
+        "source": "power",
+        "channel": 'CPU, "big" cores',
+        "value": 0.1 + 0.2,
+        "unit": "W",
+    }
     assert table["value"][0] == 1 / 3
     assert (file.written, file.failure) == (2, None)
 
@@ -37,7 +43,8 @@ def test_a_folder_that_is_gone_is_a_failure_not_an_exception(tmp_path: Path) -> 
 
 
 def test_a_full_disk_ends_the_writing_with_an_error_message(tmp_path: Path) -> None:
-    (tmp_path / "readings.csv").symlink_to("/dev/full")  # the kernel answers every write with ENOSPC
+    # the kernel answers every write with ENOSPC
+    (tmp_path / "readings.csv").symlink_to("/dev/full")
     file = ReadingsFile(tmp_path / "readings.csv")
     file.add([AWKWARD])
     file.close()
@@ -46,7 +53,8 @@ def test_a_full_disk_ends_the_writing_with_an_error_message(tmp_path: Path) -> N
 
 
 def test_a_disk_that_fills_up_leaves_complete_lines_only(tmp_path: Path) -> None:
-    """The kernel stops the file at 1000 bytes, in the middle of a line, and takes a part of that write."""
+    """The kernel stops the file at 1000 bytes, in the middle of a line, and takes a part of that
+    write."""
     program = f"""
 from pathlib import Path
 from suite.meters.meter import Reading

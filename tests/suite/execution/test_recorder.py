@@ -17,7 +17,13 @@ NAN = float("nan")
 class ScriptedMeter:
     """Reads what its script says: a value, an exception, or seconds to take before the value 1."""
 
-    def __init__(self, name: str, clock: Any, script: Callable[[int], Any] = lambda turn: 1.0, period_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        clock: Any,
+        script: Callable[[int], Any] = lambda turn: 1.0,
+        period_s: float = 1.0,
+    ) -> None:
         self.name, self.period_s, self.description = name, period_s, "scripted"
         self.moments_s: list[float] = []
         self.closed = 0
@@ -51,21 +57,32 @@ def record(directory: Path, clock: Any, *meters: Any) -> dict[str, MeterRecord]:
     return {each.name: each for each in recorder.stop()}
 
 
-def test_each_meter_is_read_on_its_own_period_and_once_more_at_the_end(tmp_path: Path, clock: Any) -> None:
+def test_each_meter_is_read_on_its_own_period_and_once_more_at_the_end(
+    tmp_path: Path, clock: Any
+) -> None:
     time = clock(10.5)
     fast, slow = ScriptedMeter("fast", time), ScriptedMeter("slow", time, period_s=4.0)
     records = record(tmp_path, time, fast, slow)
     assert fast.moments_s == [*range(11), 10.5]
     assert slow.moments_s == [0, 4, 8, 10.5]
     assert records["slow"] == MeterRecord(
-        "slow", 4.0, True, "", readings=4, achieved_period_s=4.0, longest_gap_s=4.0, jitter_s=pytest.approx(0.866, abs=1e-3)
+        "slow",
+        4.0,
+        True,
+        "",
+        readings=4,
+        achieved_period_s=4.0,
+        longest_gap_s=4.0,
+        jitter_s=pytest.approx(0.866, abs=1e-3),
     )
     assert len(read_raw_readings(tmp_path / "readings.csv")) == 16
     assert records["recorder"].readings == 16
     assert (fast.closed, slow.closed) == (1, 1)
 
 
-def test_a_meter_at_random_moments_is_read_once_a_period_and_the_record_shows_its_jitter_and_its_settings(tmp_path: Path, clock: Any) -> None:
+def test_a_meter_at_random_moments_is_read_once_a_period_and_the_record_shows_its_jitter_and_its_settings(  # noqa: E501
+    tmp_path: Path, clock: Any
+) -> None:
     class Sensor(ScriptedMeter):
         moments = Moments.RANDOM
 
@@ -78,10 +95,13 @@ def test_a_meter_at_random_moments_is_read_once_a_period_and_the_record_shows_it
     assert [int(moment_s) for moment_s in sensor.moments_s[:200]] == list(range(200))
     assert other.moments_s[:200] == pytest.approx(list(range(200)))
     assert (record_.moments, record_.settings) == ("random", {"samples": "16"})
-    assert record_.jitter_s == pytest.approx(0.41, abs=0.1)  # 1 / root of 6: the spread of the time between random moments of two periods
+    # 1 / root of 6: the spread of the time between random moments of two periods
+    assert record_.jitter_s == pytest.approx(0.41, abs=0.1)
 
 
-def test_a_meter_that_blocks_delays_the_others_and_both_records_show_it(tmp_path: Path, clock: Any) -> None:
+def test_a_meter_that_blocks_delays_the_others_and_both_records_show_it(
+    tmp_path: Path, clock: Any
+) -> None:
     time = clock(20.2)
 
     def block(turn: int) -> float:
@@ -90,16 +110,22 @@ def test_a_meter_that_blocks_delays_the_others_and_both_records_show_it(tmp_path
 
     blocking, other = ScriptedMeter("blocking", time, block), ScriptedMeter("other", time)
     records = record(tmp_path, time, blocking, other)
-    assert records["blocking"].longest_gap_s == pytest.approx(8.5)  # from second 1 to the late one's own time stamp, 9.5
+    # from second 1 to the late one's own time stamp, 9.5
+    assert records["blocking"].longest_gap_s == pytest.approx(8.5)
     assert records["blocking"].cost_s == pytest.approx(7.5)  # scripted CPU time is scripted time
     assert records["other"].longest_gap_s == pytest.approx(8.5)
     assert records["other"].achieved_period_s == pytest.approx(1.0)
-    assert other.moments_s == [0, 1, 9.5, *range(10, 21), 20.2]  # on the grid again at once, and nothing is caught up with
+    # on the grid again at once, and nothing is caught up with
+    assert other.moments_s == [0, 1, 9.5, *range(10, 21), 20.2]
 
 
-def test_a_meter_that_keeps_failing_is_retried_every_ten_seconds(tmp_path: Path, clock: Any) -> None:
+def test_a_meter_that_keeps_failing_is_retried_every_ten_seconds(
+    tmp_path: Path, clock: Any
+) -> None:
     time = clock(30.5)
-    dying = ScriptedMeter("dying", time, lambda turn: OSError("the sensor is gone") if turn > 2 else 5.0)
+    dying = ScriptedMeter(
+        "dying", time, lambda turn: OSError("the sensor is gone") if turn > 2 else 5.0
+    )
     other = ScriptedMeter("other", time)
     records = record(tmp_path, time, dying, other)
     assert dying.moments_s == [0, 1, 2, 3, 4, 14, 24, 30.5]
@@ -111,7 +137,9 @@ def test_a_meter_that_keeps_failing_is_retried_every_ten_seconds(tmp_path: Path,
 
 def test_a_sensor_that_comes_back_is_read_again_on_its_period(tmp_path: Path, clock: Any) -> None:
     time = clock(20.5)
-    flaky = ScriptedMeter("flaky", time, lambda turn: OSError("bus error") if 3 <= turn <= 5 else 5.0)
+    flaky = ScriptedMeter(
+        "flaky", time, lambda turn: OSError("bus error") if 3 <= turn <= 5 else 5.0
+    )
     record_ = record(tmp_path, time, flaky)["flaky"]
     assert flaky.moments_s == [0, 1, 2, 3, 4, *range(14, 21), 20.5]
     assert (record_.failures, record_.longest_gap_s) == (3, 13.0)
@@ -140,7 +168,10 @@ def test_an_unavailable_meter_is_recorded_with_the_reason(tmp_path: Path, clock:
     shut.open = lambda process: (_ for _ in ()).throw(PermissionError("not yours"))  # type: ignore[method-assign]
     records = record(tmp_path, time, absent, broken, shut)
     assert records["absent"] == MeterRecord("absent", 1.0, False, "no sensor")
-    assert (records["broken"].available, records["broken"].last_error) == (False, "ZeroDivisionError: division by zero")
+    assert (records["broken"].available, records["broken"].last_error) == (
+        False,
+        "ZeroDivisionError: division by zero",
+    )
     assert records["shut"].last_error == "PermissionError: not yours"
     assert absent.moments_s == broken.moments_s == shut.moments_s == []
     assert records["recorder"].failures == 0
@@ -168,7 +199,9 @@ class StuckMeter(ScriptedMeter):
         return [Reading(1, self.name, "late", 1.0, "W")]
 
 
-def test_a_meter_whose_read_never_returns_is_abandoned_and_cannot_write_into_the_closed_run(tmp_path: Path) -> None:
+def test_a_meter_whose_read_never_returns_is_abandoned_and_cannot_write_into_the_closed_run(
+    tmp_path: Path,
+) -> None:
     stuck = StuckMeter()
     recorder = Recorder([stuck], tmp_path, stop_timeout_s=0.05)
     recorder.start(PROCESS)
@@ -180,7 +213,9 @@ def test_a_meter_whose_read_never_returns_is_abandoned_and_cannot_write_into_the
     assert (tmp_path / "readings.csv").read_text() == "t_ns,source,channel,value,unit\n"
 
 
-def test_a_recorder_that_was_never_started_still_has_a_record_of_each_meter(tmp_path: Path, clock: Any) -> None:
+def test_a_recorder_that_was_never_started_still_has_a_record_of_each_meter(
+    tmp_path: Path, clock: Any
+) -> None:
     records = Recorder([ScriptedMeter("idle", clock(1))], tmp_path).stop()
     assert (records[0].available, records[0].reason) == (False, "the recorder never opened it")
     assert list(tmp_path.iterdir()) == []
@@ -189,7 +224,9 @@ def test_a_recorder_that_was_never_started_still_has_a_record_of_each_meter(tmp_
 def test_an_extra_reading_does_not_move_the_meters_schedule(tmp_path: Path, clock: Any) -> None:
     time = clock(10.5)
     recorders: list[Recorder] = []
-    fast = ScriptedMeter("fast", time, lambda turn: recorders[0].read_soon("slow") if turn == 3 else 1.0)  # type: ignore[func-returns-value]
+    fast = ScriptedMeter(
+        "fast", time, lambda turn: recorders[0].read_soon("slow") if turn == 3 else 1.0
+    )  # type: ignore[func-returns-value]
     slow = ScriptedMeter("slow", time, period_s=8.0)
     recorders.append(Recorder([fast, slow], tmp_path, time))
     recorders[0].start(PROCESS)

@@ -1,4 +1,5 @@
-"""Remote recorders, started on this machine by an agent in SSH's place: readings, lost connections, and exit without a harness."""
+"""Remote recorders, started on this machine by an agent in SSH's place: readings, lost connections,
+and exit without a harness."""
 
 import os
 import subprocess
@@ -37,15 +38,31 @@ def request_of(tmp_path: Path) -> Callable[..., RunRequest]:
     data.mkdir()
     (data / "images").write_bytes(os.urandom(2**16))
 
-    def make(script: str = AS_SSH, hosts: tuple[str, ...] = (HERE, ELSEWHERE), page_cache: PageCache = PageCache.WARM) -> RunRequest:
+    def make(
+        script: str = AS_SSH,
+        hosts: tuple[str, ...] = (HERE, ELSEWHERE),
+        page_cache: PageCache = PageCache.WARM,
+    ) -> RunRequest:
         agent = tmp_path / "agent"
         agent.write_text(f"#!/bin/sh\n{script}\n")
         agent.chmod(0o755)
         training = make_request(tmp_path, Scenario(framework="fake"))
-        training = training._replace(data=training.data._replace(directory=str(data)), parallel=Parallel(len(hosts), len(hosts), "mpi", 2**22, True))
+        training = training._replace(
+            data=training.data._replace(directory=str(data)),
+            parallel=Parallel(len(hosts), len(hosts), "mpi", 2**22, True),
+        )
         placement = Placement(hosts, 1, str(agent))
         device = load_device("generic")
-        return RunRequest("run", load_workload("lenet"), device, "", load_framework("fake"), training, page_cache, placement)
+        return RunRequest(
+            "run",
+            load_workload("lenet"),
+            device,
+            "",
+            load_framework("fake"),
+            training,
+            page_cache,
+            placement,
+        )
 
     return make
 
@@ -57,7 +74,9 @@ def nodes(request_of: Callable[..., RunRequest], tmp_path: Path) -> Iterator[Rem
         yield recorders
 
 
-def tick_until(recorders: RemoteRecorders, pids: dict[int, int], until: Callable[[], object]) -> None:
+def tick_until(
+    recorders: RemoteRecorders, pids: dict[int, int], until: Callable[[], object]
+) -> None:
     """Tick until the condition holds, at most ten seconds."""
     deadline_s = time.monotonic() + 10
     while not until():
@@ -66,13 +85,22 @@ def tick_until(recorders: RemoteRecorders, pids: dict[int, int], until: Callable
         time.sleep(0.01)
 
 
-def test_a_remote_nodes_readings_and_description_are_in_the_bundle(nodes: RemoteRecorders, tmp_path: Path) -> None:
-    assert nodes.prepare() == [False]  # warm, so that no test empties the page cache of the whole machine
+def test_a_remote_nodes_readings_and_description_are_in_the_bundle(
+    nodes: RemoteRecorders, tmp_path: Path
+) -> None:
+    # warm, so that no test empties the page cache of the whole machine
+    assert nodes.prepare() == [False]
     table = tmp_path / "readings.node1.csv"
-    process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
+    )
     assert nodes.attached_ranks() == (0,)
     tick_until(nodes, {0: 1, 1: process.pid}, lambda: nodes.attached_ranks() == (0, 1))
-    tick_until(nodes, {0: 1, 1: process.pid}, lambda: table.exists() and "largest_process_peak_rss" in table.read_text())
+    tick_until(
+        nodes,
+        {0: 1, 1: process.pid},
+        lambda: table.exists() and "largest_process_peak_rss" in table.read_text(),
+    )
     nodes.stop()
     process.communicate()
     first, second = nodes.records(CACHE, REDACTOR, {})
@@ -80,23 +108,35 @@ def test_a_remote_nodes_readings_and_description_are_in_the_bundle(nodes: Remote
     assert (second.host, second.ranks, second.problem) == ("node1", (1,), None)
     assert (first.node, second.node) == ("node0", "node0")  # both are this machine
     assert second.page_cache is not None and second.page_cache["resident_bytes"] == 2**16
-    assert second.system is not None and second.system["kernel"] == os.uname().release and "framework" not in second.system
+    assert (
+        second.system is not None
+        and second.system["kernel"] == os.uname().release
+        and "framework" not in second.system
+    )
     readings = Bundle(tmp_path).channels_of_node(1)
     assert {"cpu", "memory"} <= {channel.source for channel in readings}
     counted = {meter["name"]: meter["readings"] for meter in second.meters}
     assert counted["recorder"] == len(readings)
 
 
-def test_a_run_on_this_machine_alone_has_no_remote_recorder(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
-    with RemoteRecorders(request_of("exit 9", (HERE,)), Path(sys.executable), tmp_path) as recorders:
+def test_a_run_on_this_machine_alone_has_no_remote_recorder(
+    request_of: Callable[..., RunRequest], tmp_path: Path
+) -> None:
+    with RemoteRecorders(
+        request_of("exit 9", (HERE,)), Path(sys.executable), tmp_path
+    ) as recorders:
         assert (recorders.prepare(), recorders.records(CACHE, REDACTOR, {})) == ([], ())
     alone = replace(request_of(), placement=ALONE)
     with RemoteRecorders(alone, Path(sys.executable), tmp_path) as recorders:
         assert (recorders.prepare(), recorders.records(CACHE, REDACTOR, {})) == ([], ())
 
 
-def test_a_machine_with_two_names_is_not_measured_twice(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
-    with RemoteRecorders(request_of(hosts=(HERE, "127.0.0.2")), Path(sys.executable), tmp_path) as recorders:
+def test_a_machine_with_two_names_is_not_measured_twice(
+    request_of: Callable[..., RunRequest], tmp_path: Path
+) -> None:
+    with RemoteRecorders(
+        request_of(hosts=(HERE, "127.0.0.2")), Path(sys.executable), tmp_path
+    ) as recorders:
         assert recorders.prepare() == [None]
         assert "under another name" in str(recorders.records(CACHE, REDACTOR, {})[1].problem)
 
@@ -109,7 +149,13 @@ def test_a_machine_with_two_names_is_not_measured_twice(request_of: Callable[...
         ("exit 72", "no interpreter"),
         ("exit 3", "exit code 3"),
         ("exit 255", "a signal ended it, or its SSH connection was lost"),
-        ('shift; exec sh -c "PYTHONPATH=/nowhere; cd /; exec /usr/bin/env python3 -m no_such_module"', "no_such_module"),
+        (
+            (
+                'shift; exec sh -c "PYTHONPATH=/nowhere; cd /; exec /usr/bin/env python3 -m'
+                ' no_such_module"'
+            ),
+            "no_such_module",
+        ),
     ],
 )
 def test_a_node_that_cannot_be_measured_is_recorded_with_the_reason(
@@ -128,7 +174,9 @@ def values_of(channels: Channels) -> list[float]:
     return [float(value) for channel in channels for value in channel.values]
 
 
-def test_readings_before_the_page_cache_is_ready_are_the_baseload(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+def test_readings_before_the_page_cache_is_ready_are_the_baseload(
+    request_of: Callable[..., RunRequest], tmp_path: Path
+) -> None:
     output = r"""
 echo '{"node": "pi2", "link": null, "system": {}}'
 printf 't_ns,source,channel,value,unit\n12,shelly,power,2.0,W\n'
@@ -142,54 +190,81 @@ printf 't_ns,source,channel,value,unit\n13,shelly,power,5.0,W\n'
     assert values_of(Bundle(tmp_path).channels_of_node(1)) == [5.0]
 
 
-def test_lines_that_are_no_readings_are_ignored(request_of: Callable[..., RunRequest], tmp_path: Path) -> None:
+def test_lines_that_are_no_readings_are_ignored(
+    request_of: Callable[..., RunRequest], tmp_path: Path
+) -> None:
     output = r"""
 echo '{"node": "pi2", "link": null, "system": {}}'
 echo '{"page_cache": {"is_cold": true}}'
 echo Welcome to Raspberry Pi OS
 printf 't_ns,source,channel,value,unit\n12,cpu,utilisation.total,5.0,%%\n13,cpu,utilisation.total,\n14,cpu,utili'
-"""
+"""  # noqa: E501
     with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
         assert recorders.prepare() == [True]
         tick_until(recorders, {}, lambda: recorders.records(CACHE, REDACTOR, {})[1].problem)
-    assert [int(t_ns) for channel in Bundle(tmp_path).channels_of_node(1) for t_ns in channel.t_ns] == [12]
+    assert [
+        int(t_ns) for channel in Bundle(tmp_path).channels_of_node(1) for t_ns in channel.t_ns
+    ] == [12]
 
 
-def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(nodes: RemoteRecorders, tmp_path: Path) -> None:
+def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(
+    nodes: RemoteRecorders, tmp_path: Path
+) -> None:
     nodes.prepare()
     table = tmp_path / "readings.node1.csv"
-    tick_until(nodes, {1: os.getpid()}, lambda: table.exists() and len(table.read_text().splitlines()) > 3)
+    tick_until(
+        nodes, {1: os.getpid()}, lambda: table.exists() and len(table.read_text().splitlines()) > 3
+    )
     for recorder in nodes._recorders.values():
         recorder._process.kill()
     tick_until(nodes, {}, lambda: nodes.records(CACHE, REDACTOR, {})[1].problem)
-    assert "its SSH session was ended by signal 9 (SIGKILL)" in str(nodes.records(CACHE, REDACTOR, {})[1].problem)
+    assert "its SSH session was ended by signal 9 (SIGKILL)" in str(
+        nodes.records(CACHE, REDACTOR, {})[1].problem
+    )
     assert len(Bundle(tmp_path).channels_of_node(1)) > 2
 
 
-def test_a_recorder_that_is_lost_while_it_records_is_started_again(nodes: RemoteRecorders, tmp_path: Path) -> None:
+def test_a_recorder_that_is_lost_while_it_records_is_started_again(
+    nodes: RemoteRecorders, tmp_path: Path
+) -> None:
     nodes.prepare()
     table, pids = tmp_path / "readings.node1.csv", {0: 1, 1: os.getpid()}
-    tick_until(nodes, pids, lambda: nodes.attached_ranks() == (0, 1) and table.exists() and len(table.read_text().splitlines()) > 3)
+    tick_until(
+        nodes,
+        pids,
+        lambda: (
+            nodes.attached_ranks() == (0, 1)
+            and table.exists()
+            and len(table.read_text().splitlines()) > 3
+        ),
+    )
     (recorder,) = nodes._recorders.values()
     recorder._process.kill()
     tick_until(nodes, pids, lambda: recorder.lost)
     before = len(table.read_text().splitlines())
     (notice,) = nodes.take_notices()
-    assert "192.0.2.7 was lost (its SSH session was ended by signal 9 (SIGKILL)); it was started again" in notice
+    assert (
+        "192.0.2.7 was lost (its SSH session was ended by signal 9 (SIGKILL)); it was started again"
+        in notice
+    )
     assert nodes.take_notices() == []
     tick_until(nodes, pids, lambda: len(table.read_text().splitlines()) > before + 3)
     tick_until(nodes, pids, lambda: nodes.is_running(1, os.getpid()))
     nodes.stop()
     record = nodes.records(CACHE, REDACTOR, {})[1]
-    assert "was lost during the run (its SSH session was ended by signal 9 (SIGKILL)) and started again" in str(record.problem)
+    assert (
+        "was lost during the run (its SSH session was ended by signal 9 (SIGKILL)) and started"
+        " again" in str(record.problem)
+    )
     assert record.node == "node0" and record.meters
     assert table.read_text().count("t_ns") == 1
 
 
 def test_a_recorder_whose_harness_is_gone_exits_and_leaves_no_file(tmp_path: Path) -> None:
     settings = (
-        f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "with_identity": false, "left_out": [], "peer": null, '
-        '"baseload_s": 0, "goes_on": false, "silence_s": 10}'
+        f'{{"data": "{tmp_path}", "page_cache": "warm", "device": "generic", "with_identity":'
+        ' false, "left_out": [], "peer": null, "baseload_s": 0, "goes_on": false, "silence_s":'
+        " 10}"
     )
     temporary = tmp_path / "tmp"
     temporary.mkdir()
@@ -213,4 +288,10 @@ def test_a_recorder_whose_harness_is_gone_exits_and_leaves_no_file(tmp_path: Pat
 def test_a_warm_page_cache_holds_the_whole_data_set(tmp_path: Path) -> None:
     (tmp_path / "images").write_bytes(os.urandom(2**16))
     state = prepare_page_cache(tmp_path, "warm")
-    assert (state.asked, state.is_cold, state.how, state.size_bytes, state.resident_bytes) == ("warm", False, "read", 2**16, 2**16)
+    assert (state.asked, state.is_cold, state.how, state.size_bytes, state.resident_bytes) == (
+        "warm",
+        False,
+        "read",
+        2**16,
+        2**16,
+    )

@@ -1,4 +1,5 @@
-"""An interrupted run is resumed from its last kept state: the losses are those of a run that nothing interrupted; lost time counts."""
+"""An interrupted run is resumed from its last kept state: the losses are those of a run that
+nothing interrupted; lost time counts."""
 
 import json
 import os
@@ -31,8 +32,33 @@ from tests.conftest import Run, environment_of, interruptible
 from tests.every_case import some
 
 EPOCHS = 4
-OPTIONS = ("--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--epochs", EPOCHS, "--batch-size", 96)
-RECORD = Resumption("before", 2, {"parameter": "p", "velocity": "v", "statistic": "s"}, 3, 3, "lost", 5_000, 1_000, 10**9, "boot", 0.5)
+OPTIONS = (
+    "--division",
+    "open",
+    "--workload",
+    "lenet",
+    "--framework",
+    "fake",
+    "--data",
+    "digits",
+    "--epochs",
+    EPOCHS,
+    "--batch-size",
+    96,
+)
+RECORD = Resumption(
+    "before",
+    2,
+    {"parameter": "p", "velocity": "v", "statistic": "s"},
+    3,
+    3,
+    "lost",
+    5_000,
+    1_000,
+    10**9,
+    "boot",
+    0.5,
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +79,18 @@ def interrupted(suite_home: Path, digits: Path, tmp_path_factory: pytest.TempPat
 
 
 def interrupt_after(path: Path, epoch: int, home: Path, *options: object) -> None:
-    """Start a run that keeps its states; end its harness, and with it the training, as soon as the state of ``epoch`` is whole."""
-    words = [Path(sys.executable).with_name("suite"), "run", *options, "--keep-states", "--baseload", 0, "--output", path]
+    """Start a run that keeps its states; end its harness, and with it the training, as soon as the
+    state of ``epoch`` is whole."""
+    words = [
+        Path(sys.executable).with_name("suite"),
+        "run",
+        *options,
+        "--keep-states",
+        "--baseload",
+        0,
+        "--output",
+        path,
+    ]
     process = subprocess.Popen(
         list(map(str, words)),
         env={**os.environ, "SUITE_HOME": str(home)},
@@ -90,14 +126,23 @@ def again(suite: Run, interrupted: Path, tmp_path_factory: pytest.TempPathFactor
     return resumed(suite, interrupted, tmp_path_factory.mktemp("again") / "run")
 
 
-def test_the_losses_are_those_of_a_run_without_a_break(suite: Run, whole_run: Path, again: Path) -> None:
+def test_the_losses_are_those_of_a_run_without_a_break(
+    suite: Run, whole_run: Path, again: Path
+) -> None:
     bundle = Bundle(again)
     record = read_resumption(bundle.run().resumed)
     assert record is not None and 1 <= record.epoch < EPOCHS
     found, wanted = losses(again), losses(whole_run)
     assert found == {step: loss for step, loss in wanted.items() if step > record.epoch * 15}
-    accuracies = [{event.epoch: event.value for event in Bundle(run).log().all("eval_accuracy")} for run in (again, whole_run)]
-    assert accuracies[0] == {epoch: value for epoch, value in accuracies[1].items() if epoch is not None and epoch >= record.epoch}
+    accuracies = [
+        {event.epoch: event.value for event in Bundle(run).log().all("eval_accuracy")}
+        for run in (again, whole_run)
+    ]
+    assert accuracies[0] == {
+        epoch: value
+        for epoch, value in accuracies[1].items()
+        if epoch is not None and epoch >= record.epoch
+    }
     restored = bundle.log().first("state_restored")
     assert restored is not None and restored.value == dict(record.state)
     assert record.reason and record.ranks == 1
@@ -108,7 +153,9 @@ def test_the_losses_are_those_of_a_run_without_a_break(suite: Run, whole_run: Pa
 
 
 @pytest.mark.proof
-def test_a_resumed_run_is_resumed_again(suite: Run, suite_home: Path, whole_run: Path, interrupted: Path, again: Path, tmp_path: Path) -> None:
+def test_a_resumed_run_is_resumed_again(
+    suite: Run, suite_home: Path, whole_run: Path, interrupted: Path, again: Path, tmp_path: Path
+) -> None:
     """After later epochs than the first, too, the losses are those of a run without a break."""
     second, third = tmp_path / "second", tmp_path / "third"
     first = read_resumption(Bundle(again).run().resumed)
@@ -116,12 +163,19 @@ def test_a_resumed_run_is_resumed_again(suite: Run, suite_home: Path, whole_run:
     interrupt_after(second, first.epoch + 1, suite_home, *OPTIONS, "--resume", interrupted)
     record = read_resumption(Bundle(resumed(suite, second, third)).run().resumed)
     assert record is not None and record.epoch > first.epoch
-    assert losses(third) == {step: loss for step, loss in losses(whole_run).items() if step > record.epoch * 15}
-    assert (record.began_time_ms, record.began_mono_ns) == (first.began_time_ms, first.began_mono_ns)
+    assert losses(third) == {
+        step: loss for step, loss in losses(whole_run).items() if step > record.epoch * 15
+    }
+    assert (record.began_time_ms, record.began_mono_ns) == (
+        first.began_time_ms,
+        first.began_mono_ns,
+    )
     assert record.run_id == Bundle(second).run().run_id
 
 
-def test_a_closed_interrupted_run_can_be_resumed(suite: Run, interrupted: Path, tmp_path: Path) -> None:
+def test_a_closed_interrupted_run_can_be_resumed(
+    suite: Run, interrupted: Path, tmp_path: Path
+) -> None:
     closed = Path(shutil.copytree(interrupted, tmp_path / "run"))
     shutil.copytree(states_folder(interrupted), states_folder(closed))
     assert suite("finish", closed).returncode == 0
@@ -137,7 +191,9 @@ def test_a_closed_interrupted_run_can_be_resumed(suite: Run, interrupted: Path, 
         (("--accumulate", 2), "trained with accumulation = 1, and 2 is requested"),
     ],
 )
-def test_another_training_is_refused(suite: Run, interrupted: Path, tmp_path: Path, more: tuple[object, ...], sentence: str) -> None:
+def test_another_training_is_refused(
+    suite: Run, interrupted: Path, tmp_path: Path, more: tuple[object, ...], sentence: str
+) -> None:
     answer = suite("run", *OPTIONS, *more, "--resume", interrupted, "--output", tmp_path / "again")
     assert answer.returncode == 2
     assert sentence in answer.stderr
@@ -149,7 +205,9 @@ def test_a_run_that_finished_is_not_resumed(suite: Run, whole_run: Path, tmp_pat
     assert answer.returncode == 2 and "finished; there is nothing to resume" in answer.stderr
 
 
-def test_a_run_that_kept_no_state_is_not_resumed(suite: Run, interrupted: Path, tmp_path: Path) -> None:
+def test_a_run_that_kept_no_state_is_not_resumed(
+    suite: Run, interrupted: Path, tmp_path: Path
+) -> None:
     alone = shutil.copytree(interrupted, tmp_path / "alone")
     answer = suite("run", *OPTIONS, "--resume", alone, "--output", tmp_path / "again")
     assert answer.returncode == 2 and "only runs with --keep-states can be resumed" in answer.stderr
@@ -158,19 +216,43 @@ def test_a_run_that_kept_no_state_is_not_resumed(suite: Run, interrupted: Path, 
 @pytest.mark.parametrize(
     ("name", "before", "now", "said"),
     [
-        ("precision", contract.FLOAT32, contract.BF16_MIXED, "precision = float32, and bf16-mixed is requested"),
-        ("precision", contract.BF16_MIXED, contract.FLOAT32, "precision = bf16-mixed, and float32 is requested"),
-        ("timing", contract.ASYNCHRONOUS, contract.WAITING, "timing = asynchronous, and synchronised is requested"),
+        (
+            "precision",
+            contract.FLOAT32,
+            contract.BF16_MIXED,
+            "precision = float32, and bf16-mixed is requested",
+        ),
+        (
+            "precision",
+            contract.BF16_MIXED,
+            contract.FLOAT32,
+            "precision = bf16-mixed, and float32 is requested",
+        ),
+        (
+            "timing",
+            contract.ASYNCHRONOUS,
+            contract.WAITING,
+            "timing = asynchronous, and synchronised is requested",
+        ),
         ("accumulation", 4, 1, "accumulation = 4, and 1 is requested"),
         ("steps", 40, None, "steps = 40, and none is requested"),
     ],
 )
-def test_values_are_said_as_they_are_typed_defaults_too(name: str, before: object, now: object, said: str, interrupted: Path, tmp_path: Path) -> None:
+def test_values_are_said_as_they_are_typed_defaults_too(
+    name: str, before: object, now: object, said: str, interrupted: Path, tmp_path: Path
+) -> None:
     """A request has no key for some defaults."""
     run = Path(shutil.copytree(interrupted, tmp_path / "run"))
     record = json.loads((run / "run.json").read_text())
     trained = contract.request_from_dict(record["request"])
-    request = RunRequest("again", load_workload("lenet"), None, "", load_framework("fake"), trained._replace(**{name: now}))  # type: ignore[arg-type]
+    request = RunRequest(
+        "again",
+        load_workload("lenet"),
+        None,
+        "",
+        load_framework("fake"),
+        trained._replace(**{name: now}),
+    )  # type: ignore[arg-type]
     record["request"] = contract.request_to_dict(trained._replace(**{name: before}))
     (run / "run.json").write_text(json.dumps(record))
     with pytest.raises(SuiteError, match=f"trained with {said}; type the command of that run"):
@@ -178,14 +260,19 @@ def test_values_are_said_as_they_are_typed_defaults_too(name: str, before: objec
 
 
 def with_edited_states(interrupted: Path, copy: Path) -> Path:
-    """A copy of the run; a bit of its last state's velocity is another one, and it keeps no other state."""
+    """A copy of the run; a bit of its last state's velocity is another one, and it keeps no other
+    state."""
     shutil.copytree(interrupted, copy)
     states_folder(copy).mkdir()
     path = max(states_folder(interrupted).glob("epoch_*.npz"))
     file = StateFile(str(path))
     arrays = {name: bytearray(file[name]) for name in file}
     arrays["velocity/weights"][0] ^= 1
-    write_state(str(states_folder(copy) / path.name), {name: memoryview(value).cast("d") for name, value in arrays.items()}, file.progress)
+    write_state(
+        str(states_folder(copy) / path.name),
+        {name: memoryview(value).cast("d") for name, value in arrays.items()},
+        file.progress,
+    )
     return copy
 
 
@@ -193,7 +280,9 @@ def with_damaged_states(interrupted: Path, copy: Path) -> Path:
     """A copy of the run whose last state is no archive, and that keeps no other state."""
     shutil.copytree(interrupted, copy)
     states_folder(copy).mkdir()
-    (states_folder(copy) / max(states_folder(interrupted).glob("epoch_*.npz")).name).write_bytes(b"PK")
+    (states_folder(copy) / max(states_folder(interrupted).glob("epoch_*.npz")).name).write_bytes(
+        b"PK"
+    )
     return copy
 
 
@@ -213,7 +302,11 @@ def test_where_the_only_state_is_spoiled_the_run_is_made_anew(
 @pytest.mark.proof
 @pytest.mark.parametrize("spoiled", some([with_damaged_states, with_edited_states]))
 def test_where_a_state_is_spoiled_the_one_before_goes_on(
-    spoiled: Callable[[Path, Path], Path], suite: Run, suite_home: Path, digits: Path, tmp_path: Path
+    spoiled: Callable[[Path, Path], Path],
+    suite: Run,
+    suite_home: Path,
+    digits: Path,
+    tmp_path: Path,
 ) -> None:
     interrupt_after(tmp_path / "run", 2, suite_home, *OPTIONS)
     copy = spoiled(tmp_path / "run", tmp_path / "copy")
@@ -221,7 +314,10 @@ def test_where_a_state_is_spoiled_the_one_before_goes_on(
     shutil.copy(states_folder(tmp_path / "run") / "epoch_1.npz", states_folder(copy))
     answer = suite("run", *OPTIONS, "--resume", copy, "--output", tmp_path / "again")
     assert answer.returncode == 2
-    assert f"{wrong.name}" in answer.stderr and "; remove the file to go on from the epoch before." in answer.stderr
+    assert (
+        f"{wrong.name}" in answer.stderr
+        and "; remove the file to go on from the epoch before." in answer.stderr
+    )
     wrong.unlink()
     record = read_resumption(Bundle(resumed(suite, copy, tmp_path / "again")).run().resumed)
     assert record is not None and record.epoch == 1
@@ -229,7 +325,9 @@ def test_where_a_state_is_spoiled_the_one_before_goes_on(
 
 def test_the_closed_division_resumes_nothing(suite: Run, interrupted: Path, tmp_path: Path) -> None:
     closed = [{"open": "closed"}.get(str(word), word) for word in OPTIONS]
-    answer = suite("run", *closed, "--allow-invalid", "--resume", interrupted, "--output", tmp_path / "again")
+    answer = suite(
+        "run", *closed, "--allow-invalid", "--resume", interrupted, "--output", tmp_path / "again"
+    )
     assert answer.returncode == 2 and "resume with --division open" in answer.stderr
 
 
@@ -240,30 +338,52 @@ def test_a_resumed_run_is_not_audited(suite: Run, again: Path) -> None:
 
 @pytest.mark.parametrize(
     ("boot", "before_s"),
-    [pytest.param("boot", 6.5, id="by the monotonic clock"), pytest.param("another", 8.5, id="by the wall clock after a restart")],
+    [
+        pytest.param("boot", 6.5, id="by the monotonic clock"),
+        pytest.param("another", 8.5, id="by the wall clock after a restart"),
+    ],
 )
 def test_the_lost_time_counts(boot: str, before_s: float) -> None:
-    start = LogEvent(1, 10_000, "INTERVAL_START", "run_start", None, {"mono_ns": 8 * 10**9, "boot": boot})
+    start = LogEvent(
+        1, 10_000, "INTERVAL_START", "run_start", None, {"mono_ns": 8 * 10**9, "boot": boot}
+    )
     assert RECORD.before_s(start) == pytest.approx(before_s)
 
 
 @pytest.mark.parametrize(("uncounted_s", "refused"), [(700.0, []), (1000.0, ["resumed-agrees"])])
-def test_a_run_before_left_no_more_out_than_every_run_may(uncounted_s: float, refused: list[str], again: Path, tmp_path: Path) -> None:
-    """It began an hour earlier than it did: 5 %, 5 % and 10 % of the time, and seconds that are free, are states, witnesses and pauses."""
+def test_a_run_before_left_no_more_out_than_every_run_may(
+    uncounted_s: float, refused: list[str], again: Path, tmp_path: Path
+) -> None:
+    """It began an hour earlier than it did: 5 %, 5 % and 10 % of the time, and seconds that are
+    free, are states, witnesses and pauses."""
     shutil.copytree(again, tmp_path / "run")
     bundle = EditableBundle(tmp_path / "run")
     record, hour_s = bundle.run["resumed"], 3600
-    earlier = {"began_time_ms": record["began_time_ms"] - 1000 * hour_s, "began_mono_ns": max(0, record["began_mono_ns"] - 10**9 * hour_s)}
+    earlier = {
+        "began_time_ms": record["began_time_ms"] - 1000 * hour_s,
+        "began_mono_ns": max(0, record["began_mono_ns"] - 10**9 * hour_s),
+    }
     record.update(earlier, boot=None, uncounted_s=uncounted_s)
     bundle.save(recomputed=True)
-    assert [finding.rule for finding in check_bundle(bundle.path).findings if finding.severity is Severity.INVALID] == refused
+    assert [
+        finding.rule
+        for finding in check_bundle(bundle.path).findings
+        if finding.severity is Severity.INVALID
+    ] == refused
 
 
 def test_a_record_reads_back() -> None:
     values = json.loads(json.dumps({**vars(RECORD), "state": dict(RECORD.state)}))
     assert read_resumption(values) == replace(RECORD, state=values["state"])
     assert read_resumption(None) is None
-    for name, wrong in (("epoch", -1), ("epoch", True), ("reason", 3), ("state", {}), ("uncounted_s", float("nan")), ("boot", 1)):
+    for name, wrong in (
+        ("epoch", -1),
+        ("epoch", True),
+        ("reason", 3),
+        ("state", {}),
+        ("uncounted_s", float("nan")),
+        ("boot", 1),
+    ):
         with pytest.raises(ValueError, match=name):
             read_resumption({**values, name: wrong})
 
@@ -271,19 +391,32 @@ def test_a_record_reads_back() -> None:
 @pytest.mark.proof
 @pytest.mark.pytorch
 def test_fewer_ranks_go_on(suite: Run, digits: Path, tmp_path: Path) -> None:
-    """LeNet-5 on two ranks of this machine: on two ranks again, with the same losses, and on the one that is left."""
+    """LeNet-5 on two ranks of this machine: on two ranks again, with the same losses, and on the
+    one that is left."""
     home = {"SUITE_HOME": str(environment_of("pytorch").interpreter.parents[3])}
-    options = [{"fake": "pytorch", "digits": f"digits={digits}"}.get(str(word), word) for word in (*OPTIONS, "--threads", 1, "--ranks-per-node", 2)]
+    options = [
+        {"fake": "pytorch", "digits": f"digits={digits}"}.get(str(word), word)
+        for word in (*OPTIONS, "--threads", 1, "--ranks-per-node", 2)
+    ]
     interrupt_after(tmp_path / "run", 1, Path(home["SUITE_HOME"]), *options)
     whole, again, alone = (tmp_path / name for name in ("whole", "again", "alone"))
-    for output, more in ((whole, ()), (again, ("--resume", tmp_path / "run")), (alone, ("--resume", tmp_path / "run", "--ranks-per-node", 1))):
+    for output, more in (
+        (whole, ()),
+        (again, ("--resume", tmp_path / "run")),
+        (alone, ("--resume", tmp_path / "run", "--ranks-per-node", 1)),
+    ):
         answer = suite("run", *options, *more, "--output", output, "--baseload", 0, **home)
         assert answer.returncode == 0, answer.stderr
     record = read_resumption(Bundle(again).run().resumed)
     assert record is not None and (record.ranks, record.nodes) == (2, 1)
-    both, wanted = (Bundle(run).steps_frame().sort_values(["step", "rank"]) for run in (again, whole))
+    both, wanted = (
+        Bundle(run).steps_frame().sort_values(["step", "rank"]) for run in (again, whole)
+    )
     assert list(both["loss"]) == list(wanted[wanted["step"] > record.epoch * 15]["loss"])
-    accuracies = [{event.epoch: event.value for event in Bundle(run).log().all("eval_accuracy")} for run in (alone, whole)]
+    accuracies = [
+        {event.epoch: event.value for event in Bundle(run).log().all("eval_accuracy")}
+        for run in (alone, whole)
+    ]
     assert accuracies[0][record.epoch] == accuracies[1][record.epoch]
     for run in (again, alone):
         checked = suite("check", run)

@@ -1,4 +1,5 @@
-"""A whole run through the command line, with the framework of the standard library: done, judged, drawn, broken off, refused."""
+"""A whole run through the command line, with the framework of the standard library: done, judged,
+drawn, broken off, refused."""
 
 import json
 import os
@@ -22,7 +23,17 @@ from suite.files.paths import repository_root
 from tests.conftest import Run, interruptible
 from tests.every_case import some
 
-FAKE = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits")
+FAKE = (
+    "run",
+    "--division",
+    "open",
+    "--workload",
+    "lenet",
+    "--framework",
+    "fake",
+    "--data",
+    "digits",
+)
 
 
 def test_run_check_report(suite: Run, digits: Path, tmp_path: Path) -> None:
@@ -36,22 +47,39 @@ def test_run_check_report(suite: Run, digits: Path, tmp_path: Path) -> None:
     drawn = suite("report", tmp_path / "run", "--output", tmp_path / "site")
     assert drawn.returncode == 0, drawn.stderr
     run_id = Bundle(tmp_path / "run").run().run_id
-    assert f"runs/{run_id}" in "".join(page.read_text() for page in (tmp_path / "site" / "entries").glob("*.html"))
+    assert f"runs/{run_id}" in "".join(
+        page.read_text() for page in (tmp_path / "site" / "entries").glob("*.html")
+    )
 
 
 def test_the_same_seed_gives_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
     losses = []
     for name, seed in (("one", 7), ("two", 7), ("three", 8)):
-        assert suite(*FAKE, "--steps", 20, "--seed", seed, "--output", tmp_path / name).returncode == 0
+        assert (
+            suite(*FAKE, "--steps", 20, "--seed", seed, "--output", tmp_path / name).returncode == 0
+        )
         losses.append(list(Bundle(tmp_path / name).steps_frame()["loss"]))
     assert losses[0] == losses[1] != losses[2]
     assert len(losses[0]) == 20
 
 
-def test_a_run_that_a_step_limit_cut_short_complies_with_the_open_division(suite: Run, digits: Path, tmp_path: Path) -> None:
-    """No evaluation is asked of an epoch that was not finished; results on generated data are shown, and on no leaderboard."""
+def test_a_run_that_a_step_limit_cut_short_complies_with_the_open_division(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    """No evaluation is asked of an epoch that was not finished; results on generated data are
+    shown, and on no leaderboard."""
     assert suite("data", "prepare", "mnist", "--synthetic", "--samples", 100).returncode == 0
-    command = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "synthetic")
+    command = (
+        "run",
+        "--division",
+        "open",
+        "--workload",
+        "lenet",
+        "--framework",
+        "fake",
+        "--data",
+        "synthetic",
+    )
     assert suite(*command, "--steps", 9, "--output", tmp_path / "run").returncode == 0
     assert Bundle(tmp_path / "run").log().finished_epochs() == (1, 2)
     judged = suite("check", tmp_path / "run")
@@ -68,46 +96,89 @@ def test_mlperf_loggings_own_parser_reads_our_log(suite: Run, digits: Path, tmp_
     assert suite(*FAKE, "--epochs", 2, "--output", tmp_path / "run").returncode == 0
     events, errors = parse_file(str(tmp_path / "run" / "log.txt"), ruleset="4.1.0")
     assert errors == []
-    assert {"run_start", "epoch_stop", "eval_accuracy", "run_stop"} <= {event.key for event in events}
+    assert {"run_start", "epoch_stop", "eval_accuracy", "run_stop"} <= {
+        event.key for event in events
+    }
 
 
-def test_a_closed_run_that_cannot_comply_is_refused_before_it_starts(suite: Run, digits: Path, tmp_path: Path) -> None:
-    answer = suite("run", "--division", "closed", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--output", tmp_path / "run")
+def test_a_closed_run_that_cannot_comply_is_refused_before_it_starts(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    answer = suite(
+        "run",
+        "--division",
+        "closed",
+        "--workload",
+        "lenet",
+        "--framework",
+        "fake",
+        "--data",
+        "digits",
+        "--output",
+        tmp_path / "run",
+    )
     assert answer.returncode == 1
     assert "closed-data" in answer.stdout and "--allow-invalid" in answer.stderr
     assert not (tmp_path / "run").exists()
 
 
-def test_gradients_are_accumulated_in_the_open_division_only(suite: Run, digits: Path, tmp_path: Path) -> None:
-    answer = suite("run", "--division", "closed", *FAKE[3:], "--accumulate", 4, "--output", tmp_path / "run")
+def test_gradients_are_accumulated_in_the_open_division_only(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    answer = suite(
+        "run", "--division", "closed", *FAKE[3:], "--accumulate", 4, "--output", tmp_path / "run"
+    )
     assert answer.returncode == 1
-    assert "closed-accumulation" in answer.stdout and "leave --accumulate out or run it in the open division" in " ".join(answer.stdout.split())
-    ran = suite(*FAKE, "--batch-size", 32, "--accumulate", 4, "--epochs", 2, "--output", tmp_path / "run")
+    assert (
+        "closed-accumulation" in answer.stdout
+        and "leave --accumulate out or run it in the open division"
+        in " ".join(answer.stdout.split())
+    )
+    ran = suite(
+        *FAKE, "--batch-size", 32, "--accumulate", 4, "--epochs", 2, "--output", tmp_path / "run"
+    )
     assert ran.returncode == 0, ran.stderr
     judged = suite("check", tmp_path / "run")
     assert judged.returncode == 0, judged.stdout
 
 
 @pytest.mark.proof
-def test_both_timings_train_alike_and_one_splits_the_steps(suite: Run, digits: Path, tmp_path: Path) -> None:
-    """The fake framework keeps what is submitted until it is waited for: the whole pipeline in both timings, without a GPU."""
+def test_both_timings_train_alike_and_one_splits_the_steps(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    """The fake framework keeps what is submitted until it is waited for: the whole pipeline in both
+    timings, without a GPU."""
     for timing in ("synchronised", "asynchronous"):
         ran = suite(*FAKE, "--epochs", 3, "--timing", timing, "--output", tmp_path / timing)
         assert ran.returncode == 0, ran.stderr
     judged = {name: suite("check", tmp_path / name) for name in ("synchronised", "asynchronous")}
     assert [answer.returncode for answer in judged.values()] == [0, 0], judged
-    assert "rules about the parts of steps were not applied: asynchronous timing takes none" in judged["asynchronous"].stdout
+    assert (
+        "rules about the parts of steps were not applied: asynchronous timing takes none"
+        in judged["asynchronous"].stdout
+    )
     assert "were not applied" not in judged["synchronised"].stdout
-    split, whole = Bundle(tmp_path / "synchronised").steps(), Bundle(tmp_path / "asynchronous").steps()
+    split, whole = (
+        Bundle(tmp_path / "synchronised").steps(),
+        Bundle(tmp_path / "asynchronous").steps(),
+    )
     assert split.loss.tolist() == whole.loss.tolist()
     assert split.is_split and not whole.is_split
-    drawn = suite("report", tmp_path / "synchronised", tmp_path / "asynchronous", "--output", tmp_path / "site")
+    drawn = suite(
+        "report",
+        tmp_path / "synchronised",
+        tmp_path / "asynchronous",
+        "--output",
+        tmp_path / "site",
+    )
     assert drawn.returncode == 0, drawn.stderr
     boards = "".join(page.read_text() for page in (tmp_path / "site" / "boards").glob("*.html"))
     assert "asynchronous timing" in boards and "synchronised timing" in boards
 
 
-def test_a_dry_run_prints_the_request_and_runs_nothing(suite: Run, digits: Path, tmp_path: Path) -> None:
+def test_a_dry_run_prints_the_request_and_runs_nothing(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
     answer = suite(*FAKE, "--seed", 3, "--output", tmp_path / "run", "--dry-run")
     (request,) = json.loads(answer.stdout)["rows"]
     assert request["request"]["seed"] == 3
@@ -126,14 +197,34 @@ def test_a_dry_run_prints_the_request_and_runs_nothing(suite: Run, digits: Path,
         (("--epochs", 0), "at least 1"),
         (("--data", "nowhere"), "neither a data set"),
         (("--accumulate", 0), "at least 1"),
-        (("--workload", "resnet18", "--accumulate", 2, "--normalisation", "synchronised"), "leave --accumulate out"),
-        (("--accumulate", 2, "--memory-budget", "2GB"), "leave --memory-budget or --accumulate out"),
+        (
+            ("--workload", "resnet18", "--accumulate", 2, "--normalisation", "synchronised"),
+            "leave --accumulate out",
+        ),
+        (
+            ("--accumulate", 2, "--memory-budget", "2GB"),
+            "leave --memory-budget or --accumulate out",
+        ),
         (("--accelerator", "cpu", "--timing", "asynchronous"), "both timings are the same there"),
-        (("--framework", "fake", "--data", "digits", "--ranks-per-node", 2, "--timing", "asynchronous"), "wait in every step"),
+        (
+            (
+                "--framework",
+                "fake",
+                "--data",
+                "digits",
+                "--ranks-per-node",
+                2,
+                "--timing",
+                "asynchronous",
+            ),
+            "wait in every step",
+        ),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else None,
 )
-def test_an_impossible_run_is_one_sentence(arguments: tuple[object, ...], words: str, suite: Run, digits: Path) -> None:
+def test_an_impossible_run_is_one_sentence(
+    arguments: tuple[object, ...], words: str, suite: Run, digits: Path
+) -> None:
     given = {"--workload": "lenet", **dict(zip(arguments[::2], arguments[1::2], strict=True))}
     answer = suite("run", "--division", "open", *(word for pair in given.items() for word in pair))
     assert answer.returncode == 2
@@ -164,8 +255,12 @@ def test_truncated_data_are_named(suite: Run, digits: Path, tmp_path: Path) -> N
     broken = tmp_path / "data"
     broken.mkdir()
     for file in digits.iterdir():
-        (broken / file.name).write_bytes(file.read_bytes()[:-1] if file.name.startswith("t10k-images") else file.read_bytes())
-    answer = suite("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", broken)
+        (broken / file.name).write_bytes(
+            file.read_bytes()[:-1] if file.name.startswith("t10k-images") else file.read_bytes()
+        )
+    answer = suite(
+        "run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", broken
+    )
     assert answer.returncode == 2
     assert str(broken) in answer.stderr and "expected 47040016" in answer.stderr
 
@@ -175,7 +270,15 @@ class Live:
 
     def __init__(self, path: Path, home: Path, *more: str) -> None:
         self.path = path
-        command = [str(Path(sys.executable).with_name("suite")), *FAKE, "--epochs", "100000", "--output", str(path), *more]
+        command = [
+            str(Path(sys.executable).with_name("suite")),
+            *FAKE,
+            "--epochs",
+            "100000",
+            "--output",
+            str(path),
+            *more,
+        ]
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -195,7 +298,9 @@ class Live:
     def _wait(self, condition: object) -> None:
         limit_s = time.monotonic() + 60
         while not condition():  # type: ignore[operator]
-            assert time.monotonic() < limit_s and self.process.poll() is None, "the run did not start"
+            assert time.monotonic() < limit_s and self.process.poll() is None, (
+                "the run did not start"
+            )
             time.sleep(0.05)
 
     def assert_every_finished_epoch_reads_back(self) -> None:
@@ -245,19 +350,26 @@ def test_a_run_whose_directory_is_removed_ends_and_says_so(live: Live) -> None:
     shutil.rmtree(live.path)
     _, errors = live.process.communicate(timeout=60)
     assert live.process.returncode == 2
-    assert f"The run directory {live.path} was removed or emptied while the run went on" in errors and "--output" in errors
+    assert (
+        f"The run directory {live.path} was removed or emptied while the run went on" in errors
+        and "--output" in errors
+    )
     assert "Traceback" not in errors
     live.assert_nothing_runs()
 
 
 @pytest.mark.parametrize("asked", some(INTERRUPTS), ids=lambda asked: asked.name)
-def test_every_interrupt_ends_it_with_one_sentence_and_loses_nothing(live: Live, suite: Run, asked: signal.Signals) -> None:
+def test_every_interrupt_ends_it_with_one_sentence_and_loses_nothing(
+    live: Live, suite: Run, asked: signal.Signals
+) -> None:
     live.process.send_signal(asked)
     assert_interrupted(live, suite)
 
 
 @pytest.mark.proof
-def test_an_interrupt_that_is_repeated_until_the_process_ends_is_one(live: Live, suite: Run) -> None:
+def test_an_interrupt_that_is_repeated_until_the_process_ends_is_one(
+    live: Live, suite: Run
+) -> None:
     """Somebody keeps Ctrl-C pressed."""
     while live.process.poll() is None:
         live.process.send_signal(signal.SIGINT)
@@ -269,7 +381,8 @@ def assert_interrupted(live: Live, suite: Run) -> None:
     _, errors = live.process.communicate(timeout=60)
     assert live.process.returncode == 2
     assert errors.splitlines()[-1].startswith("error: Interrupted;") and "Traceback" not in errors
-    assert "To run again, with another --output: suite run " in errors  # the folder of this run is refused
+    # the folder of this run is refused
+    assert "To run again, with another --output: suite run " in errors
     live.assert_nothing_runs()
     live.assert_every_finished_epoch_reads_back()
     assert_check_says_so_in_one_finding(suite, live.path, "interrupted")
@@ -277,10 +390,16 @@ def assert_interrupted(live: Live, suite: Run) -> None:
 
 @pytest.mark.proof
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small file system of its own needs root")
-def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(suite: Run, digits: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=72m", "tmpfs", str(disk)], capture_output=True, text=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=72m", "tmpfs", str(disk)],
+        capture_output=True,
+        text=True,
+    )
     if mounted.returncode != 0:
         pytest.skip(f"mounting is not allowed here: {mounted.stderr.strip()}")
     try:
@@ -305,6 +424,10 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(suite: Run, digi
         ballast.unlink()
         assert Bundle(disk / "run").log().finished_epochs()
         finished = suite("finish", disk / "run")
-        assert finished.returncode == 0 and "closed as failed" in finished.stdout and Bundle(disk / "run").is_sealed
+        assert (
+            finished.returncode == 0
+            and "closed as failed" in finished.stdout
+            and Bundle(disk / "run").is_sealed
+        )
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)

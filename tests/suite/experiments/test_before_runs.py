@@ -1,4 +1,5 @@
-"""Before the first run of a sweep: all problems at once, a folder that cannot hold the sweep, and one command in a folder at a time."""
+"""Before the first run of a sweep: all problems at once, a folder that cannot hold the sweep, and
+one command in a folder at a time."""
 
 import os
 import shutil
@@ -13,7 +14,13 @@ from suite.catalog.divisions import Division
 from suite.catalog.studies import load_study
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions
-from suite.experiments.before_runs import MAX_PROBLEMS, held, left_over, refuse_at_once, refuse_folder
+from suite.experiments.before_runs import (
+    MAX_PROBLEMS,
+    held,
+    left_over,
+    refuse_at_once,
+    refuse_folder,
+)
 from suite.experiments.sweep import plan
 from suite.experiments.sweep_runs import run_sweep
 from suite.metrics.matrix import MATRIX
@@ -29,7 +36,9 @@ def refusing(sentence: str) -> Callable[[], None]:
 def test_every_problem_is_said_once_and_of_many_the_first_ones() -> None:
     refuse_at_once([lambda: None])
     with pytest.raises(SuiteError) as refused:
-        refuse_at_once([refusing("No disk."), lambda: None, refusing("No sensor."), refusing("No disk.")])
+        refuse_at_once(
+            [refusing("No disk."), lambda: None, refusing("No sensor."), refusing("No disk.")]
+        )
     assert str(refused.value) == "No disk.\nNo sensor."
     with pytest.raises(SuiteError, match=r"… and 3 more problems\.$"):
         refuse_at_once([refusing(f"{number}.") for number in range(MAX_PROBLEMS + 3)])
@@ -46,7 +55,9 @@ def test_a_file_and_a_folder_of_other_things_hold_no_sweep(tmp_path: Path) -> No
             refuse_folder(place, MATRIX, ("threads",))
 
 
-def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_may_not_be_written_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "access", lambda place, mode: False)  # root may write everywhere
     with pytest.raises(SuiteError, match="may not be written by you"):
         refuse_folder(tmp_path / "out", MATRIX, ("threads",))
@@ -60,7 +71,11 @@ def test_a_new_folder_and_one_that_a_killed_sweep_left_are_taken(tmp_path: Path)
 
 
 def test_one_command_at_a_time_works_in_a_folder(tmp_path: Path) -> None:
-    with held(tmp_path / "out"), pytest.raises(SuiteError, match=r"Another command writes into .*out; wait for its end"), held(tmp_path / "out"):
+    with (
+        held(tmp_path / "out"),
+        pytest.raises(SuiteError, match=r"Another command writes into .*out; wait for its end"),
+        held(tmp_path / "out"),
+    ):
         pass
     with held(tmp_path / "out"):
         assert (tmp_path / "out").is_dir()
@@ -72,11 +87,22 @@ def test_runs_that_a_sweep_has_no_more_are_named(tmp_path: Path) -> None:
     assert left_over(tmp_path, {"8-aa-r1"}) == ["8-aa-r2"]
 
 
-def test_a_study_needs_disk_for_all_its_runs(suite_home: Path, digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_needs_disk_for_all_its_runs(
+    suite_home: Path, digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A hundred mebibytes are enough for one run, and not for ninety."""
     monkeypatch.setenv("SUITE_HOME", str(suite_home))
-    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(total=0, used=0, free=100 * 2**20))
-    options = RunOptions(division=Division.OPEN, device="generic", workload="lenet", framework="fake", data="digits", steps=10)
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda place: SimpleNamespace(total=0, used=0, free=100 * 2**20)
+    )
+    options = RunOptions(
+        division=Division.OPEN,
+        device="generic",
+        workload="lenet",
+        framework="fake",
+        data="digits",
+        steps=10,
+    )
     sweep = plan(replace(load_study("threads"), repetitions=30), options, (), None)
     with pytest.raises(SuiteError, match="has 100 MiB free and 90 runs need about 360 MiB"):
         run_sweep(sweep, tmp_path / "out")

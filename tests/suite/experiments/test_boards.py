@@ -1,4 +1,5 @@
-"""Matrices over boards: every run once, whatever becomes of a board or of what it sends. A board here is this machine, by a program like ssh."""
+"""Matrices over boards: every run once, whatever becomes of a board or of what it sends. A board
+here is this machine, by a program like ssh."""
 
 import json
 from pathlib import Path
@@ -15,15 +16,33 @@ from suite.experiments.matrix import MatrixDefinition, Values, Vary
 from suite.metrics.matrix import read_matrix
 from tests.conftest import Run
 
-MATRIX = ("sweep", "--vary", "batch_size=8,16", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--steps", "10", "--seeds", "2")
+MATRIX = (
+    "sweep",
+    "--vary",
+    "batch_size=8,16",
+    "--workload",
+    "lenet",
+    "--framework",
+    "fake",
+    "--data",
+    "digits",
+    "--steps",
+    "10",
+    "--seeds",
+    "2",
+)
 HERE = 'exec sh -c "$2"\n'
 GONE = "echo 'no route to host' >&2; exit 255\n"
-ANOTHER_EVENT = "import os; [os.write(1, data.replace(b'run_stop', b'run_stap')) for data in iter(lambda: os.read(0, 65536), b'')]"
+ANOTHER_EVENT = (
+    "import os; [os.write(1, data.replace(b'run_stop', b'run_stap')) for data in iter(lambda:"
+    " os.read(0, 65536), b'')]"
+)
 ONCE = 'if mkdir {folder}/asked 2>/dev/null; then {first}; else exec sh -c "$2"; fi\n'
 
 
 def boards(folder: Path, **behaviour: str) -> tuple[str, ...]:
-    """Options for boards of these names; each runs its line of shell with the host as $1 and the script as $2."""
+    """Options for boards of these names; each runs its line of shell with the host as $1 and the
+    script as $2."""
     folder.mkdir()
     cases = "".join(f"{name}) {line.rstrip()} ;;\n" for name, line in behaviour.items())
     agent = folder / "agent"
@@ -37,12 +56,16 @@ def expect_every_run_once(out: Path) -> None:
     """Two points of two runs, sealed, in the matrix; and nothing else."""
     sealed = {path.parent.name for path in out.glob("*/" + MANIFEST)}
     assert len(sealed) == 4
-    assert sorted(run.folder for point in read_matrix(out).points for run in point.runs) == sorted(sealed)
+    assert sorted(run.folder for point in read_matrix(out).points for run in point.runs) == sorted(
+        sealed
+    )
     assert {path.name for path in out.iterdir() if path.is_dir()} == sealed
 
 
 @pytest.mark.proof
-def test_boards_share_the_runs_and_a_rerun_keeps_them(suite: Run, digits: Path, tmp_path: Path) -> None:
+def test_boards_share_the_runs_and_a_rerun_keeps_them(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
     out, where = tmp_path / "out", boards(tmp_path / "boards", one=HERE, two=HERE)
     made = suite(*MATRIX, *where, "--output", out, "--json")
     assert made.returncode == 0, made.stderr
@@ -63,10 +86,19 @@ def test_boards_share_the_runs_and_a_rerun_keeps_them(suite: Run, digits: Path, 
     ],
     ids=["cut off", "changed", "killed"],
 )
-def test_what_arrives_damaged_is_made_again(first: str, words: str, suite: Run, digits: Path, tmp_path: Path) -> None:
+def test_what_arrives_damaged_is_made_again(
+    first: str, words: str, suite: Run, digits: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
-    where = boards(tmp_path / "boards", one=HERE, two=f'if ! test -e {tmp_path}/validated; then touch {tmp_path}/validated; exec sh -c "$2"; fi; '
-                   + ONCE.format(folder=tmp_path, first=first))  # fmt: skip
+    where = boards(
+        tmp_path / "boards",
+        one=HERE,
+        two=(
+            f'if ! test -e {tmp_path}/validated; then touch {tmp_path}/validated; exec sh -c "$2";'
+            " fi; "
+        )
+        + ONCE.format(folder=tmp_path, first=first),
+    )
     made = suite(*MATRIX, *where, "--output", out)
     assert made.returncode == 0, made.stderr
     assert words in made.stderr
@@ -74,32 +106,76 @@ def test_what_arrives_damaged_is_made_again(first: str, words: str, suite: Run, 
 
 
 @pytest.mark.proof
-def test_a_board_that_cannot_make_the_runs_is_refused_before_the_first(suite: Run, digits: Path, tmp_path: Path) -> None:
-    refused = suite(*MATRIX, *boards(tmp_path / "boards", one=HERE, two=GONE), "--output", tmp_path / "out")
+def test_a_board_that_cannot_make_the_runs_is_refused_before_the_first(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    refused = suite(
+        *MATRIX, *boards(tmp_path / "boards", one=HERE, two=GONE), "--output", tmp_path / "out"
+    )
     assert refused.returncode == 2
-    assert "two: exit code 255: no route to host" in refused.stderr and "take them out of the file" in refused.stderr
+    assert (
+        "two: exit code 255: no route to host" in refused.stderr
+        and "take them out of the file" in refused.stderr
+    )
     assert not list(tmp_path.glob("out/*"))
     unknown = [*MATRIX[:2], "power_mode=MAXN", *MATRIX[3:]]
-    assert "one: " in (said := suite(*unknown, *boards(tmp_path / "others", one=HERE), "--output", tmp_path / "out").stderr) and "MAXN" in said
+    assert (
+        "one: "
+        in (
+            said := suite(
+                *unknown, *boards(tmp_path / "others", one=HERE), "--output", tmp_path / "out"
+            ).stderr
+        )
+        and "MAXN" in said
+    )
 
 
 def test_options_that_contradict_boards_are_refused(suite: Run, tmp_path: Path) -> None:
     where = boards(tmp_path / "boards", one=HERE)
-    assert "leave --hostfile" in suite(*MATRIX, *where, "--hostfile", tmp_path / "boards/boards.txt").stderr
-    no_agent = suite(*MATRIX, *where[:2], "--launch-agent", "nosuchprogram", "--output", tmp_path / "out")
-    assert no_agent.returncode == 2 and "There is no program 'nosuchprogram' here" in no_agent.stderr
-    assert "leave nodes out" in suite(*MATRIX, "--vary", "nodes=1,2", *where, "--output", tmp_path / "out").stderr
+    assert (
+        "leave --hostfile"
+        in suite(*MATRIX, *where, "--hostfile", tmp_path / "boards/boards.txt").stderr
+    )
+    no_agent = suite(
+        *MATRIX, *where[:2], "--launch-agent", "nosuchprogram", "--output", tmp_path / "out"
+    )
+    assert (
+        no_agent.returncode == 2 and "There is no program 'nosuchprogram' here" in no_agent.stderr
+    )
+    assert (
+        "leave nodes out"
+        in suite(*MATRIX, "--vary", "nodes=1,2", *where, "--output", tmp_path / "out").stderr
+    )
 
 
 def test_a_task_survives_its_way() -> None:
-    definition = MatrixDefinition(seeds=2, cool_to_c=45.0, vary=Vary(cpu_quota=(0.5, 1.0)), points=(Values(framework="fake", jetson_clocks=True),))
-    task = BoardTask(definition, RunOptions(Division.OPEN, "auto", "lenet", "fake", steps=10), "a-r1", ("suite", "sweep"))
+    definition = MatrixDefinition(
+        seeds=2,
+        cool_to_c=45.0,
+        vary=Vary(cpu_quota=(0.5, 1.0)),
+        points=(Values(framework="fake", jetson_clocks=True),),
+    )
+    task = BoardTask(
+        definition,
+        RunOptions(Division.OPEN, "auto", "lenet", "fake", steps=10),
+        "a-r1",
+        ("suite", "sweep"),
+    )
     assert read_task(task.to_line()) == task
-    for line in (b"{}\n", b"[]\n", b"nothing\n", task.to_line().replace(b"cool_to_c", b"cool_to_f")):
+    for line in (
+        b"{}\n",
+        b"[]\n",
+        b"nothing\n",
+        task.to_line().replace(b"cool_to_c", b"cool_to_f"),
+    ):
         with pytest.raises(SuiteError, match="install the same one on all boards"):
             read_task(line)
 
 
 def test_a_board_chooses_what_was_not_typed() -> None:
-    assert {"platform", "threads", "accelerator"} <= keys_of_the_machine(RunOptions(Division.OPEN, "auto", "lenet", "fake"))
-    assert not {"platform", "threads"} & keys_of_the_machine(RunOptions(Division.OPEN, "orin", "lenet", "fake", threads=2))
+    assert {"platform", "threads", "accelerator"} <= keys_of_the_machine(
+        RunOptions(Division.OPEN, "auto", "lenet", "fake")
+    )
+    assert not {"platform", "threads"} & keys_of_the_machine(
+        RunOptions(Division.OPEN, "orin", "lenet", "fake", threads=2)
+    )

@@ -26,7 +26,9 @@ summary: 1000 1 1 300 30 3 200 20 2 90 9 10 1
 
 
 def test_the_totals_are_the_summarys() -> None:
-    assert read_totals(FILE) == Counts(instructions=1000, l1d_access=500, l1d_refill=50, branches=100, branch_mispredicts=10)
+    assert read_totals(FILE) == Counts(
+        instructions=1000, l1d_access=500, l1d_refill=50, branches=100, branch_mispredicts=10
+    )
 
 
 @pytest.mark.parametrize("text", ["", "events: Ir\nsummary: 1\n", FILE.replace("1000", "many")])
@@ -57,7 +59,19 @@ def test_what_cannot_be_counted_is_one_sentence(
     (tmp_path / "there").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(shutil, "which", lambda name: program)
-    words = ["suite", "cachegrind", "--workload", "lenet", "--data", f"digits={digits}", "--framework", "fake", "--output", "counted", *more]
+    words = [
+        "suite",
+        "cachegrind",
+        "--workload",
+        "lenet",
+        "--data",
+        f"digits={digits}",
+        "--framework",
+        "fake",
+        "--output",
+        "counted",
+        *more,
+    ]
     monkeypatch.setattr("sys.argv", words)
     with pytest.raises(SystemExit) as end:
         main()
@@ -65,10 +79,16 @@ def test_what_cannot_be_counted_is_one_sentence(
     assert not (tmp_path / "counted").exists()
 
 
-def test_windows_without_valgrind_are_whole_steps_of_a_training_that_pauses(digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_without_valgrind_are_whole_steps_of_a_training_that_pauses(
+    digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(timed_steps, "WINDOWS", 2)
     monkeypatch.setattr(timed_steps, "WINDOW_S", 0.2)
     data = contract.DataSet("digits", str(digits), "idx", 10, 1438, 359, False, False)
-    request = make_request(tmp_path, Scenario(framework="fake"))._replace(data=data, threads=1, global_batch_size=16)
-    windows = timed_steps.time_steps(Side(request, "reference_impls.fake.implementation", Path(sys.executable)), "fake", {})
+    request = make_request(tmp_path, Scenario(framework="fake"))._replace(
+        data=data, threads=1, global_batch_size=16
+    )
+    windows = timed_steps.time_steps(
+        Side(request, "reference_impls.fake.implementation", Path(sys.executable)), "fake", {}
+    )
     assert len(windows) == 2 and all(window.steps > 0 and window.cpu_s > 0 for window in windows)

@@ -1,4 +1,5 @@
-"""LINPACK: the problem fits memory and grid, HPL's answer is judged, a slow BLAS is refused, and the real hpcc passes."""
+"""LINPACK: the problem fits memory and grid, HPL's answer is judged, a slow BLAS is refused, and
+the real hpcc passes."""
 
 import json
 import os
@@ -14,11 +15,25 @@ from suite.bundle.schemas import READING_TYPES
 from suite.errors import SuiteError
 from suite.experiments import linpack
 from suite.experiments.hpl import grids, hpl_input, plan, read_solutions, read_triad, variants
-from suite.experiments.linpack import LinpackRequest, choose_blas, measure, planned, read_lu, refuse_slow
+from suite.experiments.linpack import (
+    LinpackRequest,
+    choose_blas,
+    measure,
+    planned,
+    read_lu,
+    refuse_slow,
+)
 from suite.experiments.linpack_power import power_of, power_of_nodes
 from suite.experiments.machine_load import MachineLoad
 from suite.launch.placement import Placement
-from suite.metrics.linpack import Power, Problem, find_linpacks, operations, read_linpack, share_reached
+from suite.metrics.linpack import (
+    Power,
+    Problem,
+    find_linpacks,
+    operations,
+    read_linpack,
+    share_reached,
+)
 from tests.launchers import interrupted_launcher, with_ctrl_c
 
 ANSWER = """T/V                N    NB     P     Q               Time                 Gflops
@@ -26,10 +41,15 @@ WR11C2R4        2000   128     1     2               0.68              7.801e+00
 ||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        {residual} ...... {verdict}
 """
 REFERENCE = "/usr/lib/x86_64-linux-gnu/blas/libblas.so.3.11.0"
-WRAPPER, OPENBLAS = "/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3", "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblasp-r0.3.21.so"
+WRAPPER, OPENBLAS = (
+    "/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3",
+    "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblasp-r0.3.21.so",
+)
 
 
-@pytest.mark.parametrize(("ranks", "grid"), [(1, (1, 1)), (2, (1, 2)), (4, (2, 2)), (6, (2, 3)), (7, (1, 7))])
+@pytest.mark.parametrize(
+    ("ranks", "grid"), [(1, (1, 1)), (2, (1, 2)), (4, (2, 2)), (6, (2, 3)), (7, (1, 7))]
+)
 def test_the_grid_is_as_square_as_the_ranks_allow(ranks: int, grid: tuple[int, int]) -> None:
     problem = plan(ranks, 2**30)
     assert (problem.rows, problem.columns) == grid
@@ -48,7 +68,12 @@ def test_too_little_memory_names_what_fits() -> None:
 
 def test_an_answer_is_read() -> None:
     (solution,) = read_solutions(ANSWER.format(residual="0.0036790", verdict="PASSED"), "out")
-    assert (solution.problem, solution.time_s, solution.gflops, solution.residual) == (Problem(2000, 128, 1, 2), 0.68, 7.801, 0.003679)
+    assert (solution.problem, solution.time_s, solution.gflops, solution.residual) == (
+        Problem(2000, 128, 1, 2),
+        0.68,
+        7.801,
+        0.003679,
+    )
 
 
 @pytest.mark.parametrize("residual", ["16.0", "nan"])
@@ -70,7 +95,8 @@ def test_the_reference_blas_is_refused_and_openblas_is_not() -> None:
 
 
 HPCC = pytest.mark.skipif(
-    not (shutil.which("hpcc") and shutil.which("mpirun")), reason="hpcc is not installed: apt-get install hpcc libopenblas0-pthread"
+    not (shutil.which("hpcc") and shutil.which("mpirun")),
+    reason="hpcc is not installed: apt-get install hpcc libopenblas0-pthread",
 )
 
 
@@ -78,9 +104,16 @@ HPCC = pytest.mark.skipif(
 @HPCC
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_real_hpcc_passes_its_residual_test(tmp_path: Path, ranks: int) -> None:
-    record = measure(tmp_path / "record", LinpackRequest(Placement((), ranks), size=512, allow_busy=True))
+    record = measure(
+        tmp_path / "record", LinpackRequest(Placement((), ranks), size=512, allow_busy=True)
+    )
     assert record.solution.problem == Problem(512, 128, 1, ranks)
-    assert (record.kind, record.ranks, record.nodes, Path(record.program).name) == ("HPL", ranks, 1, "hpcc")
+    assert (record.kind, record.ranks, record.nodes, Path(record.program).name) == (
+        "HPL",
+        ranks,
+        1,
+        "hpcc",
+    )
     assert record.gflops_per_node == record.solution.gflops
     assert read_linpack(tmp_path / "record") == record
     assert list(find_linpacks(tmp_path)) == [tmp_path / "record"]
@@ -88,19 +121,30 @@ def test_the_real_hpcc_passes_its_residual_test(tmp_path: Path, ranks: int) -> N
 
 
 @HPCC
-def test_a_hpl_of_ones_own_reads_hpl_dat_and_says_its_answer_on_standard_output(tmp_path: Path) -> None:
-    """The real HPL, in the shape of an xhpl: hpcc's input is HPL's with a few lines more, its output has HPL's within."""
+def test_a_hpl_of_ones_own_reads_hpl_dat_and_says_its_answer_on_standard_output(
+    tmp_path: Path,
+) -> None:
+    """The real HPL, in the shape of an xhpl: hpcc's input is HPL's with a few lines more, its
+    output has HPL's within."""
     xhpl = tmp_path / "xhpl"
-    xhpl.write_text("#!/bin/sh\nset -e\n{ sed s/^6$/8/ HPL.dat; printf '%s\\n' - 0 0 0 0; } > hpccinf.txt\nhpcc\ncat hpccoutf.txt\n")
+    xhpl.write_text(
+        "#!/bin/sh\nset -e\n{ sed s/^6$/8/ HPL.dat; printf '%s\\n' - 0 0 0 0; } >"
+        " hpccinf.txt\nhpcc\ncat hpccoutf.txt\n"
+    )
     xhpl.chmod(0o755)
-    record = measure(tmp_path / "record", LinpackRequest(Placement((), 1), xhpl=xhpl, size=512, allow_busy=True))
+    record = measure(
+        tmp_path / "record", LinpackRequest(Placement((), 1), xhpl=xhpl, size=512, allow_busy=True)
+    )
     assert (record.kind, record.program, record.output) == ("HPL", str(xhpl), "output.txt")
     assert record.solution.problem.size == 512 and record.solution.residual < 16
     assert not (tmp_path / "record" / "hpccinf.txt").samefile(tmp_path / "record" / "HPL.dat")
 
 
 def test_scipys_lu_is_labelled_and_judged_as_hpl_is(tmp_path: Path) -> None:
-    record = measure(tmp_path / "record", LinpackRequest(Placement(), size=1024, with_scipy=True, allow_busy=True))
+    record = measure(
+        tmp_path / "record",
+        LinpackRequest(Placement(), size=1024, with_scipy=True, allow_busy=True),
+    )
     found = record.solution
     assert (record.kind, record.program, record.nodes, record.ranks) == ("LU", "SciPy", 1, 1)
     assert found.gflops == pytest.approx(operations(1024) / found.time_s / 1e9)
@@ -109,15 +153,29 @@ def test_scipys_lu_is_labelled_and_judged_as_hpl_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.proof
-def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("SUITE_HOME", str(tmp_path / "home"))  # this machine may have an HPL that tools/build_hpl.py built
-    assert measure(tmp_path / "record", LinpackRequest(Placement((), 2), size=512, allow_busy=True)).kind == "LU"
-    with pytest.raises(SuiteError, match=r"needs mpirun, which is not installed here: sudo apt-get install hpcc"):
-        measure(tmp_path / "two", LinpackRequest(Placement(("a", "b"), 1), size=512, allow_busy=True))
+    # this machine may have an HPL that tools/build_hpl.py built
+    monkeypatch.setenv("SUITE_HOME", str(tmp_path / "home"))
+    assert (
+        measure(
+            tmp_path / "record", LinpackRequest(Placement((), 2), size=512, allow_busy=True)
+        ).kind
+        == "LU"
+    )
+    with pytest.raises(
+        SuiteError, match=r"needs mpirun, which is not installed here: sudo apt-get install hpcc"
+    ):
+        measure(
+            tmp_path / "two", LinpackRequest(Placement(("a", "b"), 1), size=512, allow_busy=True)
+        )
 
 
-def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     launcher = interrupted_launcher(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{launcher.interpreter.parent}:{os.environ['PATH']}")
     with with_ctrl_c(), pytest.raises(KeyboardInterrupt):
@@ -127,7 +185,11 @@ def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(tmp_path
 
 def test_a_wrong_answer_of_lu_is_refused() -> None:
     problem = {"size": 512, "block": 512, "rows": 1, "columns": 1}
-    solved = {"solution": {"problem": problem, "time_s": 1.0, "gflops": 1.0, "residual": 17.0}, "start_ns": 0, "stop_ns": 1}
+    solved = {
+        "solution": {"problem": problem, "time_s": 1.0, "gflops": 1.0, "residual": 17.0},
+        "start_ns": 0,
+        "stop_ns": 1,
+    }
     with pytest.raises(SuiteError, match="answer is wrong"):
         read_lu(json.dumps(solved))
     with pytest.raises(SuiteError, match="without a result"):
@@ -138,7 +200,10 @@ def test_an_xhpl_that_is_no_program_is_named(tmp_path: Path) -> None:
     if shutil.which("mpirun") is None:
         pytest.skip("needs an mpirun: apt-get install openmpi-bin")
     with pytest.raises(SuiteError, match="is not an executable file"):
-        measure(tmp_path / "record", LinpackRequest(Placement(), xhpl=tmp_path / "nothing", allow_busy=True))
+        measure(
+            tmp_path / "record",
+            LinpackRequest(Placement(), xhpl=tmp_path / "nothing", allow_busy=True),
+        )
 
 
 def test_the_rate_per_watt_is_over_the_mean_power_while_it_solved() -> None:
@@ -155,7 +220,9 @@ def test_the_rate_per_watt_is_over_the_mean_power_while_it_solved() -> None:
 def test_every_block_size_and_grid_is_one_run_of_hpl() -> None:
     assert grids(8) == ((2, 4), (1, 8)) and grids(7) == ((1, 7),)
     every = variants(Problem(2000, 128, 2, 4), (64, 128, 192), 8)
-    assert {(each.block, each.rows) for each in every} == {(block, rows) for block in (64, 128, 192) for rows in (1, 2)}
+    assert {(each.block, each.rows) for each in every} == {
+        (block, rows) for block in (64, 128, 192) for rows in (1, 2)
+    }
     assert {each.size for each in every} == {1920} and all(1920 % each.block == 0 for each in every)
     lines = hpl_input(every, to_file=True).splitlines()
     assert lines[4:6] == ["1", "1920"] or lines[5] == "1920"
@@ -163,7 +230,10 @@ def test_every_block_size_and_grid_is_one_run_of_hpl() -> None:
 
 
 def test_several_answers_are_read_and_a_wrong_one_among_them_is_refused() -> None:
-    good, wrong = ANSWER.format(residual="0.0036", verdict="PASSED"), ANSWER.format(residual="17", verdict="FAILED")
+    good, wrong = (
+        ANSWER.format(residual="0.0036", verdict="PASSED"),
+        ANSWER.format(residual="17", verdict="FAILED"),
+    )
     assert len(read_solutions(good + good, "out")) == 2
     with pytest.raises(SuiteError, match="answer is wrong"):
         read_solutions(good + wrong, "out")
@@ -184,24 +254,45 @@ def test_a_grid_must_have_as_many_places_as_ranks() -> None:
     assert (problem.rows, problem.columns) == (1, 4)
 
 
-def test_a_busy_machine_is_refused_with_the_program_that_uses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_machine_is_refused_with_the_program_that_uses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     busy = MachineLoad(2.0, 4, 0.9, 0.0, None, (("ffmpeg", 7, 0.8),))
     monkeypatch.setattr(linpack, "measure_load", lambda seconds: busy)
-    with pytest.raises(SuiteError, match=r"busy: other programs use 0.90 .* of 4 cores \(ffmpeg \(process 7, 0.80 cores\)\).*--allow-busy"):
+    with pytest.raises(
+        SuiteError,
+        match=(
+            r"busy: other programs use 0.90 .* of 4 cores \(ffmpeg \(process 7, 0.80"
+            r" cores\)\).*--allow-busy"
+        ),
+    ):
         measure(tmp_path / "record", LinpackRequest(Placement(), with_scipy=True, size=512))
     assert not (tmp_path / "record").exists()
 
 
 def test_joules_are_the_sum_over_the_nodes_or_unknown_for_a_named_node() -> None:
-    first, second = Power(30.0, 4.0, 1.5, "um25c", None, 29.0, 31.0), Power(34.0, 4.0, 1.4, "um25c", None, 33.0, 36.0)
+    first, second = (
+        Power(30.0, 4.0, 1.5, "um25c", None, 29.0, 31.0),
+        Power(34.0, 4.0, 1.4, "um25c", None, 33.0, 36.0),
+    )
     whole = power_of_nodes((first, second), ("pi1", "pi2"), gflops=16.0)
-    assert (whole.energy_j, whole.low_j, whole.high_j, whole.gflops_per_watt) == (64.0, 62.0, 67.0, 1.0)
+    assert (whole.energy_j, whole.low_j, whole.high_j, whole.gflops_per_watt) == (
+        64.0,
+        62.0,
+        67.0,
+        1.0,
+    )
     unmeasured = Power(None, None, None, None, "no power sensor was read")
-    assert power_of_nodes((first, unmeasured), ("pi1", "pi2"), 16.0).reason == "pi2: no power sensor was read"
+    assert (
+        power_of_nodes((first, unmeasured), ("pi1", "pi2"), 16.0).reason
+        == "pi2: no power sensor was read"
+    )
 
 
 def test_the_share_that_training_reaches() -> None:
-    assert share_reached(forward_macs=1_000_000, samples_per_s=500.0, gflops=30.0) == pytest.approx(0.1)
+    assert share_reached(forward_macs=1_000_000, samples_per_s=500.0, gflops=30.0) == pytest.approx(
+        0.1
+    )
 
 
 def test_a_record_of_another_shape_is_refused(tmp_path: Path) -> None:

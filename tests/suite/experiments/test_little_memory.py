@@ -1,4 +1,5 @@
-"""A limit of memory in which a framework cannot start is refused before the first run; real processes under real limits."""
+"""A limit of memory in which a framework cannot start is refused before the first run; real
+processes under real limits."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,16 +21,23 @@ class NeedsMemory:
     needed_mb: float
     tried: list[float] = field(default_factory=list)
 
-    def __call__(self, framework: Framework, environment: object, size_mb: float, root: Path) -> bool:
+    def __call__(
+        self, framework: Framework, environment: object, size_mb: float, root: Path
+    ) -> bool:
         self.tried.append(size_mb)
         return size_mb >= self.needed_mb
 
 
-def test_all_sizes_that_are_too_small_are_named_and_larger_ones_than_enough_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_sizes_that_are_too_small_are_named_and_larger_ones_than_enough_not_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     framework = load_framework("fake")
     monkeypatch.setattr(little_memory, "starts", needs := NeedsMemory(220))
     sizes = (400.0, 50.0, None, 800.0, 100.0)
-    with pytest.raises(SuiteError, match=r"^memory_mb 50, 100: .* cannot start in so little memory .*; name more\.$"):
+    with pytest.raises(
+        SuiteError,
+        match=r"^memory_mb 50, 100: .* cannot start in so little memory .*; name more\.$",
+    ):
         refuse_at_once(checks_of_memory((framework, size) for size in sizes))
     assert needs.tried == [50, 100, 400]
 

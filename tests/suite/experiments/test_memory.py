@@ -22,16 +22,22 @@ from tests.suite.experiments.hungry import LIMIT_MIB
 
 def hungry(batch_size: int, tmp_path: Path) -> RunRequest:
     """A request for the implementation that needs a MiB a sample."""
-    training = make_request(tmp_path, Scenario(framework="hungry"))._replace(global_batch_size=batch_size)
+    training = make_request(tmp_path, Scenario(framework="hungry"))._replace(
+        global_batch_size=batch_size
+    )
     framework = replace(load_framework("fake"), module="tests.suite.experiments.hungry")
-    return RunRequest("run", load_workload("lenet"), load_device("generic"), "made up", framework, training)
+    return RunRequest(
+        "run", load_workload("lenet"), load_device("generic"), "made up", framework, training
+    )
 
 
 HERE = Environment("hungry", Path(sys.executable), {})
 
 
 @pytest.mark.parametrize("asked", some([401, 1000, 3000]))
-def test_the_size_that_is_named_fits_and_an_eighth_more_does_not(asked: int, tmp_path: Path) -> None:
+def test_the_size_that_is_named_fits_and_an_eighth_more_does_not(
+    asked: int, tmp_path: Path
+) -> None:
     tried: list[int] = []
     found = largest_batch(hungry(asked, tmp_path), HERE, tried.append)
     assert found is not None
@@ -42,7 +48,9 @@ def test_the_size_that_is_named_fits_and_an_eighth_more_does_not(asked: int, tmp
 
 
 def test_where_nothing_fits_no_size_is_named(tmp_path: Path) -> None:
-    request = replace(hungry(4, tmp_path), framework=replace(load_framework("fake"), module="no.such.module"))
+    request = replace(
+        hungry(4, tmp_path), framework=replace(load_framework("fake"), module="no.such.module")
+    )
     assert largest_batch(request, HERE, lambda size: None) is None
 
 
@@ -58,7 +66,10 @@ def failed_run(path: Path, exit_code: int, output: str) -> Path:
 @pytest.mark.parametrize(
     "said",
     [
-        "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 536870912 bytes.",
+        (
+            "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to"
+            " allocate 536870912 bytes."
+        ),
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
         "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error",
         "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 3.00 GiB for an array",
@@ -74,8 +85,12 @@ def test_another_failure_is_not_taken_for_a_lack_of_memory(tmp_path: Path) -> No
     assert not ran_out_of_memory(failed_run(tmp_path / "run", 1, "ValueError: no such layer\n"), 0)
 
 
-@pytest.mark.parametrize(("before", "after", "expected"), [(3, 4, True), (3, 3, False), (None, 4, False)])
-def test_a_killed_run_ran_out_of_memory_if_the_kernel_counted_it(before: int | None, after: int, expected: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "expected"), [(3, 4, True), (3, 3, False), (None, 4, False)]
+)
+def test_a_killed_run_ran_out_of_memory_if_the_kernel_counted_it(
+    before: int | None, after: int, expected: bool, tmp_path: Path
+) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/vmstat").write_text(f"nr_free_pages 5\noom_kill {after}\n")
     assert ran_out_of_memory(failed_run(tmp_path / "run", -9, ""), before, tmp_path) is expected

@@ -45,9 +45,11 @@ def test_a_run_is_projected_and_said_in_words(good_bundle: Path, tmp_path: Path)
 
 @dataclass
 class World:
-    """What the runs of a quick look did: their directories and steps, and the seconds that they took, whatever the machine needs.
+    """What the runs of a quick look did: their directories and steps, and the seconds that they
+    took, whatever the machine needs.
 
-    A step takes a second, in a run of at most MIN_STEPS ``slow_s`` of them; starting and ending a run takes nothing.
+    A step takes a second, in a run of at most MIN_STEPS ``slow_s`` of them; starting and ending a
+    run takes nothing.
     """
 
     made: list[tuple[Path, int]] = field(default_factory=list)
@@ -65,7 +67,9 @@ class World:
 
     def look(self, within_s: float, folder: Path, batch_size: int | None = None) -> quick.QuickLook:
         """At LeNet-5 on the digits in the fake framework."""
-        options = RunOptions(Division.OPEN, "generic", "lenet", "fake", data="digits", batch_size=batch_size)
+        options = RunOptions(
+            Division.OPEN, "generic", "lenet", "fake", data="digits", batch_size=batch_size
+        )
         request = api.resolve(options, folder / "run", baseload_s=0.0)
         return look_within(request, EPOCHS, within_s, self.run, clock=lambda: self.now_s)
 
@@ -74,7 +78,9 @@ class World:
 def world(digits: Path, suite_home: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     made = World()
     monkeypatch.setenv("SUITE_HOME", str(suite_home))
-    monkeypatch.setattr(quick, "intervals_s", lambda steps: steps.compute_s * 0 + made.step_s(len(steps.first_rank)))
+    monkeypatch.setattr(
+        quick, "intervals_s", lambda steps: steps.compute_s * 0 + made.step_s(len(steps.first_rank))
+    )
     return made
 
 
@@ -84,30 +90,61 @@ def test_as_many_epochs_as_there_is_time_for(epochs: int, world: World, tmp_path
     """Three or four; more than --epochs are not asked for. The trial is removed."""
     within_s = MIN_STEPS + epochs * (90 + EVALUATION_OF_STEP * 23) + 1
     found = world.look(within_s, tmp_path)
-    assert world.made == [(tmp_path / "run.trial", MIN_STEPS), (tmp_path / "run", min(epochs, EPOCHS) * 90)]
-    assert (found.epochs, found.estimate, found.run) == (min(epochs, EPOCHS), None, tmp_path / "run")
+    assert world.made == [
+        (tmp_path / "run.trial", MIN_STEPS),
+        (tmp_path / "run", min(epochs, EPOCHS) * 90),
+    ]
+    assert (found.epochs, found.estimate, found.run) == (
+        min(epochs, EPOCHS),
+        None,
+        tmp_path / "run",
+    )
     assert not (tmp_path / "run.trial").exists()
 
 
 @pytest.mark.parametrize(
-    ("seconds", "steps", "epochs"), some([(MIN_STEPS + 195, 180, 2), (0, MIN_STEPS, 0), (MIN_STEPS + 40, 40, 0), (MIN_STEPS + 200, 184, 2)], 2)
+    ("seconds", "steps", "epochs"),
+    some(
+        [
+            (MIN_STEPS + 195, 180, 2),
+            (0, MIN_STEPS, 0),
+            (MIN_STEPS + 40, 40, 0),
+            (MIN_STEPS + 200, 184, 2),
+        ],
+        2,
+    ),
 )
-def test_steps_where_there_is_no_time_for_three_epochs(seconds: float, steps: int, epochs: int, world: World, tmp_path: Path) -> None:
-    """At least MIN_STEPS; the evaluations of whole epochs take their time: two epochs of 90 steps with theirs take 195.3 s."""
+def test_steps_where_there_is_no_time_for_three_epochs(
+    seconds: float, steps: int, epochs: int, world: World, tmp_path: Path
+) -> None:
+    """At least MIN_STEPS; the evaluations of whole epochs take their time: two epochs of 90 steps
+    with theirs take 195.3 s."""
     found = world.look(seconds, tmp_path)
     assert (world.made[-1], found.epochs) == ((tmp_path / "run", steps), epochs)
     assert found.estimate is not None and found.estimate.steps == steps
-    assert found.projection is None and found.reason is not None and f"{steps} steps" in found.reason
+    assert (
+        found.projection is None and found.reason is not None and f"{steps} steps" in found.reason
+    )
     said = sentence(replace(found, most_epochs=30))
-    assert f"lenet: {steps} steps; an epoch like them takes " in said and "for all 30 epochs, evaluations left out" in said
+    assert (
+        f"lenet: {steps} steps; an epoch like them takes " in said
+        and "for all 30 epochs, evaluations left out" in said
+    )
 
 
 @pytest.mark.proof
-def test_a_second_trial_where_it_costs_little_because_first_steps_are_slow(world: World, tmp_path: Path) -> None:
-    """An epoch of 719 steps and its evaluation take 779 s; at the first trial's three seconds a step, 3000 s would be one epoch and some steps."""
+def test_a_second_trial_where_it_costs_little_because_first_steps_are_slow(
+    world: World, tmp_path: Path
+) -> None:
+    """An epoch of 719 steps and its evaluation take 779 s; at the first trial's three seconds a
+    step, 3000 s would be one epoch and some steps."""
     world.slow_s = 3.0
     found = world.look(MIN_STEPS * world.slow_s + 3000, tmp_path, batch_size=2)
-    assert world.made == [(tmp_path / "run.trial", MIN_STEPS), (tmp_path / "run.trial", 100), (tmp_path / "run", 3 * 719)]
+    assert world.made == [
+        (tmp_path / "run.trial", MIN_STEPS),
+        (tmp_path / "run.trial", 100),
+        (tmp_path / "run", 3 * 719),
+    ]
     assert (found.epochs, found.estimate) == (3, None)
 
 
@@ -119,7 +156,10 @@ def test_the_time_of_all_workloads_is_a_duration(suite: Run) -> None:
 def test_a_workload_whose_data_are_missing_is_said_and_the_others_are_tried(suite: Run) -> None:
     answer = suite("quick", "lenet", "vgg11", "--framework", "fake")
     assert answer.returncode == 2
-    assert "lenet: The data set 'mnist' is not prepared" in answer.stderr and "vgg11: The data set 'cifar10' is not prepared" in answer.stderr
+    assert (
+        "lenet: The data set 'mnist' is not prepared" in answer.stderr
+        and "vgg11: The data set 'cifar10' is not prepared" in answer.stderr
+    )
 
 
 def test_the_time_is_shared_by_those_that_can_be_trained_and_the_others_are_said_first(
@@ -132,39 +172,59 @@ def test_the_time_is_shared_by_those_that_can_be_trained_and_the_others_are_said
             raise SuiteError(f"There are no pictures for {options.workload}.")
         return request(tmp_path)
 
-    def train_nothing(_request: RunRequest, _epochs: int, within_s: float, _run: object) -> quick.QuickLook:
+    def train_nothing(
+        _request: RunRequest, _epochs: int, within_s: float, _run: object
+    ) -> quick.QuickLook:
         shares.append(within_s)
-        assert capsys.readouterr().err.startswith("left out: vgg11: There are no pictures for vgg11.\nleft out: resnet18: ")
+        assert capsys.readouterr().err.startswith(
+            "left out: vgg11: There are no pictures for vgg11.\nleft out: resnet18: "
+        )
         raise SuiteError("Nothing is trained in this test.")
 
     monkeypatch.setattr(api, "resolve", resolve)
     monkeypatch.setattr("suite.cli.quick.look_within", train_nothing)
-    with pytest.raises(Reported, match=r"(?s)^vgg11: There are.*resnet18: There are.*lenet: Nothing is trained"):
+    with pytest.raises(
+        Reported, match=r"(?s)^vgg11: There are.*resnet18: There are.*lenet: Nothing is trained"
+    ):
         quick_command(["vgg11", "lenet", "resnet18"], within="10h")
     assert shares == [pytest.approx(36000, rel=0.1)]
 
 
 def test_a_workload_that_is_named_twice_is_refused_before_anything_is_trained(suite: Run) -> None:
     answer = suite("quick", "lenet", "vgg11", "lenet", "--framework", "fake")
-    assert (answer.returncode, answer.stderr.strip()) == (2, "error: The workload 'lenet' is named twice; name each once.")
+    assert (answer.returncode, answer.stderr.strip()) == (
+        2,
+        "error: The workload 'lenet' is named twice; name each once.",
+    )
 
 
 @pytest.mark.parametrize("epochs", [11, 99])
 def test_more_epochs_than_a_workload_trains_are_refused_not_cut(epochs: int, suite: Run) -> None:
     answer = suite("quick", "vgg11", "lenet", "--framework", "fake", "--epochs", epochs)
     assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
-    assert f"--epochs {epochs} is more than the 10 that lenet trains at most; type --epochs 10 or fewer." in answer.stderr
+    assert (
+        f"--epochs {epochs} is more than the 10 that lenet trains at most; type --epochs 10 or"
+        " fewer." in answer.stderr
+    )
 
 
-@pytest.mark.parametrize(("taken", "within"), some([("lenet.trial", ("--within", "1m")), ("vgg11", ()), ("vgg11", ("--within", "1m"))]))
-def test_a_folder_that_is_taken_is_said_first_with_a_remedy_that_works(taken: str, within: tuple[str, ...], suite: Run, tmp_path: Path) -> None:
-    """There is no --force; after the remedy, the command goes on to what else is missing: the data sets."""
+@pytest.mark.parametrize(
+    ("taken", "within"),
+    some([("lenet.trial", ("--within", "1m")), ("vgg11", ()), ("vgg11", ("--within", "1m"))]),
+)
+def test_a_folder_that_is_taken_is_said_first_with_a_remedy_that_works(
+    taken: str, within: tuple[str, ...], suite: Run, tmp_path: Path
+) -> None:
+    """There is no --force; after the remedy, the command goes on to what else is missing: the data
+    sets."""
     command = ("quick", "lenet", "vgg11", "--framework", "fake", "--output", tmp_path, *within)
     (tmp_path / taken).mkdir()
     left = tmp_path / taken / "run.json"
     left.write_text("{}")
     answer = suite(*command)
-    expected = f"error: {tmp_path / taken} exists and is not empty; choose another --output, or remove it."
+    expected = (
+        f"error: {tmp_path / taken} exists and is not empty; choose another --output, or remove it."
+    )
     assert (answer.returncode, answer.stderr.strip()) == (2, expected)
     left.unlink()
     assert "lenet: The data set 'mnist' is not prepared" in suite(*command).stderr

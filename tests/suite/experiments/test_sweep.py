@@ -1,4 +1,5 @@
-"""Sweeps: runs are planned from the study's file, finished runs are kept, broken ones are made again, and Ctrl-C loses nothing."""
+"""Sweeps: runs are planned from the study's file, finished runs are kept, broken ones are made
+again, and Ctrl-C loses nothing."""
 
 import json
 import os
@@ -23,7 +24,17 @@ from suite.metrics.scaling_model import Scaling
 from tests.conftest import Run, interruptible
 
 OPTIONS = RunOptions(division=Division.OPEN, device="generic", workload="lenet", framework="fake")
-SWEEP = ("sweep", "--study", "batch-size", "--workload", "lenet", "--framework", "fake", "--data", "digits")
+SWEEP = (
+    "sweep",
+    "--study",
+    "batch-size",
+    "--workload",
+    "lenet",
+    "--framework",
+    "fake",
+    "--data",
+    "digits",
+)
 
 
 def test_every_study_plans_its_runs() -> None:
@@ -36,28 +47,47 @@ def test_every_study_plans_its_runs() -> None:
 
 
 def test_repetitions_of_a_value_lie_apart_in_time() -> None:
-    order = [(run.value, run.repetition) for run in plan(replace(load_study("threads"), repetitions=2), OPTIONS, (), None).runs]
+    order = [
+        (run.value, run.repetition)
+        for run in plan(replace(load_study("threads"), repetitions=2), OPTIONS, (), None).runs
+    ]
     assert order == [("1", 1), ("2", 1), ("4", 1), ("1", 2), ("2", 2), ("4", 2)]
 
 
-@pytest.mark.parametrize(("scaling", "sizes"), [(Scaling.STRONG, [32, 32, 32]), (Scaling.WEAK, [32, 64, 128])])
-def test_strong_scaling_keeps_the_global_mini_batch_and_weak_that_of_a_rank(scaling: Scaling, sizes: list[int]) -> None:
-    runs = plan(replace(load_study("scaling"), repetitions=1), replace(OPTIONS, batch_size=32), (), scaling).runs
+@pytest.mark.parametrize(
+    ("scaling", "sizes"), [(Scaling.STRONG, [32, 32, 32]), (Scaling.WEAK, [32, 64, 128])]
+)
+def test_strong_scaling_keeps_the_global_mini_batch_and_weak_that_of_a_rank(
+    scaling: Scaling, sizes: list[int]
+) -> None:
+    runs = plan(
+        replace(load_study("scaling"), repetitions=1), replace(OPTIONS, batch_size=32), (), scaling
+    ).runs
     assert [run.options.batch_size for run in runs] == sizes
     assert [run.options.placement.ranks for run in runs] == [1, 2, 4]
     assert len({run.options.threads for run in runs}) == 1
 
 
 def test_nodes_are_the_first_hosts_of_the_hostfile() -> None:
-    runs = plan(replace(load_study("scaling"), repetitions=1), OPTIONS, ("a", "b", "c", "d"), Scaling.STRONG).runs
-    assert [run.options.placement.hosts for run in runs] == [("a",), ("a", "b"), ("a", "b", "c", "d")]
+    runs = plan(
+        replace(load_study("scaling"), repetitions=1), OPTIONS, ("a", "b", "c", "d"), Scaling.STRONG
+    ).runs
+    assert [run.options.placement.hosts for run in runs] == [
+        ("a",),
+        ("a", "b"),
+        ("a", "b", "c", "d"),
+    ]
     with pytest.raises(SuiteError, match="names 2 hosts, fewer than the 4 nodes"):
         plan(load_study("scaling"), OPTIONS, ("a", "b"), Scaling.STRONG)
 
 
 def test_options_take_precedence_over_the_studys_fixed_settings() -> None:
     runs = plan(load_study("prefetch"), replace(OPTIONS, steps=99), (), None).runs
-    assert {(run.options.steps, run.options.workers, run.options.prefetch) for run in runs} == {(99, 1, 1), (99, 1, 2), (99, 1, 4)}
+    assert {(run.options.steps, run.options.workers, run.options.prefetch) for run in runs} == {
+        (99, 1, 1),
+        (99, 1, 2),
+        (99, 1, 4),
+    }
 
 
 @pytest.mark.parametrize(
@@ -79,10 +109,15 @@ def test_an_impossible_study_is_refused_before_the_first_run(
 
 
 def test_an_unknown_study_names_the_nearest(suite: Run) -> None:
-    assert "did you mean 'batch-size'? `suite list studies`" in suite("sweep", "--study", "batchsize", "--workload", "lenet").stderr
+    assert (
+        "did you mean 'batch-size'? `suite list studies`"
+        in suite("sweep", "--study", "batchsize", "--workload", "lenet").stderr
+    )
 
 
-def test_finished_runs_are_kept_and_broken_ones_made_again(suite: Run, digits: Path, tmp_path: Path) -> None:
+def test_finished_runs_are_kept_and_broken_ones_made_again(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     command = (*SWEEP, "--values", "8,16", "--repetitions", "2", "--steps", "10", "--output", out)
     first = suite(*command, "--json")
@@ -90,7 +125,9 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(suite: Run, digits: P
     assert "about" in first.stderr and "s to go" in first.stderr
     record = json.loads(first.stdout)
     assert [point["value"] for point in record["points"]] == ["8", "16"]
-    assert json.loads((out / "study.json").read_text()) == {name: value for name, value in record.items() if name not in ("format", "path")}
+    assert json.loads((out / "study.json").read_text()) == {
+        name: value for name, value in record.items() if name not in ("format", "path")
+    }
     seals = {path.parent.name: path.read_bytes() for path in out.glob("*/" + MANIFEST)}
     (out / "8-r2" / "log.txt").write_bytes((out / "8-r2" / "log.txt").read_bytes()[:-1])  # damaged
     (out / "16-r1" / MANIFEST).unlink()  # killed in training
@@ -98,20 +135,43 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(suite: Run, digits: P
     again = suite(*command)
     assert again.returncode == 0, again.stderr
     assert again.stderr.count("finished before, kept") == 2
-    kept = {path.parent.name for path in out.glob("*/" + MANIFEST) if path.read_bytes() == seals[path.parent.name]}
+    kept = {
+        path.parent.name
+        for path in out.glob("*/" + MANIFEST)
+        if path.read_bytes() == seals[path.parent.name]
+    }
     assert kept == {"8-r1", "16-r2"}
     refused = suite(*command[:-1], out, "--seed", "7")
     assert refused.returncode == 2 and "holds another run (it differs in seed)" in refused.stderr
 
 
 @pytest.mark.proof
-def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, suite: Run, digits: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(
+    suite_home: Path, suite: Run, digits: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
-    arguments = (*SWEEP, "--values", "8,16,32", "--repetitions", "1", "--steps", "10", "--output", str(out))
+    arguments = (
+        *SWEEP,
+        "--values",
+        "8,16,32",
+        "--repetitions",
+        "1",
+        "--steps",
+        "10",
+        "--output",
+        str(out),
+    )
     child_environment = {**os.environ, "SUITE_HOME": str(suite_home)}
     program = [str(Path(sys.executable).with_name("suite")), *arguments]
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
-    process = subprocess.Popen(program, cwd=repository_root(), env=child_environment, text=True, preexec_fn=interruptible, **pipes)
+    process = subprocess.Popen(
+        program,
+        cwd=repository_root(),
+        env=child_environment,
+        text=True,
+        preexec_fn=interruptible,
+        **pipes,
+    )
     said = _read_until(process, "[2/3]")  # the first run is sealed before the second is announced
     assert (out / "8-r1" / MANIFEST).is_file()
     log = out / "16-r1" / "log.txt"
@@ -123,7 +183,9 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(suite_home: Path, s
     said += process.stderr.read()
     process.wait()
     assert process.returncode == 2, said
-    assert "Interrupted" in said and "Traceback" not in said, [path.read_text() for path in (suite_home / "logs").glob("*")]
+    assert "Interrupted" in said and "Traceback" not in said, [
+        path.read_text() for path in (suite_home / "logs").glob("*")
+    ]
     assert not (out / "study.json").exists()
     resumed = suite(*arguments)
     assert resumed.returncode == 0, resumed.stderr

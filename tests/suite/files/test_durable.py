@@ -1,4 +1,5 @@
-"""Results replace files, and nothing but files: root's `--output /dev/null` would make a file of the device."""
+"""Results replace files, and nothing but files: root's `--output /dev/null` would make a file of
+the device."""
 
 import os
 from collections.abc import Callable
@@ -15,8 +16,12 @@ def published(path: Path) -> None:
         temporary.write_text("{}")
 
 
-@pytest.mark.parametrize("write", [published, lambda path: write_json(path, {})], ids=["publish", "write_json"])
-def test_a_pipe_and_a_folder_stay_what_they_were(write: Callable[[Path], None], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "write", [published, lambda path: write_json(path, {})], ids=["publish", "write_json"]
+)
+def test_a_pipe_and_a_folder_stay_what_they_were(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
@@ -28,7 +33,12 @@ def test_a_pipe_and_a_folder_stay_what_they_were(write: Callable[[Path], None], 
 
 def test_a_place_that_cannot_be_written_is_found_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for path in (tmp_path / "nowhere/record.json", tmp_path / "file/record.json", tmp_path, Path("/dev/null")):
+    for path in (
+        tmp_path / "nowhere/record.json",
+        tmp_path / "file/record.json",
+        tmp_path,
+        Path("/dev/null"),
+    ):
         with pytest.raises(OSError):
             refuse_no_place(path)
     refuse_no_place(tmp_path / "file")

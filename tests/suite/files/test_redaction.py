@@ -1,4 +1,5 @@
-"""Redaction: what names a person or a network is replaced and found; what only looks like it stays."""
+"""Redaction: what names a person or a network is replaced and found; what only looks like it
+stays."""
 
 from pathlib import Path
 
@@ -50,9 +51,18 @@ INNOCENT = (
     "version 1.2.3.4 of a package",
     "mpich 4.1.2.1 and Open MPI 5.0.3.1",
     "I0000 00:00:1795254541.122881   22892 port.cc:153] oneDNN custom operations are on.",
-    "To enable the following instructions: AVX2 AVX512F AVX_VNNI FMA, rebuild TensorFlow with the appropriate compiler flags.",
-    "W tensorflow/core/common_runtime/gpu/gpu_device.cc:2343] Cannot dlopen some GPU libraries. See https://www.tensorflow.org/install/gpu",
-    "torch/nn/modules/module.py:1553: UserWarning: Plan failed (Triggered internally at ../aten/src/ATen/native/cudnn/Conv.cpp)",
+    (
+        "To enable the following instructions: AVX2 AVX512F AVX_VNNI FMA, rebuild TensorFlow with"
+        " the appropriate compiler flags."
+    ),
+    (
+        "W tensorflow/core/common_runtime/gpu/gpu_device.cc:2343] Cannot dlopen some GPU libraries."
+        " See https://www.tensorflow.org/install/gpu"
+    ),
+    (
+        "torch/nn/modules/module.py:1553: UserWarning: Plan failed (Triggered internally at"
+        " ../aten/src/ATen/native/cudnn/Conv.cpp)"
+    ),
     "Gehäuse mit eigenem Lüfter, 21 Grad; mesuré à l'été; エッジ",
     "node0 and node1 took 12:34:56 and 00:01:02.500",
     "http://localhost:8080 and 127.0.0.1:6006 and [mpiexec@node0] and 0.0.0.0",
@@ -85,32 +95,81 @@ def test_what_names_nobody_stays(text: str) -> None:
     assert by_form(text) == text
 
 
-@pytest.mark.parametrize("text", ["/" * 50_000, "a@" * 30_000, "1." * 50_000, "0:" * 50_000, "serial " * 20_000, "x-" * 50_000, "http://" * 20_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/" * 50_000,
+        "a@" * 30_000,
+        "1." * 50_000,
+        "0:" * 50_000,
+        "serial " * 20_000,
+        "x-" * 50_000,
+        "http://" * 20_000,
+    ],
+)
 def test_hostile_texts_take_little_time(text: str) -> None:
     by_form(text)
 
 
 def test_names_of_images_and_words_of_bundles_tell_nothing() -> None:
-    assert not any(map(is_telling, ("root", "pi", "pi4", "raspberrypi", "raspberry-pi-5", "max", "lenet", "gpu-server-2", "node0", "")))
+    assert not any(
+        map(
+            is_telling,
+            (
+                "root",
+                "pi",
+                "pi4",
+                "raspberrypi",
+                "raspberry-pi-5",
+                "max",
+                "lenet",
+                "gpu-server-2",
+                "node0",
+                "",
+            ),
+        )
+    )
     assert all(map(is_telling, ("jane", "janes-pi", "cern-lab7", "zebedee")))
 
 
 @pytest.fixture
 def redactor(tmp_path: Path) -> Redactor:
     """Knows a run in jane's home, and two hosts whose names are the other one's label."""
-    folders = ((f"{tmp_path}/jane/runs/one", "$OUTPUT"), (f"{tmp_path}/jane/data/mnist", "$DATA/mnist"), (f"{tmp_path}/jane", "$HOME"))
+    folders = (
+        (f"{tmp_path}/jane/runs/one", "$OUTPUT"),
+        (f"{tmp_path}/jane/data/mnist", "$DATA/mnist"),
+        (f"{tmp_path}/jane", "$HOME"),
+    )
     return Redactor(folders, (("jane", "<user>"), ("node1", "node0"), ("node0", "node1")))
 
 
 def test_folders_and_names_are_replaced_once(redactor: Redactor, tmp_path: Path) -> None:
-    said = f"{tmp_path}/jane/runs/one/log.txt by Jane_1 on node1, not node0; {tmp_path}/jane/data/mnist. janette"
-    assert redactor.text(said) == "$OUTPUT/log.txt by <user>_1 on node0, not node1; $DATA/mnist. janette"
+    said = (
+        f"{tmp_path}/jane/runs/one/log.txt by Jane_1 on node1, not node0;"
+        f" {tmp_path}/jane/data/mnist. janette"
+    )
+    assert (
+        redactor.text(said)
+        == "$OUTPUT/log.txt by <user>_1 on node0, not node1; $DATA/mnist. janette"
+    )
 
 
-def test_a_command_has_roots_and_labels(redactor: Redactor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_has_roots_and_labels(
+    redactor: Redactor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "jane/runs").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "jane")
-    words = ["/home/jane/.venv/bin/suite", "run", "--workload", "jane", "--data", "digits=data/mnist", "--output=runs/one", "--hostfile", "jane.txt"]
+    words = [
+        "/home/jane/.venv/bin/suite",
+        "run",
+        "--workload",
+        "jane",
+        "--data",
+        "digits=data/mnist",
+        "--output=runs/one",
+        "--hostfile",
+        "jane.txt",
+    ]
     more = [
         "--witness",
         "http://lab:1",
@@ -123,8 +182,28 @@ def test_a_command_has_roots_and_labels(redactor: Redactor, tmp_path: Path, monk
         "see https://example.org/a",
     ]
     assert redactor.command([*words, *more]) == [
-        *("suite", "run", "--workload", "jane", "--data", "digits=$DATA/mnist", "--output=$OUTPUT", "--hostfile", "$HOSTFILE"),
-        *("--witness", "$WITNESS", "--launch-agent", "$AGENT", "--seed=3", "--force", "$ELSEWHERE/x", "--nonce", "see https://example.org/a"),
+        *(
+            "suite",
+            "run",
+            "--workload",
+            "jane",
+            "--data",
+            "digits=$DATA/mnist",
+            "--output=$OUTPUT",
+            "--hostfile",
+            "$HOSTFILE",
+        ),
+        *(
+            "--witness",
+            "$WITNESS",
+            "--launch-agent",
+            "$AGENT",
+            "--seed=3",
+            "--force",
+            "$ELSEWHERE/x",
+            "--nonce",
+            "see https://example.org/a",
+        ),
     ]
     assert redactor.command(["suite", "sweep", "--output", "runs"])[-1] == "$OUTPUT/.."
 
@@ -138,9 +217,13 @@ def test_a_redactor_is_kept_in_a_file(redactor: Redactor, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("form", redaction._FORMS, ids=lambda form: form.pattern.pattern[:30])
-@settings(max_examples=250 if EVERY_CASE else 25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=250 if EVERY_CASE else 25, deadline=None, suppress_health_check=list(HealthCheck)
+)
 @given(data=st.data())
-def test_every_match_of_a_form_has_one_of_its_marks(form: redaction._Form, data: st.DataObject) -> None:
+def test_every_match_of_a_form_has_one_of_its_marks(
+    form: redaction._Form, data: st.DataObject
+) -> None:
     """Also in letters that only a search without case takes for others, such as the long s."""
     text = data.draw(st.from_regex(form.pattern))
     assert form.may_be_in(text.casefold())

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from suite.errors import SuiteError
-from suite.files.signature import MAX_SIGNATURE_BYTES, SignatureState, make_key, public_key, sign, verify
+from suite.files.signature import (
+    MAX_SIGNATURE_BYTES,
+    SignatureState,
+    make_key,
+    public_key,
+    sign,
+    verify,
+)
 
 NAMESPACE = "tests"
 
@@ -36,7 +43,10 @@ def test_another_key_is_unknown(allowed: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_list_every_key_is_unknown(key: Path, tmp_path: Path) -> None:
-    assert verify(b"text", sign(b"text", key, NAMESPACE), NAMESPACE, tmp_path / "missing").state is SignatureState.UNKNOWN
+    assert (
+        verify(b"text", sign(b"text", key, NAMESPACE), NAMESPACE, tmp_path / "missing").state
+        is SignatureState.UNKNOWN
+    )
 
 
 def test_another_text_or_namespace_is_bad(key: Path, allowed: Path) -> None:
@@ -46,10 +56,15 @@ def test_another_text_or_namespace_is_bad(key: Path, allowed: Path) -> None:
 
 
 HOSTILE = (
-    "", "acme", "\x00", "-----BEGIN SSH SIGNATURE-----", "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n",
-    "-----BEGIN SSH SIGNATURE-----\n" + "A" * MAX_SIGNATURE_BYTES, "-----BEGIN SSH SIGNATURE-----\né\n-----END SSH SIGNATURE-----\n",
+    "",
+    "acme",
+    "\x00",
+    "-----BEGIN SSH SIGNATURE-----",
+    "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n",
+    "-----BEGIN SSH SIGNATURE-----\n" + "A" * MAX_SIGNATURE_BYTES,
+    "-----BEGIN SSH SIGNATURE-----\né\n-----END SSH SIGNATURE-----\n",
     "-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAQAAADP/////\n-----END SSH SIGNATURE-----\n",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("signature", HOSTILE)
@@ -60,10 +75,15 @@ def test_a_malformed_signature_is_bad(signature: str, allowed: Path) -> None:
 def test_a_truncated_signature_is_bad(key: Path, allowed: Path) -> None:
     lines = sign(b"text", key, NAMESPACE).splitlines()
     for kept in range(len(lines) - 1):
-        assert verify(b"text", "\n".join([*lines[:kept], lines[-1]]), NAMESPACE, allowed).state is SignatureState.BAD
+        assert (
+            verify(b"text", "\n".join([*lines[:kept], lines[-1]]), NAMESPACE, allowed).state
+            is SignatureState.BAD
+        )
 
 
-def test_without_ssh_keygen_nothing_is_verified(key: Path, allowed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ssh_keygen_nothing_is_verified(
+    key: Path, allowed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     signature = sign(b"text", key, NAMESPACE)
     monkeypatch.setenv("PATH", str(tmp_path))
     verdict = verify(b"text", signature, NAMESPACE, allowed)
@@ -72,7 +92,9 @@ def test_without_ssh_keygen_nothing_is_verified(key: Path, allowed: Path, tmp_pa
         sign(b"text", key, NAMESPACE)
 
 
-def test_an_old_ssh_keygen_verifies_nothing(key: Path, allowed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_ssh_keygen_verifies_nothing(
+    key: Path, allowed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     signature, old = sign(b"text", key, NAMESPACE), tmp_path / "bin" / "ssh-keygen"
     old.parent.mkdir()
     old.write_text("#!/bin/sh\necho 'unknown option -- Y' >&2\nexit 1\n")  # OpenSSH 7.6 says so

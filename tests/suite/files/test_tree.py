@@ -31,7 +31,8 @@ def test_folders_deeper_than_python_can_call_itself_are_not_entered(tmp_path: Pa
     try:
         assert len(below(tmp_path)) == MAX_DEPTH
     finally:
-        for _ in range(1500):  # from the innermost outwards: shutil.rmtree calls itself for every folder
+        # from the innermost outwards: shutil.rmtree calls itself for every folder
+        for _ in range(1500):
             outer = os.open("..", os.O_RDONLY, dir_fd=place)
             os.rmdir("d", dir_fd=outer)
             os.close(place)
@@ -39,7 +40,9 @@ def test_folders_deeper_than_python_can_call_itself_are_not_entered(tmp_path: Pa
         os.close(place)
 
 
-def test_a_sparse_file_is_refused_before_it_is_read_and_others_are_judged(good_bundle: Path, tmp_path: Path) -> None:
+def test_a_sparse_file_is_refused_before_it_is_read_and_others_are_judged(
+    good_bundle: Path, tmp_path: Path
+) -> None:
     large = tmp_path / "large"
     large.mkdir()
     (large / "run.json").write_text("{}")
@@ -68,7 +71,15 @@ def test_links_to_where_this_user_must_not_look_are_links(tmp_path: Path) -> Non
             if os.geteuid() == 0:
                 os.setuid(65534)
             refuse_large(Path())
-            os._exit(len([*files_below(Path(), "run.json"), *folders_below(Path()), *disclosures(Path(), below(Path()))]))
+            os._exit(
+                len(
+                    [
+                        *files_below(Path(), "run.json"),
+                        *folders_below(Path()),
+                        *disclosures(Path(), below(Path())),
+                    ]
+                )
+            )
         finally:
             os._exit(99)
     try:

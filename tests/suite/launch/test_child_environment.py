@@ -1,8 +1,13 @@
-"""The environment of an implementation: no library computes in TF32 unless that is requested, whatever the environment of the harness says."""
+"""The environment of an implementation: no library computes in TF32 unless that is requested,
+whatever the environment of the harness says."""
 
 from suite.launch.child_environment import SUITE_VARIABLES, child_environment
 
-CONTAINER = {"NVIDIA_TF32_OVERRIDE": "1", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1", "HOME": "/home/somebody"}
+CONTAINER = {
+    "NVIDIA_TF32_OVERRIDE": "1",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1",
+    "HOME": "/home/somebody",
+}
 
 
 def test_tf32_is_off_on_every_host_unless_it_is_requested() -> None:

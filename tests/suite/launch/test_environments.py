@@ -1,4 +1,5 @@
-"""Framework environments: made whole or not at all, shared by requirements, or an interpreter that is there already."""
+"""Framework environments: made whole or not at all, shared by requirements, or an interpreter that
+is there already."""
 
 import dataclasses
 import sys
@@ -48,20 +49,32 @@ def test_an_interpreter_without_the_framework_is_refused(tmp_path: Path) -> None
     ("packages", "others"),
     [
         ({"torch": "2.13.0+cu130", "torchvision": "0.28.0"}, []),
-        ({"torch": "1.10.0", "torchvision": "0.11.1"}, [("torch", "2.13.0", "1.10.0"), ("torchvision", "0.28.0", "0.11.1")]),
+        (
+            {"torch": "1.10.0", "torchvision": "0.11.1"},
+            [("torch", "2.13.0", "1.10.0"), ("torchvision", "0.28.0", "0.11.1")],
+        ),
         ({"torch": "2.13.0"}, [("torchvision", "0.28.0", None)]),
     ],
 )
 def test_other_versions_than_the_requirements_are_named(
-    packages: dict[str, str], others: list[tuple[str, str, str | None]], monkeypatch: pytest.MonkeyPatch
+    packages: dict[str, str],
+    others: list[tuple[str, str, str | None]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(environments, "here", lambda: recipe.Platform("x86_64", (3, 11), has_gpu=True))
-    found = environments.other_versions(load_framework("pytorch"), environments.Environment("pytorch", Path(sys.executable), packages))
+    monkeypatch.setattr(
+        environments, "here", lambda: recipe.Platform("x86_64", (3, 11), has_gpu=True)
+    )
+    found = environments.other_versions(
+        load_framework("pytorch"),
+        environments.Environment("pytorch", Path(sys.executable), packages),
+    )
     assert [(one.package, one.required, one.found) for one in found] == others
 
 
 @pytest.mark.proof
-def test_a_failed_installation_leaves_its_log_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_installation_leaves_its_log_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("--no-index\na-package-that-is-not-there==1\n")
     monkeypatch.setattr(recipe, "requirements_file", lambda framework: requirements)
@@ -78,7 +91,9 @@ def test_a_python_that_is_too_new_is_refused_before_anything_is_made(tmp_path: P
     assert not (tmp_path / "envs").exists() or not list((tmp_path / "envs").iterdir())
 
 
-def test_other_requirements_make_another_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_requirements_make_another_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = environments.location(LITTLE, tmp_path)
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("something-else\n")

@@ -19,7 +19,12 @@ from suite.meters.sources.counters import CountersMeter
 from tests.launchers import waits_at_its_gate
 from tests.suite.conftest import Eventually
 
-PROGRAM = ("/bin/sh", "-c", 'test -e "$1" && echo $$ && readlink /proc/$$/fd/0 && ls /proc/$$/fd', "program")
+PROGRAM = (
+    "/bin/sh",
+    "-c",
+    'test -e "$1" && echo $$ && readlink /proc/$$/fd/0 && ls /proc/$$/fd',
+    "program",
+)
 TWO_BUSY_RANKS = """
 import os, time
 for _ in range(2):
@@ -31,13 +36,21 @@ os.wait(), os.wait()
 """
 
 
-def test_the_command_starts_at_its_release_in_the_same_process(tmp_path: Path, eventually: Eventually) -> None:
+def test_the_command_starts_at_its_release_in_the_same_process(
+    tmp_path: Path, eventually: Eventually
+) -> None:
     process = start([*PROGRAM, str(tmp_path / "attached")], {}, tmp_path / "output")
     eventually(lambda: waits_at_its_gate(process.pid))
     (tmp_path / "attached").touch()
     gate.release(process)
     assert wait(process, tmp_path / "output").exit_code == 0
-    assert (tmp_path / "output").read_text().split() == [str(process.pid), "/dev/null", "0", "1", "2"]
+    assert (tmp_path / "output").read_text().split() == [
+        str(process.pid),
+        "/dev/null",
+        "0",
+        "1",
+        "2",
+    ]
 
 
 def test_without_a_release_the_command_never_starts(tmp_path: Path, eventually: Eventually) -> None:
@@ -63,17 +76,29 @@ def test_a_command_that_does_not_exist_is_named_in_the_output(tmp_path: Path) ->
 
 
 HARNESSES = {
-    "the suite's": "from suite.launch.process import start; from pathlib import Path; process = start(['/bin/echo'], {}, Path(sys.argv[1]))",
-    "one whose death the kernel does not report": "from suite.launch.gate import gated; process = subprocess.Popen("
-    "gated(['/bin/echo']), stdin=subprocess.PIPE, stdout=open(sys.argv[1], 'wb'), start_new_session=True)",
+    "the suite's": (
+        "from suite.launch.process import start; from pathlib import Path; process ="
+        " start(['/bin/echo'], {}, Path(sys.argv[1]))"
+    ),
+    "one whose death the kernel does not report": (
+        "from suite.launch.gate import gated; process = subprocess.Popen(gated(['/bin/echo']),"
+        " stdin=subprocess.PIPE, stdout=open(sys.argv[1], 'wb'), start_new_session=True)"
+    ),
 }
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
-def test_a_harness_that_is_killed_before_the_release_leaves_no_orphan(harness: str, tmp_path: Path) -> None:
-    script = f"import subprocess, sys; {HARNESSES[harness]}; print(process.pid, flush=True); sys.stdin.read()"
+def test_a_harness_that_is_killed_before_the_release_leaves_no_orphan(
+    harness: str, tmp_path: Path
+) -> None:
+    script = (
+        f"import subprocess, sys; {HARNESSES[harness]}; print(process.pid, flush=True);"
+        " sys.stdin.read()"
+    )
     command = [sys.executable, "-c", script, str(tmp_path / "output")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=repository_root()) as killed:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=repository_root()
+    ) as killed:
         assert killed.stdout is not None
         ended = os.pidfd_open(int(killed.stdout.readline()))
         killed.send_signal(signal.SIGKILL)
@@ -82,7 +107,9 @@ def test_a_harness_that_is_killed_before_the_release_leaves_no_orphan(harness: s
     assert (tmp_path / "output").read_bytes() == b""
 
 
-def test_counters_that_are_attached_at_the_gate_count_the_processes_of_all_ranks(tmp_path: Path, eventually: Eventually) -> None:
+def test_counters_that_are_attached_at_the_gate_count_the_processes_of_all_ranks(
+    tmp_path: Path, eventually: Eventually
+) -> None:
     """What the gate itself used before they were attached is not in them."""
     meter = CountersMeter()
     if not meter.availability().available:
@@ -94,7 +121,10 @@ def test_counters_that_are_attached_at_the_gate_count_the_processes_of_all_ranks
     meter.open(MeteredProcess(process.pid, tmp_path))
     gate.release(process)
     assert process.wait(60) == 0
-    counted_s = next(reading.value for reading in meter.read() if reading.channel.startswith("task_clock")) * 1e-9
+    counted_s = (
+        next(reading.value for reading in meter.read() if reading.channel.startswith("task_clock"))
+        * 1e-9
+    )
     meter.close()
     after_s = resource.getrusage(resource.RUSAGE_CHILDREN)
     used_s = after_s.ru_utime + after_s.ru_stime - before_s.ru_utime - before_s.ru_stime - gate_s

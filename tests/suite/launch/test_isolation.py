@@ -1,4 +1,5 @@
-"""Isolation: what is started in namespaces sees nothing of the machine's processes and network, and what cannot be isolated is refused."""
+"""Isolation: what is started in namespaces sees nothing of the machine's processes and network, and
+what cannot be isolated is refused."""
 
 import json
 import subprocess
@@ -11,7 +12,13 @@ from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch import isolation
 from suite.launch.containers import IMAGE, contained, shared
-from suite.launch.isolation import NAMESPACES, Isolation, describe_isolation, isolated, refuse_isolation
+from suite.launch.isolation import (
+    NAMESPACES,
+    Isolation,
+    describe_isolation,
+    isolated,
+    refuse_isolation,
+)
 
 
 def can_isolate() -> bool:
@@ -22,7 +29,9 @@ def can_isolate() -> bool:
     return True
 
 
-needs_namespaces = pytest.mark.skipif(not can_isolate(), reason="this user may not make namespaces here")
+needs_namespaces = pytest.mark.skipif(
+    not can_isolate(), reason="this user may not make namespaces here"
+)
 
 
 @pytest.mark.parametrize("kind", [None, Isolation.NONE])
@@ -34,34 +43,62 @@ def test_without_isolation_the_command_is_what_it_was(kind: Isolation | None) ->
 @needs_namespaces
 def test_every_namespace_is_another_than_the_machines() -> None:
     links = {name: "mnt" if name == "mount" else name for name in NAMESPACES}
-    words = ["sh", "-c", " ".join(["echo", *(f"$(readlink /proc/self/ns/{link})" for link in links.values())])]
-    inside = subprocess.run(isolated(Isolation.NAMESPACE, words), capture_output=True, text=True, check=True).stdout.split()
+    words = [
+        "sh",
+        "-c",
+        " ".join(["echo", *(f"$(readlink /proc/self/ns/{link})" for link in links.values())]),
+    ]
+    inside = subprocess.run(
+        isolated(Isolation.NAMESPACE, words), capture_output=True, text=True, check=True
+    ).stdout.split()
     outside = [str(Path(f"/proc/self/ns/{link}").readlink()) for link in links.values()]
     assert len(inside) == len(outside) == 5 and not set(inside) & set(outside)
 
 
 @needs_namespaces
 def test_it_sees_its_own_processes_and_the_same_clock() -> None:
-    words = ["python3", "-c", "import os, time; print(os.getpid(), sum(name.isdigit() for name in os.listdir('/proc')), time.monotonic_ns())"]
+    words = [
+        "python3",
+        "-c",
+        (
+            "import os, time; print(os.getpid(), sum(name.isdigit() for name in"
+            " os.listdir('/proc')), time.monotonic_ns())"
+        ),
+    ]
     before = json.loads(
-        subprocess.run([words[0], "-c", "import time; print(time.monotonic_ns())"], capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [words[0], "-c", "import time; print(time.monotonic_ns())"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
     )
-    pid, seen, clock_ns = subprocess.run(isolated(Isolation.NAMESPACE, words), capture_output=True, text=True, check=True).stdout.split()
+    pid, seen, clock_ns = subprocess.run(
+        isolated(Isolation.NAMESPACE, words), capture_output=True, text=True, check=True
+    ).stdout.split()
     assert (pid, seen) == ("1", "1") and 0 < int(clock_ns) - before < 60e9
 
 
 @needs_namespaces
 def test_an_exit_code_and_a_signal_come_through() -> None:
     assert subprocess.run(isolated(Isolation.NAMESPACE, ["sh", "-c", "exit 7"])).returncode == 7
-    killed = subprocess.run(isolated(Isolation.NAMESPACE, ["python3", "-c", "import ctypes; ctypes.string_at(0)"])).returncode
+    killed = subprocess.run(
+        isolated(Isolation.NAMESPACE, ["python3", "-c", "import ctypes; ctypes.string_at(0)"])
+    ).returncode
     assert killed not in (0, 7)
 
 
 @needs_namespaces
 def test_the_record_names_program_and_namespaces() -> None:
     described = describe_isolation(Isolation.NAMESPACE)
-    assert described is not None and described["kind"] == "namespace" and "unshare" in str(described["program"])
-    assert describe_isolation(Isolation.NONE) == {"kind": "none"} and describe_isolation(None) is None
+    assert (
+        described is not None
+        and described["kind"] == "namespace"
+        and "unshare" in str(described["program"])
+    )
+    assert (
+        describe_isolation(Isolation.NONE) == {"kind": "none"} and describe_isolation(None) is None
+    )
 
 
 def test_several_ranks_are_refused() -> None:
@@ -69,22 +106,32 @@ def test_several_ranks_are_refused() -> None:
         refuse_isolation(Isolation.NAMESPACE, ranks=2)
 
 
-def test_an_engine_that_is_missing_is_named_with_what_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_is_missing_is_named_with_what_works(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(isolation.shutil, "which", lambda name: None)
     for engine in (Isolation.PODMAN, Isolation.DOCKER):
-        with pytest.raises(SuiteError, match=f"{engine.value} is not installed here.*--isolation namespace.*needs no engine"):
+        with pytest.raises(
+            SuiteError,
+            match=f"{engine.value} is not installed here.*--isolation namespace.*needs no engine",
+        ):
             refuse_isolation(engine)
     monkeypatch.setattr(isolation.shutil, "which", lambda name: f"/usr/bin/{name}")
     with pytest.raises(SuiteError, match=r"starts containers by its daemon.*--isolation podman"):
         refuse_isolation(Isolation.DOCKER)
 
 
-def test_without_the_image_the_command_that_builds_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_image_the_command_that_builds_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = tmp_path / "podman"
     engine.write_text("#!/bin/sh\nexit 1\n")
     engine.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SuiteError, match=f"no image {IMAGE} here; build it in a checkout with `sh tools/container.sh`"):
+    with pytest.raises(
+        SuiteError,
+        match=f"no image {IMAGE} here; build it in a checkout with `sh tools/container.sh`",
+    ):
         refuse_isolation(Isolation.PODMAN)
 
 
@@ -92,12 +139,19 @@ def test_a_container_reads_what_it_needs_and_writes_its_output_alone(tmp_path: P
     mounts = shared(Path(sys.executable), tmp_path / "data", [tmp_path / "run"])
     words = contained(["train"], repository_root(), mounts)
     volumes = [word.removeprefix("--volume=") for word in words if word.startswith("--volume=")]
-    assert f"{repository_root()}:{repository_root()}:ro" in volumes and f"{tmp_path / 'data'}:{tmp_path / 'data'}:ro" in volumes
-    assert [volume for volume in volumes if not volume.endswith(":ro")] == [f"{tmp_path / 'run'}:{tmp_path / 'run'}"]
+    assert (
+        f"{repository_root()}:{repository_root()}:ro" in volumes
+        and f"{tmp_path / 'data'}:{tmp_path / 'data'}:ro" in volumes
+    )
+    assert [volume for volume in volumes if not volume.endswith(":ro")] == [
+        f"{tmp_path / 'run'}:{tmp_path / 'run'}"
+    ]
     assert "--network=none" in words and words[-2:] == [IMAGE, "train"]
 
 
-def test_without_unshare_the_program_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_unshare_the_program_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SuiteError, match="needs the program unshare"):
         refuse_isolation(Isolation.NAMESPACE)

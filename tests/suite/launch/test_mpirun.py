@@ -21,15 +21,24 @@ from suite.launch.mpirun import (
 )
 from suite.launch.placement import Placement, is_this_machine, place, read_hosts
 
-MPICH, OPEN_MPI = Mpirun(Path("/env/bin/mpirun"), Flavour.MPICH), Mpirun(Path("/usr/bin/mpirun"), Flavour.OPEN_MPI)
+MPICH, OPEN_MPI = (
+    Mpirun(Path("/env/bin/mpirun"), Flavour.MPICH),
+    Mpirun(Path("/usr/bin/mpirun"), Flavour.OPEN_MPI),
+)
 PI = Placement(("pi1", "pi2"), 2, "/usr/bin/agent")
-VARIABLES = {"OMP_NUM_THREADS": "1", "UCX_TLS": "tcp,self", "HOME": "/root", "SUITE_HEARTBEAT_ADDRESS": "10.0.0.1:1"}
+VARIABLES = {
+    "OMP_NUM_THREADS": "1",
+    "UCX_TLS": "tcp,self",
+    "HOME": "/root",
+    "SUITE_HEARTBEAT_ADDRESS": "10.0.0.1:1",
+}
 
 
 @pytest.fixture
 def hostfile(tmp_path: Path) -> Path:
     path = tmp_path / "hosts.txt"
-    path.write_text("\ufeff# the shelf\r\npi1 slots=4\r\n\npi2:4  # the slow one")  # by an editor of another system
+    # by an editor of another system
+    path.write_text("\ufeff# the shelf\r\npi1 slots=4\r\n\npi2:4  # the slow one")
     return path
 
 
@@ -50,13 +59,17 @@ def test_hosts_are_the_first_words_of_lines(hostfile: Path) -> None:
         ("pi1,pi2\n", ":1: 'pi1,pi2' is not a host name"),
     ],
 )
-def test_a_file_without_hosts_or_with_what_is_none_is_refused(tmp_path: Path, text: str, words: str) -> None:
+def test_a_file_without_hosts_or_with_what_is_none_is_refused(
+    tmp_path: Path, text: str, words: str
+) -> None:
     (tmp_path / "hosts.txt").write_text(text)
     with pytest.raises(SuiteError, match=words):
         read_hosts(tmp_path / "hosts.txt")
 
 
-def test_fewer_nodes_than_the_file_has_are_its_first_ones_and_more_are_refused(hostfile: Path) -> None:
+def test_fewer_nodes_than_the_file_has_are_its_first_ones_and_more_are_refused(
+    hostfile: Path,
+) -> None:
     assert place(1, hostfile, 1, None).hosts == ("pi1",)
     assert place(None, hostfile, 2, None).ranks == 4
     with pytest.raises(SuiteError, match="needs 1 more"):
@@ -66,7 +79,9 @@ def test_fewer_nodes_than_the_file_has_are_its_first_ones_and_more_are_refused(h
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "localhost.localdomain"])
-def test_a_name_that_every_machine_has_for_itself_is_no_host_among_several(hostfile: Path, name: str) -> None:
+def test_a_name_that_every_machine_has_for_itself_is_no_host_among_several(
+    hostfile: Path, name: str
+) -> None:
     hostfile.write_text(f"{name}\npi2\n")
     with pytest.raises(SuiteError, match=f"names {name}, which is another machine on every host"):
         place(None, hostfile, 1, None)
@@ -83,7 +98,9 @@ def test_mpich_gets_the_hosts_the_agent_and_the_forwarded_variables(tmp_path: Pa
     assert words[-3:] == ["python", "-m", "x"]
     assert words[words.index("-launcher-exec") + 1] == "/usr/bin/agent"
     assert (tmp_path / HOSTS_NAME).read_text() == "pi1:2\npi2:2\n"
-    assert {words[place + 1] for place, word in enumerate(words) if word == "-genv"} == set(VARIABLES) - {"HOME"}
+    assert {words[place + 1] for place, word in enumerate(words) if word == "-genv"} == set(
+        VARIABLES
+    ) - {"HOME"}
 
 
 def test_open_mpi_gets_the_same_by_its_options(tmp_path: Path) -> None:
@@ -124,7 +141,7 @@ mpirun noticed that process rank 1 with PID 7 on node pi2 exited on signal 9 (Ki
 {RULE}
 [pi1:22548] 1 more process has sent help message help-mpi-btl-tcp.txt / server accept cannot find guid
 [pi1:22548] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("launcher", [MPICH_SAYS, OPEN_MPI_SAYS])
@@ -134,7 +151,10 @@ def test_a_ranks_output_precedes_its_launchers(launcher: str) -> None:
 
 @pytest.mark.parametrize("launcher", [MPICH_SAYS, OPEN_MPI_SAYS])
 def test_the_first_error_reported_by_a_rank_is_the_cause(launcher: str) -> None:
-    said = f"error: rank 1 on pi2: the data set is not there\nerror: rank 0 on pi1: MPI_ERR_OTHER\nBus error\n{launcher}"
+    said = (
+        "error: rank 1 on pi2: the data set is not there\nerror: rank 0 on pi1: MPI_ERR_OTHER\nBus"
+        f" error\n{launcher}"
+    )
     assert last_output_line(said.splitlines()) == "error: rank 1 on pi2: the data set is not there"
 
 
@@ -152,7 +172,9 @@ def test_the_stack_that_open_mpi_prints_of_a_rank_is_not_its_output() -> None:
 
 
 def test_launchers_report_the_process_that_failed_first() -> None:
-    assert failed_process(MPICH_SAYS.splitlines(), 2) == FailedProcess(None, "pi2", signal.SIGKILL, 7)
+    assert failed_process(MPICH_SAYS.splitlines(), 2) == FailedProcess(
+        None, "pi2", signal.SIGKILL, 7
+    )
     assert failed_process(OPEN_MPI_SAYS.splitlines(), 2) == FailedProcess(1, "pi2", signal.SIGKILL)
     assert failed_process(["Bus error"], 2) is None
 
@@ -164,12 +186,20 @@ def test_launchers_report_the_process_that_failed_first() -> None:
         ("[pi1] 9,9\n[pi2] 9,11", 4, FailedProcess(3, None, signal.SIGSEGV)),
         ("[pi1] 0,256", 2, FailedProcess(1, None, None)),
         ("[pi1] 9,9", 2, FailedProcess(None, "pi2", signal.SIGKILL, 7)),
-        ("[pi2] 7", 2, FailedProcess(None, "pi2", signal.SIGKILL, 7)),  # the proxy of pi1 failed, too, so that its statuses are missing
+        # the proxy of pi1 failed, too, so that its statuses are missing
+        ("[pi2] 7", 2, FailedProcess(None, "pi2", signal.SIGKILL, 7)),
         ("[pi1] 99999999999,x", 2, FailedProcess(None, "pi2", signal.SIGKILL, 7)),
     ],
 )
-def test_mpichs_exit_statuses_name_the_rank_and_its_signal(statuses: str, ranks: int, expected: FailedProcess) -> None:
-    assert failed_process([*MPICH_SAYS.splitlines(), *f"[mpiexec@pi1] Exit codes: {statuses}".splitlines()], ranks) == expected
+def test_mpichs_exit_statuses_name_the_rank_and_its_signal(
+    statuses: str, ranks: int, expected: FailedProcess
+) -> None:
+    assert (
+        failed_process(
+            [*MPICH_SAYS.splitlines(), *f"[mpiexec@pi1] Exit codes: {statuses}".splitlines()], ranks
+        )
+        == expected
+    )
 
 
 @pytest.mark.parametrize("wrapped", [" on\nsignal 7 (Bus error).", " on signal 7 (Bus error)."])
@@ -193,8 +223,11 @@ def test_a_host_that_ssh_cannot_connect_to_is_named(line: str, host: str | None)
 
 
 def test_without_output_of_ranks_the_launchers_last_line_is_the_cause() -> None:
-    assert last_output_line(["", "  ", RULE, "ORTE was unable to reliably start one or more daemons.", RULE]) == (
-        "ORTE was unable to reliably start one or more daemons."
+    assert (
+        last_output_line(
+            ["", "  ", RULE, "ORTE was unable to reliably start one or more daemons.", RULE]
+        )
+        == "ORTE was unable to reliably start one or more daemons."
     )
     assert last_output_line(["", RULE]) is None
 
@@ -207,8 +240,13 @@ def test_the_hostfile_has_the_name_that_a_bundle_may_hold() -> None:
     ("nodes", "ranks_per_node", "gradient_bytes", "is_ring"),
     [(2, 1, 2**30, False), (3, 1, 2**22, True), (3, 2, 2**22, False), (4, 1, 246_824, False)],
 )
-def test_large_gradients_of_several_nodes_go_along_a_ring(nodes: int, ranks_per_node: int, gradient_bytes: int, is_ring: bool) -> None:
-    assert (all_reduce_variables(nodes, ranks_per_node, gradient_bytes) == {"MPICH_IALLREDUCE_INTRA_ALGORITHM": "tsp_ring"}) is is_ring
+def test_large_gradients_of_several_nodes_go_along_a_ring(
+    nodes: int, ranks_per_node: int, gradient_bytes: int, is_ring: bool
+) -> None:
+    assert (
+        all_reduce_variables(nodes, ranks_per_node, gradient_bytes)
+        == {"MPICH_IALLREDUCE_INTRA_ALGORITHM": "tsp_ring"}
+    ) is is_ring
 
 
 def test_the_choice_of_the_ring_is_sent_to_every_rank(tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ def test_the_first_interpreter_that_exists_gets_the_argument_unchanged() -> None
     assert argument in run(module_script((MISSING, Path("/bin/echo")), "module", argument)).stdout
 
 
-def test_a_missing_interpreter_and_a_missing_checkout_have_exit_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_interpreter_and_a_missing_checkout_have_exit_codes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert run(module_script((MISSING,), "json.tool", "")).returncode == NO_INTERPRETER
     monkeypatch.setattr(remote_shell, "repository_root", lambda: Path("/no/such/checkout"))
     assert run(module_script((Path(sys.executable),), "json.tool", "")).returncode == NO_SUITE

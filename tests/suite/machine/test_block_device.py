@@ -16,7 +16,8 @@ MOUNTINFO = r"""
 
 @pytest.fixture
 def board(tree) -> Path:
-    """An SD card with partitions, a USB disk under btrfs, NVMe without partitions, and an encrypted volume."""
+    """An SD card with partitions, a USB disk under btrfs, NVMe without partitions, and an encrypted
+    volume."""
     return tree(
         {
             "proc/self/mountinfo": MOUNTINFO,
@@ -44,7 +45,9 @@ def board(tree) -> Path:
         ("/mnt/vault", "dm-0"),
     ],
 )
-def test_a_folder_is_on_the_whole_disk_under_its_mount(board: Path, folder: str, disk: str | None) -> None:
+def test_a_folder_is_on_the_whole_disk_under_its_mount(
+    board: Path, folder: str, disk: str | None
+) -> None:
     mount = mount_of(Path(folder), board)
     assert mount is not None
     found = disk_of(mount, board)

@@ -1,4 +1,5 @@
-"""Contract of every device profile: on its recorded machine device, power mode, clocks, identity and power are read, and a run can be planned."""
+"""Contract of every device profile: on its recorded machine device, power mode, clocks, identity
+and power are read, and a run can be planned."""
 
 import json
 from dataclasses import asdict
@@ -28,8 +29,15 @@ every_device = pytest.mark.parametrize("device", DEVICES, ids=lambda device: dev
 
 def test_profiles_state_where_their_sample_is_from_and_what_is_read_from_it() -> None:
     samples = {device.name: device.sample for device in DEVICES}
-    lacking = [name for name, sample in samples.items() if sample is None or not sample.origin or not sample.tree or not sample.expected.power_mode]
-    assert lacking == [], "state in [sample] its origin, in [[sample.tree]] the machine's files, and in [sample.expected] the power mode that is read"
+    lacking = [
+        name
+        for name, sample in samples.items()
+        if sample is None or not sample.origin or not sample.tree or not sample.expected.power_mode
+    ]
+    assert lacking == [], (
+        "state in [sample] its origin, in [[sample.tree]] the machine's files, and in"
+        " [sample.expected] the power mode that is read"
+    )
 
 
 @every_device
@@ -52,11 +60,15 @@ def test_mode_and_clocks_are_read(device: Device, tmp_path: Path) -> None:
     online = sorted(core for clock in settings.clocks for core in clock.cores)
     assert tuple(online) == settings.cores_online
     if device.power_modes:
-        assert settings.source == "nvpmodel" and settings.mode in [mode.name for mode in device.power_modes]
+        assert settings.source == "nvpmodel" and settings.mode in [
+            mode.name for mode in device.power_modes
+        ]
 
 
 @every_device
-def test_the_caps_that_are_read_are_those_of_the_profile_s_mode(device: Device, tmp_path: Path) -> None:
+def test_the_caps_that_are_read_are_those_of_the_profile_s_mode(
+    device: Device, tmp_path: Path
+) -> None:
     settings = read_power_settings(planted(tmp_path, device))
     mode = next((mode for mode in device.power_modes if mode.name == settings.mode), None)
     if mode is None:
@@ -73,25 +85,40 @@ def test_total_power_is_read_where_the_board_has_a_sensor(device: Device, tmp_pa
     assert device.sample is not None
     expected = device.sample.expected
     rows = readings_of(planted(tmp_path, device))
-    channels = channels_of_frame(pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"]))
+    channels = channels_of_frame(
+        pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"])
+    )
     totals = power_totals(channels, load_power_rules(), None)
     assert (" + ".join(total.rule.name for total in totals) or None) == expected.power_total
     if totals and expected.power_w is not None:
-        read_w = sum(channels.get(total.source, name).mean for total in totals for name in total.channels)
+        read_w = sum(
+            channels.get(total.source, name).mean for total in totals for name in total.channels
+        )
         assert read_w == pytest.approx(expected.power_w, abs=0.02)
 
 
 @every_device
-def test_boards_of_one_kind_are_told_apart_and_no_serial_number_is_written(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_boards_of_one_kind_are_told_apart_and_no_serial_number_is_written(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SUITE_HOME", str(tmp_path / "home"))
-    trees = [planted(tmp_path / "first", device), planted(tmp_path / "second", device, "4207120008816")]
+    trees = [
+        planted(tmp_path / "first", device),
+        planted(tmp_path / "second", device, "4207120008816"),
+    ]
     described = [describe(device.name, Software(), tmp_path, root) for root in (*trees, trees[0])]
     digests = [each.board_digest for each in described]
     assert digests[0] is not None and digests[0] != digests[1] and digests[0] == digests[2]
     write_json(tmp_path / "system.json", described[0])
-    assert SERIAL_NUMBER not in (tmp_path / "system.json").read_text() and "board_digest" not in described[0].notes
+    assert (
+        SERIAL_NUMBER not in (tmp_path / "system.json").read_text()
+        and "board_digest" not in described[0].notes
+    )
     nameless = describe(device.name, Software(), tmp_path, trees[0], with_identity=False)
-    assert nameless.board_digest is None and nameless.notes["board_digest"] == "left out by --no-identity"
+    assert (
+        nameless.board_digest is None
+        and nameless.notes["board_digest"] == "left out by --no-identity"
+    )
 
 
 @every_device
@@ -100,13 +127,26 @@ def test_an_honest_run_complies(device: Device, good_bundle: Path, tmp_path: Pat
     from suite.compliance.faults.log_edits import set_device
 
     root = planted(tmp_path, device)
-    described = json.loads(json.dumps(asdict(describe(device.name, Software(), tmp_path, root, with_identity=False))))
+    described = json.loads(
+        json.dumps(asdict(describe(device.name, Software(), tmp_path, root, with_identity=False)))
+    )
     bundle = EditableBundle(good_bundle)
     set_device(device.name)(bundle)
-    kept = ("board", "compatible", "cpu_model", "memory_size_bytes", "power_mode", "power_settings", "power_changes")
+    kept = (
+        "board",
+        "compatible",
+        "cpu_model",
+        "memory_size_bytes",
+        "power_mode",
+        "power_settings",
+        "power_changes",
+    )
     bundle.system.update({name: described[name] for name in kept})
     notes = {name: note for name, note in bundle.system["notes"].items() if name not in kept}
-    bundle.system["notes"] = {**notes, **{name: note for name, note in described["notes"].items() if name in kept}}
+    bundle.system["notes"] = {
+        **notes,
+        **{name: note for name, note in described["notes"].items() if name in kept},
+    }
     if device.cpu is not None:
         bundle.system["architecture"] = device.cpu.machine[0]
     bundle.save(recomputed=True)
@@ -136,7 +176,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @every_device
 def test_a_dry_run_on_the_device_plans_its_closed_workloads(
-    device: Device, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    device: Device,
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     from suite.catalog.divisions import Division
     from suite.cli.run import run
@@ -145,7 +189,9 @@ def test_a_dry_run_on_the_device_plans_its_closed_workloads(
     root = planted(tmp_path, device)
     for module in ("suite.cli.run", "suite.execution.request"):
         monkeypatch.setattr(f"{module}.resolve_device", partial(resolve_device, system_root=root))
-    run(division=Division.OPEN, device=device.name, workload="lenet", data="synthetic", dry_run=True)
+    run(
+        division=Division.OPEN, device=device.name, workload="lenet", data="synthetic", dry_run=True
+    )
     (request,) = json.loads(capsys.readouterr().out)["rows"]
     assert request["request"]["platform"] == device.name
     assert request["request"]["accelerator"] == ("cpu" if device.gpu is None else "cuda")
@@ -177,14 +223,21 @@ def test_a_nano_2gb_is_not_taken_for_a_nano(tmp_path: Path) -> None:
         (("beagle,am67a-beagley-ai", "ti,j722s"), "generic"),
     ],
 )
-def test_variants_are_found_by_their_device_tree(entries: tuple[str, ...], name: str, tmp_path: Path) -> None:
+def test_variants_are_found_by_their_device_tree(
+    entries: tuple[str, ...], name: str, tmp_path: Path
+) -> None:
     (tmp_path / "proc/device-tree").mkdir(parents=True)
     (tmp_path / "proc/device-tree/compatible").write_bytes("\0".join((*entries, "")).encode())
     assert identify(tmp_path).device.name == name
 
 
-@pytest.mark.parametrize(("model", "name"), [("Intel(R) N95", "n100"), ("Intel(R) Processor N100", "n100"), ("Intel(R) N950", "generic")])
-def test_a_number_in_a_processor_s_name_is_no_part_of_a_longer_one(model: str, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [("Intel(R) N95", "n100"), ("Intel(R) Processor N100", "n100"), ("Intel(R) N950", "generic")],
+)
+def test_a_number_in_a_processor_s_name_is_no_part_of_a_longer_one(
+    model: str, name: str, tmp_path: Path
+) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/cpuinfo").write_text(f"processor\t: 0\nmodel name\t: {model}\n")
     assert identify(tmp_path).device.name == name
@@ -193,7 +246,9 @@ def test_a_number_in_a_processor_s_name_is_no_part_of_a_longer_one(model: str, n
 def test_a_container_without_the_link_to_the_device_tree_is_recognised(tmp_path: Path) -> None:
     folder = tmp_path / "sys/firmware/devicetree/base"
     folder.mkdir(parents=True)
-    (folder / "compatible").write_bytes(b"nvidia,p3768-0000+p3767-0005-super\0nvidia,p3767-0005\0nvidia,tegra234\0")
+    (folder / "compatible").write_bytes(
+        b"nvidia,p3768-0000+p3767-0005-super\0nvidia,p3767-0005\0nvidia,tegra234\0"
+    )
     assert identify(tmp_path).device.name == "orin-nano"
 
 

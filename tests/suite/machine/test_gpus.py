@@ -5,7 +5,10 @@ from pathlib import Path
 from suite.bundle.machines import different_fields
 from suite.machine.system import Software, describe, gpus
 
-INFORMATION = "Model: \t\t NVIDIA H200\nIRQ:   \t\t 41\nGPU UUID: \t GPU-00000000-0000-0000-0000-000000000000\nVideo BIOS: \t 96.00.a5.00.1a\n"
+INFORMATION = (
+    "Model: \t\t NVIDIA H200\nIRQ:   \t\t 41\nGPU UUID: \t"
+    " GPU-00000000-0000-0000-0000-000000000000\nVideo BIOS: \t 96.00.a5.00.1a\n"
+)
 """Lines of driver 580.159.04, its identifier replaced."""
 
 

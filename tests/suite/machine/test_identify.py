@@ -1,4 +1,5 @@
-"""Machines are recognised by device tree, DMI or CPU model, and a recognised machine fits its profile."""
+"""Machines are recognised by device tree, DMI or CPU model, and a recognised machine fits its
+profile."""
 
 import shutil
 from pathlib import Path
@@ -45,7 +46,9 @@ def machine(root: Path, sample: Sample) -> Path:
     (root / "proc/device-tree").mkdir(parents=True)
     (root / "sys/class/dmi/id").mkdir(parents=True)
     if sample.compatible:
-        (root / "proc/device-tree/compatible").write_bytes(b"".join(entry.encode() + b"\0" for entry in sample.compatible))
+        (root / "proc/device-tree/compatible").write_bytes(
+            b"".join(entry.encode() + b"\0" for entry in sample.compatible)
+        )
     for entry in sample.dmi:
         name, _, content = entry.partition(": ")
         (root / "sys/class/dmi/id" / name).write_text(content + "\n")
@@ -61,7 +64,8 @@ def with_x86(root: Path, identity: str) -> Path:
     return root
 
 
-# As device trees of kernels, lists of GPIO libraries and users have them: variants, industrial modules, a family alone. Others are generic.
+# As device trees of kernels, lists of GPIO libraries and users have them: variants, industrial
+# modules, a family alone. Others are generic.
 PUBLISHED = {
     "nvidia,p3971-0089+p3834-0008 nvidia,p3834-0008 nvidia,tegra264": "agx-thor",
     "nvidia,p3737-0000+p3701-0008 nvidia,p3701-0008 nvidia,tegra234": "orin",
@@ -74,7 +78,9 @@ PUBLISHED = {
     "nvidia,jetson-xavier-nx nvidia,tegra194": "xavier-nx",
     "nvidia,p2771-0000-0888 nvidia,quill nvidia,tegra186": "tx2",
     "nvidia,p3509-0000+p3636-0001 nvidia,p3636-0001 nvidia,tegra186": "tx2-nx",
-    "nvidia,p3542-0000+p3448-0003 nvidia,jetson-nano-2gb nvidia,jetson-nano nvidia,tegra210": "nano-2gb",
+    "nvidia,p3542-0000+p3448-0003 nvidia,jetson-nano-2gb nvidia,jetson-nano nvidia,tegra210": (
+        "nano-2gb"
+    ),
     "nvidia,p3450-0000 nvidia,tegra210": "nano",
     "nvidia,p2371-2180 nvidia,tegra210": "tx1",
     "raspberrypi,3-model-a-plus brcm,bcm2837": "raspberry-pi-3",
@@ -100,7 +106,9 @@ def test_a_published_device_tree_is_recognised(entries: str, tmp_path: Path) -> 
 def test_a_device_is_recognised_by_its_sample(device: Device, tmp_path: Path) -> None:
     assert device.sample is not None
     here = machine(tmp_path, device.sample)
-    assert identify(here).device == device, f"[identity] does not recognise [sample] in rules/devices/{device.name}.toml"
+    assert identify(here).device == device, (
+        f"[identity] does not recognise [sample] in rules/devices/{device.name}.toml"
+    )
     assert resolve_device(device.name, here).device == device
     assert resolve_device("auto", here).device == device
 
@@ -108,7 +116,9 @@ def test_a_device_is_recognised_by_its_sample(device: Device, tmp_path: Path) ->
 @pytest.mark.parametrize("device", SAMPLED, ids=lambda device: device.name)
 def test_a_run_on_the_device_fits_its_profile(device: Device, good_bundle: Path) -> None:
     on_device(good_bundle, device)
-    assert "machine-fits-profile" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+    assert "machine-fits-profile" not in {
+        finding.rule for finding in check_bundle(good_bundle).findings
+    }
 
 
 def on_device(path: Path, device: Device, evidence: str = "") -> None:
@@ -118,7 +128,9 @@ def on_device(path: Path, device: Device, evidence: str = "") -> None:
     set_device(device.name)(bundle)
     assert device.sample is not None
     if device.cpu is not None:
-        assert device.cpu.machine, f"fill in cpu.machine of rules/devices/{device.name}.toml: what uname -m prints"
+        assert device.cpu.machine, (
+            f"fill in cpu.machine of rules/devices/{device.name}.toml: what uname -m prints"
+        )
         bundle.system.update(architecture=device.cpu.machine[0], cpu_cores=device.cpu.cores)
     bundle.system["memory_size_bytes"] = device.sample.memory_gb * GIB
     bundle.save(recomputed=True)
@@ -136,7 +148,10 @@ def test_an_unknown_machine_is_generic(tmp_path: Path) -> None:
     ("identity", "evidence"),
     [
         ('dmi = ["NUC11TN"]', "/sys/class/dmi/id/product_name holds 'NUC11TNKi5'"),
-        ('cpu_model = ["i5-1135G7"]', "/proc/cpuinfo holds '11th Gen Intel(R) Core(TM) i5-1135G7 @ 2.40GHz'"),
+        (
+            'cpu_model = ["i5-1135G7"]',
+            "/proc/cpuinfo holds '11th Gen Intel(R) Core(TM) i5-1135G7 @ 2.40GHz'",
+        ),
     ],
 )
 def test_an_x86_machine_is_recognised_and_its_run_complies(
@@ -153,14 +168,22 @@ def test_an_x86_machine_is_recognised_and_its_run_complies(
     assert check_bundle(good_bundle).findings == ()
 
 
-def test_a_run_of_another_instruction_set_does_not_fit(good_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_another_instruction_set_does_not_fit(
+    good_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = with_x86(tmp_path / "checkout", 'dmi = ["NUC11TN"]')
     monkeypatch.setattr("suite.catalog.devices.rules_folder", lambda _: root / "rules")
-    on_device(good_bundle, load_device("nuc", root), "/sys/class/dmi/id/product_name holds 'NUC11TNKi5'")
+    on_device(
+        good_bundle, load_device("nuc", root), "/sys/class/dmi/id/product_name holds 'NUC11TNKi5'"
+    )
     bundle = EditableBundle(good_bundle)
     bundle.system["architecture"] = "aarch64"
     bundle.save()
-    finding = next(finding for finding in check_bundle(good_bundle).findings if finding.rule == "machine-fits-profile")
+    finding = next(
+        finding
+        for finding in check_bundle(good_bundle).findings
+        if finding.rule == "machine-fits-profile"
+    )
     assert finding.observed == "'aarch64'" and "x86_64" in finding.expected
 
 

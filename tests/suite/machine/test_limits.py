@@ -1,4 +1,5 @@
-"""Limits of CPU time and reads: both versions of cgroups, real throttled processes, and what cannot be limited."""
+"""Limits of CPU time and reads: both versions of cgroups, real throttled processes, and what cannot
+be limited."""
 
 import os
 import shutil
@@ -12,7 +13,16 @@ import pytest
 
 from reference_impls.contract import OWN_CGROUP
 from suite.errors import SuiteError
-from suite.machine.limits import cpu_quota, least_weight, limited, memory_limit, read_limit, refuse_limit, refuse_quota, when_idle
+from suite.machine.limits import (
+    cpu_quota,
+    least_weight,
+    limited,
+    memory_limit,
+    read_limit,
+    refuse_limit,
+    refuse_quota,
+    when_idle,
+)
 from tests.disks import simulated_disk
 
 V1, V2 = "sys/fs/cgroup/cpu", "sys/fs/cgroup"
@@ -25,7 +35,11 @@ def test_version_1_has_a_quota_and_a_period(tmp_path: Path) -> None:
     with limited([cpu_quota(0.5)], tmp_path) as limit:
         limit(42)
         files = {path.name: path.read_text() for path in (tmp_path / V1 / OWN).iterdir()}
-    assert files == {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000", "cgroup.procs": "42"}
+    assert files == {
+        "cpu.cfs_period_us": "100000",
+        "cpu.cfs_quota_us": "50000",
+        "cgroup.procs": "42",
+    }
 
 
 def test_version_2_has_one_file_and_needs_the_controller(tmp_path: Path) -> None:
@@ -40,7 +54,10 @@ def test_version_2_has_one_file_and_needs_the_controller(tmp_path: Path) -> None
 
 def test_memory_is_one_file_in_both_versions() -> None:
     limit = memory_limit(340)
-    assert (limit.v1_values, limit.v2_values) == ((("memory.limit_in_bytes", "340000000"),), (("memory.max", "340000000"),))
+    assert (limit.v1_values, limit.v2_values) == (
+        (("memory.limit_in_bytes", "340000000"),),
+        (("memory.max", "340000000"),),
+    )
     with pytest.raises(SuiteError, match="memory_mb 1: name 4 million bytes or more"):
         memory_limit(1)
 
@@ -59,7 +76,9 @@ def test_without_a_limit_nothing_is_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("cores", "words"), [(0.0, "0.01 or more"), (0.5, "no cgroup with the controller")])
+@pytest.mark.parametrize(
+    ("cores", "words"), [(0.0, "0.01 or more"), (0.5, "no cgroup with the controller")]
+)
 def test_what_cannot_be_limited_is_said(tmp_path: Path, cores: float, words: str) -> None:
     with pytest.raises(SuiteError, match=words):
         refuse_limit(cpu_quota(cores), tmp_path)
@@ -77,7 +96,9 @@ def test_a_real_process_is_throttled() -> None:
     try:
         refuse_limit(cpu_quota(0.2))
         with limited([cpu_quota(0.2)]) as limit:
-            _assert_throttled(limit, Path("/") / (V1 if (Path("/") / V1 / "cgroup.procs").exists() else V2) / OWN)
+            _assert_throttled(
+                limit, Path("/") / (V1 if (Path("/") / V1 / "cgroup.procs").exists() else V2) / OWN
+            )
     except SuiteError as error:
         pytest.skip(str(error))
     assert not (Path("/") / V1 / OWN).exists()
@@ -99,10 +120,15 @@ def _assert_throttled(limit: object, group: Path) -> None:
 def test_reads_are_limited_on_the_whole_disk(tmp_path: Path) -> None:
     simulated_disk(tmp_path, "/")
     limit = read_limit(12.5, Path("/data/mnist"), tmp_path)
-    for folder, name, expected in (("blkio", "blkio.throttle.read_bps_device", "8:0 12500000"), ("", "io.max", "8:0 rbps=12500000")):
+    for folder, name, expected in (
+        ("blkio", "blkio.throttle.read_bps_device", "8:0 12500000"),
+        ("", "io.max", "8:0 rbps=12500000"),
+    ):
         groups = tmp_path / V2 / folder
         groups.mkdir(parents=True, exist_ok=True)
-        (groups / ("cgroup.procs" if folder else "cgroup.controllers")).write_text("" if folder else "io\n")
+        (groups / ("cgroup.procs" if folder else "cgroup.controllers")).write_text(
+            "" if folder else "io\n"
+        )
         with limited([limit], tmp_path):
             assert (groups / OWN / name).read_text() == expected
         if folder:
@@ -128,7 +154,10 @@ def test_a_real_disk_is_read_slowly() -> None:
         with limited([limit]) as limit_process:
             os.sync()
             read = subprocess.Popen(
-                ["sh", "-c", f"read go; exec dd if={path} of=/dev/null bs=64k iflag=direct"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                ["sh", "-c", f"read go; exec dd if={path} of=/dev/null bs=64k iflag=direct"],
+                stdin=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
             )
             limit_process(read.pid)
             began_s = time.monotonic()
@@ -145,14 +174,18 @@ def test_a_real_disk_is_read_slowly() -> None:
 def test_idle_time_only_is_one_file_in_both_versions(version: int, tmp_path: Path) -> None:
     folder = tmp_path / (V1 if version == 1 else V2)
     folder.mkdir(parents=True)
-    (folder / ("cgroup.procs" if version == 1 else "cgroup.controllers")).write_text("" if version == 1 else "cpu\n")
+    (folder / ("cgroup.procs" if version == 1 else "cgroup.controllers")).write_text(
+        "" if version == 1 else "cpu\n"
+    )
     (folder / "cgroup.subtree_control").write_text("cpu\n")
     with when_idle(tmp_path) as (name, limit):
         limit(42)
         assert (name, (folder / OWN / "cpu.idle").read_text()) == ("cpu.idle", "1")
 
 
-def test_a_kernel_without_cpu_idle_gives_the_least_weight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_without_cpu_idle_gives_the_least_weight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kernels before 5.15 have no such file, and a cgroup's folder takes no new one."""
     (tmp_path / V1).mkdir(parents=True)
     (tmp_path / V1 / "cgroup.procs").touch()
@@ -170,11 +203,21 @@ def test_a_kernel_without_cpu_idle_gives_the_least_weight(tmp_path: Path, monkey
 
 
 def test_a_real_process_gets_only_what_another_one_leaves() -> None:
-    """Both on one core, until the other one has used a second of it: the idle one gets less than a tenth."""
+    """Both on one core, until the other one has used a second of it: the idle one gets less than a
+    tenth."""
     try:
         with when_idle() as (_, limit_process):
             core = min(os.sched_getaffinity(0))
-            both = [subprocess.Popen([sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{core}])\nwhile True: pass"]) for _ in range(2)]
+            both = [
+                subprocess.Popen(
+                    [
+                        sys.executable,
+                        "-c",
+                        f"import os; os.sched_setaffinity(0, [{core}])\nwhile True: pass",
+                    ]
+                )
+                for _ in range(2)
+            ]
             try:
                 limit_process(both[0].pid)
                 began_s = _cpu_s(both[0].pid)

@@ -10,7 +10,13 @@ import pytest
 
 from suite.machine import page_cache
 from suite.machine.block_device import disk_of, mount_of
-from suite.machine.page_cache import DropMethod, data_files, drop_page_cache, fill_page_cache, residency
+from suite.machine.page_cache import (
+    DropMethod,
+    data_files,
+    drop_page_cache,
+    fill_page_cache,
+    residency,
+)
 
 PAGE = mmap.PAGESIZE
 NO_ROOT = Path("/nonexistent")  # a machine whose drop_caches cannot be written
@@ -31,7 +37,9 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_files_that_were_just_written_are_in_memory_and_links_do_not_count_twice(data: Path) -> None:
+def test_files_that_were_just_written_are_in_memory_and_links_do_not_count_twice(
+    data: Path,
+) -> None:
     found = residency(data_files(data))
     assert found.size_bytes == found.resident_bytes == 64 * PAGE + 10 * PAGE + 123 + 1 + 3 * PAGE
 
@@ -39,7 +47,10 @@ def test_files_that_were_just_written_are_in_memory_and_links_do_not_count_twice
 def test_without_root_the_cache_is_emptied_file_by_file(data: Path) -> None:
     dropped = drop_page_cache(data, NO_ROOT)
     assert dropped.method is DropMethod.PER_FILE
-    assert (dropped.before.resident_bytes, dropped.after.resident_bytes) == (dropped.before.size_bytes, 0)
+    assert (dropped.before.resident_bytes, dropped.after.resident_bytes) == (
+        dropped.before.size_bytes,
+        0,
+    )
     assert dropped.is_cold is True
 
 
@@ -53,8 +64,13 @@ def test_what_is_read_again_is_in_memory_again_to_the_page(data: Path) -> None:
     assert residency([data / "a"]).resident_bytes == 3 * PAGE
 
 
-def test_a_page_that_a_program_has_mapped_stays_and_the_cache_is_not_called_cold(data: Path) -> None:
-    with (data / "a").open("rb") as stream, mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+def test_a_page_that_a_program_has_mapped_stays_and_the_cache_is_not_called_cold(
+    data: Path,
+) -> None:
+    with (
+        (data / "a").open("rb") as stream,
+        mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ) as mapped,
+    ):
         assert sum(mapped[page * PAGE] for page in range(64)) >= 0  # touched
         dropped = drop_page_cache(data, NO_ROOT)
     assert dropped.is_cold is False
@@ -67,7 +83,9 @@ def test_as_root_the_kernel_is_asked_to_drop_what_is_clean(data: Path, tree) -> 
     assert (root / "proc/sys/vm/drop_caches").read_text() == "1\n"
 
 
-def test_residency_of_another_users_file_is_unknown(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_residency_of_another_users_file_is_unknown(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(page_cache.os, "geteuid", lambda: 12345)
     monkeypatch.setattr(page_cache.os, "access", lambda path, mode: False)
     found = residency(data_files(data))
@@ -77,11 +95,15 @@ def test_residency_of_another_users_file_is_unknown(data: Path, monkeypatch: pyt
 
 
 @pytest.mark.proof
-@pytest.mark.skipif(shutil.which("vmtouch") is None, reason="vmtouch is not installed (make prove calculations)")
+@pytest.mark.skipif(
+    shutil.which("vmtouch") is None, reason="vmtouch is not installed (make prove calculations)"
+)
 def test_it_agrees_with_vmtouch(data: Path) -> None:
     drop_page_cache(data, NO_ROOT)
     (data / "b").read_bytes()
-    answer = subprocess.run(["vmtouch", *map(str, data_files(data))], capture_output=True, text=True, check=True).stdout
+    answer = subprocess.run(
+        ["vmtouch", *map(str, data_files(data))], capture_output=True, text=True, check=True
+    ).stdout
     pages = int(answer.split("Resident Pages:")[1].split("/")[0])
     resident_bytes = residency(data_files(data)).resident_bytes
     assert resident_bytes is not None
@@ -90,4 +112,6 @@ def test_it_agrees_with_vmtouch(data: Path) -> None:
 
 def test_filling_reads_every_file_whole(data: Path) -> None:
     drop_page_cache(data, NO_ROOT)
-    assert fill_page_cache(data).resident_bytes == sum(path.stat().st_size for path in data_files(data))
+    assert fill_page_cache(data).resident_bytes == sum(
+        path.stat().st_size for path in data_files(data)
+    )

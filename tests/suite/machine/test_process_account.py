@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from suite.machine.process_account import ProcessAccount, ProcessUsage, cpu_usages, descendants, io_usages
+from suite.machine.process_account import (
+    ProcessAccount,
+    ProcessUsage,
+    cpu_usages,
+    descendants,
+    io_usages,
+)
 
 ROOT = Path("/")
 WORK = "import time\nwhile time.process_time() < {seconds}: pass\n"
@@ -58,7 +64,9 @@ def test_an_orphan_still_descends_from_the_implementation() -> None:
     before = {100: usage(1, 1.0), 101: usage(100, 1.0), 102: usage(101, 1.0)}
     known = descendants(before, 100, {})
     assert set(known) == {100, 101, 102}
-    assert set(descendants({100: usage(1, 1.0), 102: usage(1, 1.0), 5: usage(1, 1.0)}, 100, known)) == {100, 102}
+    assert set(
+        descendants({100: usage(1, 1.0), 102: usage(1, 1.0), 5: usage(1, 1.0)}, 100, known)
+    ) == {100, 102}
 
 
 def _own_s(account: ProcessAccount) -> float:
@@ -69,17 +77,33 @@ def test_many_short_children_are_counted_by_the_kernels_own_sum() -> None:
     account = ProcessAccount()
     before_s, rusage = _own_s(account), _rusage_s()
     for _ in range(60):
-        subprocess.run(["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; done"], check=True)
+        subprocess.run(
+            ["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; done"], check=True
+        )
         _own_s(account)
     assert _own_s(account) - before_s == pytest.approx(_rusage_s() - rusage, abs=0.05)
 
 
 def test_children_whose_parent_ignores_them_are_not_lost() -> None:
-    account, program = ProcessAccount(), "import signal, subprocess, sys, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-    program += f"child = subprocess.Popen([sys.executable, '-c', '''{WORK.format(seconds=0.5)}print(1, flush=True); input()'''], "
-    program += "stdin=subprocess.PIPE, stdout=subprocess.PIPE)\nchild.stdout.readline(); print(1, flush=True); input()\n"
+    account, program = (
+        ProcessAccount(),
+        "import signal, subprocess, sys, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n",
+    )
+    program += (
+        f"child = subprocess.Popen([sys.executable, '-c', '''{WORK.format(seconds=0.5)}print(1,"
+        " flush=True); input()'''], "
+    )
+    program += (
+        "stdin=subprocess.PIPE, stdout=subprocess.PIPE)\nchild.stdout.readline(); print(1,"
+        " flush=True); input()\n"
+    )
     program += "child.stdin.close(); child.stdout.read(); print(2, flush=True); input()\n"
-    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     assert process.stdin and process.stdout
     process.stdout.readline()
     with_child_s = account.update(cpu_usages(ROOT, (process.pid,), account.members))
@@ -102,7 +126,10 @@ def test_bytes_that_an_exited_child_wrote_are_its_parents(tmp_path: Path) -> Non
         return account.update(io_usages(ROOT, cpu_usages(ROOT, (os.getpid(),), {}))[1])
 
     before = written()
-    command = f"import os; f = open({str(tmp_path / 'x')!r}, 'wb'); f.write(b'x' * 2**20); f.flush(); os.fsync(f.fileno())"
+    command = (
+        f"import os; f = open({str(tmp_path / 'x')!r}, 'wb'); f.write(b'x' * 2**20); f.flush();"
+        " os.fsync(f.fileno())"
+    )
     subprocess.run([sys.executable, "-c", command], check=True)
     assert written() - before == pytest.approx(2**20, rel=0.2)
 

@@ -13,7 +13,10 @@ PARENTS = {100: 1, 101: 100, 102: 100, 103: 102, 200: 1}
 
 def stat(pid: int, parent: int, ticks: tuple[int, int, int, int] = (0, 0, 0, 0)) -> str:
     """A line of proc(5)'s stat with a command name that tries to mislead."""
-    return f"{pid} (a) S 9 (b) S {parent} {pid} {pid} 0 -1 4194304 1 2 3 4 {' '.join(map(str, ticks))} 20 0 1 0 5"
+    return (
+        f"{pid} (a) S 9 (b) S {parent} {pid} {pid} 0 -1 4194304 1 2 3 4 {' '.join(map(str, ticks))}"
+        " 20 0 1 0 5"
+    )
 
 
 def test_descendants_are_found_where_the_kernel_lists_children(tree) -> None:
@@ -21,7 +24,8 @@ def test_descendants_are_found_where_the_kernel_lists_children(tree) -> None:
     for pid in PARENTS:
         children = [str(child) for child, parent in PARENTS.items() if parent == pid]
         files[f"proc/{pid}/task/{pid}/children"] = " ".join(children)
-    files["proc/102/task/102/children"], files["proc/102/task/110/children"] = "", "103 "  # started by another thread
+    # started by another thread
+    files["proc/102/task/102/children"], files["proc/102/task/110/children"] = "", "103 "
     assert sorted(process_tree(tree(files), 100)) == [100, 101, 102, 103]
 
 
@@ -35,16 +39,29 @@ def test_a_process_that_is_gone_has_no_tree(tree) -> None:
 
 
 def test_time_counts_user_and_system_of_the_living_and_of_ended_children(tree) -> None:
-    root = tree({"proc/100/stat": stat(100, 1, (100, 20, 3, 4)), "proc/101/stat": stat(101, 100, (1000, 0, 0, 0))})
+    root = tree(
+        {
+            "proc/100/stat": stat(100, 1, (100, 20, 3, 4)),
+            "proc/101/stat": stat(101, 100, (1000, 0, 0, 0)),
+        }
+    )
     assert cpu_s(root, [100, 101, 999]) == pytest.approx(1127 / CLOCK_TICKS_PER_S)
 
 
 def test_this_machine_agrees_with_psutil() -> None:
-    program = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); input()'])"
-    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    program = (
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True);"
+        " input()'])"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        ours, theirs = process_tree(Path("/"), os.getpid()), psutil.Process().children(recursive=True)
+        ours, theirs = (
+            process_tree(Path("/"), os.getpid()),
+            psutil.Process().children(recursive=True),
+        )
         process.communicate(b"\n")
     assert sorted(ours) == sorted([os.getpid(), *(child.pid for child in theirs)])
     times = psutil.Process().cpu_times()

@@ -32,20 +32,28 @@ own, torchvisions = network(table), build("torchvision:resnet50")
 own.load_state_dict(torchvisions.state_dict())
 images = torch.randn(2, 3, 64, 64)
 print(json.dumps([torch.equal(own(images), torchvisions(images)), json.loads(json.dumps(rows(own))) == table]))
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.proof
 def test_a_network_built_from_its_table_is_torchvisions(tmp_path: Path) -> None:
     table = read_json(folder() / "resnet50.json")["rows"]
     command = [str(environment_of("pytorch").interpreter), "-c", SAME]
-    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), input=json.dumps(table), capture_output=True, text=True)
+    done = subprocess.run(
+        command,
+        cwd=repository_root(),
+        env=child_environment(1),
+        input=json.dumps(table),
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [True, True]
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize(("solve", "part"), ((fastest, 0.6), (spilled, 0.55)))  # so little that the first and largest block is spilled
+# so little that the first and largest block is spilled
+@pytest.mark.parametrize(("solve", "part"), ((fastest, 0.6), (spilled, 0.55)))
 def test_arrays_of_a_step_have_places_in_the_planned_memory_and_losses_are_the_same(
     solve: Callable[[Chain, int], Planned | None], part: float, tmp_path: Path
 ) -> None:
@@ -56,23 +64,60 @@ def test_arrays_of_a_step_have_places_in_the_planned_memory_and_losses_are_the_s
     if compiler is None:
         pytest.skip("no C compiler")
     library = tmp_path / "arena.so"
-    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(ARENA), "-ldl", "-lpthread"], check=True)
-    with_arena, without = (steps(tmp_path, blocks, found.schedule, extra) for extra in ({"LD_PRELOAD": str(library)}, {}))
+    subprocess.run(
+        [compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(ARENA), "-ldl", "-lpthread"],
+        check=True,
+    )
+    with_arena, without = (
+        steps(tmp_path, blocks, found.schedule, extra)
+        for extra in ({"LD_PRELOAD": str(library)}, {})
+    )
     assert [step["loss"] for step in with_arena] == [step["loss"] for step in without]
     assert with_arena[-1]["unplanned"] == 0
-    assert 0 < with_arena[-1]["planned"] < 1.1 * (with_arena[-1]["live_peak"] - with_arena[-1]["live"]), "hardly any gaps"
-    assert with_arena[-1]["planned"] < 1.15 * found.cost.peak_bytes, "what a block kept is freed when its backward pass has read it"
+    assert (
+        0 < with_arena[-1]["planned"] < 1.1 * (with_arena[-1]["live_peak"] - with_arena[-1]["live"])
+    ), "hardly any gaps"
+    assert with_arena[-1]["planned"] < 1.15 * found.cost.peak_bytes, (
+        "what a block kept is freed when its backward pass has read it"
+    )
 
 
-def steps(tmp_path: Path, blocks: Chain, schedule: Schedule, extra: dict[str, str]) -> list[dict[str, Any]]:
+def steps(
+    tmp_path: Path, blocks: Chain, schedule: Schedule, extra: dict[str, str]
+) -> list[dict[str, Any]]:
     """Five steps of ResNet-18."""
     rows = read_json(folder() / "resnet18.json")["rows"]
-    request = {"rows": rows, "image": [3, 160, 160], "batch": 8, "classes": 1000, "threads": 1, "seed": 1, "spill": str(tmp_path)}
+    request = {
+        "rows": rows,
+        "image": [3, 160, 160],
+        "batch": 8,
+        "classes": 1000,
+        "threads": 1,
+        "seed": 1,
+        "spill": str(tmp_path),
+    }
     ranges = [[block.first, block.last] for block in blocks]
     path = tmp_path / "request.json"
-    path.write_text(json.dumps({**request, "blocks": ranges, "schedule": [step.as_list for step in schedule.steps]}), encoding="utf-8")
-    command = [str(environment_of("pytorch").interpreter), "-m", "reference_impls.pytorch.memory_steps", str(path)]
+    path.write_text(
+        json.dumps(
+            {**request, "blocks": ranges, "schedule": [step.as_list for step in schedule.steps]}
+        ),
+        encoding="utf-8",
+    )
+    command = [
+        str(environment_of("pytorch").interpreter),
+        "-m",
+        "reference_impls.pytorch.memory_steps",
+        str(path),
+    ]
     variables = {**child_environment(1), **extra}
-    done = subprocess.run(command, cwd=repository_root(), env=variables, input="\n" * 5, capture_output=True, text=True)
+    done = subprocess.run(
+        command,
+        cwd=repository_root(),
+        env=variables,
+        input="\n" * 5,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()[1:]]

@@ -1,4 +1,5 @@
-"""Real runs in a memory budget: the command trains by the schedule, and what it trains is what the workload trains."""
+"""Real runs in a memory budget: the command trains by the schedule, and what it trains is what the
+workload trains."""
 
 from pathlib import Path
 
@@ -12,8 +13,32 @@ from tests.conftest import Run, environment_of
 
 def train(suite: Run, digits: Path, output: Path, *more: object) -> Bundle:
     home = environment_of("pytorch").interpreter.parents[3]
-    words = ("--division", "open", "--device", "auto", "--workload", "lenet", "--framework", "pytorch", "--data", f"digits={digits}", "--epochs", 2)
-    answer = suite("run", *words, "--threads", 1, "--baseload", 0, "--output", output, *more, SUITE_HOME=str(home))
+    words = (
+        "--division",
+        "open",
+        "--device",
+        "auto",
+        "--workload",
+        "lenet",
+        "--framework",
+        "pytorch",
+        "--data",
+        f"digits={digits}",
+        "--epochs",
+        2,
+    )
+    answer = suite(
+        "run",
+        *words,
+        "--threads",
+        1,
+        "--baseload",
+        0,
+        "--output",
+        output,
+        *more,
+        SUITE_HOME=str(home),
+    )
     assert answer.returncode == 0, answer.stderr
     judged = suite("check", output)
     assert judged.returncode == 0, judged.stdout
@@ -22,8 +47,13 @@ def train(suite: Run, digits: Path, output: Path, *more: object) -> Bundle:
 
 @pytest.mark.proof
 @pytest.mark.pytorch
-def test_a_run_in_a_budget_complies_and_has_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
-    free, kept = train(suite, digits, tmp_path / "free"), train(suite, digits, tmp_path / "kept", "--memory-budget", "450MB")
+def test_a_run_in_a_budget_complies_and_has_the_same_losses(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    free, kept = (
+        train(suite, digits, tmp_path / "free"),
+        train(suite, digits, tmp_path / "kept", "--memory-budget", "450MB"),
+    )
     counts = kept.log().value("recomputation")
     assert list(kept.steps_frame()["loss"]) == list(free.steps_frame()["loss"])
     assert counts["backwards"] == len(kept.steps_frame()) * counts["blocks"]
@@ -31,7 +61,9 @@ def test_a_run_in_a_budget_complies_and_has_the_same_losses(suite: Run, digits: 
 
 @pytest.mark.proof
 @pytest.mark.pytorch
-def test_a_run_with_activations_on_storage_complies_and_has_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
+def test_a_run_with_activations_on_storage_complies_and_has_the_same_losses(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
     """The budget is what the plan leaves of a roomy one, less half of what LeNet-5 can spare."""
     free = train(suite, digits, tmp_path / "free")
     roomy = train(suite, digits, tmp_path / "roomy", "--memory-budget", "4GB")
@@ -43,6 +75,10 @@ def test_a_run_with_activations_on_storage_complies_and_has_the_same_losses(suit
     kept = train(suite, digits, tmp_path / "kept", "--memory-budget", f"{tight}B", "--spill", spill)
     counts, plan = kept.log().value("recomputation"), planned_recomputation(kept)
     assert list(kept.steps_frame()["loss"]) == list(free.steps_frame()["loss"])
-    assert plan is not None and plan.spill_folder == str(spill) and counts["spilled_bytes"] > plan.planned_spill_bytes > 0
+    assert (
+        plan is not None
+        and plan.spill_folder == str(spill)
+        and counts["spilled_bytes"] > plan.planned_spill_bytes > 0
+    )
     assert 0 < counts["storage_s"] < counts["passes_s"]
     assert list(spill.iterdir()) == []

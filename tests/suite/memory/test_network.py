@@ -11,11 +11,24 @@ from suite.memory.chain import WORD_BYTES, chain, kept_words, scaled
 from suite.memory.network import Network, Operation, load_network, stored_names
 from suite.memory.shapes import shapes
 
-PARAMETERS = {"resnet18": 11_689_512, "resnet34": 21_797_672, "resnet50": 25_557_032, "resnet101": 44_549_160, "resnet152": 60_192_808}
+PARAMETERS = {
+    "resnet18": 11_689_512,
+    "resnet34": 21_797_672,
+    "resnet50": 25_557_032,
+    "resnet101": 44_549_160,
+    "resnet152": 60_192_808,
+}
 """Of torchvision's networks, as its documentation states them."""
 
-MEASURED_MIB = {"resnet18": 21.19, "resnet34": 30.79, "resnet50": 82.13, "resnet101": 121.38, "resnet152": 169.79}
-"""What autograd's hooks counted for one picture of 224x224 in PyTorch, in MiB; the statistics of normalisations included, which are not planned."""
+MEASURED_MIB = {
+    "resnet18": 21.19,
+    "resnet34": 30.79,
+    "resnet50": 82.13,
+    "resnet101": 121.38,
+    "resnet152": 169.79,
+}
+"""What autograd's hooks counted for one picture of 224x224 in PyTorch, in MiB; the statistics of
+normalisations included, which are not planned."""
 
 
 @pytest.mark.parametrize(("name", "count"), PARAMETERS.items())
@@ -33,7 +46,9 @@ def test_workloads_have_their_parameters_and_multiply_adds(workload) -> None:  #
 
 @pytest.mark.parametrize(("name", "expected"), MEASURED_MIB.items())
 def test_what_is_kept_is_what_autograd_keeps(name: str, expected: float) -> None:
-    assert kept_words(load_network(name), 224, 224) * WORD_BYTES / 2**20 == pytest.approx(expected, rel=0.005)
+    assert kept_words(load_network(name), 224, 224) * WORD_BYTES / 2**20 == pytest.approx(
+        expected, rel=0.005
+    )
 
 
 def test_a_resnet_has_a_block_per_residual_block() -> None:
@@ -49,7 +64,10 @@ def test_blocks_join_and_cover_the_network(name: str) -> None:
     assert [block.first for block in blocks[1:]] == [block.last + 1 for block in blocks[:-1]]
     assert blocks[-1].last == len(network.operations) - 1
     assert all(earlier.output_bytes == later.input_bytes for earlier, later in pairwise(blocks))
-    assert all(block.kept_bytes >= block.output_bytes and block.backward_bytes >= block.output_bytes for block in blocks)
+    assert all(
+        block.kept_bytes >= block.output_bytes and block.backward_bytes >= block.output_bytes
+        for block in blocks
+    )
     assert sum(block.gradient_bytes for block in blocks) == network.parameters * WORD_BYTES
 
 
@@ -69,7 +87,8 @@ def test_a_fixed_head_takes_one_size() -> None:
 
 
 def test_in_place_operations_share_a_tensor() -> None:
-    """A normalisation keeps its input, a ReLU its output; in place, that output is the normalisation's."""
+    """A normalisation keeps its input, a ReLU its output; in place, that output is the
+    normalisation's."""
     rows = (
         Operation("x", "input", ()),
         Operation("a", "conv", ("x",), module="a", channels=4, parameters=12),
@@ -78,7 +97,8 @@ def test_in_place_operations_share_a_tensor() -> None:
         Operation("b", "conv", ("r",), module="b", channels=4, parameters=16),
     )
     network = Network("four", "four", "", (3, 10, 10), rows)
-    assert kept_words(network, 10, 10) == 300 + 400 + 400  # the picture, a's output, the ReLU's output
+    # the picture, a's output, the ReLU's output
+    assert kept_words(network, 10, 10) == 300 + 400 + 400
     assert [(block.first, block.last) for block in chain(network, 10, 10, 1)] == [(1, 3), (4, 4)]
 
 

@@ -29,12 +29,18 @@ def test_times_are_measured_once_and_kept(tmp_path: Path) -> None:
 
 
 def test_a_schedule_runs_again_what_took_least_time() -> None:
-    """With times that make one block dear, its forward run is not repeated and nothing dear of it is left out."""
+    """With times that make one block dear, its forward run is not repeated and nothing dear of it
+    is left out."""
     network = load_network("resnet18")
     plain = chain(network, 224, 224, 8)
     dear = plain[3]
-    forward = [1000.0 if dear.first <= index <= dear.last else 1.0 for index in range(len(network.operations))]
-    blocks = updated_at_once(chain(network, 224, 224, 8, Times(tuple(forward), tuple(2 * each for each in forward))))
+    forward = [
+        1000.0 if dear.first <= index <= dear.last else 1.0
+        for index in range(len(network.operations))
+    ]
+    blocks = updated_at_once(
+        chain(network, 224, 224, 8, Times(tuple(forward), tuple(2 * each for each in forward)))
+    )
     ordinary = simulate(none(len(blocks)), blocks)
     found = fastest(blocks, ordinary.peak_bytes * 8 // 10)
     assert found is not None

@@ -11,12 +11,22 @@ from suite.memory.sizes import parse_size, write_size
 FRAMEWORK = Resident(300_000_000, "of this test")
 
 
-def workplace(name: str = "resnet50", image: int = 224, optimizer: str = "sgd-momentum") -> Workplace:
+def workplace(
+    name: str = "resnet50", image: int = 224, optimizer: str = "sgd-momentum"
+) -> Workplace:
     return Workplace(load_network(name), image, optimizer, FRAMEWORK)
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("2GB", 2_000_000_000), ("1.5 GB", 1_500_000_000), ("800MB", 800_000_000), ("2GiB", 2**31), ("1gb", 10**9), ("512kB", 512_000)]
+    ("text", "size"),
+    [
+        ("2GB", 2_000_000_000),
+        ("1.5 GB", 1_500_000_000),
+        ("800MB", 800_000_000),
+        ("2GiB", 2**31),
+        ("1gb", 10**9),
+        ("512kB", 512_000),
+    ],
 )
 def test_gb_is_ten_to_the_nine_bytes(text: str, size: int) -> None:
     assert parse_size(text) == size
@@ -29,7 +39,11 @@ def test_other_sizes_are_refused(text: str) -> None:
 
 
 def test_sizes_are_written_with_three_digits() -> None:
-    assert [write_size(size) for size in (1_448_000_000, 353_700_000, 30_000)] == ["1.45 GB", "354 MB", "0.03 MB"]
+    assert [write_size(size) for size in (1_448_000_000, 353_700_000, 30_000)] == [
+        "1.45 GB",
+        "354 MB",
+        "0.03 MB",
+    ]
 
 
 def test_a_plan_that_fits_needs_no_recomputation() -> None:
@@ -56,11 +70,15 @@ def test_a_plan_that_does_not_fit_says_what_does() -> None:
 
 @pytest.mark.parametrize(("optimizer", "words"), [("sgd", 0), ("sgd-momentum", 1), ("adam", 2)])
 def test_the_optimizers_state_is_counted(optimizer: str, words: int) -> None:
-    assert plan(workplace(optimizer=optimizer), 1, 3_000_000_000).state_bytes == words * 4 * 25_557_032
+    assert (
+        plan(workplace(optimizer=optimizer), 1, 3_000_000_000).state_bytes == words * 4 * 25_557_032
+    )
 
 
 def test_a_budget_below_the_weights_is_refused_with_one_that_works() -> None:
-    with pytest.raises(SuiteError, match=r"does not train in 400 MB .*give at least --budget (\d+)MB") as refused:
+    with pytest.raises(
+        SuiteError, match=r"does not train in 400 MB .*give at least --budget (\d+)MB"
+    ) as refused:
         plan(workplace(), 8, 400_000_000)
     least = int(str(refused.value).split("give at least --budget ")[1].split("MB")[0]) * 1_000_000
     assert plan(workplace(), 1, least).schedule is not None

@@ -63,13 +63,18 @@ for name, schedule in request["schedules"].items():
     counted = [int(b) for n, b in model.named_buffers() if n.endswith("num_batches_tracked")]
     answers[name] = [losses, digest.hexdigest(), sorted(set(counted))]
 print(json.dumps(answers))
-"""
+"""  # noqa: E501
 
 
 def ask(request: object, tmp_path: Path) -> dict[str, list[object]]:
     interpreter = environment_of("pytorch").interpreter
     done = subprocess.run(
-        [str(interpreter), "-c", SCRIPT], cwd=repository_root(), env=child_environment(1), input=json.dumps(request), capture_output=True, text=True
+        [str(interpreter), "-c", SCRIPT],
+        cwd=repository_root(),
+        env=child_environment(1),
+        input=json.dumps(request),
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     answer: dict[str, list[object]] = json.loads(done.stdout)
@@ -84,36 +89,68 @@ def every_kind(blocks: Chain) -> dict[str, list[list[object]]]:
     count = len(blocks)
     none = schedulers.none(count)
     tight = simulate(none, blocks).peak_bytes
-    found = next(each for part in (70, 80, 90, 95, 99) if (each := dynamic_programme(blocks, tight * part // 100, 200)) is not None)
-    kinds = [none, schedulers.segments(count, 3), schedulers.revolve(count, 1), schedulers.revolve(count, 3), found]
+    found = next(
+        each
+        for part in (70, 80, 90, 95, 99)
+        if (each := dynamic_programme(blocks, tight * part // 100, 200)) is not None
+    )
+    kinds = [
+        none,
+        schedulers.segments(count, 3),
+        schedulers.revolve(count, 1),
+        schedulers.revolve(count, 3),
+        found,
+    ]
     steps = {schedule.name: as_steps(schedule) for schedule in kinds}
     steps["optimal, updated at once"] = as_steps(found)
     at_once = updated_at_once(blocks)
     top = simulate(none, at_once).peak_bytes
     stored = [spilled(at_once, top * part // 100) for part in (50, 60, 70, 80, 90)]
     assert stored[-1] is not None
-    steps |= {f"{each.schedule.name}, updated at once": as_steps(each.schedule) for each in stored if each is not None}
+    steps |= {
+        f"{each.schedule.name}, updated at once": as_steps(each.schedule)
+        for each in stored
+        if each is not None
+    }
     for number in range(max(len(block.options) for block in blocks)):
-        steps[f"{number + 1} outputs left out of each block"] = as_steps(leaving_out(blocks, number))
+        steps[f"{number + 1} outputs left out of each block"] = as_steps(
+            leaving_out(blocks, number)
+        )
     return steps
 
 
 def leaving_out(blocks: Chain, number: int) -> Schedule:
-    """Ordinary training, but each block is kept by its option of this number, or by its last one."""
-    ways = [block.options[min(number, len(block.options) - 1)].positions if block.options else () for block in blocks]
+    """Ordinary training, but each block is kept by its option of this number, or by its last
+    one."""
+    ways = [
+        block.options[min(number, len(block.options) - 1)].positions if block.options else ()
+        for block in blocks
+    ]
     kept = [Step(Action.KEEP, block, way) for block, way in enumerate(ways)]
-    return Schedule("left out", (*kept, *(Step(Action.BACKWARD, block) for block in reversed(range(len(blocks))))))
+    return Schedule(
+        "left out",
+        (*kept, *(Step(Action.BACKWARD, block) for block in reversed(range(len(blocks))))),
+    )
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize(
-    ("name", "model", "side"), [("resnet18", "torchvision:resnet18", 64), ("workload-mobilenetv3", "own:mobilenetv3_large:203", 64)]
+    ("name", "model", "side"),
+    [
+        ("resnet18", "torchvision:resnet18", 64),
+        ("workload-mobilenetv3", "own:mobilenetv3_large:203", 64),
+    ],
 )
-def test_training_under_every_schedule_is_ordinary_training(name: str, model: str, side: int, tmp_path: Path) -> None:
+def test_training_under_every_schedule_is_ordinary_training(
+    name: str, model: str, side: int, tmp_path: Path
+) -> None:
     blocks = chain(load_network(name), side, side, 4)
     schedules = {"ordinary": None, **every_kind(blocks)}
     ranges = [[block.first, block.last] for block in blocks]
-    answers = ask({"model": model, "image": [3, side, side], "blocks": ranges, "schedules": schedules}, tmp_path)
+    answers = ask(
+        {"model": model, "image": [3, side, side], "blocks": ranges, "schedules": schedules},
+        tmp_path,
+    )
     assert len(answers) == len(schedules)
     assert len({json.dumps(answer) for answer in answers.values()}) == 1, answers
     assert answers["ordinary"][2] == [2], "every mini-batch is counted once"
@@ -121,9 +158,14 @@ def test_training_under_every_schedule_is_ordinary_training(name: str, model: st
 
 @pytest.mark.proof
 def test_dropout_draws_the_same_masks_again(tmp_path: Path) -> None:
-    network = Network("dropout", "dropout", "", (3, 16, 16), operations(ask({"trace": True}, tmp_path)))  # type: ignore[arg-type]
+    network = Network(
+        "dropout", "dropout", "", (3, 16, 16), operations(ask({"trace": True}, tmp_path))
+    )  # type: ignore[arg-type]
     blocks = chain(network, 16, 16, 4)
     ranges = [[block.first, block.last] for block in blocks]
     schedules = {"ordinary": None, **every_kind(blocks)}
-    answers = ask({"model": "dropout", "image": [3, 16, 16], "blocks": ranges, "schedules": schedules}, tmp_path)
+    answers = ask(
+        {"model": "dropout", "image": [3, 16, 16], "blocks": ranges, "schedules": schedules},
+        tmp_path,
+    )
     assert len({json.dumps(answer) for answer in answers.values()}) == 1, answers

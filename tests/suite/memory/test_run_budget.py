@@ -1,4 +1,5 @@
-"""Runs in a memory budget: the schedule that is planned for a request, and the sentences for what cannot be planned."""
+"""Runs in a memory budget: the schedule that is planned for a request, and the sentences for what
+cannot be planned."""
 
 from pathlib import Path
 
@@ -15,13 +16,23 @@ from tests.builders import Scenario, make_request
 FRAMEWORK = Resident(300_000_000, "of this test")
 
 
-def training(tmp_path: Path, workload: str, model: str, batch: int, classes: int = 10) -> contract.Request:
-    data = contract.DataSet("generated", str(tmp_path), "imagefolder", classes, 1000, 100, False, True)
-    return make_request(tmp_path, Scenario())._replace(workload=workload, model=model, global_batch_size=batch, data=data)
+def training(
+    tmp_path: Path, workload: str, model: str, batch: int, classes: int = 10
+) -> contract.Request:
+    data = contract.DataSet(
+        "generated", str(tmp_path), "imagefolder", classes, 1000, 100, False, True
+    )
+    return make_request(tmp_path, Scenario())._replace(
+        workload=workload, model=model, global_batch_size=batch, data=data
+    )
 
 
-def planned(request: contract.Request, budget: str, framework: str = "pytorch", spill: Path | None = None) -> contract.Recomputation:
-    return recomputation(request, load_framework(framework), FRAMEWORK, parse_size(budget), spill=spill)
+def planned(
+    request: contract.Request, budget: str, framework: str = "pytorch", spill: Path | None = None
+) -> contract.Recomputation:
+    return recomputation(
+        request, load_framework(framework), FRAMEWORK, parse_size(budget), spill=spill
+    )
 
 
 def test_a_roomy_budget_recomputes_nothing(tmp_path: Path) -> None:
@@ -54,7 +65,10 @@ def test_the_budget_that_is_named_works(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("framework", ["tensorflow", "chainer", "fake", "pytorch_bf16"])
 def test_other_frameworks_say_why_they_take_no_budget(framework: str, tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match=r"takes no memory budget: .*use --framework pytorch, or leave --memory-budget out"):
+    with pytest.raises(
+        SuiteError,
+        match=r"takes no memory budget: .*use --framework pytorch, or leave --memory-budget out",
+    ):
         planned(training(tmp_path, "lenet", "lenet5", 16), "1GB", framework)
 
 

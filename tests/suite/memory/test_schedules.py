@@ -30,13 +30,27 @@ def unequal(count: int, seed: int) -> Chain:
         backward = kept + sizes[number] + sizes[number + 1]
         times = draw.uniform(1, 5), draw.uniform(1, 5)
         blocks.append(
-            Block(str(number), number, number, sizes[number], sizes[number + 1], kept, 0, sizes[number + 1], backward, draw.randint(0, 5), *times)
+            Block(
+                str(number),
+                number,
+                number,
+                sizes[number],
+                sizes[number + 1],
+                kept,
+                0,
+                sizes[number + 1],
+                backward,
+                draw.randint(0, 5),
+                *times,
+            )
         )
     return tuple(blocks)
 
 
 @pytest.mark.parametrize(("count", "slots", "forwards"), [(10, 3, 25), (50, 5, 172), (152, 8, 553)])
-def test_revolve_runs_as_often_as_checkpoint_schedules(count: int, slots: int, forwards: int) -> None:
+def test_revolve_runs_as_often_as_checkpoint_schedules(
+    count: int, slots: int, forwards: int
+) -> None:
     """Counts of the package checkpoint-schedules 1.0.4."""
     assert schedulers.revolve(count, slots).forwards == forwards
 
@@ -65,7 +79,9 @@ def test_revolve_holds_no_more_checkpoints_than_slots(count: int, slots: int) ->
 def test_every_schedule_runs_every_block_backward_once(count: int) -> None:
     for schedule in uninformed(count):
         simulate(schedule, equal(count))
-        assert [step.block for step in schedule.steps if step.action is Action.BACKWARD] == list(reversed(range(count)))
+        assert [step.block for step in schedule.steps if step.action is Action.BACKWARD] == list(
+            reversed(range(count))
+        )
 
 
 def test_ordinary_training_recomputes_nothing() -> None:
@@ -82,8 +98,18 @@ def test_segments_run_all_but_the_last_twice() -> None:
     [
         [Step(Action.BACKWARD, 1)],
         [Step(Action.KEEP, 1)],
-        [Step(Action.SKIP, 0), Step(Action.KEEP, 1), Step(Action.BACKWARD, 1), Step(Action.BACKWARD, 0)],
-        [Step(Action.SKIP, 0), Step(Action.KEEP, 1), Step(Action.BACKWARD, 1), Step(Action.RESTORE, 1)],
+        [
+            Step(Action.SKIP, 0),
+            Step(Action.KEEP, 1),
+            Step(Action.BACKWARD, 1),
+            Step(Action.BACKWARD, 0),
+        ],
+        [
+            Step(Action.SKIP, 0),
+            Step(Action.KEEP, 1),
+            Step(Action.BACKWARD, 1),
+            Step(Action.RESTORE, 1),
+        ],
         [Step(Action.KEEP, 0), Step(Action.KEEP, 1), Step(Action.BACKWARD, 1)],
     ],
 )
@@ -94,12 +120,17 @@ def test_an_impossible_schedule_is_refused(steps: list[Step]) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_programme_keeps_the_budget_and_beats_all_others(seed: int) -> None:
-    """One slot per byte: nothing is rounded, so the programme alone is never slower than any other schedule that fits."""
+    """One slot per byte: nothing is rounded, so the programme alone is never slower than any other
+    schedule that fits."""
     blocks = unequal(8, seed)
     top = simulate(schedulers.none(8), blocks).peak_bytes
     for budget in range(top // 3, top + 1, 13):
         found = dynamic_programme(blocks, budget, slots=budget)
-        others = [cost.time for cost in (simulate(other, blocks) for other in uninformed(8)) if cost.peak_bytes <= budget]
+        others = [
+            cost.time
+            for cost in (simulate(other, blocks) for other in uninformed(8))
+            if cost.peak_bytes <= budget
+        ]
         if found is None:
             assert not others
             continue
@@ -111,21 +142,36 @@ def test_the_programme_keeps_the_budget_and_beats_all_others(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_programme_finds_the_best_of_all_schedules_of_its_kind(seed: int) -> None:
     blocks = unequal(5, seed)
-    every = [(simulate(each, blocks)) for each in (Schedule("", tuple(steps)) for steps in _every(0, 4))]
+    every = [
+        (simulate(each, blocks)) for each in (Schedule("", tuple(steps)) for steps in _every(0, 4))
+    ]
     for budget in sorted({cost.peak_bytes for cost in every}):
         found = dynamic_programme(blocks, budget, slots=budget)
         assert found is not None
-        assert simulate(found, blocks).time == pytest.approx(min(cost.time for cost in every if cost.peak_bytes <= budget))
+        assert simulate(found, blocks).time == pytest.approx(
+            min(cost.time for cost in every if cost.peak_bytes <= budget)
+        )
 
 
 def _every(first: int, last: int) -> list[list[Step]]:
-    """Every nested schedule of blocks first to last: keep the first, or checkpoint at any later block."""
+    """Every nested schedule of blocks first to last: keep the first, or checkpoint at any later
+    block."""
     if first == last:
         return [[Step(Action.KEEP, first), Step(Action.BACKWARD, first)]]
-    found = [[Step(Action.KEEP, first), *inner, Step(Action.BACKWARD, first)] for inner in _every(first + 1, last)]
+    found = [
+        [Step(Action.KEEP, first), *inner, Step(Action.BACKWARD, first)]
+        for inner in _every(first + 1, last)
+    ]
     for far in range(first + 1, last + 1):
-        run = [Step(Action.CHECKPOINT, first), *(Step(Action.SKIP, block) for block in range(first + 1, far))]
-        found += [[*run, *later, Step(Action.RESTORE, first), *again] for later in _every(far, last) for again in _every(first, far - 1)]
+        run = [
+            Step(Action.CHECKPOINT, first),
+            *(Step(Action.SKIP, block) for block in range(first + 1, far)),
+        ]
+        found += [
+            [*run, *later, Step(Action.RESTORE, first), *again]
+            for later in _every(far, last)
+            for again in _every(first, far - 1)
+        ]
     return found
 
 
@@ -139,7 +185,9 @@ def test_the_planner_is_never_worse_on_the_resnets(name: str) -> None:
         found = fastest(blocks, budget)
         assert found is not None
         assert found.cost.peak_bytes <= budget
-        assert found.cost.time <= min((cost.time for cost in others if cost.peak_bytes <= budget), default=found.cost.time)
+        assert found.cost.time <= min(
+            (cost.time for cost in others if cost.peak_bytes <= budget), default=found.cost.time
+        )
 
 
 @pytest.mark.parametrize("name", RESNETS)
@@ -147,24 +195,38 @@ def test_each_way_to_keep_a_block_leaves_out_more_than_the_one_before(name: str)
     for block in chain(load_network(name), 224, 224, 8):
         kept = [block.kept_bytes, *(option.kept_bytes for option in block.options)]
         assert kept == sorted(kept, reverse=True)
-        assert [option.time for option in block.options] == sorted(option.time for option in block.options)
+        assert [option.time for option in block.options] == sorted(
+            option.time for option in block.options
+        )
 
 
 def test_a_bottleneck_without_its_normalised_outputs_keeps_what_its_convolutions_wrote() -> None:
-    block = next(each for each in chain(load_network("resnet50"), 224, 224, 1) if each.name == "layer1.1")
+    block = next(
+        each for each in chain(load_network("resnet50"), 224, 224, 1) if each.name == "layer1.1"
+    )
     narrow, wide = 64 * 56 * 56 * 4, 256 * 56 * 56 * 4
-    assert block.kept_bytes == 4 * narrow + 2 * wide, "two convolutions' outputs, twice normalised, the last one, and the block's own"
+    assert block.kept_bytes == 4 * narrow + 2 * wide, (
+        "two convolutions' outputs, twice normalised, the last one, and the block's own"
+    )
     assert block.options[1].kept_bytes == 2 * narrow + 2 * wide
 
 
 def test_a_schedule_that_leaves_out_what_cannot_be_computed_again_is_refused() -> None:
     blocks = equal(2)
-    steps = (Step(Action.KEEP, 0, (0,)), Step(Action.KEEP, 1), Step(Action.BACKWARD, 1), Step(Action.BACKWARD, 0))
+    steps = (
+        Step(Action.KEEP, 0, (0,)),
+        Step(Action.KEEP, 1),
+        Step(Action.BACKWARD, 1),
+        Step(Action.BACKWARD, 0),
+    )
     with pytest.raises(SuiteError, match="leaves outputs out of 0"):
         simulate(Schedule("made up", steps), blocks)
 
 
 def test_weights_that_are_updated_at_once_leave_no_gradients() -> None:
     blocks = chain(load_network("resnet50"), 224, 224, 1)
-    gathered, at_once = (simulate(schedulers.none(len(each)), each).peak_bytes for each in (blocks, updated_at_once(blocks)))
+    gathered, at_once = (
+        simulate(schedulers.none(len(each)), each).peak_bytes
+        for each in (blocks, updated_at_once(blocks))
+    )
     assert at_once < gathered

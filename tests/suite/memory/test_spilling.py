@@ -1,4 +1,5 @@
-"""Activations on storage: the fewest bytes that a budget asks for, the file that takes them, and a disk that fills."""
+"""Activations on storage: the fewest bytes that a budget asks for, the file that takes them, and a
+disk that fills."""
 
 import json
 import subprocess
@@ -29,8 +30,14 @@ COUNT = 7
 
 def moving(blocks: tuple[int, ...]) -> Schedule:
     """Ordinary training of COUNT blocks, these on storage between their passes."""
-    forward = [[Step(Action.KEEP, block), Step(Action.SPILL, block)][: 1 + (block in blocks)] for block in range(COUNT)]
-    backward = [[Step(Action.FETCH, block), Step(Action.BACKWARD, block)][block not in blocks :] for block in reversed(range(COUNT))]
+    forward = [
+        [Step(Action.KEEP, block), Step(Action.SPILL, block)][: 1 + (block in blocks)]
+        for block in range(COUNT)
+    ]
+    backward = [
+        [Step(Action.FETCH, block), Step(Action.BACKWARD, block)][block not in blocks :]
+        for block in reversed(range(COUNT))
+    ]
     return Schedule("made up", tuple(step for steps in (*forward, *backward) for step in steps))
 
 
@@ -47,7 +54,9 @@ def test_no_other_choice_of_blocks_writes_fewer_bytes(seed: int) -> None:
         found = spilled(blocks, budget)
         assert found is not None
         assert found.cost.peak_bytes <= budget
-        assert found.cost.spilled_bytes == min(cost.spilled_bytes for cost in every if cost.peak_bytes <= budget)
+        assert found.cost.spilled_bytes == min(
+            cost.spilled_bytes for cost in every if cost.peak_bytes <= budget
+        )
     assert spilled(blocks, min(cost.peak_bytes for cost in every) - 1) is None
 
 
@@ -59,10 +68,19 @@ def test_the_resnets_fit_at_twenty_budgets_and_recompute_nothing(name: str) -> N
     for part in range(20):
         budget = least + (top - least) * part // 19
         found = spilled(blocks, budget)
-        assert found is not None and found.cost.peak_bytes <= budget and found.cost.recompute_factor == 1
+        assert (
+            found is not None
+            and found.cost.peak_bytes <= budget
+            and found.cost.recompute_factor == 1
+        )
         written.append(found.cost.spilled_bytes)
     assert written == sorted(written, reverse=True), "more memory, fewer bytes"
-    assert written[-1] == 0 < written[0] < sum(spill_bytes(blocks, number) for number in range(len(blocks)))
+    assert (
+        written[-1]
+        == 0
+        < written[0]
+        < sum(spill_bytes(blocks, number) for number in range(len(blocks)))
+    )
 
 
 def test_bfloat16_saves_less_than_half() -> None:
@@ -80,9 +98,22 @@ def test_bfloat16_saves_less_than_half() -> None:
         [Step(Action.KEEP, 0), Step(Action.SPILL, 0), Step(Action.SPILL, 0)],
         [Step(Action.KEEP, 0), Step(Action.KEEP, 1), Step(Action.SPILL, 1)],
         [Step(Action.KEEP, 0), Step(Action.SPILL, 0), Step(Action.KEEP, 1), Step(Action.FETCH, 0)],
-        [Step(Action.KEEP, 0), Step(Action.SPILL, 0), Step(Action.KEEP, 1), Step(Action.BACKWARD, 1), Step(Action.BACKWARD, 0)],
+        [
+            Step(Action.KEEP, 0),
+            Step(Action.SPILL, 0),
+            Step(Action.KEEP, 1),
+            Step(Action.BACKWARD, 1),
+            Step(Action.BACKWARD, 0),
+        ],
     ],
-    ids=["not kept", "not the last", "twice", "the network's end", "before its turn", "backward on storage"],
+    ids=[
+        "not kept",
+        "not the last",
+        "twice",
+        "the network's end",
+        "before its turn",
+        "backward on storage",
+    ],
 )
 def test_impossible_steps_are_refused(broken: list[Step]) -> None:
     with pytest.raises(SuiteError, match="without what that step reads"):
@@ -92,15 +123,22 @@ def test_impossible_steps_are_refused(broken: list[Step]) -> None:
 def test_a_run_names_the_folder_the_bytes_and_what_recomputing_would_cost(tmp_path: Path) -> None:
     request = training(tmp_path, "resnet18", "resnet18", 128)
     found = planned(request, "800MB", spill=tmp_path)
-    assert found.planned_factor == 1 and found.planned_spill_bytes > 0 and found.spill_folder == str(tmp_path)
+    assert (
+        found.planned_factor == 1
+        and found.planned_spill_bytes > 0
+        and found.spill_folder == str(tmp_path)
+    )
     assert found.factor_without_spill == planned(request, "800MB").planned_factor > 1
-    assert planned(request, "4GB", spill=tmp_path).spill_folder is None, "nothing is written where all fits"
+    assert planned(request, "4GB", spill=tmp_path).spill_folder is None, (
+        "nothing is written where all fits"
+    )
 
 
 def test_the_budget_that_is_named_works(tmp_path: Path) -> None:
     request = training(tmp_path, "resnet18", "resnet18", 128)
     budget = "100MB"
-    for _ in range(2):  # what is always there does not fit; then the activations of one block do not
+    # what is always there does not fit; then the activations of one block do not
+    for _ in range(2):
         with pytest.raises(SuiteError, match=r"--memory-budget [\d.]+[MG]B") as refusal:
             planned(request, budget, spill=tmp_path)
         budget = str(refusal.value).split("--memory-budget ")[1].split()[0].rstrip(".")
@@ -110,13 +148,18 @@ def test_the_budget_that_is_named_works(tmp_path: Path) -> None:
 def test_folders_that_activations_cannot_be_kept_in_are_refused(tmp_path: Path) -> None:
     found = planned(training(tmp_path, "resnet18", "resnet18", 128), "800MB", spill=tmp_path)
     refuse_spill_folder(found)
-    nowhere, too_much = found._replace(spill_folder=str(tmp_path / "none")), found._replace(planned_spill_bytes=2**62)
+    nowhere, too_much = (
+        found._replace(spill_folder=str(tmp_path / "none")),
+        found._replace(planned_spill_bytes=2**62),
+    )
     for plan, sentence in (
         (nowhere, "no folder"),
         (found._replace(spill_folder="/dev/shm"), "is in memory"),
         (too_much, "MB free, and a step writes"),
     ):
-        with pytest.raises(SuiteError, match=f"{sentence}.*leave --spill out, which recomputes at a factor of 1"):
+        with pytest.raises(
+            SuiteError, match=f"{sentence}.*leave --spill out, which recomputes at a factor of 1"
+        ):
             refuse_spill_folder(plan)
     with pytest.raises(SuiteError, match="larger --memory-budget"):
         refuse_spill_folder(nowhere._replace(factor_without_spill=None))
@@ -143,9 +186,13 @@ def test_a_disk_that_fills_says_what_else_works_and_leaves_no_file(tmp_path: Pat
     blocks = updated_at_once(chain(load_network("resnet18"), 64, 64, 4))
     stored = spilled(blocks, simulate(none(len(blocks)), blocks).peak_bytes * 7 // 10)
     assert stored is not None and stored.cost.spilled_bytes > 1_000_000
-    asked = json.dumps([str(tmp_path), [[block.first, block.last] for block in blocks], as_steps(stored.schedule)])
+    asked = json.dumps(
+        [str(tmp_path), [[block.first, block.last] for block in blocks], as_steps(stored.schedule)]
+    )
     command = [str(environment_of("pytorch").interpreter), "-c", FULL_DISK, asked]
-    done = subprocess.run(command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=repository_root(), env=child_environment(1), capture_output=True, text=True
+    )
     last = done.stderr.splitlines()[-1]
     assert "is full: a step writes 5 MB of activations there; free that much" in last
     assert last.endswith("or leave --spill out, which recomputes at a factor of 1.25.")

@@ -36,7 +36,8 @@ def test_published_points_are_the_tables(study: MemoryStudy) -> None:
 
 
 def test_the_papers_model_fits_2_gb_where_the_paper_says() -> None:
-    """Section VI: with a mini-batch of 8 and pictures of 500x500, all models fit into 2 GB with a factor above 1.6."""
+    """Section VI: with a mini-batch of 8 and pictures of 500x500, all models fit into 2 GB with a
+    factor above 1.6."""
     least = {}
     for depth in (18, 34, 50, 101, 152):
         line = list(paper_line(load_network(f"resnet{depth}"), depth, 500, 8))
@@ -60,7 +61,10 @@ def test_the_record_reads_back_and_is_drawn(study: MemoryStudy, tmp_path: Path) 
     record = write(study, tmp_path)
     assert read_memory_study(tmp_path) == study
     shown = read(record, "here")
-    assert shown.words is not None and len({len(row) for row in (shown.words.headings, *shown.words.rows)}) == 1
+    assert (
+        shown.words is not None
+        and len({len(row) for row in (shown.words.headings, *shown.words.rows)}) == 1
+    )
     assert shown.words.rows[0][:2] == ("0.5 GB", "Raspberry Pi 3")
     drawn = [chart.draw(None, None) for chart in charts(study)]  # type: ignore[arg-type]
     assert all("<svg" in each.svg and len(each.rows) > 10 for each in drawn)  # type: ignore[union-attr]

@@ -1,4 +1,5 @@
-"""Recorded samples of meters: what a meter's source looks like on a board, and the readings expected from it.
+"""Recorded samples of meters: what a meter's source looks like on a board, and the readings
+expected from it.
 
 ``samples/<meter>.toml`` has, below a root of its own (no /proc or /sys of this machine is read):
 
@@ -17,7 +18,8 @@
 ``[readings]``
     channel = [value, unit]: every channel that is read, and no other
 
-A source that is none of these (a serial line, a library, the kernel) has ``tested_by = "path/of/test.py::test_name"`` and ``reason`` instead.
+A source that is none of these (a serial line, a library, the kernel) has ``tested_by =
+"path/of/test.py::test_name"`` and ``reason`` instead.
 """
 
 import http.server
@@ -49,9 +51,17 @@ class MeterSample:
     def missing(self) -> list[str]:
         """What is still to be filled in."""
         if self.tested_by is not None:
-            return [] if self.reason else ["reason (why the sample cannot be files, programs or HTTP replies)"]
+            return (
+                []
+                if self.reason
+                else ["reason (why the sample cannot be files, programs or HTTP replies)"]
+            )
         missing = [] if self.origin else ["origin (the board and its release)"]
-        missing += [] if self.files or self.programs or self.http else ["[files], [programs] or [http] (what the meter reads)"]
+        missing += (
+            []
+            if self.files or self.programs or self.http
+            else ["[files], [programs] or [http] (what the meter reads)"]
+        )
         return missing + ([] if self.readings else ["[readings] (channel = [value, unit])"])
 
 
@@ -102,6 +112,8 @@ def _served(replies: Mapping[str, str]) -> Iterator[str]:
             """Quiet."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
         yield f"127.0.0.1:{server.server_port}"
         server.shutdown()

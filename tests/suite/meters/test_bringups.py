@@ -1,6 +1,8 @@
-"""The contract of meters on the bring-up files of boards: any file that is put into ``bringups/`` is tested by being there.
+"""The contract of meters on the bring-up files of boards: any file that is put into ``bringups/``
+is tested by being there.
 
-A file is untrusted: it is read with bounds, and nothing in it is executed (suite.experiments.bringup.record).
+A file is untrusted: it is read with bounds, and nothing in it is executed
+(suite.experiments.bringup.record).
 """
 
 from collections.abc import Iterator
@@ -46,7 +48,9 @@ def test_the_board_is_recognised_again(board: tuple[BringUp, Path]) -> None:
 
 
 @every_file
-def test_every_meter_reads_from_the_file_what_it_read_on_the_board(board: tuple[BringUp, Path]) -> None:
+def test_every_meter_reads_from_the_file_what_it_read_on_the_board(
+    board: tuple[BringUp, Path],
+) -> None:
     found, root = board
     meters = {meter.name: meter for meter in open_meters(root)}
     trials = [trial for trial in found.meters if trial.name in FROM_FILES and trial.available]
@@ -54,7 +58,9 @@ def test_every_meter_reads_from_the_file_what_it_read_on_the_board(board: tuple[
     for trial in trials:
         again = try_meter(meters[trial.name])
         assert again.available, f"{trial.name}: {again.reason}"
-        assert {one.channel: one.unit for one in again.readings} == {one.channel: one.unit for one in trial.readings}, trial.name
+        assert {one.channel: one.unit for one in again.readings} == {
+            one.channel: one.unit for one in trial.readings
+        }, trial.name
         assert out_of_range(found, again) == [], trial.name
 
 
@@ -64,6 +70,14 @@ def out_of_range(found: BringUp, again: MeterTrial) -> list[str]:
     problems = []
     for one in again.readings:
         known = ranges.get((again.name, one.channel))
-        if known is not None and not min(known.lowest / 2, 2 * known.lowest) - 1 <= one.value <= max(known.highest / 2, 2 * known.highest) + 1:
-            problems.append(f"{one.channel} is {one.value:g} {one.unit}; on the board it was {known.lowest:g} to {known.highest:g}")
+        if (
+            known is not None
+            and not min(known.lowest / 2, 2 * known.lowest) - 1
+            <= one.value
+            <= max(known.highest / 2, 2 * known.highest) + 1
+        ):
+            problems.append(
+                f"{one.channel} is {one.value:g} {one.unit}; on the board it was {known.lowest:g}"
+                f" to {known.highest:g}"
+            )
     return problems

@@ -24,7 +24,9 @@ def test_names_choose_and_names_with_a_minus_leave_out() -> None:
 
 @pytest.mark.parametrize("choice", ["cpu,jtp", "-jtp", "", "all"])
 def test_an_unknown_name_is_answered_with_the_list(choice: str) -> None:
-    with pytest.raises(SuiteError, match=r"there is no meter .*; the meters are counters, cpu, cpu-clock, disk") as raised:
+    with pytest.raises(
+        SuiteError, match=r"there is no meter .*; the meters are counters, cpu, cpu-clock, disk"
+    ) as raised:
         left_out_meters(choice)
     assert all(name in str(raised.value) for name in NAMES)
 
@@ -34,8 +36,12 @@ def test_a_mixed_list_is_refused() -> None:
         left_out_meters("cpu,-jtop")
 
 
-def test_a_named_meter_that_the_machine_lacks_is_refused_and_one_to_leave_out_is_not(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match="The meter 'ina3221' cannot be read here: there is no INA3221"):
+def test_a_named_meter_that_the_machine_lacks_is_refused_and_one_to_leave_out_is_not(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(
+        SuiteError, match="The meter 'ina3221' cannot be read here: there is no INA3221"
+    ):
         refuse_absent_meters("ina3221", tmp_path)
     refuse_absent_meters("-ina3221", tmp_path)
     refuse_absent_meters("wall-clock")
@@ -46,7 +52,11 @@ def test_the_record_of_a_meter_that_was_left_out_says_so(tmp_path: Path) -> None
     recorder.start(MeteredProcess(1, tmp_path))
     records = {record.name: record for record in recorder.stop()}
     assert set(records) == NAMES | {"recorder"}
-    assert (records["cpu"].available, records["cpu"].reason, records["cpu"].readings) == (False, LEFT_OUT, 0)
+    assert (records["cpu"].available, records["cpu"].reason, records["cpu"].readings) == (
+        False,
+        LEFT_OUT,
+        0,
+    )
 
 
 def test_every_meter_is_required_or_reads_power() -> None:
@@ -57,7 +67,11 @@ def test_every_meter_is_required_or_reads_power() -> None:
 def test_the_schedules_that_rules_compare_are_those_of_the_meters() -> None:
     known = {meter.name: (meter.period_s, moments_of(meter).value) for meter in open_meters()}
     assert {name: known[name] for name in POWER_SCHEDULES} == POWER_SCHEDULES
-    assert {moments for name, (_, moments) in known.items() if name in REQUIRED and name not in POWER_SCHEDULES} == {"fixed"}
+    assert {
+        moments
+        for name, (_, moments) in known.items()
+        if name in REQUIRED and name not in POWER_SCHEDULES
+    } == {"fixed"}
     assert set(known) - set(REQUIRED) <= set(POWER_SCHEDULES)
 
 

@@ -1,7 +1,9 @@
-"""Every power meter, from its instrument's own answers to a known energy: even, rising, interrupted, dying, negative and absurd.
+"""Every power meter, from its instrument's own answers to a known energy: even, rising,
+interrupted, dying, negative and absurd.
 
-An instrument is what the meter really asks: a tree of files, a program, a server, a serial line, a table that grows. Only time is
-not waited for: a second passes between two readings. What a meter raises is what the recorder would count, and nothing more.
+An instrument is what the meter really asks: a tree of files, a program, a server, a serial line, a
+table that grows. Only time is not waited for: a second passes between two readings. What a meter
+raises is what the recorder would count, and nothing more.
 """
 
 import http.server
@@ -84,17 +86,28 @@ def nano(tree: Any, tmp_path: Path) -> Instrument:
     folder = "sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0"
     root = tree({f"{folder}/rail_name_0": "POM_5V_IN\n", f"{folder}/in_power0_input": "0\n"})
     file = root / folder / "in_power0_input"
-    return Instrument(Ina3221Meter(root), lambda watts: file.write_text("" if watts is None else f"{round(watts * 1000)}\n"))
+    return Instrument(
+        Ina3221Meter(root),
+        lambda watts: file.write_text("" if watts is None else f"{round(watts * 1000)}\n"),
+    )
 
 
 def orin(tree: Any, tmp_path: Path) -> Instrument:
-    """The mainline driver, JetPack 5 and 6: three rails of the total at a third of the power each, one beside it, one not connected."""
-    rails = {"1-0040": ["VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0"], "1-0041": ["NC", "VDDQ_VDD2_1V8AO", "NC"]}
+    """The mainline driver, JetPack 5 and 6: three rails of the total at a third of the power each,
+    one beside it, one not connected."""
+    rails = {
+        "1-0040": ["VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0"],
+        "1-0041": ["NC", "VDDQ_VDD2_1V8AO", "NC"],
+    }
     files = {}
     for address, names in rails.items():
         for number, name in enumerate(names, start=1):
             base = f"sys/bus/i2c/drivers/ina3221/{address}/hwmon/hwmon{address[-1]}"
-            files |= {f"{base}/in{number}_label": f"{name}\n", f"{base}/in{number}_input": "1000\n", f"{base}/curr{number}_input": "500\n"}
+            files |= {
+                f"{base}/in{number}_label": f"{name}\n",
+                f"{base}/in{number}_input": "1000\n",
+                f"{base}/curr{number}_input": "500\n",
+            }
     root = tree(files)
     currents = sorted(root.glob("sys/bus/i2c/drivers/ina3221/1-0040/hwmon/*/curr*_input"))
 
@@ -108,9 +121,18 @@ def orin(tree: Any, tmp_path: Path) -> Instrument:
 def thor(tree: Any, tmp_path: Path) -> Instrument:
     """The monitor at the input of an AGX Thor, in microwatts."""
     folder = "sys/class/hwmon/hwmon3"
-    root = tree({f"{folder}/name": "ina238\n", f"{folder}/power1_input": "0\n", "proc/device-tree/compatible": THOR})
+    root = tree(
+        {
+            f"{folder}/name": "ina238\n",
+            f"{folder}/power1_input": "0\n",
+            "proc/device-tree/compatible": THOR,
+        }
+    )
     file = root / folder / "power1_input"
-    return Instrument(Ina238Meter(root), lambda watts: file.write_text("" if watts is None else f"{round(watts * 1e6)}\n"))
+    return Instrument(
+        Ina238Meter(root),
+        lambda watts: file.write_text("" if watts is None else f"{round(watts * 1e6)}\n"),
+    )
 
 
 def tegrastats(tree: Any, tmp_path: Path) -> Instrument:
@@ -126,31 +148,61 @@ def tegrastats(tree: Any, tmp_path: Path) -> Instrument:
 
     def show(watts: float | None) -> None:
         rail = "" if watts is None else f" VDD_IN {round(watts * 1000)}mW/1mW"
-        os.write(handle, f"RAM 2690/6854MB (lfb 6x1MB) CPU [3%@1904] EMC_FREQ 0%@1600 GR3D_FREQ 0%@[510]{rail}\n".encode())
+        os.write(
+            handle,
+            f"RAM 2690/6854MB (lfb 6x1MB) CPU [3%@1904] EMC_FREQ 0%@1600 GR3D_FREQ 0%@[510]{rail}\n".encode(),  # noqa: E501
+        )
 
     return Instrument(meter, show, shows_negative=False, end=[lambda: os.close(handle)])
 
 
 def jtop(tree: Any, tmp_path: Path) -> Instrument:
     """The service sends a table of rails."""
-    connection = SimpleNamespace(power={}, gpu={}, memory={}, start=lambda: None, close=lambda: None, ok=lambda spin: "rail" in connection.power)
+    connection = SimpleNamespace(
+        power={},
+        gpu={},
+        memory={},
+        start=lambda: None,
+        close=lambda: None,
+        ok=lambda spin: "rail" in connection.power,
+    )
 
     def show(watts: float | None) -> None:
-        connection.power = {} if watts is None else {"rail": {"VDD_IN": {"power": watts * 1000}, "VDD_SOC": {"power": 7.0}}, "tot": {"power": 1}}
+        connection.power = (
+            {}
+            if watts is None
+            else {
+                "rail": {"VDD_IN": {"power": watts * 1000}, "VDD_SOC": {"power": 7.0}},
+                "tot": {"power": 1},
+            }
+        )
 
-    return Instrument(JtopMeter(tree({"run/jtop.sock": ""}), SimpleNamespace(jtop=lambda interval: connection)), show)
+    return Instrument(
+        JtopMeter(tree({"run/jtop.sock": ""}), SimpleNamespace(jtop=lambda interval: connection)),
+        show,
+    )
 
 
 def rapl(tree: Any, tmp_path: Path) -> Instrument:
     """A counter of microjoules that wraps every 100 J, and soon after its first reading."""
     base, state = "sys/class/powercap/intel-rapl:0", {"uj": 95_000_000}
-    root = tree({f"{base}/name": "package-0\n", f"{base}/energy_uj": "95000000\n", f"{base}/max_energy_range_uj": "100000000\n"})
+    root = tree(
+        {
+            f"{base}/name": "package-0\n",
+            f"{base}/energy_uj": "95000000\n",
+            f"{base}/max_energy_range_uj": "100000000\n",
+        }
+    )
 
     def show(watts: float | None) -> None:
-        (root / base / "energy_uj").write_text("" if watts is None else f"{state['uj'] % 100_000_000}\n")
+        (root / base / "energy_uj").write_text(
+            "" if watts is None else f"{state['uj'] % 100_000_000}\n"
+        )
         state["uj"] += round((watts or 0) * 1e6)
 
-    return Instrument(RaplMeter(root), show, shows_negative=False, shows_absurd=False, is_counter=True)
+    return Instrument(
+        RaplMeter(root), show, shows_negative=False, shows_absurd=False, is_counter=True
+    )
 
 
 def nvml(tree: Any, tmp_path: Path, is_counter: bool = False) -> Instrument:
@@ -183,7 +235,9 @@ def nvml(tree: Any, tmp_path: Path, is_counter: bool = False) -> Instrument:
         state["watts"], state["next_mj"] = watts, (watts or 0) * 1000
 
     meter = NvmlMeter(tree({"proc/driver/nvidia/version": "NVRM\n"}), library)
-    return Instrument(meter, show, shows_negative=False, shows_absurd=not is_counter, is_counter=is_counter)
+    return Instrument(
+        meter, show, shows_negative=False, shows_absurd=not is_counter, is_counter=is_counter
+    )
 
 
 def nvml_counter(tree: Any, tmp_path: Path) -> Instrument:
@@ -199,10 +253,21 @@ def pmic(tree: Any, tmp_path: Path, plain: bool = False) -> Instrument:
     tool.chmod(0o755)
 
     def show(watts: float | None) -> None:
-        half = 0 if watts is None else (watts - 0.6444) / 1.1327 / 2  # the rule's calibration makes the board's input of the rails' sum
-        lines = [("VDD_CORE_A", half, "A", 7), ("3V3_SYS_A", half, "A", 1), ("VDD_CORE_V", 1, "V", 15), ("3V3_SYS_V", 1, "V", 9)]
-        indexed = [f"  {name} {'current' if unit == 'A' else 'volt'}({index})={value:.12f}{unit}" for name, value, unit, index in lines]
-        text = "\n".join([f"{name}={value:.12f}{unit}" for name, value, unit, _ in lines] if plain else indexed)
+        # the rule's calibration makes the board's input of the rails' sum
+        half = 0 if watts is None else (watts - 0.6444) / 1.1327 / 2
+        lines = [
+            ("VDD_CORE_A", half, "A", 7),
+            ("3V3_SYS_A", half, "A", 1),
+            ("VDD_CORE_V", 1, "V", 15),
+            ("3V3_SYS_V", 1, "V", 9),
+        ]
+        indexed = [
+            f"  {name} {'current' if unit == 'A' else 'volt'}({index})={value:.12f}{unit}"
+            for name, value, unit, index in lines
+        ]
+        text = "\n".join(
+            [f"{name}={value:.12f}{unit}" for name, value, unit, _ in lines] if plain else indexed
+        )
         answer.write_text('error=1 error_msg="Command not registered"' if watts is None else text)
 
     show(3.0)
@@ -214,7 +279,9 @@ def pmic_plain(tree: Any, tmp_path: Path) -> Instrument:
     return pmic(tree, tmp_path, plain=True)
 
 
-def plug(tree: Any, name: str, make: Callable[[Path], Any], answer: Callable[[float], Any]) -> Instrument:
+def plug(
+    tree: Any, name: str, make: Callable[[Path], Any], answer: Callable[[float], Any]
+) -> Instrument:
     """A plug in the network, a small server here; nothing is a status of 500."""
     state: dict[str, Any] = {"watts": 0.0}
 
@@ -228,20 +295,40 @@ def plug(tree: Any, name: str, make: Callable[[Path], Any], answer: Callable[[fl
             """Quiet."""
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    root = tree({"etc/edge-training-suite/meters.toml": f'[{name}]\naddress = "127.0.0.1:{server.server_port}"\n'})
+    threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    ).start()
+    root = tree(
+        {
+            "etc/edge-training-suite/meters.toml": (
+                f'[{name}]\naddress = "127.0.0.1:{server.server_port}"\n'
+            )
+        }
+    )
     end: list[Callable[[], object]] = [server.shutdown, server.server_close]
-    return Instrument(at_once(make(root)), lambda watts: state.update(watts=watts), tier=Tier.WALL_METER, end=end)
+    return Instrument(
+        at_once(make(root)), lambda watts: state.update(watts=watts), tier=Tier.WALL_METER, end=end
+    )
 
 
 def shelly(tree: Any, tmp_path: Path) -> Instrument:
     """A Shelly plug."""
-    return plug(tree, "shelly", ShellyMeter, lambda watts: {"id": 0, "output": True, "apower": watts, "voltage": 230.0, "current": 0.1})
+    return plug(
+        tree,
+        "shelly",
+        ShellyMeter,
+        lambda watts: {"id": 0, "output": True, "apower": watts, "voltage": 230.0, "current": 0.1},
+    )
 
 
 def tasmota(tree: Any, tmp_path: Path) -> Instrument:
     """A plug that runs Tasmota."""
-    return plug(tree, "tasmota", TasmotaMeter, lambda watts: {"StatusSNS": {"ENERGY": {"Power": watts, "Voltage": 230, "Current": 0.1}}})
+    return plug(
+        tree,
+        "tasmota",
+        TasmotaMeter,
+        lambda watts: {"StatusSNS": {"ENERGY": {"Power": watts, "Voltage": 230, "Current": 0.1}}},
+    )
 
 
 def um25c(tree: Any, tmp_path: Path) -> Instrument:
@@ -253,24 +340,49 @@ def um25c(tree: Any, tmp_path: Path) -> Instrument:
         with suppress(OSError):
             while os.read(master, 1) == b"\xf0":
                 watts = state["watts"]
-                head = (0x09C9 if watts is not None else 0x1234).to_bytes(2, "big") + (5000).to_bytes(2, "big") + (1000).to_bytes(2, "big")
-                os.write(master, head + round((watts or 0) * 1000).to_bytes(4, "big") + bytes(118) + b"\xff\xf1")
+                head = (
+                    (0x09C9 if watts is not None else 0x1234).to_bytes(2, "big")
+                    + (5000).to_bytes(2, "big")
+                    + (1000).to_bytes(2, "big")
+                )
+                os.write(
+                    master,
+                    head + round((watts or 0) * 1000).to_bytes(4, "big") + bytes(118) + b"\xff\xf1",
+                )
 
     threading.Thread(target=serve, daemon=True).start()
     root = tree({"etc/edge-training-suite/meters.toml": f'[um25c]\nport = "{os.ttyname(slave)}"\n'})
     end: list[Callable[[], object]] = [lambda: os.close(slave), lambda: os.close(master)]
     meter = at_once(Um25cMeter(root))
-    return Instrument(meter, lambda watts: state.update(watts=watts), shows_negative=False, tier=Tier.WALL_METER, end=end)
+    return Instrument(
+        meter,
+        lambda watts: state.update(watts=watts),
+        shows_negative=False,
+        tier=Tier.WALL_METER,
+        end=end,
+    )
 
 
 def table(tree: Any, tmp_path: Path) -> Instrument:
     """A table that another meter's program writes; nothing is a line that is no row."""
-    settings = '[meter_csv]\nfile = "/srv/m.csv"\ntime_column = "t"\nvoltage_column = "V"\ncurrent_column = "mA"\ncurrent_scale = 0.001\n'
-    root = tree({"etc/edge-training-suite/meters.toml": f'{settings}coverage = "board"\ntier = "analyser"\n', "srv/m.csv": "t,V,mA\n"})
+    settings = (
+        '[meter_csv]\nfile = "/srv/m.csv"\ntime_column = "t"\nvoltage_column = "V"\ncurrent_column'
+        ' = "mA"\ncurrent_scale = 0.001\n'
+    )
+    root = tree(
+        {
+            "etc/edge-training-suite/meters.toml": (
+                f'{settings}coverage = "board"\ntier = "analyser"\n'
+            ),
+            "srv/m.csv": "t,V,mA\n",
+        }
+    )
 
     def show(watts: float | None) -> None:
         with (root / "srv/m.csv").open("a") as stream:
-            stream.write("the probe is loose\n" if watts is None else f"{time.time()},5,{watts * 200}\n")
+            stream.write(
+                "the probe is loose\n" if watts is None else f"{time.time()},5,{watts * 200}\n"
+            )
 
     instrument = Instrument(MeterCsvMeter(root), show, tier=Tier.ANALYSER)
     opening = instrument.meter.open
@@ -284,7 +396,22 @@ def table(tree: Any, tmp_path: Path) -> Instrument:
     return instrument
 
 
-MAKERS = (nano, orin, thor, tegrastats, jtop, rapl, nvml, nvml_counter, pmic, pmic_plain, shelly, tasmota, um25c, table)
+MAKERS = (
+    nano,
+    orin,
+    thor,
+    tegrastats,
+    jtop,
+    rapl,
+    nvml,
+    nvml_counter,
+    pmic,
+    pmic_plain,
+    shelly,
+    tasmota,
+    um25c,
+    table,
+)
 
 
 @pytest.fixture(params=MAKERS, ids=[maker.__name__ for maker in MAKERS])
@@ -306,9 +433,11 @@ def measure(instrument: Instrument, powers_w: Sequence[float | None]) -> Energy:
         if second == 0:
             instrument.meter.open(MeteredProcess(1, Path("/data")))
         with suppress(Exception):  # the recorder counts it, and goes on
-            readings += [replace(reading, t_ns=second * SECOND) for reading in instrument.meter.read()]
+            readings += [
+                replace(reading, t_ns=second * SECOND) for reading in instrument.meter.read()
+            ]
     frame = pandas.DataFrame([asdict(reading) for reading in readings])
-    (total, *_) = totals(load_power_rules(), zip(frame["source"], frame["channel"], strict=True))
+    total, *_ = totals(load_power_rules(), zip(frame["source"], frame["channel"], strict=True))
     assert total.rule.tier is instrument.tier
     return energy_of(channels_of_frame(frame), total, 0, (len(powers_w) - 1) * SECOND)
 
@@ -316,12 +445,18 @@ def measure(instrument: Instrument, powers_w: Sequence[float | None]) -> Energy:
 def test_even_power(instrument: Instrument) -> None:
     energy = measure(instrument, [3.0] * 11)
     assert energy.energy_j == pytest.approx(30.0, rel=1e-9)
-    assert (energy.coverage, energy.gaps, energy.rejected, energy.achieved_period_s) == (pytest.approx(1.0), 0, 0, 1.0)
+    assert (energy.coverage, energy.gaps, energy.rejected, energy.achieved_period_s) == (
+        pytest.approx(1.0),
+        0,
+        0,
+        1.0,
+    )
 
 
 def test_rising_power(instrument: Instrument) -> None:
     energy = measure(instrument, [3.0 * second for second in range(1, 12)])
-    # a counter holds what each second's power added by the next reading; readings of power are joined by straight lines
+    # a counter holds what each second's power added by the next reading; readings of power are
+    # joined by straight lines
     assert energy.energy_j == pytest.approx(165.0 if instrument.is_counter else 180.0, rel=1e-9)
 
 
@@ -333,7 +468,9 @@ def test_a_sensor_that_is_silent_for_a_while_is_a_gap_that_shows(instrument: Ins
     assert energy.energy_j == pytest.approx((60 - silent_s) * 3.0, rel=1e-9)
 
 
-def test_a_sensor_that_is_silent_for_96_of_100_seconds_gives_no_energy(instrument: Instrument) -> None:
+def test_a_sensor_that_is_silent_for_96_of_100_seconds_gives_no_energy(
+    instrument: Instrument,
+) -> None:
     energy = measure(instrument, [3.0] * 3 + [None] * 95 + [3.0] * 3)
     assert energy.energy_j is None
     assert "its readings cover 4% of the time, less than 90%" in str(energy.reason)
@@ -345,10 +482,13 @@ def test_a_sensor_that_dies_during_the_run_leaves_no_energy(instrument: Instrume
     assert "the last reading is 6 s before the end" in str(energy.reason)
 
 
-SHOW_POWER = [maker for maker in MAKERS if maker not in (rapl, nvml_counter)]  # for a counter that jumps see test_rapl_meter.py
+# for a counter that jumps see test_rapl_meter.py
+SHOW_POWER = [maker for maker in MAKERS if maker not in (rapl, nvml_counter)]
 
 
-@pytest.mark.parametrize("instrument", SHOW_POWER, ids=[maker.__name__ for maker in SHOW_POWER], indirect=True)
+@pytest.mark.parametrize(
+    "instrument", SHOW_POWER, ids=[maker.__name__ for maker in SHOW_POWER], indirect=True
+)
 def test_negative_and_absurd_readings_are_left_out_and_counted(instrument: Instrument) -> None:
     powers_w = [3.0] * 12
     rejected = 0
@@ -365,11 +505,25 @@ def test_every_meter_that_a_power_rule_names_is_driven_here(tree: Any, tmp_path:
     from suite.catalog.power import load_power_rules
 
     named = {source for rule in load_power_rules() for source in rule.sources} - {ATTACHED}
-    driven = {"ina3221", "ina238", "tegrastats", "jtop", "rapl", "nvml", "rpi5-pmic", "shelly", "tasmota", "um25c", "meter-csv"}
+    driven = {
+        "ina3221",
+        "ina238",
+        "tegrastats",
+        "jtop",
+        "rapl",
+        "nvml",
+        "rpi5-pmic",
+        "shelly",
+        "tasmota",
+        "um25c",
+        "meter-csv",
+    }
     assert named == driven <= {meter.name for meter in meter_classes()}
 
 
-def test_a_board_that_misses_a_rail_of_its_total_has_no_energy_rather_than_a_smaller_one(tree: Any, tmp_path: Path) -> None:
+def test_a_board_that_misses_a_rail_of_its_total_has_no_energy_rather_than_a_smaller_one(
+    tree: Any, tmp_path: Path
+) -> None:
     instrument = orin(tree, tmp_path)
     label = next(tmp_path.glob("root/sys/bus/i2c/drivers/ina3221/1-0040/hwmon/*/in2_label"))
     label.write_text("NC\n")

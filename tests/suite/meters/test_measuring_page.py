@@ -15,18 +15,30 @@ PAGE = (repository_root() / "docs/measuring.md").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("meter", meter_classes(), ids=lambda meter: meter.name)
 def test_every_meter_is_listed_with_its_period_and_its_channels(meter) -> None:
-    (row,) = re.findall(rf"^\| `{meter.name}` \|(.*)\|$", PAGE.partition("<!-- generated: meters -->")[2].partition("<!-- end -->")[0], re.MULTILINE)
+    (row,) = re.findall(
+        rf"^\| `{meter.name}` \|(.*)\|$",
+        PAGE.partition("<!-- generated: meters -->")[2].partition("<!-- end -->")[0],
+        re.MULTILINE,
+    )
     period, reads, channels = map(str.strip, row.split("|"))
     assert (period, reads) == (f"{meter.period_s:g} s", meter.description)
-    assert re.match(r"(Channels?\b|One channel\b)", meter.__doc__), f"begin the docstring of {meter.__name__} with its channels"
+    assert re.match(r"(Channels?\b|One channel\b)", meter.__doc__), (
+        f"begin the docstring of {meter.__name__} with its channels"
+    )
     assert "`" in channels or channels.startswith("One channel")
 
 
 @pytest.mark.parametrize(
-    "rule", [rule for rule in load_power_rules() if not rule.name.startswith(("meter-csv", "attached"))], ids=lambda rule: rule.name
+    "rule",
+    [rule for rule in load_power_rules() if not rule.name.startswith(("meter-csv", "attached"))],
+    ids=lambda rule: rule.name,
 )
 def test_every_power_rule_is_listed_with_what_it_is_worth(rule) -> None:
-    rows = [line for line in PAGE.splitlines() if line.startswith("|") and rule.name in line.split("|")[1]]
+    rows = [
+        line
+        for line in PAGE.splitlines()
+        if line.startswith("|") and rule.name in line.split("|")[1]
+    ]
     assert any(f"| {rule.coverage.value} | {rule.tier.value} |" in row for row in rows)
 
 

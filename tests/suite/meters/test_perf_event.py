@@ -1,4 +1,5 @@
-"""The kernel's own counting, on this machine: a known amount of work, threads and child processes included."""
+"""The kernel's own counting, on this machine: a known amount of work, threads and child processes
+included."""
 
 import os
 import subprocess
@@ -47,13 +48,18 @@ def may_count() -> bool:
     return True
 
 
-pytestmark = pytest.mark.skipif(not is_known_machine() or not may_count(), reason="perf_event_open is not allowed here")
+pytestmark = pytest.mark.skipif(
+    not is_known_machine() or not may_count(), reason="perf_event_open is not allowed here"
+)
 
 
 @pytest.fixture
 def worker() -> Iterator["subprocess.Popen[str]"]:
-    """A process that works when it is told to: three threads and a child, each touching 2,000 fresh pages."""
-    process = subprocess.Popen([sys.executable, "-c", WORK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    """A process that works when it is told to: three threads and a child, each touching 2,000 fresh
+    pages."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WORK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     yield process
     process.kill()
     process.wait()

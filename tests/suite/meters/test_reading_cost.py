@@ -9,7 +9,8 @@ LIMIT = 0.01
 
 
 def test_every_meter_that_can_be_read_takes_less_than_a_hundredth_of_a_core() -> None:
-    """Of several measurements the least counts: other programs only add to the CPU time of a reading."""
+    """Of several measurements the least counts: other programs only add to the CPU time of a
+    reading."""
     shares: dict[str, float] = {}
     for _ in range(ATTEMPTS):
         costs = list(reading_costs(10))

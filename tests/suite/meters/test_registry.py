@@ -15,7 +15,9 @@ from suite.meters.meter import Meter, MeteredProcess, Reading
 from suite.meters.registry import meter_classes, meter_of, open_meters
 from tests.suite.meters.meter_samples import FOLDER, board, load_sample, path_of, write
 
-FILES = sorted(path for path in Path(sources.__file__).parent.glob("*.py") if path.name != "__init__.py")
+FILES = sorted(
+    path for path in Path(sources.__file__).parent.glob("*.py") if path.name != "__init__.py"
+)
 TIMEOUT_S = 10.0
 meters = pytest.mark.parametrize("make", meter_classes(), ids=lambda make: make.name)
 
@@ -23,12 +25,21 @@ meters = pytest.mark.parametrize("make", meter_classes(), ids=lambda make: make.
 def classes_with_a_period(path: Path) -> list[str]:
     """Names of the classes of a file that state a period: its meters."""
     found = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)]
-    return [node.name for node in found if any(isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "period_s" for each in node.body)]
+    return [
+        node.name
+        for node in found
+        if any(
+            isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "period_s"
+            for each in node.body
+        )
+    ]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_source_file_holds_one_meter_and_it_is_found(path: Path) -> None:
-    assert classes_with_a_period(path) == [make.__name__ for make in meter_classes() if make.__module__.endswith(f".{path.stem}")]
+    assert classes_with_a_period(path) == [
+        make.__name__ for make in meter_classes() if make.__module__.endswith(f".{path.stem}")
+    ]
     assert len(classes_with_a_period(path)) == 1
 
 
@@ -58,7 +69,9 @@ def test_a_meter_states_a_period_and_what_it_reads(make: type[Meter], tmp_path: 
 
 
 @meters
-def test_on_a_machine_without_the_source_it_says_why_and_what_to_do(make: type[Meter], tmp_path: Path) -> None:
+def test_on_a_machine_without_the_source_it_says_why_and_what_to_do(
+    make: type[Meter], tmp_path: Path
+) -> None:
     availability = make(tmp_path).availability()  # type: ignore[call-arg]
     assert not availability.available
     assert availability.reason
@@ -68,18 +81,24 @@ def test_on_a_machine_without_the_source_it_says_why_and_what_to_do(make: type[M
 @meters
 def test_a_meter_has_a_complete_sample(make: type[Meter]) -> None:
     path = path_of(make.name).relative_to(repository_root())
-    assert path_of(make.name).exists(), f"{path} is missing: record what {make.name} reads on a board (tests/suite/meters/meter_samples.py)"
+    assert path_of(make.name).exists(), (
+        f"{path} is missing: record what {make.name} reads on a board"
+        " (tests/suite/meters/meter_samples.py)"
+    )
     sample = load_sample(make.name)
     assert sample.missing() == [], f"fill in {path}"
     if sample.tested_by is not None:
         file, _, test = sample.tested_by.partition("::")
-        assert f"def {test}(" in Path(repository_root(), file).read_text(), f"{path} names a test that does not exist"
+        assert f"def {test}(" in Path(repository_root(), file).read_text(), (
+            f"{path} names a test that does not exist"
+        )
 
 
 @meters
 def test_a_meter_reads_its_sample(make: type[Meter], tmp_path: Path) -> None:
     if not path_of(make.name).exists() or load_sample(make.name).tested_by:
-        return  # the test above names what is missing; the sample names the test that serves this meter
+        # the test above names what is missing; the sample names the test that serves this meter
+        return
     sample = load_sample(make.name)
     with board(sample, tmp_path) as root:
         meter = make(root)  # type: ignore[call-arg]
@@ -93,7 +112,9 @@ def test_a_meter_reads_its_sample(make: type[Meter], tmp_path: Path) -> None:
         finally:
             meter.close()
     assert {reading.source for reading in readings} == {make.name}
-    assert {reading.channel: reading.unit for reading in readings} == {channel: unit for channel, (_, unit) in sample.readings.items()}
+    assert {reading.channel: reading.unit for reading in readings} == {
+        channel: unit for channel, (_, unit) in sample.readings.items()
+    }
     assert {reading.channel: reading.value for reading in readings} == pytest.approx(
         {channel: value for channel, (value, _) in sample.readings.items()}
     )
@@ -109,11 +130,15 @@ def read_once(meter: Meter) -> list[Reading]:
 
 
 def test_every_sample_belongs_to_a_meter() -> None:
-    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(make.name for make in meter_classes())
+    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(
+        make.name for make in meter_classes()
+    )
 
 
 @meters
-def test_where_it_is_available_here_it_reads_numbers_under_its_own_name(make: type[Meter], tmp_path: Path) -> None:
+def test_where_it_is_available_here_it_reads_numbers_under_its_own_name(
+    make: type[Meter], tmp_path: Path
+) -> None:
     meter = make(Path("/"))  # type: ignore[call-arg]
     if not meter.availability().available:
         pytest.skip(meter.availability().reason)

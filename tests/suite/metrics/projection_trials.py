@@ -1,6 +1,8 @@
-"""Projected against confirmed times: ``python -m tests.suite.metrics.projection_trials FOLDER…``, with folders of entries (run_1, run_2, …).
+"""Projected against confirmed times: ``python -m tests.suite.metrics.projection_trials FOLDER…``,
+with folders of entries (run_1, run_2, …).
 
-Each run's first epochs project the entry's score, which is then taken from the *other* runs of the entry, with all their epochs.
+Each run's first epochs project the entry's score, which is then taken from the *other* runs of the
+entry, with all their epochs.
 """
 
 import math
@@ -22,7 +24,8 @@ WITHIN = 0.05
 
 @dataclass(frozen=True)
 class Trial:
-    """A projection from a run's first epochs: how far it is from the score of the other runs, and whether its interval holds that."""
+    """A projection from a run's first epochs: how far it is from the score of the other runs, and
+    whether its interval holds that."""
 
     entry: str
     trained: int
@@ -33,30 +36,50 @@ class Trial:
 def trials(entry: Path) -> Iterator[Trial]:
     """Every run of an entry, projected from its first epochs."""
     bundles = [Bundle(path.parent) for path in sorted(entry.glob(f"run_*/{SUMMARY}"))]
-    expected, times = expected_at(bundles[0], load_scoring()), [epoch_times(bundle) for bundle in bundles]
+    expected, times = (
+        expected_at(bundles[0], load_scoring()),
+        [epoch_times(bundle) for bundle in bundles],
+    )
     name = f"{entry.name}, batch size {bundles[0].run().request['global_batch_size']}"
     for trained in FIRST:
         for place, own in enumerate(times):
             if len(own.epochs_s) < trained:
                 continue
-            found = projection("", EpochTimes(own.epochs_s[:trained], own.evaluation_s), expected, load_scoring()).time_s
-            others_s = [_whole_s(one, expected.epochs) for other, one in enumerate(times) if other != place]
+            found = projection(
+                "", EpochTimes(own.epochs_s[:trained], own.evaluation_s), expected, load_scoring()
+            ).time_s
+            others_s = [
+                _whole_s(one, expected.epochs) for other, one in enumerate(times) if other != place
+            ]
             confirmed_s = math.exp(statistics.fmean(map(math.log, others_s)))
             assert found.low is not None and found.high is not None
-            yield Trial(name, trained, found.value / confirmed_s - 1, found.low <= confirmed_s <= found.high)
+            yield Trial(
+                name, trained, found.value / confirmed_s - 1, found.low <= confirmed_s <= found.high
+            )
 
 
 def _whole_s(times: EpochTimes, epochs: float) -> float:
-    return TrainingCost(times.epochs_s[0], statistics.fmean(times.epochs_s[1:]), times.evaluation_s).at(epochs)
+    return TrainingCost(
+        times.epochs_s[0], statistics.fmean(times.epochs_s[1:]), times.evaluation_s
+    ).at(epochs)
 
 
 def main() -> None:
     """A row for each entry and number of epochs."""
-    entries = sorted({path.parent.parent for folder in sys.argv[1:] for path in Path(folder).rglob(SUMMARY)})
+    entries = sorted(
+        {path.parent.parent for folder in sys.argv[1:] for path in Path(folder).rglob(SUMMARY)}
+    )
     found = [trial for entry in entries for trial in trials(entry)]
-    print("| entry | epochs | projections | off by | within 5 % | in the interval |\n|---|---|---|---|---|---|")
+    print(
+        "| entry | epochs | projections | off by | within 5 % | in the interval"
+        " |\n|---|---|---|---|---|---|"
+    )
     for entry, trained in dict.fromkeys((one.entry, one.trained) for one in found):
-        _print(entry, str(trained), [one for one in found if (one.entry, one.trained) == (entry, trained)])
+        _print(
+            entry,
+            str(trained),
+            [one for one in found if (one.entry, one.trained) == (entry, trained)],
+        )
     _print("all", "", found)
 
 

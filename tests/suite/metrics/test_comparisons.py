@@ -20,7 +20,9 @@ def ratio_of(one: list[float], other: list[float]) -> tuple[float, float, float]
 
 @settings(deadline=None)
 @given(one=runs, other=runs)
-def test_entries_with_equally_many_runs_are_compared_by_students_test(one: list[float], other: list[float]) -> None:
+def test_entries_with_equally_many_runs_are_compared_by_students_test(
+    one: list[float], other: list[float]
+) -> None:
     count = min(len(one), len(other))
     logs = [[math.log(value) for value in each[:count]] for each in (one, other)]
     expected = stats.ttest_ind(*logs).confidence_interval(1 - LEVEL)
@@ -37,7 +39,9 @@ def test_the_unit_does_not_matter(one: list[float], other: list[float], unit: fl
 
 @settings(deadline=None)
 @given(one=runs, other=runs, factor=st.floats(1.01, 100.0))
-def test_a_slower_entry_has_a_larger_ratio_with_larger_ends(one: list[float], other: list[float], factor: float) -> None:
+def test_a_slower_entry_has_a_larger_ratio_with_larger_ends(
+    one: list[float], other: list[float], factor: float
+) -> None:
     before, after = ratio_of(one, other), ratio_of([value * factor for value in one], other)
     assert all(late > early for early, late in zip(before, after, strict=True))
 
@@ -65,8 +69,15 @@ def test_own_epochs_widen_the_interval_towards_the_slower_side_only() -> None:
     excess = math.log(1.5)
     own = Measured(math.log(15.0), 1e-4, 3, 0.0, 0.04, 12, excess)
     at_reference, other = Measured(math.log(10.0), 1e-4, 3), Measured(math.log(8.0), 1e-4, 3)
-    plain, found = ratio(at_reference, other, LEVEL, EPOCHS_LEVEL), ratio(own, other, LEVEL, EPOCHS_LEVEL)
-    assert found.ratio == pytest.approx(15 / 8) and found.low == pytest.approx(plain.low) and found.high > 2 * found.ratio
+    plain, found = (
+        ratio(at_reference, other, LEVEL, EPOCHS_LEVEL),
+        ratio(own, other, LEVEL, EPOCHS_LEVEL),
+    )
+    assert (
+        found.ratio == pytest.approx(15 / 8)
+        and found.low == pytest.approx(plain.low)
+        and found.high > 2 * found.ratio
+    )
     assert found.is_different, "it is slower even at the reference's epochs"
     assert not ratio(own, Measured(math.log(11.0), 1e-4, 3), LEVEL, EPOCHS_LEVEL).is_different
     alone = interval(own, LEVEL)

@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import bootstrap
 
-from suite.metrics.convergence import INTERVAL_LEVEL, LEVEL, Comparison, compare, detectable, expected_interval, power
+from suite.metrics.convergence import (
+    INTERVAL_LEVEL,
+    LEVEL,
+    Comparison,
+    compare,
+    detectable,
+    expected_interval,
+    power,
+)
 
 epochs = st.lists(st.integers(1, 20), min_size=3, max_size=8)
 REFERENCE = [4, 4, 5, 5, 6, 6, 6, 7, 7]
@@ -33,18 +41,25 @@ def test_p_counts_fishers_partitions() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(epochs, epochs)
-def test_p_is_at_most_one_and_at_least_the_smallest_possible(reference: list[int], runs: list[int]) -> None:
+def test_p_is_at_most_one_and_at_least_the_smallest_possible(
+    reference: list[int], runs: list[int]
+) -> None:
     found = compare(reference, runs)
     assert found.smallest_p <= found.p_faster + 1e-12
     assert 0 < found.p_faster <= 1
     assert 0 < found.p_different <= 1
-    assert compare([value + 3 for value in reference], [value + 3 for value in runs]).p_faster == pytest.approx(found.p_faster)
+    assert compare(
+        [value + 3 for value in reference], [value + 3 for value in runs]
+    ).p_faster == pytest.approx(found.p_faster)
 
 
 def test_the_false_positive_rate_is_at_most_the_level() -> None:
     """400 entries of three runs drawn from the reference: at most 1 %, plus sampling error."""
     stream = np.random.default_rng(7)
-    refused = sum(compare(stream.choice(REFERENCE, 9), list(stream.choice(REFERENCE, 3))).p_faster <= LEVEL for _ in range(400))
+    refused = sum(
+        compare(stream.choice(REFERENCE, 9), list(stream.choice(REFERENCE, 3))).p_faster <= LEVEL
+        for _ in range(400)
+    )
     assert refused <= 400 * LEVEL + 3 * math.sqrt(400 * LEVEL)
 
 
@@ -62,7 +77,9 @@ def test_too_few_runs_detect_nothing() -> None:
 
 
 def test_coarse_evaluations_lose_power() -> None:
-    assert power([10, 11, 12, 13, 14, 15, 16, 17, 20], 3, 0.6, interval=10) < power([10, 11, 12, 13, 14, 15, 16, 17, 20], 3, 0.6, interval=1)
+    assert power([10, 11, 12, 13, 14, 15, 16, 17, 20], 3, 0.6, interval=10) < power(
+        [10, 11, 12, 13, 14, 15, 16, 17, 20], 3, 0.6, interval=1
+    )
 
 
 def test_missed_targets_are_later_than_all_others() -> None:
@@ -77,13 +94,23 @@ def test_a_missed_target_makes_no_entry_faster() -> None:
 
 
 def test_entries_that_all_missed_are_alike() -> None:
-    assert compare((math.inf, math.inf), (math.inf, math.inf)) == Comparison(1.0, 1.0, 1.0, pytest.approx(1 / 6))
+    assert compare((math.inf, math.inf), (math.inf, math.inf)) == Comparison(
+        1.0, 1.0, 1.0, pytest.approx(1 / 6)
+    )
 
 
 def test_where_all_reached_the_target_the_interval_is_the_bootstrap_of_the_mean() -> None:
     """SciPy's, with other random numbers."""
-    theirs = bootstrap((REFERENCE,), np.mean, confidence_level=1 - INTERVAL_LEVEL, method="percentile", random_state=2).confidence_interval
-    assert expected_interval(REFERENCE, [True] * len(REFERENCE)) == pytest.approx((theirs.low, theirs.high), abs=0.06)
+    theirs = bootstrap(
+        (REFERENCE,),
+        np.mean,
+        confidence_level=1 - INTERVAL_LEVEL,
+        method="percentile",
+        random_state=2,
+    ).confidence_interval
+    assert expected_interval(REFERENCE, [True] * len(REFERENCE)) == pytest.approx(
+        (theirs.low, theirs.high), abs=0.06
+    )
 
 
 def test_runs_that_missed_the_target_widen_the_interval_upwards() -> None:

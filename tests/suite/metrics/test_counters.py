@@ -1,4 +1,5 @@
-"""``counters.json``: every phase, and the figures of the training region; unsupported is unknown with a reason, never 0."""
+"""``counters.json``: every phase, and the figures of the training region; unsupported is unknown
+with a reason, never 0."""
 
 import json
 from pathlib import Path
@@ -16,10 +17,19 @@ from suite.metrics.summary import derive
 from tests.builders import START_NS, Scenario, make_bundle
 
 SECOND = 10**9
-RATES = {"instructions": 3e9, "cycles": 2e9, "l1d_access": 1e9, "l1d_refill": 5e7, "branches": 4e8, "branch_mispredicts": 8e6}
+RATES = {
+    "instructions": 3e9,
+    "cycles": 2e9,
+    "l1d_access": 1e9,
+    "l1d_refill": 5e7,
+    "branches": 4e8,
+    "branch_mispredicts": 8e6,
+}
 
 
-def counted(start_ns: int, seconds: int, running: float = 1.0, software: bool = True) -> pandas.DataFrame:
+def counted(
+    start_ns: int, seconds: int, running: float = 1.0, software: bool = True
+) -> pandas.DataFrame:
     """Counters of constant rate, read twice a second; hardware events run part of the time."""
     rows = []
     for half in range(2 * seconds + 1):
@@ -37,39 +47,82 @@ def counted(start_ns: int, seconds: int, running: float = 1.0, software: bool = 
 def test_ratios_of_the_training_region() -> None:
     run = count_phases(channels_of_frame(counted(0, 30)), {"run": (5 * SECOND, 25 * SECOND)})["run"]
     figures = counter_figures(run)
-    expected = {"ipc": 1.5, "l1d_miss_ratio": 0.05, "branch_mispredict_ratio": 0.02, "counter_running_ratio": 1.0}
+    expected = {
+        "ipc": 1.5,
+        "l1d_miss_ratio": 0.05,
+        "branch_mispredict_ratio": 0.02,
+        "counter_running_ratio": 1.0,
+    }
     assert {name: figures[name].value for name in expected} == pytest.approx(expected, rel=1e-9)
     assert figures["instructions"].value == pytest.approx(6e10, rel=1e-9)
     assert figures["cpu_time_s"].value == pytest.approx(30.0, rel=1e-9)
-    assert figures["ipc"].method == "every thread and process of the implementation on this machine, kernel and user mode"
+    assert (
+        figures["ipc"].method
+        == "every thread and process of the implementation on this machine, kernel and user mode"
+    )
 
 
 def test_multiplexed_events_are_scaled_and_the_figure_has_their_coverage() -> None:
-    run = count_phases(channels_of_frame(counted(0, 30, running=0.25)), {"run": (5 * SECOND, 25 * SECOND)})["run"]
+    run = count_phases(
+        channels_of_frame(counted(0, 30, running=0.25)), {"run": (5 * SECOND, 25 * SECOND)}
+    )["run"]
     figures = counter_figures(run)
     assert figures["instructions"].value == pytest.approx(6e10, rel=1e-9)
-    assert (figures["instructions"].coverage, figures["counter_running_ratio"].value) == (pytest.approx(0.25), pytest.approx(0.25))
+    assert (figures["instructions"].coverage, figures["counter_running_ratio"].value) == (
+        pytest.approx(0.25),
+        pytest.approx(0.25),
+    )
 
 
 def test_an_unsupported_event_is_unknown_not_0() -> None:
-    software_only = counted(0, 30)[lambda rows: rows["channel"].isin(["task_clock.count", "page_faults.count"])]
-    figures = counter_figures(count_phases(channels_of_frame(software_only), {"run": (5 * SECOND, 25 * SECOND)})["run"])
+    software_only = counted(0, 30)[
+        lambda rows: rows["channel"].isin(["task_clock.count", "page_faults.count"])
+    ]
+    figures = counter_figures(
+        count_phases(channels_of_frame(software_only), {"run": (5 * SECOND, 25 * SECOND)})["run"]
+    )
     assert figures["page_faults"].value == pytest.approx(2000)
-    for name in ("instructions", "cycles", "ipc", "l1d_miss_ratio", "branch_mispredict_ratio", "counter_running_ratio", "context_switches"):
+    for name in (
+        "instructions",
+        "cycles",
+        "ipc",
+        "l1d_miss_ratio",
+        "branch_mispredict_ratio",
+        "counter_running_ratio",
+        "context_switches",
+    ):
         assert figures[name].value is None
         assert "counted on this machine" in str(figures[name].reason)
 
 
 def test_an_unfinished_run_has_no_training_region() -> None:
-    assert {figure.reason for figure in counter_figures(None).values()} == {"the run was not finished"}
+    assert {figure.reason for figure in counter_figures(None).values()} == {
+        "the run was not finished"
+    }
 
 
 def test_a_bundle_has_init_run_and_every_epoch(good_bundle: Path) -> None:
     bundle = Bundle(good_bundle)
     found = phases(bundle.log(), bundle.steps())
-    assert list(found) == ["init", "run", *(f"{kind} {number}" for kind in ("epoch", "evaluation") for number in (1, 2, 3))]
-    assert found["epoch 1"][1] <= found["evaluation 1"][0] < found["evaluation 1"][1] <= found["epoch 2"][0]
-    assert found["init"][1] <= found["run"][0] <= found["epoch 1"][0] < found["epoch 1"][1] <= found["epoch 2"][0] < found["run"][1]
+    assert list(found) == [
+        "init",
+        "run",
+        *(f"{kind} {number}" for kind in ("epoch", "evaluation") for number in (1, 2, 3)),
+    ]
+    assert (
+        found["epoch 1"][1]
+        <= found["evaluation 1"][0]
+        < found["evaluation 1"][1]
+        <= found["epoch 2"][0]
+    )
+    assert (
+        found["init"][1]
+        <= found["run"][0]
+        <= found["epoch 1"][0]
+        < found["epoch 1"][1]
+        <= found["epoch 2"][0]
+        < found["run"][1]
+    )
 
 
 def test_a_bundles_counters_and_summary_agree_and_follow_from_its_readings(tmp_path: Path) -> None:
@@ -80,10 +133,17 @@ def test_a_bundles_counters_and_summary_agree_and_follow_from_its_readings(tmp_p
     for phase in ("run", "epoch 1", "epoch 2", "epoch 3"):
         assert written["phases"][phase]["ratios"]["instructions_per_cycle"] == pytest.approx(1.5)
         assert written["phases"][phase]["events"]["cycles"]["running_ratio"] == pytest.approx(0.5)
-    assert figures["instructions"].value == written["phases"]["run"]["events"]["instructions"]["count"]
-    assert written["phases"]["init"]["events"]["cycles"]["reason"] == "the window is shorter than 10 periods of 0.5 s"
+    assert (
+        figures["instructions"].value == written["phases"]["run"]["events"]["instructions"]["count"]
+    )
+    assert (
+        written["phases"]["init"]["events"]["cycles"]["reason"]
+        == "the window is shorter than 10 periods of 0.5 s"
+    )
 
 
 def test_the_file_of_a_finished_run_is_part_of_the_sealed_bundle(good_bundle: Path) -> None:
-    assert read_json(good_bundle / COUNTERS) == json.loads(json.dumps(derive_counters(Bundle(good_bundle))))
+    assert read_json(good_bundle / COUNTERS) == json.loads(
+        json.dumps(derive_counters(Bundle(good_bundle)))
+    )
     assert COUNTERS in (good_bundle / MANIFEST).read_text()

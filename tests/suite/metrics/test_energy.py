@@ -1,4 +1,5 @@
-"""Energy arithmetic, to 1e-9 of the analytic value, for irregular readings and arbitrary windows."""
+"""Energy arithmetic, to 1e-9 of the analytic value, for irregular readings and arbitrary
+windows."""
 
 import math
 
@@ -19,9 +20,22 @@ def ns(seconds: "float | np.ndarray") -> "np.ndarray":
     return BOOT_NS + np.round(np.asarray(seconds) * 1e9).astype(np.int64)
 
 
-def power(t_s: "list[float] | np.ndarray", power_w: "list[float] | np.ndarray", start_s: float, stop_s: float, period_s: float = 1.0) -> Energy:
+def power(
+    t_s: "list[float] | np.ndarray",
+    power_w: "list[float] | np.ndarray",
+    start_s: float,
+    stop_s: float,
+    period_s: float = 1.0,
+) -> Energy:
     """Integrate; every reading is plausible."""
-    return integrate_power(ns(t_s), np.asarray(power_w, dtype=float), int(ns(start_s)), int(ns(stop_s)), period_s, ANYTHING)
+    return integrate_power(
+        ns(t_s),
+        np.asarray(power_w, dtype=float),
+        int(ns(start_s)),
+        int(ns(stop_s)),
+        period_s,
+        ANYTHING,
+    )
 
 
 @st.composite
@@ -32,7 +46,11 @@ def irregular_times(draw: st.DrawFn) -> "np.ndarray":
     return -1.0 + times / times[-1] * 1002.0
 
 
-window_ends = st.tuples(st.floats(0, 1000), st.floats(0, 1000)).filter(lambda ends: abs(ends[0] - ends[1]) > 1).map(sorted)
+window_ends = (
+    st.tuples(st.floats(0, 1000), st.floats(0, 1000))
+    .filter(lambda ends: abs(ends[0] - ends[1]) > 1)
+    .map(sorted)
+)
 
 
 @given(irregular_times(), st.floats(0.01, 500), window_ends)
@@ -44,7 +62,9 @@ def test_constant_power_times_time(t_s, power_w, window) -> None:
 
 
 @given(irregular_times(), st.floats(0, 100), st.floats(0.001, 5), window_ends)
-def test_a_ramp_is_exact_wherever_the_readings_and_the_cuts_are(t_s, level_w, slope, window) -> None:
+def test_a_ramp_is_exact_wherever_the_readings_and_the_cuts_are(
+    t_s, level_w, slope, window
+) -> None:
     start_s, stop_s = ((int(ns(end)) - BOOT_NS) / 1e9 for end in window)
     rounded_s = (ns(t_s) - BOOT_NS) / 1e9
     measured = power(t_s, level_w + slope * rounded_s + 10, *window, period_s=1000)
@@ -56,7 +76,10 @@ def test_a_ramp_is_exact_wherever_the_readings_and_the_cuts_are(t_s, level_w, sl
 def test_two_parts_of_a_window_add_up_to_the_whole(t_s, powers_w, cut_s) -> None:
     powers_w = np.array(powers_w[: len(t_s)])
     cut_ns, start_ns, stop_ns = int(ns(cut_s)), int(ns(0)), int(ns(1000))
-    parts = [integrate_power(ns(t_s), powers_w, *window, 1000, ANYTHING).energy_j for window in ((start_ns, cut_ns), (cut_ns, stop_ns))]
+    parts = [
+        integrate_power(ns(t_s), powers_w, *window, 1000, ANYTHING).energy_j
+        for window in ((start_ns, cut_ns), (cut_ns, stop_ns))
+    ]
     whole = integrate_power(ns(t_s), powers_w, start_ns, stop_ns, 1000, ANYTHING).energy_j
     assert sum(parts) == pytest.approx(whole, rel=1e-9, abs=1e-9)
 
@@ -67,14 +90,19 @@ def test_the_order_of_the_readings_does_not_matter(t_s, random) -> None:
     powers_w = np.sqrt(np.arange(len(t_s)))
     order = list(range(len(t_s)))
     random.shuffle(order)
-    assert power(t_s[order], powers_w[order], 100, 900, 1000) == power(t_s, powers_w, 100, 900, 1000)
+    assert power(t_s[order], powers_w[order], 100, 900, 1000) == power(
+        t_s, powers_w, 100, 900, 1000
+    )
 
 
 @given(irregular_times(), st.floats(0.01, 500), window_ends)
 def test_a_counter_of_constant_power_gives_power_times_time(t_s, power_w, window) -> None:
     counter_j = 1e6 + power_w * (ns(t_s) - int(ns(t_s[0]))) / 1e9
     measured = difference_counter(ns(t_s), counter_j, *(int(ns(end)) for end in window), 1000)
-    assert measured.energy_j == pytest.approx(power_w * (int(ns(window[1])) - int(ns(window[0]))) / 1e9, rel=1e-6)  # 1e6 J take digits
+    # 1e6 J take digits
+    assert measured.energy_j == pytest.approx(
+        power_w * (int(ns(window[1])) - int(ns(window[0]))) / 1e9, rel=1e-6
+    )
 
 
 def test_a_window_inside_one_pair_of_readings_is_interpolated_at_both_ends() -> None:
@@ -153,16 +181,23 @@ def test_a_counter_that_steps_back_is_left_out() -> None:
     assert (measured.energy_j, measured.rejected) == (pytest.approx(20.0), 1)
 
 
-def test_a_counter_whose_readings_lie_inside_the_window_is_extrapolated_at_the_adjacent_power() -> None:
-    measured = difference_counter(ns([1, 2, 3]), np.array([100, 110, 130.0]), int(ns(0)), int(ns(4)), 1.0)
+def test_a_counter_whose_readings_lie_inside_the_window_is_extrapolated_at_the_adjacent_power() -> (
+    None
+):
+    measured = difference_counter(
+        ns([1, 2, 3]), np.array([100, 110, 130.0]), int(ns(0)), int(ns(4)), 1.0
+    )
     assert measured.energy_j == pytest.approx(10 + 30 + 20)
 
 
 def test_a_million_readings_after_long_uptime_lose_no_precision() -> None:
     """How long they take: benchmarks/energy_speed.py."""
-    t_ns = 10**16 + np.arange(1_000_000, dtype=np.int64) * 1_000_000  # after a hundred days of uptime
+    # after a hundred days of uptime
+    t_ns = 10**16 + np.arange(1_000_000, dtype=np.int64) * 1_000_000
     t_s = np.arange(1_000_000) / 1000
-    measured = integrate_power(t_ns, 10 + t_s / 100, 10**16 + 500_000, 10**16 + 999_000_500_000, 0.001, (0.0, 100.0))
+    measured = integrate_power(
+        t_ns, 10 + t_s / 100, 10**16 + 500_000, 10**16 + 999_000_500_000, 0.001, (0.0, 100.0)
+    )
     first_s, last_s = 0.0005, 999.0005
     last_s = min(last_s, t_s[-1])
     exact_j = 10 * (last_s - first_s) + (last_s**2 - first_s**2) / 200

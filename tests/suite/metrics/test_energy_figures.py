@@ -14,17 +14,26 @@ RUN = (100 * SECOND, 120 * SECOND)
 EPOCH = Figure(8.0, "s", "steps.parquet", 3)
 
 
-def readings(power_w: float, start: int, stop: int, source: str = "ina3221", channel: str = "VDD_IN") -> pandas.DataFrame:
+def readings(
+    power_w: float, start: int, stop: int, source: str = "ina3221", channel: str = "VDD_IN"
+) -> pandas.DataFrame:
     """A rail once a second."""
     rows = [(second * SECOND, source, channel, power_w, "W") for second in range(start, stop + 1)]
     return pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"])
 
 
-def baseload(run: pandas.DataFrame, idle: pandas.DataFrame, epoch: Figure = EPOCH) -> dict[str, Figure]:
+def baseload(
+    run: pandas.DataFrame, idle: pandas.DataFrame, epoch: Figure = EPOCH
+) -> dict[str, Figure]:
     """The figures for twenty seconds of training."""
     channels = channels_of_frame(run)
     totals = power_totals(channels, load_power_rules(), RUN)
-    return baseload_figures(idle_power(channels_of_frame(idle), totals), RUN, energy_figures(channels, totals, RUN, [])["energy_j"], epoch)
+    return baseload_figures(
+        idle_power(channels_of_frame(idle), totals),
+        RUN,
+        energy_figures(channels, totals, RUN, [])["energy_j"],
+        epoch,
+    )
 
 
 def test_baseload_is_idle_power_times_time_and_its_share_of_the_energy() -> None:
@@ -33,19 +42,31 @@ def test_baseload_is_idle_power_times_time_and_its_share_of_the_energy() -> None
     assert figures["baseload_per_epoch_j"].value == pytest.approx(32.0, rel=1e-12)
     assert figures["baseload_share"].value == pytest.approx(0.4, rel=1e-12)
     assert figures["baseload_power_w"].method == "idle for 9 s before the run"
-    assert figures["baseload_power_w"].sensor == Sensor(("ina3221",), ("VDD_IN",), Coverage.MODULE, Tier.ON_BOARD)
+    assert figures["baseload_power_w"].sensor == Sensor(
+        ("ina3221",), ("VDD_IN",), Coverage.MODULE, Tier.ON_BOARD
+    )
 
 
 @pytest.mark.parametrize(
     ("run", "idle", "reason"),
     [
-        (readings(10.0, 90, 130, "cpu", "utilisation.total"), readings(4.0, 80, 89), "no power sensor"),
+        (
+            readings(10.0, 90, 130, "cpu", "utilisation.total"),
+            readings(4.0, 80, 89),
+            "no power sensor",
+        ),
         (readings(10.0, 90, 130), readings(4.0, 80, 79), "the idle machine was not measured"),
-        (readings(10.0, 90, 130), readings(4.0, 80, 89, "shelly", "power"), "was not read on every channel"),
+        (
+            readings(10.0, 90, 130),
+            readings(4.0, 80, 89, "shelly", "power"),
+            "was not read on every channel",
+        ),
         (readings(10.0, 90, 130), readings(4.0, 80, 80), "before the run"),
     ],
 )
-def test_without_a_sensor_or_an_idle_window_it_is_unknown(run: pandas.DataFrame, idle: pandas.DataFrame, reason: str) -> None:
+def test_without_a_sensor_or_an_idle_window_it_is_unknown(
+    run: pandas.DataFrame, idle: pandas.DataFrame, reason: str
+) -> None:
     for figure in baseload(run, idle).values():
         assert figure.value is None
         assert reason in str(figure.reason)
@@ -53,8 +74,13 @@ def test_without_a_sensor_or_an_idle_window_it_is_unknown(run: pandas.DataFrame,
 
 def test_the_processors_load_while_idle_is_part_of_the_figure() -> None:
     load = readings(34.4, 80, 89, "cpu", "utilisation.total").assign(unit="%")
-    figure = baseload(readings(10.0, 90, 130), pandas.concat([readings(4.0, 80, 89), load]))["baseload_power_w"]
-    assert (figure.value, figure.method) == (pytest.approx(4.0), "idle for 9 s before the run, processor at 34 %")
+    figure = baseload(readings(10.0, 90, 130), pandas.concat([readings(4.0, 80, 89), load]))[
+        "baseload_power_w"
+    ]
+    assert (figure.value, figure.method) == (
+        pytest.approx(4.0),
+        "idle for 9 s before the run, processor at 34 %",
+    )
 
 
 def test_an_epoch_shorter_than_the_sensors_period_has_no_energy_of_its_own() -> None:
@@ -74,6 +100,10 @@ def test_a_sensor_that_died_during_the_run_leaves_the_power_and_no_share() -> No
 
 
 def test_without_a_later_epoch_there_is_no_baseload_per_epoch() -> None:
-    figures = baseload(readings(10.0, 90, 130), readings(4.0, 80, 89), Figure(None, "s", "steps.parquet", 0, reason="too few epochs"))
+    figures = baseload(
+        readings(10.0, 90, 130),
+        readings(4.0, 80, 89),
+        Figure(None, "s", "steps.parquet", 0, reason="too few epochs"),
+    )
     assert figures["baseload_per_epoch_j"].reason == "too few epochs"
     assert figures["baseload_share"].value == pytest.approx(0.4)

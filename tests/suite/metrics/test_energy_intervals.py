@@ -1,4 +1,5 @@
-"""Energy intervals hold as often as they claim: fewer draws than the campaign whose output is in docs/measuring.md (energy_simulation.py)."""
+"""Energy intervals hold as often as they claim: fewer draws than the campaign whose output is in
+docs/measuring.md (energy_simulation.py)."""
 
 import numpy as np
 import pytest
@@ -31,10 +32,17 @@ def rng() -> np.random.Generator:
 @needs_recordings
 def test_the_sampling_part_holds_the_full_rate_energy_of_real_traces() -> None:
     draws = rng()
-    cases = [thinned_trace(name, trace, period_s, DRAWS, draws) for name, trace in traces().items() for period_s in PERIODS_S]
+    cases = [
+        thinned_trace(name, trace, period_s, DRAWS, draws)
+        for name, trace in traces().items()
+        for period_s in PERIODS_S
+    ]
     assert np.concatenate([case.held for case in cases]).mean() >= 0.93
     assert np.median([case.width_in_errors for case in cases]) <= 3
-    assert all(abs(case.errors_j.mean()) < 4 * case.errors_j.std() / np.sqrt(DRAWS) for case in cases)  # without bias
+    # without bias
+    assert all(
+        abs(case.errors_j.mean()) < 4 * case.errors_j.std() / np.sqrt(DRAWS) for case in cases
+    )
 
 
 @pytest.mark.proof
@@ -57,13 +65,18 @@ def test_on_a_fixed_clock_aliasing_is_possible_and_no_interval_is_claimed(hertz:
 
 def test_a_beat_of_load_and_clock_is_why() -> None:
     draws = rng()
-    errors = [abs((energy.energy_j or 0.0) / true_j - 1) for energy, true_j in (wave_on_a_clock(1.0, draws) for _ in range(DRAWS))]
+    errors = [
+        abs((energy.energy_j or 0.0) / true_j - 1)
+        for energy, true_j in (wave_on_a_clock(1.0, draws) for _ in range(DRAWS))
+    ]
     assert max(errors) > 0.05
     assert np.abs(wave_at_random(1.0, DRAWS, draws).errors_j).mean() / 420 < 0.02
 
 
 @pytest.mark.parametrize(("kind", "step_w", "gain_error"), some(SENSORS, 3))
-def test_a_sensor_of_known_gain_and_resolution_lies_in_its_intervals(kind: str, step_w: float, gain_error: float) -> None:
+def test_a_sensor_of_known_gain_and_resolution_lies_in_its_intervals(
+    kind: str, step_w: float, gain_error: float
+) -> None:
     assert imperfect_sensor(kind, step_w, gain_error, 2 * DRAWS, rng()).held.mean() >= 0.9
 
 
@@ -73,7 +86,8 @@ def test_random_moments_are_told_from_a_clock_that_is_late_at_times() -> None:
     assert at_random_moments(random_moments(draws, 200.0, 1.0))
     assert not at_random_moments(clock)
     assert not at_random_moments(clock[draws.random(200) > 0.1])  # a tenth of its readings missing
-    assert not at_random_moments(np.round(np.arange(0, 300, 1.5)))  # a clock of 1.5 s that writes whole seconds: 1 s and 2 s take turns
+    # a clock of 1.5 s that writes whole seconds: 1 s and 2 s take turns
+    assert not at_random_moments(np.round(np.arange(0, 300, 1.5)))
     assert not at_random_moments(np.sort(np.concatenate((clock, clock + 0.3))))  # two clocks
     assert sum(at_random_moments(random_moments(draws, 40.0, 1.0)) for _ in range(200)) >= 198
 

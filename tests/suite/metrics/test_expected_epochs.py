@@ -1,4 +1,5 @@
-"""The epochs at which entries are scored: a reference point's, interpolated ones, or the entry's own."""
+"""The epochs at which entries are scored: a reference point's, interpolated ones, or the entry's
+own."""
 
 import math
 
@@ -11,16 +12,29 @@ from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, expected_ep
 LEVEL = 0.025
 
 
-def point(batch_size: int, rate: float, epochs: list[int], missed: int = 0, local: int | None = None) -> ReferencePoint:
-    runs = [ReferenceRun(f"{batch_size}-{index}", "pytorch", index, count, True, "0") for index, count in enumerate(epochs)]
-    runs += [ReferenceRun(f"{batch_size}-missed-{index}", "pytorch", 100 + index, 10, False, "0") for index in range(missed)]
+def point(
+    batch_size: int, rate: float, epochs: list[int], missed: int = 0, local: int | None = None
+) -> ReferencePoint:
+    runs = [
+        ReferenceRun(f"{batch_size}-{index}", "pytorch", index, count, True, "0")
+        for index, count in enumerate(epochs)
+    ]
+    runs += [
+        ReferenceRun(f"{batch_size}-missed-{index}", "pytorch", 100 + index, 10, False, "0")
+        for index in range(missed)
+    ]
     return ReferencePoint("lenet", batch_size, rate, 1, tuple(runs), local)
 
 
 POINTS = (point(16, 0.005, [4, 5, 6]), point(128, 0.04, [6, 7, 8]))
 
 
-def expected(batch_size: int, rate: float, local: int | None = None, points: tuple[ReferencePoint, ...] = POINTS) -> ExpectedEpochs | None:
+def expected(
+    batch_size: int,
+    rate: float,
+    local: int | None = None,
+    points: tuple[ReferencePoint, ...] = POINTS,
+) -> ExpectedEpochs | None:
     return expected_epochs(points, batch_size, rate, local, 0.01)
 
 
@@ -37,12 +51,19 @@ def test_missed_targets_of_the_reference_are_kept() -> None:
 def test_between_two_batch_sizes_epochs_are_linear_and_the_rate_is_geometric() -> None:
     found = expected(64, 0.02)
     share = (64 - 16) / (128 - 16)
-    assert found is not None and found.epochs == pytest.approx(5 + share * (7 - 5)) and found.between == (16, 128)
+    assert (
+        found is not None
+        and found.epochs == pytest.approx(5 + share * (7 - 5))
+        and found.between == (16, 128)
+    )
     assert sorted(found.runs)[0] == pytest.approx(4 / 5 * found.epochs)
     assert expected(64, 0.021) is None
 
 
-@pytest.mark.parametrize(("batch_size", "rate", "local"), [(128, 0.05, None), (256, 0.08, None), (8, 0.0025, None), (128, 0.04, 64)])
+@pytest.mark.parametrize(
+    ("batch_size", "rate", "local"),
+    [(128, 0.05, None), (256, 0.08, None), (8, 0.0025, None), (128, 0.04, 64)],
+)
 def test_other_settings_have_no_reference(batch_size: int, rate: float, local: int | None) -> None:
     assert expected(batch_size, rate, local) is None
 
@@ -73,7 +94,11 @@ def test_fewer_epochs_and_not_significantly_more_are_scored_at_the_references() 
 
 def test_significantly_more_epochs_are_scored_as_they_are() -> None:
     found = scored_epochs(REFERENCE, runs(8, 9, 9), LEVEL)
-    assert found.is_own and found.epochs == pytest.approx(26 / 3) and found.p_more == pytest.approx(1 / math.comb(11, 3))
+    assert (
+        found.is_own
+        and found.epochs == pytest.approx(26 / 3)
+        and found.p_more == pytest.approx(1 / math.comb(11, 3))
+    )
     assert found.log_variance == pytest.approx(0.15**2 * (1 / 3 + 1 / 8))
 
 
@@ -91,4 +116,7 @@ def test_own_epochs_make_a_score_longer_by_their_excess() -> None:
     costs = [TrainingCost(5.0 * scale, 5.0 * scale, 0.0) for scale in (0.98, 1.0, 1.02)]
     score = measured_score(costs, scored_epochs(REFERENCE, runs(8, 9, 9), LEVEL), 0.0)
     assert score.epochs_excess == pytest.approx(math.log(26 / 3 / 5)) and score.epochs_freedom == 7
-    assert measured_score(costs, scored_epochs(REFERENCE, runs(5, 5, 5), LEVEL), 0.0).epochs_variance == 0
+    assert (
+        measured_score(costs, scored_epochs(REFERENCE, runs(5, 5, 5), LEVEL), 0.0).epochs_variance
+        == 0
+    )

@@ -1,4 +1,5 @@
-"""A LINPACK study follows from its records: efficiency, share of the peak, joules; another file is refused."""
+"""A LINPACK study follows from its records: efficiency, share of the peak, joules; another file is
+refused."""
 
 import json
 from pathlib import Path
@@ -15,20 +16,47 @@ from suite.metrics.linpack_study import STUDY, analyse, folder_name, read_linpac
 PI = "raspberry-pi-4"
 
 
-def make_record(folder: Path, nodes: int, gflops: float, energy_j: float | None = None, foreign: float = 0.0, device: str = PI) -> None:
+def make_record(
+    folder: Path,
+    nodes: int,
+    gflops: float,
+    energy_j: float | None = None,
+    foreign: float = 0.0,
+    device: str = PI,
+) -> None:
     folder.mkdir(parents=True)
     problem = Problem(1280, 128, 1, 4 * nodes)
-    power = Power(energy_j, 2.0, gflops * 2.0 / energy_j, "plug", None) if energy_j else Power(None, None, None, None, "no power sensor was read")
+    power = (
+        Power(energy_j, 2.0, gflops * 2.0 / energy_j, "plug", None)
+        if energy_j
+        else Power(None, None, None, None, "no power sensor was read")
+    )
     solution = Solution(problem, 2.0, gflops, 0.003)
     load = Load(4, 0.0, foreign)
-    record = Linpack(SCHEMA, "HPL", "hpcc", device, "Cortex-A72", nodes, 4 * nodes, 1, None, solution, gflops / nodes, power, "out", load=load)
+    record = Linpack(
+        SCHEMA,
+        "HPL",
+        "hpcc",
+        device,
+        "Cortex-A72",
+        nodes,
+        4 * nodes,
+        1,
+        None,
+        solution,
+        gflops / nodes,
+        power,
+        "out",
+        load=load,
+    )
     write_json(folder / RECORD, record)
     manifest.seal(folder)
 
 
 @pytest.fixture
 def published(tmp_path: Path) -> Path:
-    """The rates of the Raspberry Pi cluster of Mwase et al.: 15.5 GFLOPS on one board, 47 on four."""
+    """The rates of the Raspberry Pi cluster of Mwase et al.: 15.5 GFLOPS on one board, 47 on
+    four."""
     for nodes, rates in ((1, (15.4, 15.6)), (4, (46.0, 48.0))):
         for number, rate in enumerate(rates, start=1):
             make_record(tmp_path / folder_name(nodes, number), nodes, rate, energy_j=12.0 * nodes)
@@ -41,9 +69,15 @@ def test_the_published_sentence_follows_from_its_rates(published: Path) -> None:
     one, four = study.points
     peak = load_device(PI).cpu.peak_fp64_gflops  # type: ignore[union-attr]
     assert peak == 28.8
-    assert one.peak_share.value == pytest.approx(15.5 / 28.8) and four.peak_share.value == pytest.approx(47 / 4 / 28.8)
-    assert four.gflops.spread == pytest.approx(2**0.5) and four.efficiency.spread == pytest.approx(2**0.5 / 62)
-    assert four.energy_j.value == 48.0 and [note.partition(",")[0] for note in study.notes] == ["Unknown: the program has no STREAM"]
+    assert one.peak_share.value == pytest.approx(
+        15.5 / 28.8
+    ) and four.peak_share.value == pytest.approx(47 / 4 / 28.8)
+    assert four.gflops.spread == pytest.approx(2**0.5) and four.efficiency.spread == pytest.approx(
+        2**0.5 / 62
+    )
+    assert four.energy_j.value == 48.0 and [note.partition(",")[0] for note in study.notes] == [
+        "Unknown: the program has no STREAM"
+    ]
 
 
 def test_a_study_that_was_edited_or_whose_records_were_is_refused(published: Path) -> None:

@@ -1,4 +1,5 @@
-"""Bands of losses: they hold a run of the reference, and are those of the runs that are published."""
+"""Bands of losses: they hold a run of the reference, and are those of the runs that are
+published."""
 
 import math
 import random
@@ -18,15 +19,21 @@ ROUNDS = ("v0.1", "v0.2")
 
 
 def test_the_losses_are_those_of_the_published_reference_runs() -> None:
-    published = reference_losses(repository_root() / "submissions" / name / "reference" for name in ROUNDS)
+    published = reference_losses(
+        repository_root() / "submissions" / name / "reference" for name in ROUNDS
+    )
     assert published == {"lenet": LENET}
     assert [path.stem for path in folder().iterdir()] == ["lenet"]
 
 
-@pytest.mark.parametrize("reference", LENET, ids=lambda reference: f"batch size {reference.batch_size}")
+@pytest.mark.parametrize(
+    "reference", LENET, ids=lambda reference: f"batch size {reference.batch_size}"
+)
 def test_every_reference_run_is_inside_the_bands_of_the_others(reference: ReferenceLosses) -> None:
     for run in reference.runs:
-        others = replace(reference, runs=tuple(other for other in reference.runs if other is not run))
+        others = replace(
+            reference, runs=tuple(other for other in reference.runs if other is not run)
+        )
         for band in bands(others, len(run.losses)):
             assert band.low <= run.losses[band.epoch - 1] <= band.high
 
@@ -36,21 +43,38 @@ def test_all_epochs_of_an_honest_run_are_inside_ninety_nine_times_in_a_hundred()
     """Losses of ten epochs, each with a scatter of its own, of nine runs; a tenth is drawn."""
     chance, trials, outside = random.Random(3), 2000, 0
     for _ in range(trials):
-        drawn = [tuple(math.exp(chance.gauss(-epoch, 0.02 * epoch)) for epoch in range(1, 11)) for _ in range(10)]
-        reference = ReferenceLosses(16, 0.005, None, tuple(RunLosses(str(number), losses) for number, losses in enumerate(drawn[1:])))
-        outside += any(not band.low <= drawn[0][band.epoch - 1] <= band.high for band in bands(reference, 10))
+        drawn = [
+            tuple(math.exp(chance.gauss(-epoch, 0.02 * epoch)) for epoch in range(1, 11))
+            for _ in range(10)
+        ]
+        reference = ReferenceLosses(
+            16,
+            0.005,
+            None,
+            tuple(RunLosses(str(number), losses) for number, losses in enumerate(drawn[1:])),
+        )
+        outside += any(
+            not band.low <= drawn[0][band.epoch - 1] <= band.high for band in bands(reference, 10)
+        )
     assert outside / trials == pytest.approx(LEVEL, abs=0.006)
 
 
 def test_an_epoch_that_few_runs_trained_has_no_band() -> None:
-    reference = replace(LENET[0], runs=tuple(RunLosses(str(number), (1.0, 0.5)[: 1 + (number < MIN_RUNS - 1)]) for number in range(6)))
+    reference = replace(
+        LENET[0],
+        runs=tuple(
+            RunLosses(str(number), (1.0, 0.5)[: 1 + (number < MIN_RUNS - 1)]) for number in range(6)
+        ),
+    )
     assert [band.epoch for band in bands(reference, 2)] == [1]
 
 
 def test_a_setting_is_found_within_the_tolerance_of_the_rate() -> None:
     losses = dict(enumerate(LENET[0].runs[0].losses, 1))
     assert why_other(losses, "lenet", (16, 0.00501, 0), 0.01) is None
-    assert "no losses of reference runs are known at batch size 16, rate 0.006" in str(why_other(losses, "lenet", (16, 0.006, 0), 0.01))
+    assert "no losses of reference runs are known at batch size 16, rate 0.006" in str(
+        why_other(losses, "lenet", (16, 0.006, 0), 0.01)
+    )
 
 
 def test_a_malformed_file_is_one_sentence(tmp_path: Path) -> None:

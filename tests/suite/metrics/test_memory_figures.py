@@ -17,7 +17,17 @@ MB = 10**6
 def log_of(tmp_path: Path, accelerator: str, parts: object, peak: object) -> Path:
     keys = {"accelerator": accelerator, "memory_parts": parts, "peak_rss_of_ranks": peak}
     lines = [
-        ":::MLLOG " + json.dumps({"namespace": "edge", "time_ms": 1, "event_type": "POINT_IN_TIME", "key": key, "value": value, "metadata": {}})
+        ":::MLLOG "
+        + json.dumps(
+            {
+                "namespace": "edge",
+                "time_ms": 1,
+                "event_type": "POINT_IN_TIME",
+                "key": key,
+                "value": value,
+                "metadata": {},
+            }
+        )
         for key, value in keys.items()
     ]
     path = tmp_path / "log.txt"
@@ -26,8 +36,16 @@ def log_of(tmp_path: Path, accelerator: str, parts: object, peak: object) -> Pat
 
 
 def test_the_parts_and_the_rest_are_the_peak(tmp_path: Path) -> None:
-    state = {"parameter/a": memoryview(bytearray(40 * MB)), "velocity/a": memoryview(bytearray(40 * MB)), "statistic/m": memoryview(bytearray(MB))}
-    parts = loop.memory_parts({"VmRSS": 300 * MB, "RssFile": 100 * MB}, {"VmRSS": 500 * MB, "RssFile": 150 * MB}, sizes(state))
+    state = {
+        "parameter/a": memoryview(bytearray(40 * MB)),
+        "velocity/a": memoryview(bytearray(40 * MB)),
+        "statistic/m": memoryview(bytearray(MB)),
+    }
+    parts = loop.memory_parts(
+        {"VmRSS": 300 * MB, "RssFile": 100 * MB},
+        {"VmRSS": 500 * MB, "RssFile": 150 * MB},
+        sizes(state),
+    )
     figures = part_figures(read_log(log_of(tmp_path, "cpu", parts, [600 * MB])))
     values = {name: figure.value for name, figure in figures.items()}
     assert sum(value or 0 for value in values.values()) == 600 * MB
@@ -36,8 +54,12 @@ def test_the_parts_and_the_rest_are_the_peak(tmp_path: Path) -> None:
     assert values["memory_rest_bytes"] == 129 * MB
 
 
-@pytest.mark.parametrize(("parts", "peak"), [({"framework": "x"}, [1]), ({}, []), ({"framework": None}, None)])
-def test_what_is_not_logged_is_unknown_with_a_reason(parts: object, peak: object, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("parts", "peak"), [({"framework": "x"}, [1]), ({}, []), ({"framework": None}, None)]
+)
+def test_what_is_not_logged_is_unknown_with_a_reason(
+    parts: object, peak: object, tmp_path: Path
+) -> None:
     figures = part_figures(read_log(log_of(tmp_path, "cpu", parts, peak)))
     assert figures["memory_rest_bytes"].value is None and figures["memory_rest_bytes"].reason
 
@@ -45,7 +67,9 @@ def test_what_is_not_logged_is_unknown_with_a_reason(parts: object, peak: object
 def test_a_cgroups_peak_is_known_where_the_run_has_one_of_its_own(tmp_path: Path) -> None:
     for number, peak in enumerate((7 * MB, None)):
         (tmp_path / str(number)).mkdir()
-        figure = part_figures(read_log(log_of(tmp_path / str(number), "cpu", {"cgroup_peak": peak}, [1])))["memory_cgroup_peak_bytes"]
+        figure = part_figures(
+            read_log(log_of(tmp_path / str(number), "cpu", {"cgroup_peak": peak}, [1]))
+        )["memory_cgroup_peak_bytes"]
         assert figure.value == peak
         assert (peak is None) == bool(figure.reason)
 
@@ -62,9 +86,17 @@ OWN = contract.OWN_CGROUP + "12"
         (f"4:cpu,cpuacct:/{OWN}", f"memory/{OWN}/memory.max_usage_in_bytes", None),
         ("0::/user.slice", "user.slice/memory.peak", None),
     ],
-    ids=["version 1", "version 2", "Linux before 5.19", "limited in CPU time only", "shared with other programs"],
+    ids=[
+        "version 1",
+        "version 2",
+        "Linux before 5.19",
+        "limited in CPU time only",
+        "shared with other programs",
+    ],
 )
-def test_only_a_runs_own_cgroup_has_its_peak(line: str, file: str, expected: int | None, tree: Callable[[dict[str, str]], Path]) -> None:
+def test_only_a_runs_own_cgroup_has_its_peak(
+    line: str, file: str, expected: int | None, tree: Callable[[dict[str, str]], Path]
+) -> None:
     root = tree({"proc/self/cgroup": f"11:pids:/\n{line}\n", f"sys/fs/cgroup/{file}": "42\n"})
     assert contract.cgroup_peak_bytes(str(root)) == expected
 

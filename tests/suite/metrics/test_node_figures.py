@@ -1,4 +1,5 @@
-"""Figures of a run on two nodes whose clocks differ by two months and drift: energy, bytes on the wire, and readings per node."""
+"""Figures of a run on two nodes whose clocks differ by two months and drift: energy, bytes on the
+wire, and readings per node."""
 
 import json
 import shutil
@@ -36,7 +37,12 @@ SHELLY = Sensor(("shelly",), ("shelly",), Coverage.WALL, Tier.WALL_METER)
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two nodes, each with a plug that reads 5 W, 2 W before the run."""
     path = make_bundle(tmp_path_factory.mktemp("nodes") / "run", SCENARIO)
-    for table, power_w in ((READINGS, POWER_W), (OTHER, POWER_W), (BASELOAD, IDLE_W), (OTHER_IDLE, IDLE_W)):
+    for table, power_w in (
+        (READINGS, POWER_W),
+        (OTHER, POWER_W),
+        (BASELOAD, IDLE_W),
+        (OTHER_IDLE, IDLE_W),
+    ):
         readings = frames.read_readings(path / table)
         readings.loc[readings["source"] == "shelly", "value"] = power_w
         frames.write_table(readings, path / table)
@@ -70,7 +76,9 @@ def test_energy_is_the_sum_over_the_nodes(path: Path) -> None:
     assert (energy.method, energy.sensor) == ("sum over 2 nodes", SHELLY)
     assert epoch.value == pytest.approx(2 * POWER_W * summary.epochs[1].end_to_end_s, rel=1e-6)
     assert summary.epochs[1].energy_j == pytest.approx(epoch.value)
-    assert [node["figures"]["energy_j"]["value"] for node in summary.nodes] == pytest.approx([energy.value / 2] * 2)
+    assert [node["figures"]["energy_j"]["value"] for node in summary.nodes] == pytest.approx(
+        [energy.value / 2] * 2
+    )
 
 
 def test_baseload_is_that_of_every_node_and_its_share_is_of_the_whole_energy(path: Path) -> None:
@@ -81,7 +89,9 @@ def test_baseload_is_that_of_every_node_and_its_share_is_of_the_whole_energy(pat
     assert power.value == pytest.approx(IDLE_W + 3.0)
     assert (power.method, power.sensor) == ("sum over 2 nodes", SHELLY)
     assert share.value == pytest.approx((IDLE_W + 3.0) / (2 * POWER_W), rel=1e-6)
-    assert summary.figures["baseload_per_epoch_j"].value == pytest.approx((IDLE_W + 3.0) * float(summary.figures["time_to_epoch_s"].value or 0))
+    assert summary.figures["baseload_per_epoch_j"].value == pytest.approx(
+        (IDLE_W + 3.0) * float(summary.figures["time_to_epoch_s"].value or 0)
+    )
     of_nodes = [node["figures"]["baseload_share"]["value"] for node in summary.nodes]
     assert of_nodes == pytest.approx([IDLE_W / POWER_W, 3.0 / POWER_W], rel=1e-6)
 
@@ -91,13 +101,20 @@ def test_a_node_that_was_not_measured_idle_leaves_no_baseload_and_is_named(path:
     figures = derive(Bundle(path)).figures
     for name in ("baseload_power_w", "baseload_per_epoch_j", "baseload_share"):
         assert figures[name].value is None
-        assert figures[name].reason == "not every node has a baseload (node1: the idle machine was not measured before the run); measured on: node0"
+        assert (
+            figures[name].reason
+            == "not every node has a baseload (node1: the idle machine was not measured before the"
+            " run); measured on: node0"
+        )
     assert figures["energy_j"].value is not None
 
 
 def test_a_node_without_an_energy_leaves_the_idle_power_and_no_share_of_it(path: Path) -> None:
     half = run_window(Bundle(path).log())[0] + AHEAD_NS + round(seconds(path) * 0.5e9)  # type: ignore[index]
-    figures = edit(path, lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)]).figures
+    figures = edit(
+        path,
+        lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)],
+    ).figures
     assert figures["baseload_power_w"].value == pytest.approx(2 * IDLE_W)
     assert "node1: power: the last reading is" in str(figures["baseload_share"].reason)
 
@@ -113,12 +130,18 @@ def test_a_node_without_a_sensor_leaves_no_energy_and_is_named(path: Path) -> No
     figures = edit(path, lambda readings: readings[readings["source"] != "shelly"]).figures
     for name in ("energy_j", "energy_per_epoch_j"):
         assert figures[name].value is None
-        assert figures[name].reason == "not every node has an energy (node1: no power sensor was read); measured on: node0"
+        assert (
+            figures[name].reason
+            == "not every node has an energy (node1: no power sensor was read); measured on: node0"
+        )
 
 
 def test_a_sensor_that_died_on_one_node_leaves_no_energy(path: Path) -> None:
     half = run_window(Bundle(path).log())[0] + AHEAD_NS + round(seconds(path) * 0.5e9)  # type: ignore[index]
-    summary = edit(path, lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)])
+    summary = edit(
+        path,
+        lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)],
+    )
     assert "node1: power: the last reading is" in str(summary.figures["energy_j"].reason)
     assert summary.epochs[-1].energy_j is None
 
@@ -126,7 +149,10 @@ def test_a_sensor_that_died_on_one_node_leaves_no_energy(path: Path) -> None:
 def test_sensors_that_do_not_cover_the_same_are_not_added_up(path: Path) -> None:
     names = {"source": {"shelly": "ina3221"}, "channel": {"power": "VDD_IN"}}
     figures = edit(path, lambda readings: readings.replace(names)).figures
-    assert figures["energy_j"].reason == "the nodes' sensors do not cover the same (node0: wall, node1: module)"
+    assert (
+        figures["energy_j"].reason
+        == "the nodes' sensors do not cover the same (node0: wall, node1: module)"
+    )
 
 
 def test_readings_of_all_nodes_are_on_rank_0s_clock_drift_included(path: Path) -> None:
@@ -135,14 +161,17 @@ def test_readings_of_all_nodes_are_on_rank_0s_clock_drift_included(path: Path) -
     assert (first.node, second.node, second.ranks) == ("node0", "node1", (1,))
     assert abs(first.channels.head_ns - second.channels.head_ns).max() < 1000
     raw = bundle.channels_of_node(1).head_ns - AHEAD_NS - bundle.channels().head_ns
-    assert int(abs(raw).max()) > 10**5  # without the second pair of offsets they would be this far apart
+    # without the second pair of offsets they would be this far apart
+    assert int(abs(raw).max()) > 10**5
 
 
 def test_a_node_whose_clock_is_not_known_has_no_readings(path: Path) -> None:
     log = path / "log.txt"
     log.write_text(log.read_text().replace("clock_offsets_ns", "clock_offsets_lost"))
     bundle = Bundle(path)
-    assert "no clock offset" in str(node_readings(bundle, bundle.log(), load_power_rules())[1].reason)
+    assert "no clock offset" in str(
+        node_readings(bundle, bundle.log(), load_power_rules())[1].reason
+    )
     assert "node1: the log has no clock offset" in str(derive(bundle).figures["energy_j"].reason)
 
 
@@ -150,38 +179,62 @@ def test_bytes_on_the_wire_are_those_of_all_nodes_per_step(path: Path) -> None:
     summary = derive(Bundle(path))
     steps = sum(epoch.steps for epoch in summary.epochs)
     figure = summary.figures["wire_bytes_per_step"]
-    assert figure.value == pytest.approx(2 * wire_bytes_per_s(SCENARIO) * seconds(path) / steps, rel=1e-6)
+    assert figure.value == pytest.approx(
+        2 * wire_bytes_per_s(SCENARIO) * seconds(path) / steps, rel=1e-6
+    )
     assert figure.method == "sent by eth0 of node0, eth0 of node1"
-    assert summary.nodes[1]["figures"]["received_bytes_per_step"]["reason"] == "eth0.received was not read"
+    assert (
+        summary.nodes[1]["figures"]["received_bytes_per_step"]["reason"]
+        == "eth0.received was not read"
+    )
 
 
 @pytest.mark.parametrize("later_s", [0.1, 0.2, 0.4])
-def test_the_interval_of_bytes_on_the_wire_holds_those_that_were_sent(path: Path, later_s: float) -> None:
-    """Nothing is sent before run_start, which is between two readings half a second apart: interpolated, bytes are missing."""
+def test_the_interval_of_bytes_on_the_wire_holds_those_that_were_sent(
+    path: Path, later_s: float
+) -> None:
+    """Nothing is sent before run_start, which is between two readings half a second apart:
+    interpolated, bytes are missing."""
     start_ns, stop_ns = (moment_ns + AHEAD_NS for moment_ns in run_window(Bundle(path).log()) or ())
 
     def from_run_start(readings: pandas.DataFrame) -> pandas.DataFrame:
         of_network = readings["source"] == "network"
         times_ns = readings["t_ns"].where(~of_network, readings["t_ns"] + round(later_s * 1e9))
         sent = (times_ns.clip(start_ns, stop_ns) - start_ns) * 1e-9 * wire_bytes_per_s(SCENARIO)
-        return readings.assign(t_ns=times_ns, value=readings["value"].where(~of_network, sent)).sort_values("t_ns")
+        return readings.assign(
+            t_ns=times_ns, value=readings["value"].where(~of_network, sent)
+        ).sort_values("t_ns")
 
     summary = edit(path, from_run_start)
-    figure, steps = summary.nodes[1]["figures"]["sent_bytes_per_step"], sum(epoch.steps for epoch in summary.epochs)
+    figure, steps = (
+        summary.nodes[1]["figures"]["sent_bytes_per_step"],
+        sum(epoch.steps for epoch in summary.epochs),
+    )
     sent = wire_bytes_per_s(SCENARIO) * seconds(path) / steps
     assert figure["value"] < sent * 0.999
     assert figure["low"] < sent <= figure["high"] * (1 + 1e-12)
     whole = summary.figures["wire_bytes_per_step"]
-    assert whole.low is not None and whole.high is not None and whole.low < 2 * sent <= whole.high * (1 + 1e-12)
+    assert (
+        whole.low is not None
+        and whole.high is not None
+        and whole.low < 2 * sent <= whole.high * (1 + 1e-12)
+    )
 
 
 def test_a_run_of_a_few_readings_has_no_bytes_per_step(tmp_path: Path) -> None:
-    figure = derive(Bundle(make_bundle(tmp_path / "short", Scenario(ranks=2, nodes=2)))).figures["wire_bytes_per_step"]
-    assert (figure.value, figure.reason) == (None, "eth0 of node0: the window is shorter than 10 periods of 0.5 s")
+    figure = derive(Bundle(make_bundle(tmp_path / "short", Scenario(ranks=2, nodes=2)))).figures[
+        "wire_bytes_per_step"
+    ]
+    assert (figure.value, figure.reason) == (
+        None,
+        "eth0 of node0: the window is shorter than 10 periods of 0.5 s",
+    )
 
 
 def test_a_node_whose_interface_was_not_read_leaves_no_bytes(path: Path) -> None:
-    figure = edit(path, lambda readings: readings[readings["source"] != "network"]).figures["wire_bytes_per_step"]
+    figure = edit(path, lambda readings: readings[readings["source"] != "network"]).figures[
+        "wire_bytes_per_step"
+    ]
     assert (figure.value, figure.reason) == (None, "eth0 of node1: eth0.sent was not read")
 
 
@@ -221,7 +274,9 @@ def test_a_rank_that_is_slower_is_seen_as_the_straggler(path: Path) -> None:
     summary = derive(Bundle(path))
     first, second = summary.ranks
     assert (first["slowest_share"], second["slowest_share"]) == (0.0, 1.0)
-    assert first["busy_ratio"] == pytest.approx(0.95 / (0.95 + 0.4)) and second["busy_ratio"] == pytest.approx(1.75 / 1.35)
+    assert first["busy_ratio"] == pytest.approx(0.95 / (0.95 + 0.4)) and second[
+        "busy_ratio"
+    ] == pytest.approx(1.75 / 1.35)
     assert first["communication_s"] > second["communication_s"] == 0.0
     assert (first["samples"], second["samples"], second["node"]) == (90000, 90000, "node1")
     assert summary.figures["straggler_ratio"].value == pytest.approx(second["busy_ratio"])
@@ -262,7 +317,9 @@ def test_a_malformed_nodes_file_is_refused(change: dict[str, object], path: Path
         read_nodes(Bundle(path))
 
 
-def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (path / OTHER).unlink()
     write_json(path / SUMMARY, derive(Bundle(path)).to_dict())
     show_result(RunResult(path, "finished", None), False)
@@ -271,10 +328,19 @@ def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured
     assert "NOT MEASURED: node1: the node has no readings" in said
 
 
-def test_the_command_shows_the_wires_limit_beside_the_exchange(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_the_wires_limit_beside_the_exchange(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     summary = derive(Bundle(path)).to_dict()
-    for name, value in (("exchange_span_s", 0.025), ("wire_limit_s", 0.02), ("wire_limit_share", 0.8)):
+    for name, value in (
+        ("exchange_span_s", 0.025),
+        ("wire_limit_s", 0.02),
+        ("wire_limit_share", 0.8),
+    ):
         summary["figures"][name]["value"] = value
     write_json(path / SUMMARY, summary)
     show_result(RunResult(path, "finished", None), False)
-    assert "exchange           0.025 s an update; the nodes' links allow 0.02 s, 80% of it" in capsys.readouterr().out
+    assert (
+        "exchange           0.025 s an update; the nodes' links allow 0.02 s, 80% of it"
+        in capsys.readouterr().out
+    )

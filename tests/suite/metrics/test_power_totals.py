@@ -1,4 +1,5 @@
-"""Which of the totals that were read count: those that yield an energy, and what lies apart is added."""
+"""Which of the totals that were read count: those that yield an energy, and what lies apart is
+added."""
 
 import numpy as np
 import pandas
@@ -19,7 +20,15 @@ def power(source: str, channel: str, watts: float, silent: range = range(0)) -> 
     """Readings of power once a second at random moments, but for the seconds of ``silent``."""
     moments_s = np.arange(-2, SECONDS + 3) + np.random.default_rng(4).random(SECONDS + 5)
     moments_s = moments_s[~np.isin(np.floor(moments_s), list(silent))]
-    return pandas.DataFrame({"t_ns": (moments_s * 1e9).astype(np.int64), "source": source, "channel": channel, "value": watts, "unit": "W"})
+    return pandas.DataFrame(
+        {
+            "t_ns": (moments_s * 1e9).astype(np.int64),
+            "source": source,
+            "channel": channel,
+            "value": watts,
+            "unit": "W",
+        }
+    )
 
 
 def counter(source: str, channel: str, watts: float) -> pandas.DataFrame:
@@ -33,7 +42,11 @@ def machine(*parts: pandas.DataFrame) -> Channels:
     return channels_of_frame(pandas.concat(parts))
 
 
-PC = (counter("rapl", "package-0", 30.0), counter("rapl", "dram-0", 4.0), power("nvml", "gpu0.power", 250.0))
+PC = (
+    counter("rapl", "package-0", 30.0),
+    counter("rapl", "dram-0", 4.0),
+    power("nvml", "gpu0.power", 250.0),
+)
 
 
 def test_a_cpu_and_a_gpu_that_lie_apart_are_added_and_the_sum_says_what_it_covers() -> None:
@@ -45,7 +58,9 @@ def test_a_cpu_and_a_gpu_that_lie_apart_are_added_and_the_sum_says_what_it_cover
     assert figure.sensor is not None
     assert (figure.sensor.covers, figure.sensor.instruments) == (Coverage.CHIPS, ("rapl", "nvml"))
     assert figure.uncertainty is not None
-    assert figure.uncertainty.gain == pytest.approx(np.hypot(0.05 * 34, 0.05 * 250) * SECONDS, rel=1e-6)
+    assert figure.uncertainty.gain == pytest.approx(
+        np.hypot(0.05 * 34, 0.05 * 250) * SECONDS, rel=1e-6
+    )
     assert figure.low is not None
     assert figure.low < 28400 < (figure.high or 0)
 
@@ -59,21 +74,31 @@ def test_a_platform_counter_that_does_not_contain_the_gpu_does_not_count() -> No
     channels = machine(*PC, counter("rapl", "psys", 60.0))
     assert [total.source for total in power_totals(channels, RULES, RUN)] == ["rapl", "nvml"]
     reasons = {row["rule"]: row["reason"] for row in energy_rows(channels, RULES, RUN)}
-    assert "less than RAPL packages and memory and GPU power with 2.84e+04 J" in reasons["RAPL platform"]
+    assert (
+        "less than RAPL packages and memory and GPU power with 2.84e+04 J"
+        in reasons["RAPL platform"]
+    )
 
 
 @pytest.mark.parametrize("source", ["ina3221", "tegrastats", "jtop"])
 def test_an_input_rail_that_reads_less_than_the_rails_behind_it_does_not_count(source: str) -> None:
-    """A fully loaded Nano on a carrier board, as its maker published it: the labels of the input and of the GPU are exchanged."""
+    """A fully loaded Nano on a carrier board, as its maker published it: the labels of the input
+    and of the GPU are exchanged."""
     rails = {"POM_5V_GPU": 8.633, "POM_5V_IN": 2.956, "POM_5V_CPU": 3.148}
-    (measured,) = measure_totals(machine(*(power(source, name, watts) for name, watts in rails.items())), RULES, RUN)
+    (measured,) = measure_totals(
+        machine(*(power(source, name, watts) for name, watts in rails.items())), RULES, RUN
+    )
     assert (measured.total.rule.name, measured.energy.energy_j) == ("POM_5V_IN", None)
-    assert measured.energy.reason == "it read 295.6 J, less than POM_5V_GPU and POM_5V_CPU with 1178 J"
+    assert (
+        measured.energy.reason == "it read 295.6 J, less than POM_5V_GPU and POM_5V_CPU with 1178 J"
+    )
 
 
 def test_an_input_rail_within_the_accuracy_of_the_rails_behind_it_counts() -> None:
     rails = {"VDD_IN": 4.0, "VDD_CPU_GPU_CV": 3.0, "VDD_SOC": 1.2}
-    (measured,) = measure_totals(machine(*(power("ina3221", name, watts) for name, watts in rails.items())), RULES, RUN)
+    (measured,) = measure_totals(
+        machine(*(power("ina3221", name, watts) for name, watts in rails.items())), RULES, RUN
+    )
     assert measured.energy.energy_j == pytest.approx(400.0, rel=1e-6)
 
 
@@ -81,12 +106,20 @@ def test_a_plug_that_covers_all_counts_alone_and_the_rest_is_a_cross_check() -> 
     channels = machine(*PC, power("shelly", "power", 330.0))
     assert [total.source for total in power_totals(channels, RULES, RUN)] == ["shelly"]
     rows = energy_rows(channels, RULES, RUN)
-    assert [(row["rule"], row["counts"]) for row in rows][:2] == [("shelly", True), ("RAPL packages and memory", False)]
-    assert all(row["difference_ratio"] is None for row in rows)  # no other covers what the plug does
+    assert [(row["rule"], row["counts"]) for row in rows][:2] == [
+        ("shelly", True),
+        ("RAPL packages and memory", False),
+    ]
+    # no other covers what the plug does
+    assert all(row["difference_ratio"] is None for row in rows)
 
 
 def test_a_total_that_yields_no_energy_leaves_it_to_the_next_best() -> None:
-    rails = power("ina3221", "VDD_IN", 9.0, silent=range(2, 98)), power("tegrastats", "VDD_IN", 10.0), power("jtop", "VDD_IN", 10.5)
+    rails = (
+        power("ina3221", "VDD_IN", 9.0, silent=range(2, 98)),
+        power("tegrastats", "VDD_IN", 10.0),
+        power("jtop", "VDD_IN", 10.5),
+    )
     channels = machine(*rails)
     assert [total.source for total in power_totals(channels, RULES, RUN)] == ["tegrastats"]
     silent, counted, other = energy_rows(channels, RULES, RUN)
@@ -112,16 +145,28 @@ def test_a_gap_widens_the_interval_by_what_the_power_may_have_been_meanwhile() -
     whole = power("ina3221", "VDD_IN", 0.0)
     whole["value"] = rng.choice([5.0, 15.0], len(whole))
     gap = whole[(whole["t_ns"] < 40 * 10**9) | (whole["t_ns"] > 47 * 10**9)]
-    energies = [window_energy(machine(readings), power_totals(machine(readings), RULES, RUN), *RUN) for readings in (whole, gap)]
-    parts = [energy.uncertainty.gaps for energy in energies if energy is not None and energy.uncertainty is not None]
+    energies = [
+        window_energy(machine(readings), power_totals(machine(readings), RULES, RUN), *RUN)
+        for readings in (whole, gap)
+    ]
+    parts = [
+        energy.uncertainty.gaps
+        for energy in energies
+        if energy is not None and energy.uncertainty is not None
+    ]
     assert parts[0] == 0.0
     assert 30.0 < parts[1] < 90.0  # about seven seconds at 5 to 15 W
 
 
 def test_a_counter_has_no_sampling_error_and_does_not_alias() -> None:
-    (_, measured) = measure_totals(machine(counter("rapl", "package-0", 30.0), counter("rapl", "dram-0", 4.0)), RULES, RUN)[::-1]
+    _, measured = measure_totals(
+        machine(counter("rapl", "package-0", 30.0), counter("rapl", "dram-0", 4.0)), RULES, RUN
+    )[::-1]
     assert measured.energy.uncertainty is not None
-    assert (measured.energy.uncertainty.sampling, measured.energy.uncertainty.possibly_aliased) == (0.0, False)
+    assert (measured.energy.uncertainty.sampling, measured.energy.uncertainty.possibly_aliased) == (
+        0.0,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,13 +179,25 @@ def test_a_counter_has_no_sampling_error_and_does_not_alias() -> None:
         ("rpi5-pmic", "VDD_CORE.power", True, "below Level 1: an estimate"),
     ],
 )
-def test_the_level_of_the_methodology_that_a_measurement_meets(source: str, channel: str, has_idle: bool, level: str) -> None:
+def test_the_level_of_the_methodology_that_a_measurement_meets(
+    source: str, channel: str, has_idle: bool, level: str
+) -> None:
     chosen = power_totals(machine(power(source, channel, 5.0)), RULES, RUN)
     assert measurement_level(chosen, 1.0, has_idle=has_idle) == level
 
 
-def test_every_rule_of_the_rulebook_states_its_accuracy_its_age_and_the_coverage_it_demands() -> None:
-    assert all(rule.gain_error > 0 and rule.min_coverage == 0.9 and len(rule.delay_s) == len(rule.sources) for rule in RULES)
+def test_every_rule_of_the_rulebook_states_its_accuracy_its_age_and_the_coverage_it_demands() -> (
+    None
+):
+    assert all(
+        rule.gain_error > 0 and rule.min_coverage == 0.9 and len(rule.delay_s) == len(rule.sources)
+        for rule in RULES
+    )
     assert all(rule.step == () or len(rule.step) == len(rule.channels) for rule in RULES)
     accuracy = {tier: {rule.gain_error for rule in RULES if rule.tier is tier} for tier in Tier}
-    assert max(accuracy[Tier.ANALYSER]) < max(accuracy[Tier.WALL_METER]) <= max(accuracy[Tier.ON_BOARD]) < max(accuracy[Tier.ESTIMATE])
+    assert (
+        max(accuracy[Tier.ANALYSER])
+        < max(accuracy[Tier.WALL_METER])
+        <= max(accuracy[Tier.ON_BOARD])
+        < max(accuracy[Tier.ESTIMATE])
+    )

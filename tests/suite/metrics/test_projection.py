@@ -1,4 +1,5 @@
-"""Projected times to the target: exact where epochs do not scatter, and with an interval that holds what is trained in the end."""
+"""Projected times to the target: exact where epochs do not scatter, and with an interval that holds
+what is trained in the end."""
 
 import math
 import random
@@ -31,8 +32,12 @@ def test_epochs_that_take_the_same_time_are_projected_exactly() -> None:
 def test_the_error_of_the_references_epochs_is_in_the_interval() -> None:
     """Three runs that scatter by a tenth tell their mean to 11 %."""
     found = projection("a workload", EpochTimes((10.0,) * 4, 0.0), REFERENCE, SCORING)
-    assert found.time_s.high == pytest.approx(200 * math.exp(1.96 * math.log(1.1) / math.sqrt(3)), rel=0.01)
-    exact = projection("a workload", EpochTimes((10.0,) * 4, 0.0), replace(REFERENCE, log_sd=0.0), SCORING)
+    assert found.time_s.high == pytest.approx(
+        200 * math.exp(1.96 * math.log(1.1) / math.sqrt(3)), rel=0.01
+    )
+    exact = projection(
+        "a workload", EpochTimes((10.0,) * 4, 0.0), replace(REFERENCE, log_sd=0.0), SCORING
+    )
     assert exact.time_s.high == pytest.approx(200 * math.exp(1.96 * SCORING.noise_floor), rel=1e-4)
 
 
@@ -41,7 +46,9 @@ def test_the_interval_holds_another_training_nineteen_times_in_twenty(trained: i
     chance, trials, held = random.Random(7), 2000, 0
     exact = replace(REFERENCE, log_sd=0.0)
     for _ in range(trials):
-        seen_s, other_s = ([10 * chance.gauss(1, 0.04) for _ in range(count)] for count in (trained, 20))
+        seen_s, other_s = (
+            [10 * chance.gauss(1, 0.04) for _ in range(count)] for count in (trained, 20)
+        )
         found = projection("a workload", EpochTimes(tuple(seen_s), 0.0), exact, SCORING).time_s
         whole_s = TrainingCost(other_s[0], statistics.fmean(other_s[1:]), 0.0).at(20)
         assert found.low is not None and found.high is not None
@@ -50,24 +57,43 @@ def test_the_interval_holds_another_training_nineteen_times_in_twenty(trained: i
 
 
 def test_a_board_that_throttles_is_not_steady() -> None:
-    assert not projection("a workload", EpochTimes((10.0, 10.0, 10.4, 11.0), 0.5), REFERENCE, SCORING).is_steady
+    assert not projection(
+        "a workload", EpochTimes((10.0, 10.0, 10.4, 11.0), 0.5), REFERENCE, SCORING
+    ).is_steady
 
 
-def test_a_finished_run_is_projected_to_the_epochs_of_its_rounds_reference_point(good_bundle: Path) -> None:
+def test_a_finished_run_is_projected_to_the_epochs_of_its_rounds_reference_point(
+    good_bundle: Path,
+) -> None:
     found = project(Bundle(learn_as_the_reference(good_bundle)), SCORING)
     assert found.workload == "lenet" and found.runs == 18
     assert found.time_s.low is not None and found.time_s.low < found.time_s.value
 
 
 def test_a_run_that_learns_otherwise_than_the_reference_is_not_projected(good_bundle: Path) -> None:
-    """Losses of the first epoch are within 30 % of one another in the reference's runs at this batch size."""
-    with pytest.raises(SuiteError, match=r"may need other epochs than the reference: the mean loss of epoch 1 is \S+, outside \S+ to \S+ of 9"):
+    """Losses of the first epoch are within 30 % of one another in the reference's runs at this
+    batch size."""
+    with pytest.raises(
+        SuiteError,
+        match=(
+            r"may need other epochs than the reference: the mean loss of epoch 1 is \S+, outside"
+            r" \S+ to \S+ of 9"
+        ),
+    ):
         project(Bundle(learn_as_the_reference(good_bundle, factor=1.5)), SCORING)
 
 
-def test_a_setting_without_a_reference_point_is_named_with_those_that_there_are(good_bundle: Path) -> None:
+def test_a_setting_without_a_reference_point_is_named_with_those_that_there_are(
+    good_bundle: Path,
+) -> None:
     edited = EditableBundle(good_bundle)
     set_everywhere("optimizer.base_learning_rate", 0.05)(edited)
     edited.save(recomputed=True)
-    with pytest.raises(SuiteError, match=r"No reference point of lenet is at batch size \d+ and rate 0\.05; round v0\.2 has: batch size 16 at rate"):
+    with pytest.raises(
+        SuiteError,
+        match=(
+            r"No reference point of lenet is at batch size \d+ and rate 0\.05; round v0\.2 has:"
+            r" batch size 16 at rate"
+        ),
+    ):
         project(Bundle(good_bundle), SCORING)

@@ -13,7 +13,10 @@ entries = st.lists(st.lists(st.floats(1.0, 100.0), min_size=3, max_size=5), min_
 
 
 def ranks(*scores: list[float]) -> list[tuple[int, int]]:
-    return [(each.best, each.worst) for each in rank_intervals([measured(runs) for runs in scores], LEVEL, EPOCHS_LEVEL)]
+    return [
+        (each.best, each.worst)
+        for each in rank_intervals([measured(runs) for runs in scores], LEVEL, EPOCHS_LEVEL)
+    ]
 
 
 def test_entries_far_apart_have_one_rank_each() -> None:
@@ -40,20 +43,31 @@ def test_the_place_by_value_lies_in_the_interval(scores: list[list[float]]) -> N
 
 @settings(deadline=None)
 @given(scores=entries)
-def test_nobody_is_surely_slower_than_an_entry_that_it_is_not_told_apart_from(scores: list[list[float]]) -> None:
+def test_nobody_is_surely_slower_than_an_entry_that_it_is_not_told_apart_from(
+    scores: list[list[float]],
+) -> None:
     drawn = [measured(runs) for runs in scores]
     found = rank_intervals(drawn, LEVEL, EPOCHS_LEVEL)
     for one, its in zip(drawn, found, strict=True):
-        slower = sum(other.log_mean < one.log_mean and ratio(one, other, LEVEL, EPOCHS_LEVEL).is_different for other in drawn)
+        slower = sum(
+            other.log_mean < one.log_mean and ratio(one, other, LEVEL, EPOCHS_LEVEL).is_different
+            for other in drawn
+        )
         assert its.best <= 1 + slower
 
 
 @settings(deadline=None)
 @given(scores=entries, unit=st.floats(0.01, 100.0))
 def test_the_unit_changes_neither_ranks_nor_tiers(scores: list[list[float]], unit: float) -> None:
-    drawn, scaled = ([measured([value * factor for value in runs]) for runs in scores] for factor in (1.0, unit))
-    assert [one.best for one in rank_intervals(drawn, LEVEL, EPOCHS_LEVEL)] == [one.best for one in rank_intervals(scaled, LEVEL, EPOCHS_LEVEL)]
-    assert len(set(tiers(drawn, LEVEL, EPOCHS_LEVEL))) == len(set(tiers(scaled, LEVEL, EPOCHS_LEVEL)))
+    drawn, scaled = (
+        [measured([value * factor for value in runs]) for runs in scores] for factor in (1.0, unit)
+    )
+    assert [one.best for one in rank_intervals(drawn, LEVEL, EPOCHS_LEVEL)] == [
+        one.best for one in rank_intervals(scaled, LEVEL, EPOCHS_LEVEL)
+    ]
+    assert len(set(tiers(drawn, LEVEL, EPOCHS_LEVEL))) == len(
+        set(tiers(scaled, LEVEL, EPOCHS_LEVEL))
+    )
 
 
 @settings(deadline=None)
@@ -61,15 +75,22 @@ def test_the_unit_changes_neither_ranks_nor_tiers(scores: list[list[float]], uni
 def test_a_further_entry_changes_no_pair_but_may_widen_ranks(scores: list[list[float]]) -> None:
     drawn = [measured(runs) for runs in scores]
     slow = measured([1e6, 1.1e6, 1.2e6])
-    assert tiers([*drawn, slow], LEVEL, EPOCHS_LEVEL)[: len(drawn)] == tiers(drawn, LEVEL, EPOCHS_LEVEL)
+    assert tiers([*drawn, slow], LEVEL, EPOCHS_LEVEL)[: len(drawn)] == tiers(
+        drawn, LEVEL, EPOCHS_LEVEL
+    )
 
 
 def test_a_tier_begins_with_an_entry_that_is_told_apart_from_the_first_of_the_tier_before() -> None:
-    """The second does not differ significantly from the first, nor the third from the second; but the third is from the first."""
+    """The second does not differ significantly from the first, nor the third from the second; but
+    the third is from the first."""
     scores = [measured([value * 0.95, value, value * 1.05]) for value in (10.0, 11.0, 12.2)]
     assert tiers(scores, LEVEL, EPOCHS_LEVEL) == (1, 1, 2)
 
 
 def test_equal_runs_of_all_entries_are_ranked() -> None:
     same = [Measured(math.log(value), 0.0, 3, 0.0025**2) for value in (1.0, 2.0, 2.0)]
-    assert rank_intervals(same, LEVEL, EPOCHS_LEVEL) == (RankInterval(1, 1), RankInterval(2, 3), RankInterval(2, 3))
+    assert rank_intervals(same, LEVEL, EPOCHS_LEVEL) == (
+        RankInterval(1, 1),
+        RankInterval(2, 3),
+        RankInterval(2, 3),
+    )

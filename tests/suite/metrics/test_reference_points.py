@@ -1,4 +1,5 @@
-"""Reference points are made only from closed runs that reached their target or trained all their epochs."""
+"""Reference points are made only from closed runs that reached their target or trained all their
+epochs."""
 
 import json
 import math
@@ -9,7 +10,14 @@ import pytest
 
 from reference_impls.contract import LOCAL, SYNCHRONISED
 from suite import api
-from suite.catalog.reference_points import ReferenceRun, frozen_points, load_points, local_batch_size, newest_points, write_points
+from suite.catalog.reference_points import (
+    ReferenceRun,
+    frozen_points,
+    load_points,
+    local_batch_size,
+    newest_points,
+    write_points,
+)
 from suite.catalog.rounds import load_rounds
 from suite.catalog.workloads import Workload, load_workloads
 from suite.errors import SuiteError
@@ -21,7 +29,13 @@ def bundles(folder: Path, batch_size: int = 128, division: str = "closed") -> li
     """Two runs, which reach the target in their second and third epoch."""
     made = []
     for seed, accuracies in enumerate([(0.97, 0.991), (0.97, 0.985, 0.9905)], start=1):
-        scenario = Scenario(name=f"r{seed}", seed=seed, accuracies=accuracies, batch_size=batch_size, division=division)
+        scenario = Scenario(
+            name=f"r{seed}",
+            seed=seed,
+            accuracies=accuracies,
+            batch_size=batch_size,
+            division=division,
+        )
         made.append(make_bundle(folder / str(seed), scenario))
     return made
 
@@ -37,11 +51,18 @@ def test_another_batch_size_is_added_and_the_same_replaced(tmp_path: Path) -> No
     write_points(make_points(bundles(tmp_path / "a")), tmp_path)
     write_points(make_points(bundles(tmp_path / "b", batch_size=64)), tmp_path)
     write_points(make_points(bundles(tmp_path / "c")[:1]), tmp_path)
-    assert [(point.batch_size, len(point.runs)) for point in load_points("lenet", tmp_path)] == [(64, 2), (128, 1)]
+    assert [(point.batch_size, len(point.runs)) for point in load_points("lenet", tmp_path)] == [
+        (64, 2),
+        (128, 1),
+    ]
 
 
 def test_ranks_that_synchronise_have_the_points_of_one_rank() -> None:
-    assert local_batch_size("resnet18", 128, 1, LOCAL) == local_batch_size("resnet18", 128, 4, SYNCHRONISED) == 128
+    assert (
+        local_batch_size("resnet18", 128, 1, LOCAL)
+        == local_batch_size("resnet18", 128, 4, SYNCHRONISED)
+        == 128
+    )
     assert local_batch_size("resnet18", 128, 4, LOCAL) == 32
     assert local_batch_size("resnet18", 130, 4, LOCAL) == 33, "the largest share"
     assert local_batch_size("vgg11", 128, 4, LOCAL) is None
@@ -57,7 +78,9 @@ def test_a_run_that_missed_its_target_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_point_without_a_run_that_reached_the_target_expects_nothing(tmp_path: Path) -> None:
-    (point,) = make_points([make_bundle(tmp_path / "missed", Scenario(name="m", accuracies=(0.98,) * 10))])
+    (point,) = make_points(
+        [make_bundle(tmp_path / "missed", Scenario(name="m", accuracies=(0.98,) * 10))]
+    )
     assert point.expected_epochs is None
 
 
@@ -65,8 +88,12 @@ def test_points_of_schema_1_are_read(tmp_path: Path) -> None:
     (tmp_path / "rules/reference_points").mkdir(parents=True)
     run = {"run_id": "r", "framework": "pytorch", "seed": 1, "epochs_to_target": 4, "manifest": "0"}
     point = {"batch_size": 16, "base_learning_rate": 0.005, "eval_every_epochs": 1, "runs": [run]}
-    (tmp_path / "rules/reference_points/lenet.json").write_text(json.dumps({"schema": 1, "points": [point]}))
-    assert load_points("lenet", tmp_path)[0].runs == (ReferenceRun("r", "pytorch", 1, 4, True, "0"),)
+    (tmp_path / "rules/reference_points/lenet.json").write_text(
+        json.dumps({"schema": 1, "points": [point]})
+    )
+    assert load_points("lenet", tmp_path)[0].runs == (
+        ReferenceRun("r", "pytorch", 1, 4, True, "0"),
+    )
 
 
 def test_a_run_that_ended_before_its_last_epoch_makes_no_point(tmp_path: Path) -> None:
@@ -87,7 +114,10 @@ def test_two_runs_of_one_seed_are_no_two_samples(tmp_path: Path) -> None:
 
 
 def test_runs_of_anybody_make_a_point_if_they_comply(tmp_path: Path) -> None:
-    made = [make_bundle(tmp_path / "runs" / str(seed), replace(RICH, seed=seed, name=f"r{seed}")) for seed in (1, 2)]
+    made = [
+        make_bundle(tmp_path / "runs" / str(seed), replace(RICH, seed=seed, name=f"r{seed}"))
+        for seed in (1, 2)
+    ]
     (point,) = api.make_reference_points(tmp_path / "runs")
     assert [run.seed for run in point.runs] == [1, 2]
     with (made[1] / "log.txt").open("a", encoding="utf-8") as log:
@@ -100,15 +130,24 @@ def test_reference_runs_are_of_float32(tmp_path: Path) -> None:
     run = make_bundle(tmp_path / "run", RICH)
     refuse_other_precisions([run])
     record = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps({**record, "request": {**record["request"], "precision": "bf16-mixed"}}))
-    with pytest.raises(SuiteError, match="computed in bf16-mixed; reference runs compute in float32"):
+    (run / "run.json").write_text(
+        json.dumps({**record, "request": {**record["request"], "precision": "bf16-mixed"}})
+    )
+    with pytest.raises(
+        SuiteError, match="computed in bf16-mixed; reference runs compute in float32"
+    ):
         refuse_other_precisions([run])
 
 
 def test_runs_are_compared_with_the_point_of_their_kind(tmp_path: Path) -> None:
     write_points(make_points(bundles(tmp_path / "a")), tmp_path)
     point, epochs, found = compare_runs(bundles(tmp_path / "b"), tmp_path)
-    assert (point.epochs, epochs, found.p_faster, found.p_different) == ((2, 3), (2, 3), pytest.approx(5 / 6), 1.0)
+    assert (point.epochs, epochs, found.p_faster, found.p_different) == (
+        (2, 3),
+        (2, 3),
+        pytest.approx(5 / 6),
+        1.0,
+    )
     with pytest.raises(SuiteError, match="no reference point at batch size 64"):
         compare_runs(bundles(tmp_path / "c", batch_size=64), tmp_path)
     with pytest.raises(SuiteError, match="2 kinds"):
@@ -134,7 +173,8 @@ def test_a_frozen_point_is_kept_beside_the_new_one_of_its_setting(tmp_path: Path
     write_points([old], tmp_path)
     (tmp_path / "rules/rounds").mkdir()
     (tmp_path / "rules/rounds/v0.1.toml").write_text(
-        f'name = "v0.1"\ntitle = "first"\nsuite_versions = []\nworkloads = []\nreference_points = ["{old.digest}"]\n'
+        'name = "v0.1"\ntitle = "first"\nsuite_versions = []\nworkloads = []\nreference_points ='
+        f' ["{old.digest}"]\n'
     )
     (new,) = make_points(bundles(tmp_path / "b")[:1])
     load_rounds.cache_clear()
@@ -145,5 +185,9 @@ def test_a_frozen_point_is_kept_beside_the_new_one_of_its_setting(tmp_path: Path
 
 
 def test_a_points_digest_covers_its_runs() -> None:
-    (point, *_) = load_points("lenet")
-    assert replace(point, runs=point.runs[1:]).digest != point.digest != replace(point, batch_size=17).digest
+    point, *_ = load_points("lenet")
+    assert (
+        replace(point, runs=point.runs[1:]).digest
+        != point.digest
+        != replace(point, batch_size=17).digest
+    )

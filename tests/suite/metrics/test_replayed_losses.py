@@ -29,14 +29,30 @@ def steps_of(rows: list[tuple[int, int, int, float]]) -> StepRecords:
     """Records of (step, rank, samples, loss)."""
     step, rank, samples, loss = (np.array(column) for column in zip(*rows, strict=True))
     zeros = np.zeros(len(rows))
-    return StepRecords(np.ones(len(rows), int), step, rank, samples, zeros.astype(int), zeros, zeros, zeros, zeros, loss)
+    return StepRecords(
+        np.ones(len(rows), int),
+        step,
+        rank,
+        samples,
+        zeros.astype(int),
+        zeros,
+        zeros,
+        zeros,
+        zeros,
+        loss,
+    )
 
 
 def moved(losses: tuple[float, ...], at: int, by: float) -> tuple[float, ...]:
     return tuple(loss + by if step == at else loss for step, loss in enumerate(losses, start=1))
 
 
-def compared(recorded: tuple[float, ...], plain: tuple[float, ...] | None = TRUE, wide: tuple[float, ...] | None = None, tolerances=TIGHT):  # type: ignore[no-untyped-def]
+def compared(
+    recorded: tuple[float, ...],
+    plain: tuple[float, ...] | None = TRUE,
+    wide: tuple[float, ...] | None = None,
+    tolerances=TIGHT,
+):  # type: ignore[no-untyped-def]
     return compare_losses(ReplayedLosses(recorded, plain, wide, tolerances, TIGHT))
 
 
@@ -45,7 +61,14 @@ def test_ranks_are_combined_by_their_samples() -> None:
     assert recorded_losses(steps_of(rows), 2) == pytest.approx((2.5, 1.5))
 
 
-@pytest.mark.parametrize("rows", [[(1, 0, 3, 2.0), (3, 0, 3, 2.0)], [(1, 0, 3, 2.0), (2, 0, 3, float("nan"))], [(1, 0, 3, 2.0), (2, 0, 0, 1.0)]])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(1, 0, 3, 2.0), (3, 0, 3, 2.0)],
+        [(1, 0, 3, 2.0), (2, 0, 3, float("nan"))],
+        [(1, 0, 3, 2.0), (2, 0, 0, 1.0)],
+    ],
+)
 def test_a_missing_step_or_loss_cannot_be_compared(rows: list[tuple[int, int, int, float]]) -> None:
     with pytest.raises(SuiteError, match="no loss for one of the steps to compare"):
         recorded_losses(steps_of(rows), 2)
@@ -72,7 +95,8 @@ def test_a_difference_needs_the_referee_to_contradict() -> None:
 
 
 def test_what_rounding_moves_in_the_replay_itself_is_no_contradiction() -> None:
-    """From step 4 on, the plain replay is 1e-3 from the float64 one: ten times that is allowed, and not at step 3."""
+    """From step 4 on, the plain replay is 1e-3 from the float64 one: ten times that is allowed, and
+    not at step 3."""
     drifted = tuple(loss + (1e-3 if step >= 4 else 0.0) for step, loss in enumerate(TRUE, start=1))
     assert compared(moved(TRUE, 4, 8e-3), drifted, TRUE).verdict is AuditVerdict.AGREES
     assert compared(moved(TRUE, 4, 3e-2), drifted, TRUE).verdict is AuditVerdict.CONTRADICTS
@@ -86,9 +110,18 @@ def test_where_rounding_moves_every_step_nothing_can_be_told() -> None:
 
 def test_a_workload_without_tolerances_is_judged_by_the_referee_alone() -> None:
     nothing = (None,) * STEPS
-    for recorded, verdict in ((TRUE, AuditVerdict.AGREES), (moved(TRUE, 2, 0.1), AuditVerdict.CONTRADICTS)):
-        assert compare_losses(ReplayedLosses(recorded, TRUE, TRUE, nothing, nothing)).verdict is verdict
-    assert compare_losses(ReplayedLosses(TRUE, TRUE, None, nothing, nothing)).verdict is AuditVerdict.CANNOT_TELL
+    for recorded, verdict in (
+        (TRUE, AuditVerdict.AGREES),
+        (moved(TRUE, 2, 0.1), AuditVerdict.CONTRADICTS),
+    ):
+        assert (
+            compare_losses(ReplayedLosses(recorded, TRUE, TRUE, nothing, nothing)).verdict
+            is verdict
+        )
+    assert (
+        compare_losses(ReplayedLosses(TRUE, TRUE, None, nothing, nothing)).verdict
+        is AuditVerdict.CANNOT_TELL
+    )
 
 
 def test_without_a_plain_replay_the_referee_decides() -> None:
@@ -98,12 +131,16 @@ def test_without_a_plain_replay_the_referee_decides() -> None:
 
 def test_the_smallest_rate_error_is_in_proportion_to_what_a_wrong_rate_moves() -> None:
     other = (2.3, 2.2 + 0.022, 2.0)
-    assert smallest_rate_error((2.3, 2.2, 2.0), other, (1e-4, 1e-4, None), 0.1) == pytest.approx(0.1 * 1e-4 / 0.01)
+    assert smallest_rate_error((2.3, 2.2, 2.0), other, (1e-4, 1e-4, None), 0.1) == pytest.approx(
+        0.1 * 1e-4 / 0.01
+    )
     assert smallest_rate_error((2.3,), (2.3,), (1e-4,), 0.1) is None
 
 
 def test_tolerances_are_those_of_the_range_of_a_step_and_unknown_after_the_last() -> None:
-    tolerances = AuditTolerances("lenet", (2, 5), (PairTolerance(("chainer", "pytorch"), (1e-4, 1e-2)),))
+    tolerances = AuditTolerances(
+        "lenet", (2, 5), (PairTolerance(("chainer", "pytorch"), (1e-4, 1e-2)),)
+    )
     assert tolerances.of("pytorch", "chainer", 6) == (1e-4, 1e-4, 1e-2, 1e-2, 1e-2, None)
     assert tolerances.of("pytorch", "tensorflow", 2) == (None, None)
 
@@ -116,7 +153,9 @@ def test_the_tolerances_of_lenet_are_for_every_pair() -> None:
     assert load_audit_tolerances("resnet5000").pairs == ()
 
 
-def test_an_honest_record_contradicts_nothing_and_reads_back(good_bundle: Path, tmp_path: Path) -> None:
+def test_an_honest_record_contradicts_nothing_and_reads_back(
+    good_bundle: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "audit.json"
     path.write_text(json.dumps(honest_audit(good_bundle)))
     record = read_audit(path)
@@ -124,7 +163,12 @@ def test_an_honest_record_contradicts_nothing_and_reads_back(good_bundle: Path, 
     found = badge(record)
     assert found is not None and (found.framework, found.steps) == ("pytorch", 10)
     assert badge(None) is None
-    assert badge(replace(record, comparison=replace(record.comparison, verdict=AuditVerdict.CANNOT_TELL))) is None
+    assert (
+        badge(
+            replace(record, comparison=replace(record.comparison, verdict=AuditVerdict.CANNOT_TELL))
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,7 +183,9 @@ def test_an_honest_record_contradicts_nothing_and_reads_back(good_bundle: Path, 
         ("with_other_rate", [1.0]),
     ],
 )
-def test_a_malformed_record_is_one_sentence(name: str, value: object, good_bundle: Path, tmp_path: Path) -> None:
+def test_a_malformed_record_is_one_sentence(
+    name: str, value: object, good_bundle: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "audit.json"
     path.write_text(json.dumps({**honest_audit(good_bundle), name: value}))
     with pytest.raises(FileError, match="not the record of an audit"):

@@ -12,10 +12,20 @@ from suite.bundle.replication_folder import RECORD
 from suite.catalog.reproduction import load_reproduction
 from suite.errors import SuiteError
 from suite.metrics.replication import advised_runs, compare_runs, time_ratio
-from suite.metrics.replication_record import MeasuredRun, ReplayedOriginal, ReplicationVerdict, measure, read_replication
+from suite.metrics.replication_record import (
+    MeasuredRun,
+    ReplayedOriginal,
+    ReplicationVerdict,
+    measure,
+    read_replication,
+)
 from tests.builders import ORIGINAL, make_bundle, make_replication
 
-CONFIRMED, REFUTED, UNDECIDED = ReplicationVerdict.CONFIRMED, ReplicationVerdict.REFUTED, ReplicationVerdict.UNDECIDED
+CONFIRMED, REFUTED, UNDECIDED = (
+    ReplicationVerdict.CONFIRMED,
+    ReplicationVerdict.REFUTED,
+    ReplicationVerdict.UNDECIDED,
+)
 DRAWS = 2000
 
 
@@ -25,7 +35,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> MeasuredRun:
     run = measure(Bundle(make_bundle(tmp_path_factory.mktemp("runs") / "run", ORIGINAL)))
     return replace(
         run,
-        machine=replace(run.machine, board="Raspberry Pi 4 Model B Rev 1.4", board_digest="0123456789abcdef"),
+        machine=replace(
+            run.machine, board="Raspberry Pi 4 Model B Rev 1.4", board_digest="0123456789abcdef"
+        ),
         time_to_epoch_s=10.0,
         foreign_cpu_share=0.01,
     )
@@ -33,59 +45,116 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> MeasuredRun:
 
 def fresh_of(original: MeasuredRun, *times_s: float, **changes: object) -> tuple[MeasuredRun, ...]:
     """Fresh runs with these times, equal to the original in all else but ``changes``."""
-    named = [replace(original, run_id=f"fresh-{place}", manifest_sha256=f"{place}", time_to_epoch_s=time_s) for place, time_s in enumerate(times_s)]
+    named = [
+        replace(
+            original, run_id=f"fresh-{place}", manifest_sha256=f"{place}", time_to_epoch_s=time_s
+        )
+        for place, time_s in enumerate(times_s)
+    ]
     return tuple(replace(run, **changes) for run in named)  # type: ignore[arg-type]
 
 
 def test_the_same_run_on_the_same_board_is_confirmed(original: MeasuredRun) -> None:
     found = compare_runs([original], fresh_of(original, 10.02, 9.99, 10.01), ())
-    assert (found.losses.verdict, found.accuracies.verdict, found.times.verdict, found.verdict) == (CONFIRMED,) * 4
-    assert (found.losses.equal_runs, found.times.same_board, found.times.false_alarm) == (3, True, 0.025)
-    assert found.times.low is not None and found.times.high is not None and found.times.low < 1 < found.times.high
+    assert (found.losses.verdict, found.accuracies.verdict, found.times.verdict, found.verdict) == (
+        CONFIRMED,
+    ) * 4
+    assert (found.losses.equal_runs, found.times.same_board, found.times.false_alarm) == (
+        3,
+        True,
+        0.025,
+    )
+    assert (
+        found.times.low is not None
+        and found.times.high is not None
+        and found.times.low < 1 < found.times.high
+    )
 
 
 def test_halved_times_are_refuted(original: MeasuredRun) -> None:
     found = compare_runs([original], fresh_of(original, 20.02, 19.9, 20.1), ())
-    assert (found.times.verdict, found.verdict, found.losses.verdict) == (REFUTED, REFUTED, CONFIRMED)
+    assert (found.times.verdict, found.verdict, found.losses.verdict) == (
+        REFUTED,
+        REFUTED,
+        CONFIRMED,
+    )
 
 
 def test_an_original_that_is_slower_is_not_refuted(original: MeasuredRun) -> None:
     found = compare_runs([original], fresh_of(original, 5.02, 4.99, 5.01), ())
-    assert found.times.verdict is UNDECIDED and "slower than the fresh runs" in str(found.times.reason)
+    assert found.times.verdict is UNDECIDED and "slower than the fresh runs" in str(
+        found.times.reason
+    )
 
 
-def test_a_wide_interval_decides_nothing_and_says_how_many_runs_would(original: MeasuredRun) -> None:
+def test_a_wide_interval_decides_nothing_and_says_how_many_runs_would(
+    original: MeasuredRun,
+) -> None:
     found = compare_runs([original], fresh_of(original, 9.7, 10.0, 10.3), ())
-    assert found.times.verdict is UNDECIDED and "fresh runs with this scatter decide it" in str(found.times.reason)
+    assert found.times.verdict is UNDECIDED and "fresh runs with this scatter decide it" in str(
+        found.times.reason
+    )
 
 
 @pytest.mark.parametrize(
-    "changes", [{"cpu_model": "another"}, {"power_mode": "15W"}, {"storage_medium": "a card of another kind"}, {"memory_size_bytes": 10**9}], ids=str
+    "changes",
+    [
+        {"cpu_model": "another"},
+        {"power_mode": "15W"},
+        {"storage_medium": "a card of another kind"},
+        {"memory_size_bytes": 10**9},
+    ],
+    ids=str,
 )
-def test_times_of_another_kind_of_machine_are_undecided_and_losses_are_not(original: MeasuredRun, changes: dict[str, object]) -> None:
+def test_times_of_another_kind_of_machine_are_undecided_and_losses_are_not(
+    original: MeasuredRun, changes: dict[str, object]
+) -> None:
     elsewhere = replace(original.machine, board_digest="another", **changes)  # type: ignore[arg-type]
     found = compare_runs([original], fresh_of(original, 20.0, 20.1, 20.2, machine=elsewhere), ())
-    assert (found.losses.verdict, found.accuracies.verdict, found.times.verdict) == (CONFIRMED, CONFIRMED, UNDECIDED)
-    assert "another kind of machine" in str(found.times.reason) and next(iter(changes)) in str(found.times.reason)
+    assert (found.losses.verdict, found.accuracies.verdict, found.times.verdict) == (
+        CONFIRMED,
+        CONFIRMED,
+        UNDECIDED,
+    )
+    assert "another kind of machine" in str(found.times.reason) and next(iter(changes)) in str(
+        found.times.reason
+    )
 
 
 def test_another_board_of_the_same_kind_is_compared(original: MeasuredRun) -> None:
     other = replace(original.machine, board_digest="another", kernel="9.9")
-    assert compare_runs([original], fresh_of(original, 10.02, 9.99, 10.01, machine=other), ()).times.verdict is CONFIRMED
+    assert (
+        compare_runs(
+            [original], fresh_of(original, 10.02, 9.99, 10.01, machine=other), ()
+        ).times.verdict
+        is CONFIRMED
+    )
 
 
 def test_machines_without_a_name_are_compared_with_themselves_only(original: MeasuredRun) -> None:
     unnamed = replace(original, machine=replace(original.machine, board=None))
     other = replace(unnamed.machine, board_digest=None)
-    assert compare_runs([unnamed], fresh_of(unnamed, 10.02, 9.99, 10.01), ()).times.verdict is CONFIRMED
+    assert (
+        compare_runs([unnamed], fresh_of(unnamed, 10.02, 9.99, 10.01), ()).times.verdict
+        is CONFIRMED
+    )
     found = compare_runs([unnamed], fresh_of(unnamed, 20.02, 19.99, 20.01, machine=other), ())
     assert found.times.verdict is UNDECIDED and "has no name" in str(found.times.reason)
 
 
 def test_other_software_explains_a_faster_original(original: MeasuredRun) -> None:
-    found = compare_runs([original], fresh_of(original, 20.02, 19.9, 20.1, framework_version="9.9"), ())
-    assert found.times.verdict is UNDECIDED and found.times.differences == ("the framework's version",)
-    assert compare_runs([original], fresh_of(original, 10.02, 9.99, 10.01, framework_version="9.9"), ()).times.verdict is CONFIRMED
+    found = compare_runs(
+        [original], fresh_of(original, 20.02, 19.9, 20.1, framework_version="9.9"), ()
+    )
+    assert found.times.verdict is UNDECIDED and found.times.differences == (
+        "the framework's version",
+    )
+    assert (
+        compare_runs(
+            [original], fresh_of(original, 10.02, 9.99, 10.01, framework_version="9.9"), ()
+        ).times.verdict
+        is CONFIRMED
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +166,9 @@ def test_other_software_explains_a_faster_original(original: MeasuredRun) -> Non
     ],
     ids=str,
 )
-def test_fresh_runs_on_a_busy_machine_refute_nothing(original: MeasuredRun, changes: dict[str, object], sentence: str) -> None:
+def test_fresh_runs_on_a_busy_machine_refute_nothing(
+    original: MeasuredRun, changes: dict[str, object], sentence: str
+) -> None:
     found = compare_runs([original], fresh_of(original, 20.02, 19.9, 20.1, **changes), ())
     assert found.times.verdict is UNDECIDED and sentence in str(found.times.reason)
 
@@ -106,30 +177,51 @@ def test_other_losses_need_a_replay_that_decides(original: MeasuredRun) -> None:
     other = (*original.losses[:2], original.losses[2] * 1.1, *original.losses[3:])
     fresh = fresh_of(original, 10.02, 9.99, 10.01, losses=other, losses_sha256="another")
     assert compare_runs([original], fresh, ()).losses.verdict is UNDECIDED
-    assert compare_runs([original], fresh, [ReplayedOriginal(original.run_id, "cannot tell")]).losses.verdict is UNDECIDED
-    assert compare_runs([original], fresh, [ReplayedOriginal(original.run_id, "contradicts")]).verdict is REFUTED
+    assert (
+        compare_runs(
+            [original], fresh, [ReplayedOriginal(original.run_id, "cannot tell")]
+        ).losses.verdict
+        is UNDECIDED
+    )
+    assert (
+        compare_runs([original], fresh, [ReplayedOriginal(original.run_id, "contradicts")]).verdict
+        is REFUTED
+    )
 
 
 def test_a_rounded_loss_is_within_its_tolerance(original: MeasuredRun) -> None:
     other = (*original.losses[:4], original.losses[4] * (1 + 1e-6), *original.losses[5:])
-    found = compare_runs([original], fresh_of(original, 10.02, 9.99, 10.01, losses=other, losses_sha256="another"), ()).losses
+    found = compare_runs(
+        [original],
+        fresh_of(original, 10.02, 9.99, 10.01, losses=other, losses_sha256="another"),
+        (),
+    ).losses
     assert (found.verdict, found.equal_runs, found.steps) == (CONFIRMED, 0, 10)
 
 
-@pytest.mark.parametrize(("accuracy", "verdict"), [(0.9890, CONFIRMED), (0.9850, REFUTED), (0.9950, CONFIRMED)])
-def test_an_accuracy_that_is_not_reached_again_is_refuted(original: MeasuredRun, accuracy: float, verdict: ReplicationVerdict) -> None:
+@pytest.mark.parametrize(
+    ("accuracy", "verdict"), [(0.9890, CONFIRMED), (0.9850, REFUTED), (0.9950, CONFIRMED)]
+)
+def test_an_accuracy_that_is_not_reached_again_is_refuted(
+    original: MeasuredRun, accuracy: float, verdict: ReplicationVerdict
+) -> None:
     fresh = fresh_of(original, 10.02, 9.99, 10.01, accuracies=(*original.accuracies[:-1], accuracy))
     assert compare_runs([original], fresh, ()).accuracies.verdict is verdict
 
 
-@pytest.mark.parametrize("changes", [{"settings_sha256": "another"}, {"seed": 77}, {"run_id": "the same"}], ids=str)
-def test_runs_of_another_request_are_refused(original: MeasuredRun, changes: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "changes", [{"settings_sha256": "another"}, {"seed": 77}, {"run_id": "the same"}], ids=str
+)
+def test_runs_of_another_request_are_refused(
+    original: MeasuredRun, changes: dict[str, object]
+) -> None:
     with pytest.raises(SuiteError):
         compare_runs([original], fresh_of(original, 10.0, 10.0, 10.0, **changes), ())
 
 
 def test_the_interval_is_that_of_students_t() -> None:
-    """By hand: logs 0 and (-0.01, 0, 0.01): s = 0.01, t of 2 degrees of freedom 4.302653, sqrt(1 + 1/3)."""
+    """By hand: logs 0 and (-0.01, 0, 0.01): s = 0.01, t of 2 degrees of freedom 4.302653, sqrt(1 +
+    1/3)."""
     found = time_ratio([1.0], [float(np.exp(log)) for log in (-0.01, 0.0, 0.01)], 0.05)
     assert found.ratio == pytest.approx(1)
     assert np.log(found.high) == pytest.approx(4.302653 * 0.01 * np.sqrt(4 / 3), rel=1e-6)
@@ -146,17 +238,27 @@ def test_the_advised_number_of_runs_decides() -> None:
     runs = advised_runs([10.0], fresh, settings)
     assert runs is not None
     repeated = np.exp(np.random.default_rng(1).normal(0, 0.03, runs))
-    repeated = np.exp((np.log(repeated) - np.log(repeated).mean()) / np.log(repeated).std(ddof=1) * np.std(np.log(fresh), ddof=1))
+    repeated = np.exp(
+        (np.log(repeated) - np.log(repeated).mean())
+        / np.log(repeated).std(ddof=1)
+        * np.std(np.log(fresh), ddof=1)
+    )
     found = time_ratio([1.0], repeated.tolist(), settings.level)
     assert found.low > 1 / 1.1 and found.high < 1.1
 
 
 @pytest.mark.parametrize("runs", [(1, 3), (3, 3), (3, 6)])
 @pytest.mark.parametrize("noise", [0.01, 0.05, 0.13])
-def test_an_honest_original_is_refuted_no_more_often_than_stated(noise: float, runs: tuple[int, int]) -> None:
-    """At the margin itself, the worst case, the stated probability is reached: 2.5 % of 2,000 draws, with four standard errors."""
+def test_an_honest_original_is_refuted_no_more_often_than_stated(
+    noise: float, runs: tuple[int, int]
+) -> None:
+    """At the margin itself, the worst case, the stated probability is reached: 2.5 % of 2,000
+    draws, with four standard errors."""
     settings, rng = load_reproduction(), np.random.default_rng(7)
-    stated, error = settings.false_alarm, np.sqrt(settings.false_alarm * (1 - settings.false_alarm) / DRAWS)
+    stated, error = (
+        settings.false_alarm,
+        np.sqrt(settings.false_alarm * (1 - settings.false_alarm) / DRAWS),
+    )
     worst = simulate(rng, noise, runs, 1 / (1 + settings.margin), DRAWS).refuted
     assert abs(worst - stated) < 4 * error
     assert simulate(rng, noise, runs, 1.0, DRAWS).refuted <= stated

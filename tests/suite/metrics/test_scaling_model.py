@@ -1,4 +1,5 @@
-"""The scaling model recovers known parameters, its intervals cover them, and it refuses points that do not determine it."""
+"""The scaling model recovers known parameters, its intervals cover them, and it refuses points that
+do not determine it."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suite.errors import SuiteError
-from suite.metrics.scaling_model import Algorithm, AllreduceModel, Observation, Scaling, ScalingModel, fit_scaling
+from suite.metrics.scaling_model import (
+    Algorithm,
+    AllreduceModel,
+    Observation,
+    Scaling,
+    ScalingModel,
+    fit_scaling,
+)
 
 BYTES = 246_824
 RANKS = (1, 2, 4, 8)
@@ -30,13 +38,18 @@ def measured(
     ranks: tuple[int, ...] = RANKS,
     repetitions: int = 3,
 ) -> list[Observation]:
-    """Points of a machine with these parameters: fixed_s, per_sample_s, latency_s, per_byte_s; ``noise`` multiplies."""
+    """Points of a machine with these parameters: fixed_s, per_sample_s, latency_s, per_byte_s;
+    ``noise`` multiplies."""
     fixed_s, per_sample_s, latency_s, per_byte_s = parameters
     points = []
     for n in [n for n in ranks for _ in range(repetitions)]:
         samples = 64 / n if scaling is Scaling.STRONG else 64.0
         spent_s = exchange_s(algorithm, n, latency_s, per_byte_s) if n > 1 else 0.0
-        points.append(Observation(n, samples, BYTES, (fixed_s + per_sample_s * samples) * noise(), spent_s * noise()))
+        points.append(
+            Observation(
+                n, samples, BYTES, (fixed_s + per_sample_s * samples) * noise(), spent_s * noise()
+            )
+        )
     return points
 
 
@@ -55,8 +68,12 @@ positive = st.floats(1e-5, 1e-1)
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(Scaling), positive, positive, st.floats(1e-6, 1e-2), st.floats(1e-10, 1e-6))
-def test_known_parameters_of_a_ring_are_recovered(scaling: Scaling, fixed_s: float, per_sample_s: float, latency_s: float, per_byte_s: float) -> None:
-    model = fit_scaling(measured(Algorithm.RING, scaling, (fixed_s, per_sample_s, latency_s, per_byte_s)), scaling)
+def test_known_parameters_of_a_ring_are_recovered(
+    scaling: Scaling, fixed_s: float, per_sample_s: float, latency_s: float, per_byte_s: float
+) -> None:
+    model = fit_scaling(
+        measured(Algorithm.RING, scaling, (fixed_s, per_sample_s, latency_s, per_byte_s)), scaling
+    )
     found = values(of(model, Algorithm.RING))
     largest = max(2 * 7 * latency_s, BYTES * per_byte_s)
     assert found["latency_s"] == pytest.approx(latency_s, rel=1e-6, abs=1e-8 * largest)
@@ -77,9 +94,13 @@ def test_a_tree_is_distinguished_from_a_ring_and_projected_by_the_textbooks_form
     parameters = (fixed_s, per_sample_s, latency_s, per_byte_s)
     model = fit_scaling(measured(Algorithm.TREE, scaling, parameters), scaling)
     assert model.better is Algorithm.TREE
-    assert values(of(model, Algorithm.TREE))["round_s"] == pytest.approx(latency_s + BYTES * per_byte_s)
+    assert values(of(model, Algorithm.TREE))["round_s"] == pytest.approx(
+        latency_s + BYTES * per_byte_s
+    )
     for projection in of(model, Algorithm.TREE).projections:
-        (true,) = measured(Algorithm.TREE, scaling, parameters, ranks=(projection.ranks,), repetitions=1)
+        (true,) = measured(
+            Algorithm.TREE, scaling, parameters, ranks=(projection.ranks,), repetitions=1
+        )
         assert projection.step_s.value == pytest.approx(true.busy_s + true.exchange_s)
         assert projection.is_measured is (projection.ranks <= 8)
 
@@ -87,8 +108,18 @@ def test_a_tree_is_distinguished_from_a_ring_and_projected_by_the_textbooks_form
 @pytest.mark.parametrize("scaling", Scaling)
 def test_with_noise_the_intervals_cover_the_truth(scaling: Scaling) -> None:
     random, truth = np.random.RandomState(5), (0.004, 0.0002, 0.0003, 5e-9)
-    names = ("fixed_s", "per_sample_s", "latency_s", "per_byte_s") if scaling is Scaling.STRONG else ("busy_s", "latency_s", "per_byte_s")
-    expected = dict(zip(names, truth if scaling is Scaling.STRONG else (0.004 + 64 * 0.0002, *truth[2:]), strict=True))
+    names = (
+        ("fixed_s", "per_sample_s", "latency_s", "per_byte_s")
+        if scaling is Scaling.STRONG
+        else ("busy_s", "latency_s", "per_byte_s")
+    )
+    expected = dict(
+        zip(
+            names,
+            truth if scaling is Scaling.STRONG else (0.004 + 64 * 0.0002, *truth[2:]),
+            strict=True,
+        )
+    )
     (far,) = measured(Algorithm.RING, scaling, truth, ranks=(64,), repetitions=1)
     trials, covered, projected = 200, dict.fromkeys(names, 0), 0
     for _ in range(trials):
@@ -100,30 +131,44 @@ def test_with_noise_the_intervals_cover_the_truth(scaling: Scaling) -> None:
         projected += step.low <= far.busy_s + far.exchange_s <= step.high
     assert all(count / trials > 0.90 for count in covered.values()), covered
     assert projected / trials > 0.95
-    assert any(count < trials for count in covered.values())  # intervals that always cover would be too wide to say anything
+    # intervals that always cover would be too wide to say anything
+    assert any(count < trials for count in covered.values())
 
 
 def test_with_noise_of_a_half_ring_and_tree_do_not_differ_significantly() -> None:
     random = np.random.RandomState(1)
-    points = measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9), lambda: float(random.uniform(0.5, 1.5)), (1, 2, 4))
+    points = measured(
+        Algorithm.RING,
+        Scaling.WEAK,
+        (0.01, 0.0, 1e-4, 1e-9),
+        lambda: float(random.uniform(0.5, 1.5)),
+        (1, 2, 4),
+    )
     model = fit_scaling(points, Scaling.WEAK)
     assert model.better is None
     assert "do not differ significantly" in model.notes[0]
 
 
 def test_a_note_states_the_largest_projection() -> None:
-    model = fit_scaling(measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9)), Scaling.WEAK)
+    model = fit_scaling(
+        measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9)), Scaling.WEAK
+    )
     assert (model.most_measured, of(model, Algorithm.RING).projections[-1].ranks) == (8, 512)
     assert "Ring: projected to 512 ranks, 64 times the largest measured" in model.notes[1]
 
 
 def test_a_mini_batch_is_shared_by_no_more_ranks_than_it_has_samples() -> None:
-    model = fit_scaling(measured(Algorithm.RING, Scaling.STRONG, (0.01, 0.001, 1e-4, 1e-9)), Scaling.STRONG)
+    model = fit_scaling(
+        measured(Algorithm.RING, Scaling.STRONG, (0.01, 0.001, 1e-4, 1e-9)), Scaling.STRONG
+    )
     assert of(model, Algorithm.RING).projections[-1].ranks == 64
 
 
 def test_one_rank_alone_is_efficient() -> None:
-    ring = of(fit_scaling(measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9)), Scaling.WEAK), Algorithm.RING)
+    ring = of(
+        fit_scaling(measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9)), Scaling.WEAK),
+        Algorithm.RING,
+    )
     assert ring.projections[0].efficiency.value == 1.0
     step_s = 0.01 + exchange_s(Algorithm.RING, 8, 1e-4, 1e-9)
     assert ring.projections[3].efficiency.value == pytest.approx(0.01 / step_s)
@@ -131,10 +176,22 @@ def test_one_rank_alone_is_efficient() -> None:
 
 @pytest.mark.parametrize(
     ("ranks", "repetitions", "words"),
-    [((1, 2), 5, "two numbers of ranks above 1"), ((1, 2, 4), 1, "Too few points to fit communication"), ((4,), 3, "two numbers of ranks")],
+    [
+        ((1, 2), 5, "two numbers of ranks above 1"),
+        ((1, 2, 4), 1, "Too few points to fit communication"),
+        ((4,), 3, "two numbers of ranks"),
+    ],
 )
-def test_too_few_points_are_refused_in_a_sentence(ranks: tuple[int, ...], repetitions: int, words: str) -> None:
-    points = measured(Algorithm.RING, Scaling.STRONG, (0.01, 0.001, 1e-4, 1e-9), ranks=ranks, repetitions=repetitions)
+def test_too_few_points_are_refused_in_a_sentence(
+    ranks: tuple[int, ...], repetitions: int, words: str
+) -> None:
+    points = measured(
+        Algorithm.RING,
+        Scaling.STRONG,
+        (0.01, 0.001, 1e-4, 1e-9),
+        ranks=ranks,
+        repetitions=repetitions,
+    )
     with pytest.raises(SuiteError, match=words):
         fit_scaling(points, Scaling.STRONG)
 

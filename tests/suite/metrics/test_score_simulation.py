@@ -1,4 +1,5 @@
-"""Simulated boards: pairs differ significantly as often as promised, and rank intervals hold. The whole campaign is `make simulate-ranks`."""
+"""Simulated boards: pairs differ significantly as often as promised, and rank intervals hold. The
+whole campaign is `make simulate-ranks`."""
 
 import numpy as np
 import pytest
@@ -23,14 +24,20 @@ def test_entries_a_fifth_apart_are_told_apart_in_nine_of_ten_cases() -> None:
     assert found.held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / DRAWS)
 
 
-@pytest.mark.parametrize(("entries", "noises", "spread"), [(10, (0.05,), 0.0), (10, (0.01, 0.05, 0.15), 0.5), (34, (0.05,), 4.0)])
-def test_all_rank_intervals_of_a_board_hold_together(entries: int, noises: tuple[float, ...], spread: float) -> None:
+@pytest.mark.parametrize(
+    ("entries", "noises", "spread"),
+    [(10, (0.05,), 0.0), (10, (0.01, 0.05, 0.15), 0.5), (34, (0.05,), 4.0)],
+)
+def test_all_rank_intervals_of_a_board_hold_together(
+    entries: int, noises: tuple[float, ...], spread: float
+) -> None:
     found = draw_boards(np.random.default_rng(3), entries, noises, 3, 40, spread)
     assert found.all_hold >= 0.95
 
 
 def test_rank_intervals_widen_with_more_entries_and_narrow_with_more_runs() -> None:
     widths = {
-        (entries, runs): draw_boards(np.random.default_rng(4), entries, (0.05,), runs, 10).ranks for entries, runs in ((10, 3), (60, 3), (60, 10))
+        (entries, runs): draw_boards(np.random.default_rng(4), entries, (0.05,), runs, 10).ranks
+        for entries, runs in ((10, 3), (60, 3), (60, 10))
     }
     assert widths[10, 3] < widths[60, 3] and widths[60, 10] < widths[60, 3]

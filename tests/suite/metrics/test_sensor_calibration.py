@@ -1,4 +1,5 @@
-"""Calibration of an on-board sensor against a meter, on simulated staircases whose gain and offset are known."""
+"""Calibration of an on-board sensor against a meter, on simulated staircases whose gain and offset
+are known."""
 
 from dataclasses import dataclass
 
@@ -33,7 +34,10 @@ class Simulation:
     @property
     def windows(self) -> list[Window]:
         """The stairs."""
-        return [(START_NS + round(n * self.stair_s * NS), START_NS + round((n + 1) * self.stair_s * NS)) for n in range(len(self.levels_w))]
+        return [
+            (START_NS + round(n * self.stair_s * NS), START_NS + round((n + 1) * self.stair_s * NS))
+            for n in range(len(self.levels_w))
+        ]
 
     def power_w(self, t_s: Values) -> Values:
         """What the board draws: each stair is reached exponentially."""
@@ -41,20 +45,35 @@ class Simulation:
         levels = np.array([*self.levels_w, self.levels_w[0]])
         since_s = t_s - stairs * self.stair_s
         before = np.where(stairs > 0, levels[stairs - 1], levels[0])
-        return levels[stairs] + (before - levels[stairs]) * np.exp(-np.maximum(since_s, 0) * 3 / self.settling_s)
+        return levels[stairs] + (before - levels[stairs]) * np.exp(
+            -np.maximum(since_s, 0) * 3 / self.settling_s
+        )
 
     def channels(self) -> tuple[Channel, Channel]:
         """The on-board sensor at 5 Hz and the plug at 1 Hz, which is late."""
         random, end_s = np.random.default_rng(self.seed), self.stair_s * len(self.levels_w)
         sensor_s, meter_s = np.arange(0, end_s, 0.2), np.arange(0, end_s, 1.0)
-        sensor_w = self.gain * self.power_w(sensor_s) + self.offset_w + random.normal(0, self.noise_w, len(sensor_s))
-        meter_w = self.power_w(meter_s - self.plug_delay_s) + random.normal(0, self.noise_w, len(meter_s))
+        sensor_w = (
+            self.gain * self.power_w(sensor_s)
+            + self.offset_w
+            + random.normal(0, self.noise_w, len(sensor_s))
+        )
+        meter_w = self.power_w(meter_s - self.plug_delay_s) + random.normal(
+            0, self.noise_w, len(meter_s)
+        )
         read_w = np.round(sensor_w / self.step_w) * self.step_w if self.step_w else sensor_w
         return channel("sensor", sensor_s, read_w), channel("meter", meter_s, meter_w)
 
-    def calibrated(self, expected: tuple[float, float] = (1.0, 1.0), meter_gain_error: float = 0.0) -> SensorCalibration:
+    def calibrated(
+        self, expected: tuple[float, float] = (1.0, 1.0), meter_gain_error: float = 0.0
+    ) -> SensorCalibration:
         """The fit of this staircase."""
-        return calibrate(*self.channels(), self.windows, expected_gain=expected, meter_gain_error=meter_gain_error)
+        return calibrate(
+            *self.channels(),
+            self.windows,
+            expected_gain=expected,
+            meter_gain_error=meter_gain_error,
+        )
 
 
 def channel(name: str, t_s: Values, values: Values) -> Channel:
@@ -63,9 +82,18 @@ def channel(name: str, t_s: Values, values: Values) -> Channel:
 
 
 @settings(deadline=None)  # the first call loads SciPy
-@given(st.integers(0, 10_000), st.floats(0.8, 1.2), st.floats(-2, 2), st.floats(0.005, 0.2), st.floats(0.1, 4), st.floats(0, 4))
+@given(
+    st.integers(0, 10_000),
+    st.floats(0.8, 1.2),
+    st.floats(-2, 2),
+    st.floats(0.005, 0.2),
+    st.floats(0.1, 4),
+    st.floats(0, 4),
+)
 def test_finds_the_gain_within_one_percent(seed, gain, offset_w, noise_w, settling_s, delay_s):
-    found = Simulation(seed, gain, offset_w, noise_w, settling_s=settling_s, plug_delay_s=delay_s).calibrated()
+    found = Simulation(
+        seed, gain, offset_w, noise_w, settling_s=settling_s, plug_delay_s=delay_s
+    ).calibrated()
     assert found.gain == pytest.approx(gain, rel=0.01 + 0.1 * noise_w)
     assert found.offset_w == pytest.approx(offset_w, abs=0.1 + noise_w)
 
@@ -74,7 +102,12 @@ def test_finds_the_gain_within_one_percent(seed, gain, offset_w, noise_w, settli
 @pytest.mark.parametrize("noise_w", [0.02, 0.2])
 @pytest.mark.parametrize("step_w", [0.0, 0.04, 0.4])
 def test_95_percent_intervals_hold(noise_w, step_w):
-    fits = [Simulation(seed, 1.07, 0.3, noise_w, step_w, levels_w=tuple(np.linspace(3, 10, 7) + 0.01 * seed)).calibrated() for seed in range(200)]
+    fits = [
+        Simulation(
+            seed, 1.07, 0.3, noise_w, step_w, levels_w=tuple(np.linspace(3, 10, 7) + 0.01 * seed)
+        ).calibrated()
+        for seed in range(200)
+    ]
     held = np.mean([fit.gain_low <= 1.07 <= fit.gain_high for fit in fits])
     assert held >= 0.93
 
@@ -119,7 +152,9 @@ def test_changing_the_unit_of_both_changes_no_gain(factor):
 def test_exchanging_the_sensors_inverts_the_gain(seed):
     sensor, meter = Simulation(seed, gain=1.1, offset_w=0.2).channels()
     windows = Simulation().windows
-    assert calibrate(meter, sensor, windows).gain == pytest.approx(1 / calibrate(sensor, meter, windows).gain, rel=1e-6)
+    assert calibrate(meter, sensor, windows).gain == pytest.approx(
+        1 / calibrate(sensor, meter, windows).gain, rel=1e-6
+    )
 
 
 def test_corrected_inverts_the_line():
@@ -133,8 +168,18 @@ def test_a_stair_that_never_settles_is_left_out():
     late = simulation.windows[3]
     rising = (sensor.t_ns >= late[0]) & (sensor.t_ns < late[1])
     ramp = np.where(rising, sensor.values + (sensor.t_ns - late[0]) / NS * 0.1, sensor.values)
-    found = calibrate(channel("sensor", (sensor.t_ns - START_NS) / NS, ramp), meter, simulation.windows)
-    assert [stair.reason is None for stair in found.stairs] == [True, True, True, False, True, True, True]
+    found = calibrate(
+        channel("sensor", (sensor.t_ns - START_NS) / NS, ramp), meter, simulation.windows
+    )
+    assert [stair.reason is None for stair in found.stairs] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]
     assert "still moved by" in found.stairs[3].reason
     assert found.gain == pytest.approx(1, rel=0.01)
 
@@ -149,7 +194,10 @@ def test_too_few_stairs_give_a_reason():
 def test_a_stuck_sensor_gives_a_reason():
     _, meter = Simulation().channels()
     stuck = channel("sensor", np.arange(0, 210, 0.2), np.full(1050, 5.0))
-    assert calibrate(stuck, meter, Simulation().windows).reason == "the sensor read the same power on all stairs"
+    assert (
+        calibrate(stuck, meter, Simulation().windows).reason
+        == "the sensor read the same power on all stairs"
+    )
 
 
 def test_a_silent_sensor_gives_a_reason():

@@ -1,4 +1,5 @@
-"""Changes of the power mode during a run: found with their times from the meter's readings, and a rule's warning."""
+"""Changes of the power mode during a run: found with their times from the meter's readings, and a
+rule's warning."""
 
 from pathlib import Path
 
@@ -20,12 +21,22 @@ RUN = (10, 100)
 
 def readings(*rows: tuple[int, str, float]) -> Channels:
     """Readings of the meter ``power-mode`` at these times."""
-    return channels_of_frame(pandas.DataFrame([(t_ns, "power-mode", name, value, "Hz") for t_ns, name, value in rows], columns=COLUMNS))
+    return channels_of_frame(
+        pandas.DataFrame(
+            [(t_ns, "power-mode", name, value, "Hz") for t_ns, name, value in rows], columns=COLUMNS
+        )
+    )
 
 
 def test_only_changes_within_the_run_count() -> None:
     found = find_setting_changes(
-        readings((1, "policy0.max", 2.0), (5, "policy0.max", 1.0), (50, "policy0.max", 2.0), (200, "policy0.max", 1.0)), *RUN
+        readings(
+            (1, "policy0.max", 2.0),
+            (5, "policy0.max", 1.0),
+            (50, "policy0.max", 2.0),
+            (200, "policy0.max", 1.0),
+        ),
+        *RUN,
     )
     assert [(change.t_ns, change.before, change.after) for change in found] == [(50, 1.0, 2.0)]
 
@@ -37,8 +48,12 @@ def test_the_count_of_changes_is_no_setting_and_settings_have_no_mean() -> None:
 
 def test_a_summary_has_the_changes_only_where_the_meter_read() -> None:
     read = disturbances(readings((1, "cores", 4.0), (60, "cores", 2.0)), RUN)
-    assert read["settings"] == [{"channel": "cores", "at_s": 50e-9, "before": 4.0, "after": 2.0, "unit": "Hz"}]
-    assert "settings" not in disturbances(channels_of_frame(pandas.DataFrame([], columns=COLUMNS)), RUN)
+    assert read["settings"] == [
+        {"channel": "cores", "at_s": 50e-9, "before": 4.0, "after": 2.0, "unit": "Hz"}
+    ]
+    assert "settings" not in disturbances(
+        channels_of_frame(pandas.DataFrame([], columns=COLUMNS)), RUN
+    )
 
 
 def test_what_the_meter_reads_is_what_is_found(tmp_path: Path) -> None:
@@ -51,8 +66,13 @@ def test_what_the_meter_reads_is_what_is_found(tmp_path: Path) -> None:
     (policy / "scaling_max_freq").write_text("600000\n")
     rows += [meter.read()]
     assert [len(row) for row in rows] == [2, 1, 2], "a setting is written when it changes"
-    taken = pandas.DataFrame([(r.t_ns, r.source, r.channel, r.value, r.unit) for row in rows for r in row], columns=COLUMNS)
-    (change,) = find_setting_changes(channels_of_frame(taken), int(taken["t_ns"].min()), int(taken["t_ns"].max()))
+    taken = pandas.DataFrame(
+        [(r.t_ns, r.source, r.channel, r.value, r.unit) for row in rows for r in row],
+        columns=COLUMNS,
+    )
+    (change,) = find_setting_changes(
+        channels_of_frame(taken), int(taken["t_ns"].min()), int(taken["t_ns"].max())
+    )
     assert (change.channel, change.before, change.after) == ("policy0.max", 1.8e9, 6e8)
 
 
@@ -67,9 +87,19 @@ def test_a_governor_that_changes_during_the_run_is_found(tmp_path: Path) -> None
     (policy / "scaling_governor").write_text("performance\n")
     rows += [meter.read()]
     assert meter.settings() == {"policy0.governor": "performance schedutil"}
-    taken = pandas.DataFrame([(r.t_ns, r.source, r.channel, r.value, r.unit) for row in rows for r in row], columns=COLUMNS)
-    (change,) = find_setting_changes(channels_of_frame(taken), int(taken["t_ns"].min()), int(taken["t_ns"].max()))
-    assert (change.channel, change.before, change.after, change.unit) == ("policy0.governor", 1, 0, "governor")
+    taken = pandas.DataFrame(
+        [(r.t_ns, r.source, r.channel, r.value, r.unit) for row in rows for r in row],
+        columns=COLUMNS,
+    )
+    (change,) = find_setting_changes(
+        channels_of_frame(taken), int(taken["t_ns"].min()), int(taken["t_ns"].max())
+    )
+    assert (change.channel, change.before, change.after, change.unit) == (
+        "policy0.governor",
+        1,
+        0,
+        "governor",
+    )
 
 
 def test_a_change_is_a_warning_with_its_time_and_a_remedy(good_bundle: Path) -> None:
@@ -86,12 +116,18 @@ def test_a_change_is_a_warning_with_its_time_and_a_remedy(good_bundle: Path) -> 
     )
 
 
-@pytest.mark.parametrize(("mode", "complies"), [("MAXN: 12 cores up to 2202 MHz", True), (None, False)])
-def test_a_jetson_in_the_closed_division_needs_its_mode(mode: str | None, complies: bool, good_bundle: Path) -> None:
+@pytest.mark.parametrize(
+    ("mode", "complies"), [("MAXN: 12 cores up to 2202 MHz", True), (None, False)]
+)
+def test_a_jetson_in_the_closed_division_needs_its_mode(
+    mode: str | None, complies: bool, good_bundle: Path
+) -> None:
     bundle = EditableBundle(good_bundle)
     claim_jetson("orin", mode, mode="MAXN")(bundle)
     bundle.save(recomputed=True)
-    assert ("power-mode-known" not in {finding.rule for finding in check_bundle(good_bundle).findings}) == complies
+    assert (
+        "power-mode-known" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+    ) == complies
 
 
 def test_the_mode_s_id_agrees_with_the_readings(good_bundle: Path) -> None:
@@ -99,5 +135,9 @@ def test_the_mode_s_id_agrees_with_the_readings(good_bundle: Path) -> None:
     lower_limits_in_mid_run(bundle)
     claim_jetson("orin", "MODE_30W", mode_id=2)(bundle)
     bundle.save(recomputed=True)
-    (finding,) = (finding for finding in check_bundle(good_bundle).findings if finding.rule == "power-mode-known")
+    (finding,) = (
+        finding
+        for finding in check_bundle(good_bundle).findings
+        if finding.rule == "power-mode-known"
+    )
     assert "mode 0" in finding.expected and "mode_id = 2" in finding.observed

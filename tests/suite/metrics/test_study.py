@@ -1,4 +1,5 @@
-"""A study is computed from its bundles only: steps, efficiency, communication, the model, and the reasons where there is none."""
+"""A study is computed from its bundles only: steps, efficiency, communication, the model, and the
+reasons where there is none."""
 
 import subprocess
 from pathlib import Path
@@ -19,8 +20,12 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_bundle(tmp_path_factory.mktemp("template") / "bundle", Scenario(division="open"))
 
 
-def test_communication_is_the_least_of_the_ranks_and_the_rest_is_waiting(template: Path, tmp_path: Path) -> None:
-    path = bundle_of(template, tmp_path / "bundle", ranks=2, compute_s=0.02, communication_s=0.005, late_s=0.004)
+def test_communication_is_the_least_of_the_ranks_and_the_rest_is_waiting(
+    template: Path, tmp_path: Path
+) -> None:
+    path = bundle_of(
+        template, tmp_path / "bundle", ranks=2, compute_s=0.02, communication_s=0.005, late_s=0.004
+    )
     times = run_times(reader.Bundle(path), WARM_UP)
     assert (times.ranks, times.samples_per_step, times.gradient_bytes) == (2, 64, BYTES)
     assert times.step_s == pytest.approx(0.02 + 0.005 + 0.004)
@@ -28,11 +33,18 @@ def test_communication_is_the_least_of_the_ranks_and_the_rest_is_waiting(templat
     assert times.waiting_s == pytest.approx(0.002)
 
 
-@pytest.mark.parametrize(("scaling", "efficiency"), [(Scaling.STRONG, 0.02 / (2 * 0.0125)), (Scaling.WEAK, 0.02 / 0.0125)])
-def test_efficiency_follows_its_definition(template: Path, tmp_path: Path, scaling: Scaling, efficiency: float) -> None:
+@pytest.mark.parametrize(
+    ("scaling", "efficiency"),
+    [(Scaling.STRONG, 0.02 / (2 * 0.0125)), (Scaling.WEAK, 0.02 / 0.0125)],
+)
+def test_efficiency_follows_its_definition(
+    template: Path, tmp_path: Path, scaling: Scaling, efficiency: float
+) -> None:
     for repetition, factor in ((1, 0.9), (2, 1.1)):
         bundle_of(template, tmp_path / folder_name("1", repetition), 1, 0.02, 0.0)
-        bundle_of(template, tmp_path / folder_name("2", repetition), 2, 0.010 * factor, 0.0025 * factor)
+        bundle_of(
+            template, tmp_path / folder_name("2", repetition), 2, 0.010 * factor, 0.0025 * factor
+        )
     study = analyse(tmp_path, plan(("1", "2"), scaling))
     one, two = (point.figures for point in study.points)
     assert one.efficiency.value == pytest.approx(1.0)
@@ -47,14 +59,24 @@ def test_the_model_is_fitted_to_the_runs(template: Path, tmp_path: Path) -> None
     for n in (1, 2, 4, 8):
         for repetition in (1, 2):
             exchange_s = 2 * (n - 1) * 1e-3 + 2 * (n - 1) / n * BYTES * 1e-8
-            bundle_of(template, tmp_path / folder_name(str(n), repetition), n, 0.001 + 0.0005 * 64 / n, exchange_s if n > 1 else 0.0)
+            bundle_of(
+                template,
+                tmp_path / folder_name(str(n), repetition),
+                n,
+                0.001 + 0.0005 * 64 / n,
+                exchange_s if n > 1 else 0.0,
+            )
     study = analyse(tmp_path, plan(("1", "2", "4", "8")))
     assert study.model is not None and study.model.better is Algorithm.RING
     found = {parameter.name: parameter.value for parameter in study.model.fits[0].parameters}
-    assert found == pytest.approx({"fixed_s": 0.001, "per_sample_s": 0.0005, "latency_s": 1e-3, "per_byte_s": 1e-8}, rel=1e-4)
+    assert found == pytest.approx(
+        {"fixed_s": 0.001, "per_sample_s": 0.0005, "latency_s": 1e-3, "per_byte_s": 1e-8}, rel=1e-4
+    )
 
 
-def test_without_enough_points_there_is_no_model_and_a_reason(template: Path, tmp_path: Path) -> None:
+def test_without_enough_points_there_is_no_model_and_a_reason(
+    template: Path, tmp_path: Path
+) -> None:
     for value in ("1", "2"):
         bundle_of(template, tmp_path / folder_name(value, 1), int(value), 0.02, 0.001)
     study = analyse(tmp_path, plan(("1", "2"), repetitions=1))
@@ -83,12 +105,21 @@ def test_an_unfinished_run_is_named(template: Path, tmp_path: Path) -> None:
 def test_a_study_reads_back_and_is_sealed_with_its_runs(template: Path, tmp_path: Path) -> None:
     for n in (1, 2, 4):
         for repetition in (1, 2):
-            bundle_of(template, tmp_path / folder_name(str(n), repetition), n, 0.02 / n, 0.001 * n * repetition if n > 1 else 0.0)
+            bundle_of(
+                template,
+                tmp_path / folder_name(str(n), repetition),
+                n,
+                0.02 / n,
+                0.001 * n * repetition if n > 1 else 0.0,
+            )
     study = analyse(tmp_path, plan(("1", "2", "4")))
     write(study, tmp_path)
     assert study.model is not None
     assert read_study(tmp_path) == study
-    assert subprocess.run(["sha256sum", "-c", "--quiet", layout.MANIFEST], cwd=tmp_path).returncode == 0
+    assert (
+        subprocess.run(["sha256sum", "-c", "--quiet", layout.MANIFEST], cwd=tmp_path).returncode
+        == 0
+    )
     text = (tmp_path / STUDY).read_text()
     (tmp_path / STUDY).write_text(text.replace('"points"', '"pints"'))
     with pytest.raises(SuiteError, match="there is no key 'pints'; did you mean 'points'"):

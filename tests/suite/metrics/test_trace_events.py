@@ -1,4 +1,5 @@
-"""Traces keep to the Trace Event Format, hold every record of the run, and place all nodes on one clock."""
+"""Traces keep to the Trace Event Format, hold every record of the run, and place all nodes on one
+clock."""
 
 import gzip
 import json
@@ -18,8 +19,13 @@ from tests.builders import AHEAD_NS, Scenario, make_bundle
 TWO_NODES = Scenario(ranks=2, nodes=2, step_s=0.02, power_w=6.0, idle_w=3.0, framework="pytorch")
 TOLERANCE_US = 1e-3
 
-REQUIRED = {"X": {"name", "cat", "ts", "dur", "pid", "tid"}, "C": {"name", "cat", "ts", "pid", "tid", "args"}, "M": {"name", "pid", "tid", "args"}}
-"""Fields of complete events, counters and metadata, from the format's description; ``args`` of a complete event may be left out."""
+REQUIRED = {
+    "X": {"name", "cat", "ts", "dur", "pid", "tid"},
+    "C": {"name", "cat", "ts", "pid", "tid", "args"},
+    "M": {"name", "pid", "tid", "args"},
+}
+"""Fields of complete events, counters and metadata, from the format's description; ``args`` of a
+complete event may be left out."""
 METADATA = {
     "process_name": ("name", str),
     "thread_name": ("name", str),
@@ -32,7 +38,9 @@ TOP = {"traceEvents", "displayTimeUnit", "otherData"}
 def traced(bundle: Path, path: Path) -> dict[str, Any]:
     write_trace(bundle, path)
     text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    found: dict[str, Any] = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    found: dict[str, Any] = json.loads(
+        text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON")
+    )
     return found
 
 
@@ -55,13 +63,23 @@ def test_a_trace_keeps_to_the_formats_description(trace: dict[str, Any]) -> None
     for event in trace["traceEvents"]:
         fields = set(event) - {"ph"}
         assert REQUIRED[event["ph"]] <= fields <= REQUIRED[event["ph"]] | {"args"}, event
-        assert type(event["pid"]) is int and type(event["tid"]) is int and isinstance(event["name"], str)
-        assert all(math.isfinite(event[name]) and event[name] >= 0 for name in ("ts", "dur") if name in event)
+        assert (
+            type(event["pid"]) is int
+            and type(event["tid"]) is int
+            and isinstance(event["name"], str)
+        )
+        assert all(
+            math.isfinite(event[name]) and event[name] >= 0
+            for name in ("ts", "dur")
+            if name in event
+        )
         if event["ph"] == "M":
             name, kind = METADATA[event["name"]]
             assert set(event["args"]) == {name} and type(event["args"][name]) is kind
         if event["ph"] == "C":
-            assert event["args"] and all(isinstance(value, int | float) for value in event["args"].values())
+            assert event["args"] and all(
+                isinstance(value, int | float) for value in event["args"].values()
+            )
 
 
 def test_complete_events_of_a_thread_lie_within_one_another_or_apart(trace: dict[str, Any]) -> None:
@@ -79,15 +97,32 @@ def test_complete_events_of_a_thread_lie_within_one_another_or_apart(trace: dict
             open_until.append(end)
 
 
-def test_every_step_and_its_parts_are_there_as_long_as_they_were(trace: dict[str, Any], two_nodes: Path) -> None:
+def test_every_step_and_its_parts_are_there_as_long_as_they_were(
+    trace: dict[str, Any], two_nodes: Path
+) -> None:
     steps, events = Bundle(two_nodes).steps(), of_phase(trace, "X")
     drawn = [event for event in events if event["cat"] == "step"]
     assert len(drawn) == len(steps)
-    for name, column in (("fetch", "fetch_stall_s"), ("copy", "copy_s"), ("compute", "compute_s"), ("exchange", "communication_s")):
+    for name, column in (
+        ("fetch", "fetch_stall_s"),
+        ("copy", "copy_s"),
+        ("compute", "compute_s"),
+        ("exchange", "communication_s"),
+    ):
         total_s = sum(event["dur"] for event in events if event["name"] == name) * 1e-6
         assert total_s == pytest.approx(steps.sum_s(column), rel=1e-4)
-    assert drawn[0]["args"] == {"step": 1, "epoch": 1, "samples": int(steps.samples[0]), "loss": float(steps.loss[0])}
-    assert {event["name"] for event in events if event["cat"] == "phase"} >= {"initialisation", "run", "epoch 1", "evaluation 1"}
+    assert drawn[0]["args"] == {
+        "step": 1,
+        "epoch": 1,
+        "samples": int(steps.samples[0]),
+        "loss": float(steps.loss[0]),
+    }
+    assert {event["name"] for event in events if event["cat"] == "phase"} >= {
+        "initialisation",
+        "run",
+        "epoch 1",
+        "evaluation 1",
+    }
 
 
 def test_both_nodes_are_on_rank_0s_clock(trace: dict[str, Any]) -> None:
@@ -105,16 +140,26 @@ def test_both_nodes_are_on_rank_0s_clock(trace: dict[str, Any]) -> None:
     assert len(first) == len(second) and abs(first[-1] - second[-1]) < 1e6
 
 
-def test_a_node_without_clock_offset_is_left_out_and_said_so(two_nodes: Path, tmp_path: Path) -> None:
+def test_a_node_without_clock_offset_is_left_out_and_said_so(
+    two_nodes: Path, tmp_path: Path
+) -> None:
     bundle = make_bundle(tmp_path / "run", TWO_NODES)
     log = bundle / "log.txt"
-    log.write_text("".join(line for line in log.read_text().splitlines(True) if "clock_offsets_ns" not in line))
+    log.write_text(
+        "".join(line for line in log.read_text().splitlines(True) if "clock_offsets_ns" not in line)
+    )
     written = write_trace(bundle, tmp_path / "out.json")
     assert any(sentence.startswith("rank 1:") for sentence in written.left_out)
-    assert {event["pid"] for event in json.loads((tmp_path / "out.json").read_text())["traceEvents"] if event["ph"] == "X"} == {1}
+    assert {
+        event["pid"]
+        for event in json.loads((tmp_path / "out.json").read_text())["traceEvents"]
+        if event["ph"] == "X"
+    } == {1}
 
 
-def test_the_same_run_gives_the_same_bytes_and_none_within_its_directory(two_nodes: Path, tmp_path: Path) -> None:
+def test_the_same_run_gives_the_same_bytes_and_none_within_its_directory(
+    two_nodes: Path, tmp_path: Path
+) -> None:
     write_trace(two_nodes, tmp_path / "a.json.gz")
     write_trace(two_nodes, tmp_path / "b.json.gz")
     assert (tmp_path / "a.json.gz").read_bytes() == (tmp_path / "b.json.gz").read_bytes()

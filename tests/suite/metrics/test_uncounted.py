@@ -13,7 +13,13 @@ from suite.bundle.reader import Bundle
 from suite.metrics.energy import integrate_power
 from suite.metrics.summary import derive
 from suite.metrics.uncertainty import Uncertainty
-from suite.metrics.uncounted import UncountedInterval, counted_energy, counted_s, counted_windows, uncounted_intervals
+from suite.metrics.uncounted import (
+    UncountedInterval,
+    counted_energy,
+    counted_s,
+    counted_windows,
+    uncounted_intervals,
+)
 from tests.builders import Scenario, make_bundle
 
 SECOND = 10**9
@@ -22,7 +28,10 @@ SECOND = 10**9
 def log_of(*events: tuple[str, float, str | None]) -> Log:
     """A log with these keys, times in seconds and reasons."""
     metadata = [{"mono_ns": round(at_s * SECOND), "reason": reason} for _, at_s, reason in events]
-    made = [LogEvent(line, 0, "", key, None, metadata[line - 1]) for line, (key, _, _) in enumerate(events, 1)]
+    made = [
+        LogEvent(line, 0, "", key, None, metadata[line - 1])
+        for line, (key, _, _) in enumerate(events, 1)
+    ]
     return Log(Path("log.txt"), tuple(made), ())
 
 
@@ -31,9 +40,16 @@ def interval(start_s: float, stop_s: float) -> UncountedInterval:
 
 
 def test_intervals_are_read_in_order() -> None:
-    first = (("uncounted_start", 1, "state"), ("state_digests", 2, None), ("uncounted_stop", 3, "state"))
+    first = (
+        ("uncounted_start", 1, "state"),
+        ("state_digests", 2, None),
+        ("uncounted_stop", 3, "state"),
+    )
     log = log_of(*first, ("uncounted_start", 5, "pause"), ("uncounted_stop", 9, "pause"))
-    assert [(one.reason, one.length_s, one.line) for one in uncounted_intervals(log)] == [("state", 2.0, 1), ("pause", 4.0, 4)]
+    assert [(one.reason, one.length_s, one.line) for one in uncounted_intervals(log)] == [
+        ("state", 2.0, 1),
+        ("pause", 4.0, 4),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -46,27 +62,42 @@ def test_intervals_are_read_in_order() -> None:
         (("uncounted_start", 1, None), ("uncounted_stop", 2, None)),
     ],
 )
-def test_half_an_interval_takes_nothing_out(events: tuple[tuple[str, float, str | None], ...]) -> None:
+def test_half_an_interval_takes_nothing_out(
+    events: tuple[tuple[str, float, str | None], ...],
+) -> None:
     assert uncounted_intervals(log_of(*events)) == ()
 
 
 def test_an_interval_that_overlaps_the_one_before_is_not_taken_out_twice() -> None:
-    log = log_of(("uncounted_start", 1, "state"), ("uncounted_stop", 5, "state"), ("uncounted_start", 3, "state"), ("uncounted_stop", 6, "state"))
+    log = log_of(
+        ("uncounted_start", 1, "state"),
+        ("uncounted_stop", 5, "state"),
+        ("uncounted_start", 3, "state"),
+        ("uncounted_stop", 6, "state"),
+    )
     assert [one.length_s for one in uncounted_intervals(log)] == [4.0]
 
 
 @given(st.lists(st.integers(0, 100), max_size=10), st.integers(0, 50), st.integers(51, 100))
-def test_counted_windows_and_intervals_fill_the_window(moments: list[int], start: int, stop: int) -> None:
+def test_counted_windows_and_intervals_fill_the_window(
+    moments: list[int], start: int, stop: int
+) -> None:
     ends = sorted(moments)
-    intervals = [UncountedInterval("state", None, *pair, 1) for pair in zip(ends[::2], ends[1::2], strict=False)]
-    counted = {ns for first, last in counted_windows((start, stop), intervals) for ns in range(first, last)}
+    intervals = [
+        UncountedInterval("state", None, *pair, 1)
+        for pair in zip(ends[::2], ends[1::2], strict=False)
+    ]
+    counted = {
+        ns for first, last in counted_windows((start, stop), intervals) for ns in range(first, last)
+    }
     left_out = {ns for one in intervals for ns in range(one.start_ns, one.stop_ns)}
     assert counted == set(range(start, stop)) - left_out
     assert counted_s((start, stop), intervals) == pytest.approx(len(counted) * 1e-9)
 
 
 def test_energy_is_that_of_the_counted_time() -> None:
-    """Ten watts while training, thirty while a state is written from second 4 to 6; the meter reads every tenth of a second."""
+    """Ten watts while training, thirty while a state is written from second 4 to 6; the meter reads
+    every tenth of a second."""
     t_ns = np.arange(0, 10 * SECOND + 1, SECOND // 10)
     power_w = np.where((t_ns > 4 * SECOND) & (t_ns < 6 * SECOND), 30.0, 10.0)
 
@@ -85,20 +116,33 @@ def test_without_readings_around_an_interval_there_is_no_energy() -> None:
     power_w = np.full(len(t_ns), 10.0)
 
     def energy_of(start_ns: int, stop_ns: int):  # type: ignore[no-untyped-def]
-        return integrate_power(t_ns if stop_ns - start_ns > 5 * SECOND else t_ns[:1], power_w[: len(t_ns) if stop_ns - start_ns > 5 * SECOND else 1],
-                               start_ns, stop_ns, 0.1, (0.0, 100.0))  # fmt: skip
+        return integrate_power(
+            t_ns if stop_ns - start_ns > 5 * SECOND else t_ns[:1],
+            power_w[: len(t_ns) if stop_ns - start_ns > 5 * SECOND else 1],
+            start_ns,
+            stop_ns,
+            0.1,
+            (0.0, 100.0),
+        )
 
     found = counted_energy(energy_of, (0, 10 * SECOND), (interval(4, 6),))
     assert found.energy_j is None
     assert "not counted" in str(found.reason)
 
 
-def test_a_moment_after_the_last_reading_is_taken_at_the_mean_power_and_widens_the_interval() -> None:
+def test_a_moment_after_the_last_reading_is_taken_at_the_mean_power_and_widens_the_interval() -> (
+    None
+):
     t_ns = np.arange(0, 9 * SECOND + 1, SECOND)
-    exact = Uncertainty(sampling=0.0, quantisation=0.0, gain=0.0, gaps=0.0, time=0.0, possibly_aliased=False)
+    exact = Uncertainty(
+        sampling=0.0, quantisation=0.0, gain=0.0, gaps=0.0, time=0.0, possibly_aliased=False
+    )
 
     def energy_of(start_ns: int, stop_ns: int):  # type: ignore[no-untyped-def]
-        return replace(integrate_power(t_ns, np.full(len(t_ns), 10.0), start_ns, stop_ns, 1.0, (0.0, 100.0)), uncertainty=exact)
+        return replace(
+            integrate_power(t_ns, np.full(len(t_ns), 10.0), start_ns, stop_ns, 1.0, (0.0, 100.0)),
+            uncertainty=exact,
+        )
 
     counted = counted_energy(energy_of, (0, 10 * SECOND), (interval(9.7, 9.8),))
     assert counted.energy_j == pytest.approx(9.9 * 10.0)
@@ -109,10 +153,25 @@ def test_a_summary_shows_the_gross_time_beside_the_counted_one(tmp_path: Path) -
     path = make_bundle(tmp_path / "run", Scenario(power_w=5.0))
     figures, log = derive(Bundle(path)).figures, Bundle(path).log()
     intervals = uncounted_intervals(log)
-    start, reached, stop = log.first("run_start"), log.all("eval_accuracy")[-1], log.first("run_stop")
-    assert start is not None and stop is not None and start.mono_ns and stop.mono_ns and reached.mono_ns
+    start, reached, stop = (
+        log.first("run_start"),
+        log.all("eval_accuracy")[-1],
+        log.first("run_stop"),
+    )
+    assert (
+        start is not None
+        and stop is not None
+        and start.mono_ns
+        and stop.mono_ns
+        and reached.mono_ns
+    )
     left_out_s = sum(one.length_s for one in intervals)
     assert left_out_s > 0
     assert figures["gross_time_s"].value == pytest.approx((stop.mono_ns - start.mono_ns) * 1e-9)
-    assert (figures["uncounted_s"].value, figures["uncounted_s"].count) == (pytest.approx(left_out_s), len(intervals))
-    assert figures["time_to_target_s"].value == pytest.approx((reached.mono_ns - start.mono_ns) * 1e-9 - left_out_s)
+    assert (figures["uncounted_s"].value, figures["uncounted_s"].count) == (
+        pytest.approx(left_out_s),
+        len(intervals),
+    )
+    assert figures["time_to_target_s"].value == pytest.approx(
+        (reached.mono_ns - start.mono_ns) * 1e-9 - left_out_s
+    )

@@ -1,4 +1,5 @@
-"""The figures of a student and its teacher, worked out by hand from a made-up record, and records that have none."""
+"""The figures of a student and its teacher, worked out by hand from a made-up record, and records
+that have none."""
 
 from pathlib import Path
 
@@ -19,12 +20,26 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 def test_labels_count_what_was_sure_and_fitted(found: Results) -> None:
     labels = found.labels
-    assert (labels.tracks, labels.sure, labels.kept, labels.frames, labels.size_bytes) == (40, 30, 25, 250, 25_000)
+    assert (labels.tracks, labels.sure, labels.kept, labels.frames, labels.size_bytes) == (
+        40,
+        30,
+        25,
+        250,
+        25_000,
+    )
     assert (labels.noise.successes, labels.noise.count) == (1, 25)
 
 
 def test_accuracy_is_counted_by_view_and_model(found: Results) -> None:
-    shares = {view.view_deg: (view.teacher.successes, view.before.successes, view.after.successes, view.after.count) for view in found.views}
+    shares = {
+        view.view_deg: (
+            view.teacher.successes,
+            view.before.successes,
+            view.after.successes,
+            view.after.count,
+        )
+        for view in found.views
+    }
     assert shares == {0: (20, 2, 19, 20), 30: (20, 2, 19, 20), 60: (12, 2, 19, 20)}
 
 
@@ -51,7 +66,9 @@ def test_the_written_figures_are_the_computed_ones(tmp_path: Path) -> None:
         ("student.json", '"parameters": 15738', '"parameters": 0', "no process has"),
     ],
 )
-def test_an_impossible_record_names_its_file(name: str, old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_an_impossible_record_names_its_file(
+    name: str, old: str, new: str, said: str, tmp_path: Path
+) -> None:
     folder = make_viewpoint(tmp_path / "bad")
     text = (folder / name).read_text()
     assert old in text

@@ -20,11 +20,17 @@ MODES: Modes = grid(
 
 
 def law(rows: Array) -> tuple[Array, Array]:
-    """Time (s) and power (W) in modes: a loader beside a GPU, a memory that adds its time, utilisation in the power."""
+    """Time (s) and power (W) in modes: a loader beside a GPU, a memory that adds its time,
+    utilisation in the power."""
     cores, cpu, gpu, memory = rows.T / np.array([1, 2000, 1200, 1600])[:, None]
     load, compute = 40 / cpu / np.minimum(cores, 4), 3 / cpu + 25 / gpu
     time_s = 2 + np.maximum(load, compute) + 5 / memory
-    power_w = 6 + 1.2 * np.minimum(cores, 4) * cpu**2 * load / time_s + 12 * gpu**2 * (0.2 + 0.8 * compute / time_s) + 3 * memory
+    power_w = (
+        6
+        + 1.2 * np.minimum(cores, 4) * cpu**2 * load / time_s
+        + 12 * gpu**2 * (0.2 + 0.8 * compute / time_s)
+        + 3 * memory
+    )
     return time_s, power_w
 
 

@@ -33,17 +33,34 @@ KNOWN = know(MODES, initial_design(MODES), Exact())
         (question(None, 50, None), np.where(TIME_S <= 50, TIME_S * POWER_W, np.inf)),
         (question(None, None, 750), np.where(TIME_S * POWER_W <= 750, TIME_S, np.inf)),
         (question(14, 60, None), np.where((POWER_W <= 14) & (TIME_S <= 60), TIME_S, np.inf)),
-        (question(14, None, None, Quantity.ENERGY), np.where(POWER_W <= 14, TIME_S * POWER_W, np.inf)),
+        (
+            question(14, None, None, Quantity.ENERGY),
+            np.where(POWER_W <= 14, TIME_S * POWER_W, np.inf),
+        ),
     ],
 )
 def test_an_exact_prediction_gives_the_true_best_mode(asked: object, expected: np.ndarray) -> None:
     assert best(KNOWN.samples, asked) == np.argmin(expected)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("asked", [question(12, None, None), question(None, None, 750), question(None, 50, None), question(50, 50, None)])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        question(12, None, None),
+        question(None, None, 750),
+        question(None, 50, None),
+        question(50, 50, None),
+    ],
+)
 def test_a_question_about_power_needs_measured_power(asked: Question) -> None:
     times_alone = Samples(KNOWN.samples.log_time, np.full_like(KNOWN.samples.log_time, np.nan))
-    with pytest.raises(SuiteError, match="neither power_w nor energy_j; measure one of them, or limit and minimise the time alone"):
+    with pytest.raises(
+        SuiteError,
+        match=(
+            "neither power_w nor energy_j; measure one of them, or limit and minimise the time"
+            " alone"
+        ),
+    ):
         best(times_alone, asked)
     fastest = best(times_alone, question(None, 50, None, Quantity.TIME))
     assert fastest == np.argmin(TIME_S)
@@ -56,7 +73,9 @@ def test_no_mode_within_a_limit_is_no_answer() -> None:
 
 
 @pytest.mark.parametrize("limits", [(0, None, None), (None, -1, None), (None, None, float("inf"))])
-def test_a_limit_must_be_above_zero(limits: tuple[float | None, float | None, float | None]) -> None:
+def test_a_limit_must_be_above_zero(
+    limits: tuple[float | None, float | None, float | None],
+) -> None:
     with pytest.raises(SuiteError, match="must be above 0"):
         question(*limits)
 
@@ -66,7 +85,9 @@ def test_an_answer_names_what_binds() -> None:
     assert limited.binds == "power limit"
     free = answer(KNOWN, question(1000, None, None))
     assert free.binds == "GPU"
-    assert free.time_follows["GPU"] == pytest.approx(25 / 35 * np.log(1 / 0.8) / np.log(1 / 0.8), abs=0.15)
+    assert free.time_follows["GPU"] == pytest.approx(
+        25 / 35 * np.log(1 / 0.8) / np.log(1 / 0.8), abs=0.15
+    )
     assert sum(free.time_follows.values()) == pytest.approx(1, abs=0.05)
     assert 0 <= free.time_follows[OTHER] < 0.3
 
@@ -85,11 +106,19 @@ def test_the_first_modes_are_corners_and_the_centre() -> None:
     rows = MODES.rows[initial_design(MODES)]
     assert len(rows) == len({tuple(row) for row in rows.tolist()}) == 7
     assert rows[0].tolist() == [8, 2000, 1200, 1600]
-    assert all((rows[2 + place] < rows[0]).tolist() == [place == column for column in range(4)] for place in range(4))
+    assert all(
+        (rows[2 + place] < rows[0]).tolist() == [place == column for column in range(4)]
+        for place in range(4)
+    )
 
 
 def test_designs_of_other_seeds_differ_but_stay_near() -> None:
-    agx = grid((Axis("cpu_mhz", tuple(range(100, 2300, 75))), Axis("gpu_mhz", tuple(range(100, 1400, 100)))))
+    agx = grid(
+        (
+            Axis("cpu_mhz", tuple(range(100, 2300, 75))),
+            Axis("gpu_mhz", tuple(range(100, 1400, 100))),
+        )
+    )
     first, second = agx.rows[initial_design(agx, 1)], agx.rows[initial_design(agx, 2)]
     assert not np.array_equal(first, second)
     assert np.all(np.abs(first - second) <= 400)
@@ -110,7 +139,9 @@ def test_the_next_mode_is_one_that_was_not_profiled_and_none_is_left_at_the_end(
 def test_the_next_mode_is_where_most_is_learned() -> None:
     random = np.random.default_rng(0)
     common = random.standard_normal((400, 1))
-    values = np.concatenate([0.001 * common, 0.2 * common, 0.2 * common, 0.2 * random.standard_normal((400, 1))], axis=1)
+    values = np.concatenate(
+        [0.001 * common, 0.2 * common, 0.2 * common, 0.2 * random.standard_normal((400, 1))], axis=1
+    )
     samples = Samples(values, np.zeros_like(values))
     assert next_mode(samples, [0]) in (1, 2)
 

@@ -5,10 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from suite.prediction.front import Membership, front_of, measured_intervals, memberships, pareto_front
+from suite.prediction.front import (
+    Membership,
+    front_of,
+    measured_intervals,
+    memberships,
+    pareto_front,
+)
 from tests.suite.prediction.boards import profile
 
-POINTS = arrays(float, st.tuples(st.integers(1, 12), st.integers(1, 3)), elements=st.integers(0, 4).map(float))
+POINTS = arrays(
+    float, st.tuples(st.integers(1, 12), st.integers(1, 3)), elements=st.integers(0, 4).map(float)
+)
 
 
 def dominated(row: np.ndarray, other: np.ndarray) -> bool:
@@ -22,7 +30,9 @@ def test_the_front_is_every_row_that_no_other_dominates(values: np.ndarray) -> N
 
 
 @given(POINTS, st.integers(0, 2), st.integers(0, 2**32 - 1))
-def test_certain_memberships_hold_wherever_the_values_lie(low: np.ndarray, width: int, seed: int) -> None:
+def test_certain_memberships_hold_wherever_the_values_lie(
+    low: np.ndarray, width: int, seed: int
+) -> None:
     high = low + width
     found = memberships(low, high)
     for _ in range(5):
@@ -33,12 +43,19 @@ def test_certain_memberships_hold_wherever_the_values_lie(low: np.ndarray, width
 
 def test_values_without_error_leave_no_doubt() -> None:
     values = np.array([[1.0, 5.0], [2.0, 2.0], [3.0, 3.0], [4.0, 1.0]])
-    assert memberships(values, values) == [Membership.ON, Membership.ON, Membership.OFF, Membership.ON]
+    assert memberships(values, values) == [
+        Membership.ON,
+        Membership.ON,
+        Membership.OFF,
+        Membership.ON,
+    ]
 
 
 def test_larger_errors_leave_fewer_modes_certain() -> None:
     def certain(error: float) -> int:
-        return sum(one is Membership.ON for _, one in front_of(profile(np.arange(0, 240, 7), error)))
+        return sum(
+            one is Membership.ON for _, one in front_of(profile(np.arange(0, 240, 7), error))
+        )
 
     assert certain(1e-6) > certain(0.02) >= certain(0.2)
 
@@ -51,7 +68,9 @@ def test_the_intervals_hold_all_together() -> None:
         held += all(
             np.all((one.low <= value) & (value <= one.high))
             for one, value in zip(
-                measured_intervals(profile(chosen, 0.02, seed)), (true.time_s, true.power_w, true.time_s * true.power_w), strict=False
+                measured_intervals(profile(chosen, 0.02, seed)),
+                (true.time_s, true.power_w, true.time_s * true.power_w),
+                strict=False,
             )
         )
     assert held >= 0.92 * 400

@@ -1,4 +1,5 @@
-"""The physical model: positive everywhere, monotone in the clocks, and between the sum and the maximum of its stages."""
+"""The physical model: positive everywhere, monotone in the clocks, and between the sum and the
+maximum of its stages."""
 
 import numpy as np
 import pytest
@@ -53,13 +54,16 @@ def test_overlap_reaches_from_the_sum_of_the_stages_to_their_maximum() -> None:
     together = np.exp(predicted(MODES.rows, parameters(limit=20, overlap=-20))[0])
     sequential = np.exp(predicted(MODES.rows, parameters(limit=20, overlap=20))[0])
     assert np.all(together <= sequential * (1 + 1e-9))
-    assert np.all(together >= sequential / 2 * (1 - 1e-9))  # the larger of two is at least half of their sum
+    # the larger of two is at least half of their sum
+    assert np.all(together >= sequential / 2 * (1 - 1e-9))
     assert np.max(sequential / together) > 1.8
 
 
 def on_quotas(**fixed: float) -> dict[tuple[float, ...], np.ndarray]:
     """Times by (cores, quota, threads) of a board whose modes set all three."""
-    settings = grid((Axis("cores", (1, 2)), Axis("cpu_quota", (0.5, 1, 2)), Axis("threads", (1, 2, 4))))
+    settings = grid(
+        (Axis("cores", (1, 2)), Axis("cpu_quota", (0.5, 1, 2)), Axis("threads", (1, 2, 4)))
+    )
     given = board_of(settings).inputs(settings.rows)
     drawn = np.random.default_rng(1).standard_normal((SETS, len(given.priors)))
     for name, value in fixed.items():
@@ -76,15 +80,20 @@ def test_a_resource_that_the_modes_do_not_set_is_constant() -> None:
 
 def test_threads_without_a_processor_each_wait_for_one_another_in_turns() -> None:
     by_mode = on_quotas(limit=20)
-    assert np.all(by_mode[1, 1, 1] < by_mode[1, 1, 2]) and np.all(by_mode[1, 1, 2] < by_mode[1, 1, 4])
+    assert np.all(by_mode[1, 1, 1] < by_mode[1, 1, 2]) and np.all(
+        by_mode[1, 1, 2] < by_mode[1, 1, 4]
+    )
     free = on_quotas(limit=20, turns=-30)
     assert np.array_equal(free[1, 0.5, 1], by_mode[1, 0.5, 1]), "one thread waits for none"
-    assert np.array_equal(free[2, 2, 2], by_mode[2, 2, 2]), "neither do as many as there are processors"
+    assert np.array_equal(free[2, 2, 2], by_mode[2, 2, 2]), (
+        "neither do as many as there are processors"
+    )
 
 
 def test_boards_whose_modes_set_neither_threads_nor_quotas_have_no_such_term() -> None:
     assert board_of(MODES).inputs(MODES.rows).priors is PRIORS
-    threads = grid((Axis("threads", (1, 2, 4)), Axis("cpu_mhz", (400, 800))))  # as many processors as the largest number of them
+    # as many processors as the largest number of them
+    threads = grid((Axis("threads", (1, 2, 4)), Axis("cpu_mhz", (400, 800))))
     assert board_of(threads).inputs(threads.rows).priors is PRIORS
 
 

@@ -1,4 +1,5 @@
-"""A submission that complies: three closed runs of one framework, and the verdict that its model is the workload's."""
+"""A submission that complies: three closed runs of one framework, and the verdict that its model is
+the workload's."""
 
 import hashlib
 import itertools
@@ -35,7 +36,14 @@ def make_runs(folder: Path, count: int = 3) -> list[Path]:
     for seed, epochs in zip(range(1, count + 1), itertools.cycle(EPOCHS_TO_TARGET)):
         accuracies = (0.97, *(0.985,) * (epochs - 2), 0.9905)
         name, later_s = started_name(seed), LATER_S * (seed - 1)
-        scenario = Scenario(name, seed=seed, step_s=0.002 + seed * 1e-5, jitter=0.01, accuracies=accuracies, later_s=later_s)
+        scenario = Scenario(
+            name,
+            seed=seed,
+            step_s=0.002 + seed * 1e-5,
+            jitter=0.01,
+            accuracies=accuracies,
+            later_s=later_s,
+        )
         made.append(make_bundle(folder / f"run{seed}", scenario))
     return made
 
@@ -50,11 +58,22 @@ def make_probe(path: Path, passed: bool = True) -> Path:
         "worst": "61,706 of 61,706 expected" if passed else "67,877 of 61,706 expected",
         "problem": None,
     }
-    digests = {precision: hashlib.sha256(precision.encode()).hexdigest() for precision in ("float64", "float32")}
-    subject = {"name": "pytorch", "module": "reference_impls.pytorch.probe", "passed": passed, "digests": digests}
+    digests = {
+        precision: hashlib.sha256(precision.encode()).hexdigest()
+        for precision in ("float64", "float32")
+    }
+    subject = {
+        "name": "pytorch",
+        "module": "reference_impls.pytorch.probe",
+        "passed": passed,
+        "digests": digests,
+    }
     subject["implementation_sha256"] = implementation_sha256(load_framework("pytorch"))
     subject["parameters"] = load_workload("lenet").parameters
-    subject["differences"] = [{**difference, "passed": passed}, *reference_differences(load_workload("lenet"))]
+    subject["differences"] = [
+        {**difference, "passed": passed},
+        *reference_differences(load_workload("lenet")),
+    ]
     values = {
         "schema": 2,
         "suite_version": __version__,
@@ -73,7 +92,9 @@ def make_probe(path: Path, passed: bool = True) -> Path:
 @pytest.fixture
 def offer(tmp_path: Path) -> PackageRequest:
     """The package request of the good submission."""
-    return PackageRequest("acme", None, SystemAvailability.RESEARCH, "a fan", (make_probe(tmp_path / "probe.json"),))
+    return PackageRequest(
+        "acme", None, SystemAvailability.RESEARCH, "a fan", (make_probe(tmp_path / "probe.json"),)
+    )
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
-"""Submissions in asynchronous timing: the score is theirs, and a run in the other timing shows how a step divides.
+"""Submissions in asynchronous timing: the score is theirs, and a run in the other timing shows how
+a step divides.
 
-The runs are of the fake framework, which need not wait on a CPU: as on a GPU, and nothing of a GPU is missing in them.
+The runs are of the fake framework, which need not wait on a CPU: as on a GPU, and nothing of a GPU
+is missing in them.
 """
 
 from collections.abc import Callable
@@ -27,10 +29,25 @@ STEPS_PER_EPOCH = 469
 TO_TARGET = (0.97, 0.985, 0.9905)
 
 
-def fake_run(folder: Path, seed: int, *edits: Edit, accuracies: tuple[float, ...] = TO_TARGET, batch_size: int = 128) -> Path:
+def fake_run(
+    folder: Path,
+    seed: int,
+    *edits: Edit,
+    accuracies: tuple[float, ...] = TO_TARGET,
+    batch_size: int = 128,
+) -> Path:
     """An open run of the fake framework, edited."""
     name, later_s = started_name(seed).replace("pytorch", "fake"), LATER_S * (seed - 1)
-    scenario = Scenario(name, "fake", division="open", seed=seed, step_s=0.002 + seed * 1e-5, jitter=0.01, accuracies=accuracies, later_s=later_s)
+    scenario = Scenario(
+        name,
+        "fake",
+        division="open",
+        seed=seed,
+        step_s=0.002 + seed * 1e-5,
+        jitter=0.01,
+        accuracies=accuracies,
+        later_s=later_s,
+    )
     bundle = make_bundle(folder / f"run{seed}", replace(scenario, batch_size=batch_size))
     save_after(in_turn(*edits), recompute=True)(bundle)
     return bundle
@@ -48,7 +65,11 @@ def submitted(tmp_path: Path) -> Callable[..., Path]:
 
     def submit(*others: Path) -> Path:
         runs = [fake_run(tmp_path / "scored", seed, asynchronously) for seed in SCORED]
-        return package([*runs, *others], PackageRequest("acme", None, SystemAvailability.RESEARCH, "", ()), tmp_path / "tree")
+        return package(
+            [*runs, *others],
+            PackageRequest("acme", None, SystemAvailability.RESEARCH, "", ()),
+            tmp_path / "tree",
+        )
 
     return submit
 
@@ -68,9 +89,13 @@ def ended_after(steps: int) -> Edit:
     return end
 
 
-def test_one_run_that_splits_its_steps_is_enough_beside_the_entry(submitted: Callable[..., Path], tmp_path: Path) -> None:
+def test_one_run_that_splits_its_steps_is_enough_beside_the_entry(
+    submitted: Callable[..., Path], tmp_path: Path
+) -> None:
     """It needs no three runs, and may be as short as two epochs."""
-    short = fake_run(tmp_path / "split", SPLIT, ended_after(2 * STEPS_PER_EPOCH), accuracies=(0.97, 0.9905))
+    short = fake_run(
+        tmp_path / "split", SPLIT, ended_after(2 * STEPS_PER_EPOCH), accuracies=(0.97, 0.9905)
+    )
     assert found(submitted(short)) == []
 
 
@@ -78,10 +103,14 @@ def test_an_entry_in_asynchronous_timing_alone_is_refused(submitted: Callable[..
     submission = submitted()
     assert found(submission) == [RULE] and not check_submission(submission).complies
     (finding,) = check_submission(submission).findings
-    assert "--timing synchronised" in finding.fix and f"--steps {2 * STEPS_PER_EPOCH}" in finding.fix
+    assert (
+        "--timing synchronised" in finding.fix and f"--steps {2 * STEPS_PER_EPOCH}" in finding.fix
+    )
 
 
-def test_a_run_of_one_epoch_or_of_another_setting_does_not_show_how_the_entry_divides(submitted: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_run_of_one_epoch_or_of_another_setting_does_not_show_how_the_entry_divides(
+    submitted: Callable[..., Path], tmp_path: Path
+) -> None:
     """The one of another setting is an entry by itself, of fewer than three runs."""
     short = fake_run(tmp_path / "short", SPLIT, ended_after(STEPS_PER_EPOCH), accuracies=(0.9905,))
     other = fake_run(tmp_path / "other", SPLIT + 1, batch_size=64)
@@ -89,7 +118,9 @@ def test_a_run_of_one_epoch_or_of_another_setting_does_not_show_how_the_entry_di
     assert RULE in rules and "submission-runs" in rules
 
 
-def test_an_implementation_from_outside_is_not_asked(submitted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_implementation_from_outside_is_not_asked(
+    submitted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whether it can wait in every step is not known here."""
     monkeypatch.setattr(submission_timings, "known_frameworks", dict)
     assert RULE not in found(submitted())

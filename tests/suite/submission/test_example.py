@@ -20,11 +20,16 @@ def verdict() -> CheckResult:
 
 def test_every_submission_of_the_checkout_complies(verdict: CheckResult) -> None:
     assert not verdict.broken
-    assert [(path.relative_to(TREE).as_posix(), finding.rule) for path, finding in verdict.all_findings()] == []
+    assert [
+        (path.relative_to(TREE).as_posix(), finding.rule)
+        for path, finding in verdict.all_findings()
+    ] == []
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("submission", find_submissions(TREE), ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize(
+    "submission", find_submissions(TREE), ids=lambda path: f"{path.parent.name}-{path.name}"
+)
 def test_its_archive_complies_too(submission: Path, tmp_path: Path) -> None:
     pack(submission, tmp_path / "submission.tar", base=submission.parent.parent)
     assert check_paths([tmp_path / "submission.tar"]).complies

@@ -25,45 +25,95 @@ def failed_run(folder: Path, source: Path, status: str, seed: int = 9, **request
     run.mkdir(parents=True)
     record = json.loads((source / "run.json").read_text())
     record["request"] |= {"seed": seed, **request}
-    (run / "run.json").write_text(json.dumps({**record, "run_id": f"{record['run_id']}-{status}", "status": status, "exit_code": 1}))
+    (run / "run.json").write_text(
+        json.dumps(
+            {**record, "run_id": f"{record['run_id']}-{status}", "status": status, "exit_code": 1}
+        )
+    )
     return run
 
 
-def test_launches_of_the_entry_are_declared_whether_they_finished_or_not(offer: PackageRequest, tmp_path: Path) -> None:
+def test_launches_of_the_entry_are_declared_whether_they_finished_or_not(
+    offer: PackageRequest, tmp_path: Path
+) -> None:
     runs = make_runs(tmp_path / "runs")
     for status in ("failed", "interrupted", "running"):
         failed_run(tmp_path / "runs", runs[0], status)
-    failed_run(tmp_path / "runs", runs[0], "failed", seed=10, global_batch_size=64)  # of another entry
+    # of another entry
+    failed_run(tmp_path / "runs", runs[0], "failed", seed=10, global_batch_size=64)
     submission = package(runs, replace(offer, launches=(tmp_path / "runs",)), tmp_path / "tree")
     (entry,) = read_declaration(submission).entries
-    assert sorted(launch.status for launch in entry.launches) == ["failed", "finished", "finished", "finished", "interrupted", "running"]
+    assert sorted(launch.status for launch in entry.launches) == [
+        "failed",
+        "finished",
+        "finished",
+        "finished",
+        "interrupted",
+        "running",
+    ]
     assert (entry.planned_runs, entry.workload, entry.framework) == (3, "lenet", "pytorch")
     assert check_submission(submission).complies
 
 
-def test_a_finished_run_that_is_not_submitted_is_a_finding(offer: PackageRequest, tmp_path: Path) -> None:
+def test_a_finished_run_that_is_not_submitted_is_a_finding(
+    offer: PackageRequest, tmp_path: Path
+) -> None:
     runs = make_runs(tmp_path / "runs", 4)
     submission = package(runs[:3], replace(offer, launches=(tmp_path / "runs",)), tmp_path / "tree")
-    (finding,) = (finding for finding in check_submission(submission).findings if finding.rule == "submission-launches")
+    (finding,) = (
+        finding
+        for finding in check_submission(submission).findings
+        if finding.rule == "submission-launches"
+    )
     assert "Z-000004" in finding.expected
 
 
-def test_more_or_fewer_runs_than_planned_are_a_finding(offer: PackageRequest, tmp_path: Path) -> None:
-    submission = package(make_runs(tmp_path / "runs"), replace(offer, planned_runs=5), tmp_path / "tree")
+def test_more_or_fewer_runs_than_planned_are_a_finding(
+    offer: PackageRequest, tmp_path: Path
+) -> None:
+    submission = package(
+        make_runs(tmp_path / "runs"), replace(offer, planned_runs=5), tmp_path / "tree"
+    )
     assert findings(submission) == {"submission-launches"}
 
 
-def test_a_folder_for_launches_that_does_not_exist_is_an_error(offer: PackageRequest, tmp_path: Path) -> None:
+def test_a_folder_for_launches_that_does_not_exist_is_an_error(
+    offer: PackageRequest, tmp_path: Path
+) -> None:
     with pytest.raises(SuiteError, match="--launches"):
-        package(make_runs(tmp_path / "runs", 1), replace(offer, launches=(tmp_path / "none",)), tmp_path / "tree")
+        package(
+            make_runs(tmp_path / "runs", 1),
+            replace(offer, launches=(tmp_path / "none",)),
+            tmp_path / "tree",
+        )
 
 
 @pytest.mark.parametrize(
     "entries",
-    [None, {}, [1], [{}], [{"workload": "lenet", "framework": "pytorch", "planned_runs": 0, "launches": []}],
-     [{"workload": "lenet", "framework": "pytorch", "planned_runs": 1, "launches": [{"run_id": "a", "status": "won"}]}],
-     [{"workload": "lenet", "framework": "pytorch", "planned_runs": 1, "launches": [{"run_id": 1, "status": "failed"}]}]],
-)  # fmt: skip
+    [
+        None,
+        {},
+        [1],
+        [{}],
+        [{"workload": "lenet", "framework": "pytorch", "planned_runs": 0, "launches": []}],
+        [
+            {
+                "workload": "lenet",
+                "framework": "pytorch",
+                "planned_runs": 1,
+                "launches": [{"run_id": "a", "status": "won"}],
+            }
+        ],
+        [
+            {
+                "workload": "lenet",
+                "framework": "pytorch",
+                "planned_runs": 1,
+                "launches": [{"run_id": 1, "status": "failed"}],
+            }
+        ],
+    ],
+)
 def test_entries_of_another_form_are_no_declaration(entries: object, submission: Path) -> None:
     values = json.loads((submission / NAME).read_text())
     (submission / NAME).write_text(json.dumps({**values, "entries": entries}))
@@ -82,7 +132,11 @@ def test_a_withdrawn_run_is_no_part_of_its_entry(submission: Path) -> None:
     (submission / "lenet/pytorch/run_2/WITHDRAWN").write_text("The fan failed.\r\n")
     assert findings(submission) == {"submission-runs"}
     (submission / "lenet/pytorch/run_2/WITHDRAWN").write_text(" \n")
-    assert "bundle-files" in {finding.rule for bundle in check_submission(submission).bundles for finding in bundle.findings}
+    assert "bundle-files" in {
+        finding.rule
+        for bundle in check_submission(submission).bundles
+        for finding in bundle.findings
+    }
 
 
 def test_a_submission_without_a_declaration_is_said(submission: Path) -> None:
@@ -93,7 +147,9 @@ def test_a_submission_without_a_declaration_is_said(submission: Path) -> None:
         assert len(result.broken) == 1 and "no declaration.json" in result.broken[0]
 
 
-def test_a_bundle_that_is_given_by_itself_needs_no_declaration(submission: Path, tmp_path: Path) -> None:
+def test_a_bundle_that_is_given_by_itself_needs_no_declaration(
+    submission: Path, tmp_path: Path
+) -> None:
     (submission / NAME).unlink()
     assert check_paths([submission / "lenet/pytorch/run_1"]).broken == ()
     shutil.copytree(submission / "lenet/pytorch", tmp_path / "elsewhere/runs")

@@ -1,4 +1,5 @@
-"""Packaging refuses what names a person or a network, and names it: file, key or line, and what it looks like."""
+"""Packaging refuses what names a person or a network, and names it: file, key or line, and what it
+looks like."""
 
 import json
 from pathlib import Path
@@ -20,16 +21,33 @@ PLANTED = {
     "output.txt, line 2: a serial number": ("output.txt", "Serial: 10000000a1b2c3d4"),
     "output.txt, line 2: a host's name": ("output.txt", "janes-pi4.local"),
     "output.txt, line 2: a URL with a user or of a private host": ("output.txt", "http://plug/rpc"),
-    "run.json, device_evidence: a home folder": ("run.json", ("device_evidence", "/Users/jane/boards.txt")),
-    "run.json, command.1: an IP address": ("run.json", ("command", ["suite", "http://192.168.7.7:8731", "run"])),
-    "system.json, notes.board: an e-mail address or an account": ("system.json", ("notes", {"board": "ask jane@example.org"})),
-    "system.json, links.0.interface: a MAC address": ("system.json", ("links", [{"interface": "enxb827eb123456"}])),
-    "system.json, storage_medium: a URL with a user or of a private host": ("system.json", ("storage_medium", "smb://nas/jane")),
+    "run.json, device_evidence: a home folder": (
+        "run.json",
+        ("device_evidence", "/Users/jane/boards.txt"),
+    ),
+    "run.json, command.1: an IP address": (
+        "run.json",
+        ("command", ["suite", "http://192.168.7.7:8731", "run"]),
+    ),
+    "system.json, notes.board: an e-mail address or an account": (
+        "system.json",
+        ("notes", {"board": "ask jane@example.org"}),
+    ),
+    "system.json, links.0.interface: a MAC address": (
+        "system.json",
+        ("links", [{"interface": "enxb827eb123456"}]),
+    ),
+    "system.json, storage_medium: a URL with a user or of a private host": (
+        "system.json",
+        ("storage_medium", "smb://nas/jane"),
+    ),
 }
 
 
 @pytest.mark.parametrize(("named", "planted"), PLANTED.items())
-def test_packaging_refuses_and_names_what_slipped_through(named: str, planted: tuple[str, object], offer: PackageRequest, tmp_path: Path) -> None:
+def test_packaging_refuses_and_names_what_slipped_through(
+    named: str, planted: tuple[str, object], offer: PackageRequest, tmp_path: Path
+) -> None:
     runs = make_runs(tmp_path / "runs", 1)
     name, what = planted
     path = runs[0] / name
@@ -46,7 +64,9 @@ def test_packaging_refuses_and_names_what_slipped_through(named: str, planted: t
     assert not list((tmp_path / "tree").glob("*/*"))
 
 
-def test_packaging_refuses_this_users_name_but_not_the_organizations(offer: PackageRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packaging_refuses_this_users_name_but_not_the_organizations(
+    offer: PackageRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runs = make_runs(tmp_path / "runs", 1)
     (runs[0] / "output.txt").write_text("by acme, and by Zebedeeq\n")
     (runs[0] / "MANIFEST.sha256").unlink()

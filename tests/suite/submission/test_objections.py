@@ -1,4 +1,5 @@
-"""Objections: files of strangers beside a submission. Each wrong one is a sentence that names it; nothing is followed, nothing is unbounded."""
+"""Objections: files of strangers beside a submission. Each wrong one is a sentence that names it;
+nothing is followed, nothing is unbounded."""
 
 import os
 from pathlib import Path
@@ -6,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from suite.submission import objections
-from suite.submission.objections import Objection, ObjectionState, objections_folder, read_objections
+from suite.submission.objections import (
+    Objection,
+    ObjectionState,
+    objections_folder,
+    read_objections,
+)
 
 GOOD = """
 schema = 1
@@ -49,17 +55,32 @@ def test_without_a_folder_there_is_none(tmp_path: Path) -> None:
 
 def test_an_objection_is_read_and_open_by_default(submission: Path) -> None:
     write(submission, GOOD)
-    write(submission, GOOD.replace('run = "lenet/pytorch/run_1"\n', "") + 'state = "dismissed"\n' + DECIDED, "2.toml")
+    write(
+        submission,
+        GOOD.replace('run = "lenet/pytorch/run_1"\n', "") + 'state = "dismissed"\n' + DECIDED,
+        "2.toml",
+    )
     found = read_objections(submission)
     assert found.unreadable == ()
     assert found.by_file["1.toml"] == Objection(
-        1, "2026-11-22", "A. Reader", "time_to_target_s", "lenet/pytorch/run_1/log.txt:120",
-        "The second epoch took half as long as the others.", ObjectionState.OPEN, "lenet/pytorch/run_1",
-    )  # fmt: skip
-    assert (found.by_file["2.toml"].state, found.by_file["2.toml"].run) == (ObjectionState.DISMISSED, None)
+        1,
+        "2026-11-22",
+        "A. Reader",
+        "time_to_target_s",
+        "lenet/pytorch/run_1/log.txt:120",
+        "The second epoch took half as long as the others.",
+        ObjectionState.OPEN,
+        "lenet/pytorch/run_1",
+    )
+    assert (found.by_file["2.toml"].state, found.by_file["2.toml"].run) == (
+        ObjectionState.DISMISSED,
+        None,
+    )
 
 
-def test_the_folder_is_found_from_inside_the_submission(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_found_from_inside_the_submission(
+    submission: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(submission, GOOD)
     monkeypatch.chdir(submission)
     assert list(read_objections(Path()).by_file) == ["1.toml"]
@@ -88,13 +109,17 @@ def test_the_folder_is_found_from_inside_the_submission(submission: Path, monkey
         ("\nschema", "\nschema = 1\nschema", "not valid TOML"),
         ("\nschema", "\nx = " + "[" * 5000 + "\nschema", "1.toml"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_objection_is_named(old: str, new: str, said: str, submission: Path) -> None:
     text = GOOD.replace(old, new, 1)
     assert text != GOOD
     path = write(submission, text)
     sentence = refused(submission)
-    assert str(path) in sentence and said in sentence and len(sentence) <= objections.MAX_SENTENCE_LENGTH
+    assert (
+        str(path) in sentence
+        and said in sentence
+        and len(sentence) <= objections.MAX_SENTENCE_LENGTH
+    )
 
 
 def test_long_keys_make_no_long_sentence(submission: Path) -> None:

@@ -1,4 +1,5 @@
-"""Packaging runs of implementations outside the checkout: the folder's files must be those that trained."""
+"""Packaging runs of implementations outside the checkout: the folder's files must be those that
+trained."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,11 @@ def runs_by(folder: Path, *digests: str) -> list[Path]:
 
 def test_the_declaration_has_the_implementation(offer: PackageRequest, tmp_path: Path) -> None:
     given = PackagedImplementation("pytorch", tmp_path, FILES)
-    folder = package(runs_by(tmp_path / "runs", FILES, FILES), replace(offer, implementations=(given,)), tmp_path / "submissions")
+    folder = package(
+        runs_by(tmp_path / "runs", FILES, FILES),
+        replace(offer, implementations=(given,)),
+        tmp_path / "submissions",
+    )
     (declared,) = read_declaration(folder).implementations
     assert (declared.name, declared.sha256, declared.language) == ("pytorch", FILES, "Python")
 
@@ -40,10 +45,22 @@ def test_the_declaration_has_the_implementation(offer: PackageRequest, tmp_path:
         ((FILES, FILES), ("lenet-c", FILES), "None of these runs was made by"),
     ],
 )
-def test_other_files_are_refused(digests: tuple[str, ...], given: tuple[str, str] | None, words: str, offer: PackageRequest, tmp_path: Path) -> None:
-    implementations = () if given is None else (PackagedImplementation(given[0], tmp_path, given[1]),)
+def test_other_files_are_refused(
+    digests: tuple[str, ...],
+    given: tuple[str, str] | None,
+    words: str,
+    offer: PackageRequest,
+    tmp_path: Path,
+) -> None:
+    implementations = (
+        () if given is None else (PackagedImplementation(given[0], tmp_path, given[1]),)
+    )
     with pytest.raises(SuiteError, match=words):
-        package(runs_by(tmp_path / "runs", *digests), replace(offer, implementations=implementations), tmp_path / "submissions")
+        package(
+            runs_by(tmp_path / "runs", *digests),
+            replace(offer, implementations=implementations),
+            tmp_path / "submissions",
+        )
     assert not (tmp_path / "submissions").exists()
 
 

@@ -1,4 +1,5 @@
-"""Signed submissions: who signed, what the signature covers, and that a stranger verifies it with OpenSSH and sha256sum alone."""
+"""Signed submissions: who signed, what the signature covers, and that a stranger verifies it with
+OpenSSH and sha256sum alone."""
 
 import shutil
 import subprocess
@@ -57,7 +58,9 @@ def test_another_organizations_signature_is_a_note(signed: Path, key: Path, allo
     assert [finding.observed for finding in verdict.findings] == ["one by globex"]
 
 
-def test_an_edited_file_is_named_and_nobody_signed_it(signed: Path, key: Path, allowed: Path) -> None:
+def test_an_edited_file_is_named_and_nobody_signed_it(
+    signed: Path, key: Path, allowed: Path
+) -> None:
     allowed.write_text(f"acme {public_key(key)}\n")
     with (signed / "lenet/pytorch/run_2/output.txt").open("a") as stream:
         stream.write("more")
@@ -81,14 +84,32 @@ def test_openssh_and_sha256sum_verify_it(signed: Path, key: Path, tmp_path: Path
     """The two commands of docs/submitting.md."""
     (tmp_path / "list").write_text(f"acme {public_key(key)}\n")
     assert subprocess.run(["sha256sum", "--quiet", "-c", LISTING], cwd=signed).returncode == 0
-    command = ["ssh-keygen", "-Y", "verify", "-n", NAMESPACE, "-f", str(tmp_path / "list"), "-I", "acme", "-s", SIGNATURE]
-    answer = subprocess.run(command, cwd=signed, input=(signed / LISTING).read_bytes(), capture_output=True)
+    command = [
+        "ssh-keygen",
+        "-Y",
+        "verify",
+        "-n",
+        NAMESPACE,
+        "-f",
+        str(tmp_path / "list"),
+        "-I",
+        "acme",
+        "-s",
+        SIGNATURE,
+    ]
+    answer = subprocess.run(
+        command, cwd=signed, input=(signed / LISTING).read_bytes(), capture_output=True
+    )
     assert answer.returncode == 0, answer.stderr
 
 
 def test_a_key_that_cannot_sign_leaves_nothing(offer: PackageRequest, tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="There is no SSH key"):
-        package(make_runs(tmp_path / "runs"), replace(offer, sign_with=tmp_path / "none"), tmp_path / "signed")
+        package(
+            make_runs(tmp_path / "runs"),
+            replace(offer, sign_with=tmp_path / "none"),
+            tmp_path / "signed",
+        )
     assert not (tmp_path / "signed" / "v0.2" / "acme").exists()
 
 

@@ -25,19 +25,27 @@ def test_a_packed_submission_complies_without_a_finding(submission: Path) -> Non
     assert verdict.complies
     assert verdict.findings == ()
     assert [bundle.findings for bundle in verdict.bundles] == [()] * 3
-    assert sorted(path.name for path in (submission / "lenet/pytorch").iterdir()) == ["run_1", "run_2", "run_3"]
+    assert sorted(path.name for path in (submission / "lenet/pytorch").iterdir()) == [
+        "run_1",
+        "run_2",
+        "run_3",
+    ]
 
 
 def test_an_unreadable_bundle_is_named_and_the_others_are_checked(submission: Path) -> None:
     (submission / "lenet/pytorch/run_2/run.json").write_text("{")
     verdict = check_submission(submission)
     assert not verdict.complies
-    assert [finding.rule for finding in verdict.bundles[1].findings] == ["bundle-readable"] and len(verdict.bundles) == 3
+    assert [finding.rule for finding in verdict.bundles[1].findings] == ["bundle-readable"] and len(
+        verdict.bundles
+    ) == 3
     (sentence,) = verdict.broken
     assert "run_2" in sentence
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"schema": 1}', '{"schema": 2, "organization": "../x"}', "\x00"])
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", '{"schema": 1}', '{"schema": 2, "organization": "../x"}', "\x00"]
+)
 def test_a_malformed_declaration_is_one_sentence(content: str, submission: Path) -> None:
     (submission / "declaration.json").write_text(content)
     verdict = check_submission(submission)
@@ -46,7 +54,9 @@ def test_a_malformed_declaration_is_one_sentence(content: str, submission: Path)
     assert "declaration.json" in sentence
 
 
-def test_a_submission_is_never_overwritten(submission: Path, offer: PackageRequest, tmp_path: Path) -> None:
+def test_a_submission_is_never_overwritten(
+    submission: Path, offer: PackageRequest, tmp_path: Path
+) -> None:
     with pytest.raises(SuiteError, match="exists"):
         package(make_runs(tmp_path / "more"), offer, tmp_path / "submissions")
 
@@ -82,7 +92,9 @@ def test_a_truncated_archive_is_refused(submission: Path, tmp_path: Path) -> Non
     whole = pack(submission, tmp_path / "whole.tar", base=submission.parent.parent).read_bytes()
     with tarfile.open(tmp_path / "whole.tar") as archive:
         ends = [member.offset for member in archive]
-    for number, size in enumerate([1, 100, *ends[::4], ends[-1] + 600, len(whole.rstrip(b"\0")) + 20]):
+    for number, size in enumerate(
+        [1, 100, *ends[::4], ends[-1] + 600, len(whole.rstrip(b"\0")) + 20]
+    ):
         (tmp_path / "cut.tar").write_bytes(whole[:size])
         with pytest.raises(SuiteError, match="not a whole tar archive"):
             unpack(tmp_path / "cut.tar", tmp_path / f"target{number}")
@@ -96,7 +108,9 @@ def hostile(path: Path, *members: tarfile.TarInfo) -> Path:
     return path
 
 
-def member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 1, target: str = "") -> tarfile.TarInfo:
+def member(
+    name: str, kind: bytes = tarfile.REGTYPE, size: int = 1, target: str = ""
+) -> tarfile.TarInfo:
     made = tarfile.TarInfo(name)
     made.type, made.size, made.linkname = kind, size if kind == tarfile.REGTYPE else 0, target
     return made
@@ -116,43 +130,70 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 1, target: str 
         ([member("x", tarfile.CHRTYPE)], "not a plain file"),
         ([member("x"), member("x")], "twice"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "-".join(repr(each.name) for each in value),
+    ids=lambda value: (
+        value if isinstance(value, str) else "-".join(repr(each.name) for each in value)
+    ),
 )
-def test_a_hostile_archive_is_refused_and_nothing_is_outside(members: list[tarfile.TarInfo], message: str, tmp_path: Path) -> None:
+def test_a_hostile_archive_is_refused_and_nothing_is_outside(
+    members: list[tarfile.TarInfo], message: str, tmp_path: Path
+) -> None:
     archive, target = hostile(tmp_path / "bad.tar", *members), tmp_path / "in/target"
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SuiteError, match=message):
         unpack(archive, target)
-    assert [path for path in sorted(tmp_path.rglob("*")) if path not in before and not path.is_relative_to(tmp_path / "in")] == []
+    assert [
+        path
+        for path in sorted(tmp_path.rglob("*"))
+        if path not in before and not path.is_relative_to(tmp_path / "in")
+    ] == []
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("suite.files.archive.MAX_BYTES", 10_000)
     with pytest.raises(SuiteError, match="more than"):
-        unpack(hostile(tmp_path / "bomb.tar", *(member(f"f{index}", size=3000) for index in range(5))), tmp_path / "target")
+        unpack(
+            hostile(tmp_path / "bomb.tar", *(member(f"f{index}", size=3000) for index in range(5))),
+            tmp_path / "target",
+        )
     monkeypatch.setattr("suite.files.archive.MAX_FILES", 3)
     with pytest.raises(SuiteError, match="more than"):
-        unpack(hostile(tmp_path / "many.tar", *(member(f"f{index}") for index in range(5))), tmp_path / "target2")
+        unpack(
+            hostile(tmp_path / "many.tar", *(member(f"f{index}") for index in range(5))),
+            tmp_path / "target2",
+        )
 
 
-@pytest.mark.parametrize(("head", "sentence"), [(b"no tar", "not a whole tar archive"), (b"\x1f\x8b", "by gzip"), (b"PK\x03\x04", "by zip")])
-def test_a_file_that_is_not_an_archive_is_one_sentence(head: bytes, sentence: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("head", "sentence"),
+    [(b"no tar", "not a whole tar archive"), (b"\x1f\x8b", "by gzip"), (b"PK\x03\x04", "by zip")],
+)
+def test_a_file_that_is_not_an_archive_is_one_sentence(
+    head: bytes, sentence: str, tmp_path: Path
+) -> None:
     (tmp_path / "x.tar").write_bytes(head + bytes(1000))
     with pytest.raises(SuiteError, match=sentence):
         unpack(tmp_path / "x.tar", tmp_path / "target")
 
 
-def test_a_run_in_two_submissions_is_reported_for_both_because_neither_is_earlier(submission: Path, tmp_path: Path) -> None:
+def test_a_run_in_two_submissions_is_reported_for_both_because_neither_is_earlier(
+    submission: Path, tmp_path: Path
+) -> None:
     again = tmp_path / "submissions/v0.2/globex"
     shutil.copytree(submission, again)
     edit_declaration(again, organization="globex")
     for verdict in check_submissions((submission, again)):
-        assert {finding.rule for finding in verdict.findings} == {"submission-duplicates", "submission-losses"}
-        assert len(verdict.findings) == 15  # three runs: id, times between steps and between readings, moment of the digests, losses
+        assert {finding.rule for finding in verdict.findings} == {
+            "submission-duplicates",
+            "submission-losses",
+        }
+        # three runs: id, times between steps and between readings, moment of the digests, losses
+        assert len(verdict.findings) == 15
 
 
 @pytest.mark.parametrize("organization", ["aaa", "zzz"])
-def test_of_two_copies_the_later_one_is_refused_whatever_its_name(submission: Path, tmp_path: Path, organization: str) -> None:
+def test_of_two_copies_the_later_one_is_refused_whatever_its_name(
+    submission: Path, tmp_path: Path, organization: str
+) -> None:
     again = tmp_path / "submissions/v0.2" / organization
     shutil.copytree(submission, again)
     edit_declaration(again, organization=organization)
@@ -160,7 +201,10 @@ def test_of_two_copies_the_later_one_is_refused_whatever_its_name(submission: Pa
         later = EditableBundle(path)
         shift_wall_clock(3_600_000)(later)
         later.save(recomputed=True)
-    verdicts = {verdict.path: {finding.rule for finding in verdict.findings} for verdict in check_submissions(sorted((submission, again)))}
+    verdicts = {
+        verdict.path: {finding.rule for finding in verdict.findings}
+        for verdict in check_submissions(sorted((submission, again)))
+    }
     assert "submission-duplicates" not in verdicts[submission]
     assert "submission-duplicates" in verdicts[again]
 
@@ -176,7 +220,10 @@ def test_folders_and_archives_are_checked_together(submission: Path, tmp_path: P
     result = check_paths((tmp_path / "submissions", tmp_path / "alone", archive))
     assert [bundle.path for bundle in result.bundles] == alone
     assert len(result.submissions) == 2
-    assert {finding.rule for _, finding in result.all_findings()} == {"submission-duplicates", "submission-losses"}, "the archive holds the same runs"
+    assert {finding.rule for _, finding in result.all_findings()} == {
+        "submission-duplicates",
+        "submission-losses",
+    }, "the archive holds the same runs"
 
 
 def test_a_folder_without_bundles_is_one_sentence(tmp_path: Path) -> None:

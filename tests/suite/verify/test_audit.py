@@ -20,7 +20,20 @@ def fake_run(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory)
 
 
 def trained(suite: Run, framework: str, path: Path) -> Path:
-    command = ("--division", "open", "--device", "auto", "--workload", "lenet", "--framework", framework, "--data", "digits", "--steps", 8)
+    command = (
+        "--division",
+        "open",
+        "--device",
+        "auto",
+        "--workload",
+        "lenet",
+        "--framework",
+        framework,
+        "--data",
+        "digits",
+        "--steps",
+        8,
+    )
     answer = suite("run", *command, "--output", path)
     assert answer.returncode == 0, answer.stderr
     return path
@@ -47,10 +60,18 @@ def test_a_genuine_run_agrees(suite: Run, fake_run: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "changes",
-    [{"factor": 1.02}, {"seed": 7}, {"global_batch_size": 15}, {"optimizer": {"base_learning_rate": 0.02}}, {"optimizer": {"momentum": 0.5}}],
+    [
+        {"factor": 1.02},
+        {"seed": 7},
+        {"global_batch_size": 15},
+        {"optimizer": {"base_learning_rate": 0.02}},
+        {"optimizer": {"momentum": 0.5}},
+    ],
     ids=str,
 )
-def test_a_lie_is_contradicted(suite: Run, fake_run: Path, tmp_path: Path, changes: dict[str, object]) -> None:
+def test_a_lie_is_contradicted(
+    suite: Run, fake_run: Path, tmp_path: Path, changes: dict[str, object]
+) -> None:
     if "optimizer" in changes:
         own = json.loads((fake_run / RUN).read_text())["request"]["optimizer"]
         changes = {"optimizer": {**own, **changes["optimizer"]}}  # type: ignore[dict-item]
@@ -61,7 +82,9 @@ def test_a_lie_is_contradicted(suite: Run, fake_run: Path, tmp_path: Path, chang
     assert found["step"]["difference"] > found["step"]["tolerance"]
 
 
-def test_records_that_are_not_those_that_were_sealed_are_refused(suite: Run, fake_run: Path, tmp_path: Path) -> None:
+def test_records_that_are_not_those_that_were_sealed_are_refused(
+    suite: Run, fake_run: Path, tmp_path: Path
+) -> None:
     run = Path(shutil.copytree(fake_run, tmp_path / "run"))
     (run / RUN).write_text((run / RUN).read_text() + " ")
     answer = suite("audit", run)
@@ -79,15 +102,25 @@ def test_records_that_are_not_those_that_were_sealed_are_refused(suite: Run, fak
         (("--data", "/none"), "is not prepared"),
     ],
 )
-def test_what_cannot_be_replayed_is_one_sentence(suite: Run, fake_run: Path, options: tuple[object, ...], sentence: str) -> None:
+def test_what_cannot_be_replayed_is_one_sentence(
+    suite: Run, fake_run: Path, options: tuple[object, ...], sentence: str
+) -> None:
     answer = suite("audit", fake_run, *options)
     assert answer.returncode == 2
     assert sentence in answer.stderr
 
 
-def test_a_run_in_another_precision_cannot_be_told(suite: Run, fake_run: Path, tmp_path: Path) -> None:
-    answer = suite("audit", edited(fake_run, tmp_path / "mixed", framework="pytorch", precision="bf16-mixed"))
-    assert answer.returncode == 2 and "The run computed in bf16-mixed" in answer.stderr and "an audit cannot tell" in answer.stderr
+def test_a_run_in_another_precision_cannot_be_told(
+    suite: Run, fake_run: Path, tmp_path: Path
+) -> None:
+    answer = suite(
+        "audit", edited(fake_run, tmp_path / "mixed", framework="pytorch", precision="bf16-mixed")
+    )
+    assert (
+        answer.returncode == 2
+        and "The run computed in bf16-mixed" in answer.stderr
+        and "an audit cannot tell" in answer.stderr
+    )
 
 
 def test_a_data_set_of_another_size_is_named(suite: Run, fake_run: Path, tmp_path: Path) -> None:
@@ -98,8 +131,15 @@ def test_a_data_set_of_another_size_is_named(suite: Run, fake_run: Path, tmp_pat
 
 
 @pytest.mark.proof
-def test_a_framework_replays_its_own_run_and_finds_a_lie(framework: str, suite: Run, digits: Path, tmp_path: Path) -> None:
-    assert suite("env", "create", framework, "--interpreter", environment_of(framework).interpreter).returncode == 0
+def test_a_framework_replays_its_own_run_and_finds_a_lie(
+    framework: str, suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    assert (
+        suite(
+            "env", "create", framework, "--interpreter", environment_of(framework).interpreter
+        ).returncode
+        == 0
+    )
     run = trained(suite, framework, tmp_path / "run")
     answer = suite("audit", run, "--steps", STEPS)
     assert answer.returncode == 0, answer.stdout + answer.stderr

@@ -7,7 +7,11 @@ import pytest
 
 from suite.verify.compare import Arrays, Difference, compare
 
-REFERENCE = {"logits": np.array([1.0, -4.0]), "gradient/a.weight": np.array([2.0, 1.0]), "gradient/b.bias": np.array([1e-17])}
+REFERENCE = {
+    "logits": np.array([1.0, -4.0]),
+    "gradient/a.weight": np.array([2.0, 1.0]),
+    "gradient/b.bias": np.array([1e-17]),
+}
 
 
 def only(found: Arrays, quantity: str, tolerance: float = 1e-9) -> Difference:
@@ -41,7 +45,10 @@ def test_a_gradient_that_should_be_zero_and_is_not_shows() -> None:
     [
         ({"gradient/a.weight": np.array([2.0, 1.0])}, "1 missing"),
         ({**REFERENCE, "gradient/c.weight": np.array([2.0])}, "1 unknown"),
-        ({**REFERENCE, "gradient/a.weight": np.array([[2.0, 1.0]])}, r"shape \(1, 2\) where the reference has \(2,\)"),
+        (
+            {**REFERENCE, "gradient/a.weight": np.array([[2.0, 1.0]])},
+            r"shape \(1, 2\) where the reference has \(2,\)",
+        ),
     ],
 )
 def test_different_names_and_shapes_are_a_problem(found: Arrays, words: str) -> None:

@@ -1,4 +1,5 @@
-"""Training states that a run keeps: handed in for an audit, drawn, refused where they are not the run's."""
+"""Training states that a run keeps: handed in for an audit, drawn, refused where they are not the
+run's."""
 
 import json
 import shutil
@@ -20,7 +21,17 @@ from suite.metrics.uncounted import uncounted_intervals
 from tests.conftest import Run, environment_of
 
 EPOCHS = 3
-KEPT = ("--division", "open", "--device", "auto", "--workload", "lenet", "--data", "digits", "--keep-states")
+KEPT = (
+    "--division",
+    "open",
+    "--device",
+    "auto",
+    "--workload",
+    "lenet",
+    "--data",
+    "digits",
+    "--keep-states",
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +40,10 @@ def kept_run(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory)
     path = tmp_path_factory.mktemp("kept") / "run"
     answer = suite("run", *KEPT, "--framework", "fake", "--epochs", EPOCHS, "--output", path)
     assert answer.returncode == 0, answer.stderr
-    assert f"Training states of at most {EPOCHS} epochs are kept in {path}.states: up to " in answer.stderr
+    assert (
+        f"Training states of at most {EPOCHS} epochs are kept in {path}.states: up to "
+        in answer.stderr
+    )
     return path
 
 
@@ -38,7 +52,8 @@ def state_of(run: Path, epoch: int) -> Path:
 
 
 def resealed(run: Path, path: Path, factor: float = 1.0, correct: int = 0) -> Path:
-    """A copy with other losses from epoch 2's fourth step on, and more correct samples in its first evaluation; its states stay where they are."""
+    """A copy with other losses from epoch 2's fourth step on, and more correct samples in its first
+    evaluation; its states stay where they are."""
     bundle = EditableBundle(Path(shutil.copytree(run, path)))
     later = bundle.steps["epoch"] == 2
     bundle.steps.loc[bundle.steps.index[later][3:], "loss"] *= factor
@@ -50,9 +65,13 @@ def resealed(run: Path, path: Path, factor: float = 1.0, correct: int = 0) -> Pa
 def test_states_are_kept_between_epochs_in_uncounted_time(kept_run: Path) -> None:
     bundle = Bundle(kept_run)
     log = bundle.log()
-    assert sorted(path.name for path in states_folder(kept_run).iterdir()) == [f"epoch_{epoch}.npz" for epoch in range(1, EPOCHS + 1)]
+    assert sorted(path.name for path in states_folder(kept_run).iterdir()) == [
+        f"epoch_{epoch}.npz" for epoch in range(1, EPOCHS + 1)
+    ]
     intervals = uncounted_intervals(log)
-    assert [(one.reason, one.epoch) for one in intervals] == [("state", epoch) for epoch in range(1, EPOCHS + 1)]
+    assert [(one.reason, one.epoch) for one in intervals] == [
+        ("state", epoch) for epoch in range(1, EPOCHS + 1)
+    ]
     figures = bundle.json("summary.json")["figures"]
     assert figures["uncounted_s"]["value"] == pytest.approx(sum(one.length_s for one in intervals))
     assert StateFile(str(state_of(kept_run, 2))).progress == (2, 180)
@@ -65,7 +84,9 @@ def test_a_run_that_kept_states_complies(suite: Run, kept_run: Path) -> None:
 
 @pytest.mark.parametrize(("epoch", "steps"), [(1, 10), (3, 0)])
 def test_a_kept_state_agrees(suite: Run, kept_run: Path, epoch: int, steps: int) -> None:
-    answer = suite("audit", kept_run, "--state", state_of(kept_run, epoch), "--epoch", epoch, "--json")
+    answer = suite(
+        "audit", kept_run, "--state", state_of(kept_run, epoch), "--epoch", epoch, "--json"
+    )
     assert answer.returncode == 0, answer.stderr
     state = json.loads(answer.stdout)["state"]
     assert len(state["losses"]["recorded"]) == steps
@@ -77,12 +98,18 @@ def test_a_kept_state_agrees(suite: Run, kept_run: Path, epoch: int, steps: int)
 def test_a_drawn_state_says_so(suite: Run, kept_run: Path) -> None:
     value = "dice on a table"
     epoch = json.loads(suite("audit", "draw", kept_run, "--value", value, "--json").stdout)["epoch"]
-    assert suite("audit", "draw", kept_run, "--value", value).stdout == f"epoch {epoch} of {EPOCHS}\n"
-    answer = suite("audit", kept_run, "--state", state_of(kept_run, epoch), "--epoch", epoch, "--value", value)
+    assert (
+        suite("audit", "draw", kept_run, "--value", value).stdout == f"epoch {epoch} of {EPOCHS}\n"
+    )
+    answer = suite(
+        "audit", kept_run, "--state", state_of(kept_run, epoch), "--epoch", epoch, "--value", value
+    )
     assert answer.returncode == 0, answer.stderr
     assert f"state after epoch {epoch} (drawn with {value!r}): agrees" in answer.stdout
     other = epoch % EPOCHS + 1
-    refused = suite("audit", kept_run, "--state", state_of(kept_run, other), "--epoch", other, "--value", value)
+    refused = suite(
+        "audit", kept_run, "--state", state_of(kept_run, other), "--epoch", other, "--value", value
+    )
     assert refused.returncode == 2
     assert f"This value draws epoch {epoch} of {EPOCHS}, not epoch {other}" in refused.stderr
 
@@ -100,7 +127,9 @@ def test_values_draw_every_epoch_equally_often() -> None:
 def test_a_state_of_another_epoch_is_refused(suite: Run, kept_run: Path) -> None:
     answer = suite("audit", kept_run, "--state", state_of(kept_run, 2), "--epoch", 1)
     assert answer.returncode == 2
-    assert "is not the state that the run logged after epoch 1: the parameter digest" in answer.stderr
+    assert (
+        "is not the state that the run logged after epoch 1: the parameter digest" in answer.stderr
+    )
 
 
 @pytest.mark.parametrize("name", ["parameter/weights", "velocity/weights"])
@@ -108,13 +137,19 @@ def test_an_edited_state_is_refused(suite: Run, kept_run: Path, tmp_path: Path, 
     file = StateFile(str(state_of(kept_run, 2)))
     arrays = {key: bytearray(file[key]) for key in file}
     arrays[name][0] ^= 1
-    write_state(str(tmp_path / "edited.npz"), {key: memoryview(value).cast("d") for key, value in arrays.items()}, file.progress)
+    write_state(
+        str(tmp_path / "edited.npz"),
+        {key: memoryview(value).cast("d") for key, value in arrays.items()},
+        file.progress,
+    )
     answer = suite("audit", kept_run, "--state", tmp_path / "edited.npz", "--epoch", 2)
     assert answer.returncode == 2
     assert f"the {name.partition('/')[0]} digest of rank 0" in answer.stderr
 
 
-def test_a_state_that_says_another_step_is_refused(suite: Run, kept_run: Path, tmp_path: Path) -> None:
+def test_a_state_that_says_another_step_is_refused(
+    suite: Run, kept_run: Path, tmp_path: Path
+) -> None:
     file = StateFile(str(state_of(kept_run, 2)))
     write_state(str(tmp_path / "state.npz"), file, file.progress._replace(step=179))
     answer = suite("audit", kept_run, "--state", tmp_path / "state.npz", "--epoch", 2)
@@ -124,7 +159,9 @@ def test_a_state_that_says_another_step_is_refused(suite: Run, kept_run: Path, t
 
 @pytest.mark.proof
 @pytest.mark.parametrize("lie", [{"factor": 1.02}, {"correct": 5}], ids=str)
-def test_a_lie_in_a_later_epoch_is_contradicted(suite: Run, kept_run: Path, tmp_path: Path, lie: dict[str, float]) -> None:
+def test_a_lie_in_a_later_epoch_is_contradicted(
+    suite: Run, kept_run: Path, tmp_path: Path, lie: dict[str, float]
+) -> None:
     """The first steps are true, so that only the state shows it."""
     forged = resealed(kept_run, tmp_path / "forged", **lie)  # type: ignore[arg-type]
     assert suite("audit", forged).returncode == 0
@@ -142,7 +179,9 @@ def test_a_lie_in_a_later_epoch_is_contradicted(suite: Run, kept_run: Path, tmp_
         (("--state", "README.md", "--epoch", 1), "cannot be read as a training state"),
     ],
 )
-def test_a_wrong_hand_in_is_one_sentence(suite: Run, kept_run: Path, options: tuple[object, ...], words: str) -> None:
+def test_a_wrong_hand_in_is_one_sentence(
+    suite: Run, kept_run: Path, options: tuple[object, ...], words: str
+) -> None:
     answer = suite("audit", kept_run, *options)
     assert answer.returncode == 2
     assert words in answer.stderr and len(answer.stderr.splitlines()) == 1
@@ -154,7 +193,9 @@ def test_an_epoch_that_was_not_trained_is_named(suite: Run, kept_run: Path) -> N
     assert "has no state_digests of epoch 9" in answer.stderr
 
 
-def test_states_of_an_earlier_run_are_not_touched(suite: Run, kept_run: Path, tmp_path: Path) -> None:
+def test_states_of_an_earlier_run_are_not_touched(
+    suite: Run, kept_run: Path, tmp_path: Path
+) -> None:
     run, states = tmp_path / "run", tmp_path / "run.states"
     states.mkdir()
     (states / "epoch_1.npz").write_bytes(b"years of work")
@@ -164,28 +205,58 @@ def test_states_of_an_earlier_run_are_not_touched(suite: Run, kept_run: Path, tm
     assert (states / "epoch_1.npz").read_bytes() == b"years of work"
 
 
-def test_a_disk_that_is_too_small_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_disk_that_is_too_small_is_refused_beforehand(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     training = SimpleNamespace(epochs=10, parallel=SimpleNamespace(ranks=1))
     request = SimpleNamespace(workload=SimpleNamespace(parameters=11_173_962), training=training)
     size = states_size_bytes(request)  # type: ignore[arg-type]
     assert size == pytest.approx(10 * 2 * 4 * 11_173_962, rel=0.03)
-    monkeypatch.setattr(kept_states.shutil, "disk_usage", lambda place: SimpleNamespace(free=size + 99))
+    monkeypatch.setattr(
+        kept_states.shutil, "disk_usage", lambda place: SimpleNamespace(free=size + 99)
+    )
     refuse_full_disk(request, tmp_path, 99)  # type: ignore[arg-type]
-    with pytest.raises(SuiteError, match=r"need 862 MiB, the run directory up to 0.0 MiB, and the disk that holds .* has 862 MiB free"):
+    with pytest.raises(
+        SuiteError,
+        match=(
+            r"need 862 MiB, the run directory up to 0.0 MiB, and the disk that holds .* has 862 MiB"
+            r" free"
+        ),
+    ):
         refuse_full_disk(request, tmp_path, 100)  # type: ignore[arg-type]
 
 
 @pytest.mark.proof
-def test_a_framework_goes_on_from_its_own_state(framework: str, suite: Run, digits: Path, tmp_path: Path) -> None:
-    assert suite("env", "create", framework, "--interpreter", environment_of(framework).interpreter).returncode == 0
+def test_a_framework_goes_on_from_its_own_state(
+    framework: str, suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    assert (
+        suite(
+            "env", "create", framework, "--interpreter", environment_of(framework).interpreter
+        ).returncode
+        == 0
+    )
     run = tmp_path / "run"
-    assert suite("run", *KEPT, "--framework", framework, "--epochs", 2, "--output", run).returncode == 0
+    assert (
+        suite("run", *KEPT, "--framework", framework, "--epochs", 2, "--output", run).returncode
+        == 0
+    )
     answer = suite("audit", run, "--state", state_of(run, 1), "--epoch", 1, "--steps", 6, "--json")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     state = json.loads(answer.stdout)["state"]
     assert state["losses"]["recorded"] == pytest.approx(state["losses"]["plain"], abs=1e-6)
     assert state["correct"] == state["replayed_correct"]
-    forged = suite("audit", resealed(run, tmp_path / "forged", 1.05), "--state", state_of(run, 1), "--epoch", 1, "--steps", 6, "--json")
+    forged = suite(
+        "audit",
+        resealed(run, tmp_path / "forged", 1.05),
+        "--state",
+        state_of(run, 1),
+        "--epoch",
+        1,
+        "--steps",
+        6,
+        "--json",
+    )
     assert forged.returncode == 1, forged.stderr
     losses = json.loads(forged.stdout)["state"]["losses"]
     assert losses["float64"] == pytest.approx(losses["plain"], abs=1e-4)

@@ -1,4 +1,5 @@
-"""A vendor's probe is any program that honours the request; whatever else it does ends in one sentence."""
+"""A vendor's probe is any program that honours the request; whatever else it does ends in one
+sentence."""
 
 import sys
 from pathlib import Path
@@ -19,20 +20,34 @@ START = "import json, sys\nimport numpy as np\nrequest = json.load(open(sys.argv
 def run(body: str, folder: Path, precision: str = "float64") -> dict[str, np.ndarray]:
     """Probe a program with this body."""
     program = folder / "program"
-    program.write_text(f"#!{sys.executable}\nimport sys\ndel sys.argv[1:3]  # what Python itself would take: -m their.probe\n" + body)
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\ndel sys.argv[1:3]  # what Python itself would take: -m"
+        " their.probe\n" + body
+    )
     program.chmod(0o755)
-    return dict(probe(ProbedImplementation("theirs", program, "their.probe"), load_workload("lenet"), precision))
+    return dict(
+        probe(
+            ProbedImplementation("theirs", program, "their.probe"),
+            load_workload("lenet"),
+            precision,
+        )
+    )
 
 
 def test_the_request_is_complete(tmp_path: Path) -> None:
-    body = START + "np.savez(request['output'], losses=np.array(request['learning_rates']), seed=request['seed'])\n"
+    body = (
+        START + "np.savez(request['output'], losses=np.array(request['learning_rates']),"
+        " seed=request['seed'])\n"
+    )
     found = run(body, tmp_path)
     assert list(found["losses"]) == list(load_workload("lenet").verification.learning_rates)
 
 
 def test_one_step_is_requested_in_float32(tmp_path: Path) -> None:
     body = START + "np.savez(request['output'], rates=np.array(request['learning_rates']))\n"
-    assert list(run(body, tmp_path, "float32")["rates"]) == [load_workload("lenet").verification.learning_rates[0]]
+    assert list(run(body, tmp_path, "float32")["rates"]) == [
+        load_workload("lenet").verification.learning_rates[0]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -40,8 +55,14 @@ def test_one_step_is_requested_in_float32(tmp_path: Path) -> None:
     [
         ("raise SystemExit('no such model')", "ended with 1: no such model"),
         ("pass", "wrote no readable archive"),
-        (START + "open(request['output'], 'w').write('not an archive')", "wrote no readable archive"),
-        (START + "np.savez(request['output'], a=np.array([object()]))", "wrote no readable archive"),
+        (
+            START + "open(request['output'], 'w').write('not an archive')",
+            "wrote no readable archive",
+        ),
+        (
+            START + "np.savez(request['output'], a=np.array([object()]))",
+            "wrote no readable archive",
+        ),
     ],
 )
 def test_a_probe_that_does_something_else_is_named(body: str, words: str, tmp_path: Path) -> None:
@@ -52,28 +73,48 @@ def test_a_probe_that_does_something_else_is_named(body: str, words: str, tmp_pa
 
 def test_an_interpreter_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="cannot be started"):
-        probe(ProbedImplementation("theirs", tmp_path / "python", "their.probe"), load_workload("lenet"), "float64")
+        probe(
+            ProbedImplementation("theirs", tmp_path / "python", "their.probe"),
+            load_workload("lenet"),
+            "float64",
+        )
 
 
 def of_files(body: str, folder: Path) -> dict[str, np.ndarray]:
-    """Probe an implementation outside the checkout, whose program has this body, with one parameter."""
-    (folder / "framework.toml").write_text('name = "theirs"\ntitle = "Theirs"\ntrain = ["true"]\nprobe = ["{python}", "probe.py", "{dtype}"]\n')
-    (folder / "probe.py").write_text("import json, pathlib, sys\nimport numpy as np\nrequest = json.load(open(sys.argv[3]))\n" + body)
+    """Probe an implementation outside the checkout, whose program has this body, with one
+    parameter."""
+    (folder / "framework.toml").write_text(
+        'name = "theirs"\ntitle = "Theirs"\ntrain = ["true"]\nprobe = ["{python}", "probe.py",'
+        ' "{dtype}"]\n'
+    )
+    (folder / "probe.py").write_text(
+        "import json, pathlib, sys\nimport numpy as np\nrequest = json.load(open(sys.argv[3]))\n"
+        + body
+    )
     framework = load_implementation(folder)
     implementation = probed(framework, find(framework))
-    return dict(probe(implementation, load_workload("lenet"), "float64", shapes={"parameter/fc1.weight": (2, 3)}))
+    return dict(
+        probe(
+            implementation,
+            load_workload("lenet"),
+            "float64",
+            shapes={"parameter/fc1.weight": (2, 3)},
+        )
+    )
 
 
 def test_a_probe_outside_the_checkout_gets_its_inputs_as_files(tmp_path: Path) -> None:
     body = (
-        "inputs, output = (pathlib.Path(request[name]) for name in ('inputs', 'output'))\n"
-        "for name in ('parameter/fc1.weight', 'images_0'):\n"
-        "    np.save(output / f'parameter/{pathlib.Path(name).name}.npy', np.load(inputs / f'{name}.npy'))\n"
-        "np.save(output / 'logits.npy', np.load(inputs / 'labels_4.npy'))\n"
+        "inputs, output = (pathlib.Path(request[name]) for name in ('inputs', 'output'))\nfor name"
+        " in ('parameter/fc1.weight', 'images_0'):\n    np.save(output /"
+        " f'parameter/{pathlib.Path(name).name}.npy', np.load(inputs /"
+        " f'{name}.npy'))\nnp.save(output / 'logits.npy', np.load(inputs / 'labels_4.npy'))\n"
     )
     found, settings = of_files(body, tmp_path), load_workload("lenet").verification
     assert set(found) == {"logits", "parameter/fc1.weight", "parameter/images_0"}
-    np.testing.assert_array_equal(found["parameter/fc1.weight"], random_value("fc1.weight", (2, 3), settings.seed))
+    np.testing.assert_array_equal(
+        found["parameter/fc1.weight"], random_value("fc1.weight", (2, 3), settings.seed)
+    )
     assert found["parameter/images_0"].shape == (settings.batch_size, *settings.image_shape)
     assert found["logits"].dtype == np.int64
 
@@ -83,8 +124,17 @@ def test_a_probe_outside_the_checkout_gets_its_inputs_as_files(tmp_path: Path) -
     [
         ("raise SystemExit('no such model')", "ended with 1: no such model"),
         ("pass", "wrote no .npy file"),
-        ("pathlib.Path(request['output'], 'logits.npy').write_text('no array')", "wrote logits.npy, which is no array"),
-        ("np.save(pathlib.Path(request['output'], 'logits.npy'), np.array([object()]), allow_pickle=True)", "wrote logits.npy, which is no array"),
+        (
+            "pathlib.Path(request['output'], 'logits.npy').write_text('no array')",
+            "wrote logits.npy, which is no array",
+        ),
+        (
+            (
+                "np.save(pathlib.Path(request['output'], 'logits.npy'), np.array([object()]),"
+                " allow_pickle=True)"
+            ),
+            "wrote logits.npy, which is no array",
+        ),
     ],
 )
 def test_files_that_are_no_arrays_are_named(body: str, words: str, tmp_path: Path) -> None:

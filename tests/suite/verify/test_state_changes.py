@@ -1,4 +1,5 @@
-"""What a first update and a path of many steps show of the rate, the weight decay and the number of updates."""
+"""What a first update and a path of many steps show of the rate, the weight decay and the number of
+updates."""
 
 import math
 
@@ -9,7 +10,11 @@ from suite.verify.state_changes import along, biases, rate_and_decay, since
 
 RATE, DECAY = 0.1, 0.01
 rng = np.random.default_rng(7)
-WEIGHTS = {"conv.weight": rng.normal(size=(8, 3, 3, 3)), "bn.weight": np.ones(8), "fc.weight": rng.normal(size=(10, 8))}
+WEIGHTS = {
+    "conv.weight": rng.normal(size=(8, 3, 3, 3)),
+    "bn.weight": np.ones(8),
+    "fc.weight": rng.normal(size=(10, 8)),
+}
 GRADIENT = {name: rng.normal(size=value.shape) for name, value in WEIGHTS.items()}
 DECAYED = {name: -RATE * DECAY * value for name, value in WEIGHTS.items()}
 
@@ -28,14 +33,21 @@ def update(rate: float = RATE, decay: float = DECAY) -> dict[str, np.ndarray]:
         (update(decay=DECAY / 2), 1.0, 0.5),
         (update(RATE * 2, DECAY / 2), 2.0, 1.0),
     ],
-    ids=["right", "half the rate", "no weight decay", "half the weight decay", "twice the rate, the same decay"],
+    ids=[
+        "right",
+        "half the rate",
+        "no weight decay",
+        "half the weight decay",
+        "twice the rate, the same decay",
+    ],
 )
 def test_the_multiples_of_an_update(made: dict[str, np.ndarray], rate: float, decay: float) -> None:
     assert rate_and_decay(made, update(), DECAYED) == pytest.approx((rate, decay), abs=1e-9)
 
 
 def test_an_error_of_single_layers_without_direction_hardly_shows() -> None:
-    """What float32 does: each number of an update off by a third of the layer's typical one, in a million numbers."""
+    """What float32 does: each number of an update off by a third of the layer's typical one, in a
+    million numbers."""
     many = np.random.default_rng(11)
     weights, gradient = many.normal(size=10**6), many.normal(size=10**6)
     decayed = {"w": -RATE * 0.5 * weights}
@@ -46,9 +58,15 @@ def test_an_error_of_single_layers_without_direction_hardly_shows() -> None:
     assert abs(decay - 1) < 5 * (1 / 3) / 1000 / 0.5
 
 
-@pytest.mark.parametrize("made", [{}, {"conv.weight": WEIGHTS["conv.weight"]}, {**update(), "fc.weight": np.zeros((8, 10))}])
+@pytest.mark.parametrize(
+    "made",
+    [{}, {"conv.weight": WEIGHTS["conv.weight"]}, {**update(), "fc.weight": np.zeros((8, 10))}],
+)
 def test_other_parameters_have_no_multiples(made: dict[str, np.ndarray]) -> None:
-    assert all(math.isnan(value) for value in (*rate_and_decay(made, update(), DECAYED), along(made, update())))
+    assert all(
+        math.isnan(value)
+        for value in (*rate_and_decay(made, update(), DECAYED), along(made, update()))
+    )
 
 
 def test_two_parts_of_one_direction_have_no_multiples() -> None:
@@ -65,7 +83,8 @@ def test_the_way_along_the_referees() -> None:
 
 
 def test_biases_that_do_not_decay_went_farther() -> None:
-    """SGD of biases from 0 along a constant gradient; beside larger weights that went the same way, it shows in the biases alone."""
+    """SGD of biases from 0 along a constant gradient; beside larger weights that went the same way,
+    it shows in the biases alone."""
 
     def way(decay: float) -> dict[str, np.ndarray]:
         bias = 0.0

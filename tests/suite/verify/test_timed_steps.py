@@ -33,8 +33,13 @@ ROUNDED = np.array([2.3, 2.2, 2.1, 2.0, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4])
 
 @pytest.fixture
 def reference(monkeypatch: pytest.MonkeyPatch) -> Iterator[TimedReference]:
-    """LeNet-5's, with a referee that says what it is told: a fifth, two fifths … of fifty are correct."""
-    arrays = {FIRST_LOSS: ROUNDED[:1], LOSSES: ROUNDED, CORRECT: np.cumsum([10.0, 20.0, 30.0, 40.0, 50.0])}
+    """LeNet-5's, with a referee that says what it is told: a fifth, two fifths … of fifty are
+    correct."""
+    arrays = {
+        FIRST_LOSS: ROUNDED[:1],
+        LOSSES: ROUNDED,
+        CORRECT: np.cumsum([10.0, 20.0, 30.0, 40.0, 50.0]),
+    }
 
     def referee(request: contract.Request, folder: Path) -> Arrays:
         return arrays
@@ -42,7 +47,9 @@ def reference(monkeypatch: pytest.MonkeyPatch) -> Iterator[TimedReference]:
     monkeypatch.setattr(timed_steps, "_referee", referee)
     settings = load_workload("lenet").verification.timed
     assert settings is not None
-    with timed_reference(load_workload("lenet"), settings, None, Processor("cuda"), lambda line: None) as made:
+    with timed_reference(
+        load_workload("lenet"), settings, None, Processor("cuda"), lambda line: None
+    ) as made:
         yield made
 
 
@@ -65,47 +72,82 @@ log.close()
 def trained(folder: Path, losses: list[float], correct: list[int]) -> ProbedImplementation:
     """An implementation outside the checkout that says that it trained so."""
     root = str(Path(contract.__file__).parent.parent)
-    (folder / "train.py").write_text(PROGRAM.format(root=root, seen=str(folder / "seen.json"), losses=[*map(str, losses)], correct=correct))
-    (folder / "framework.toml").write_text('name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\nprobe = ["true"]\n')
+    (folder / "train.py").write_text(
+        PROGRAM.format(
+            root=root, seen=str(folder / "seen.json"), losses=[*map(str, losses)], correct=correct
+        )
+    )
+    (folder / "framework.toml").write_text(
+        'name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\nprobe = ["true"]\n'
+    )
     framework = load_implementation(folder)
     return probed(framework, find(framework))
 
 
-def missed(folder: Path, reference: TimedReference, losses: list[float], correct: list[int]) -> set[str]:
-    return {one.quantity for one in timed_differences(trained(folder, losses, correct), reference) if not one.passed}
+def missed(
+    folder: Path, reference: TimedReference, losses: list[float], correct: list[int]
+) -> set[str]:
+    return {
+        one.quantity
+        for one in timed_differences(trained(folder, losses, correct), reference)
+        if not one.passed
+    }
 
 
 def test_what_is_asked_for(reference: TimedReference, tmp_path: Path) -> None:
-    """A training like a run's: a whole and a smaller mini-batch in each epoch, all the schedule, another seed than the model probe's."""
+    """A training like a run's: a whole and a smaller mini-batch in each epoch, all the schedule,
+    another seed than the model probe's."""
     assert missed(tmp_path, reference, ROUNDED.tolist(), [10, 20, 30, 40, 50]) == set()
     request = contract.request_from_dict(json.loads((tmp_path / "seen.json").read_text()))
     workload = load_workload("lenet")
-    assert (request.framework, request.accelerator, request.steps, request.eval_every_epochs) == ("theirs", "cuda", None, 1)
+    assert (request.framework, request.accelerator, request.steps, request.eval_every_epochs) == (
+        "theirs",
+        "cuda",
+        None,
+        1,
+    )
     assert request.epochs * 2 > 32, "one update in 32 that is left out would show"
-    assert request.data.eval_samples > 250, "an evaluation that counts a part of a mini-batch would show"
+    assert request.data.eval_samples > 250, (
+        "an evaluation that counts a part of a mini-batch would show"
+    )
     assert request.preprocessing.std == [pytest.approx(workload.preprocessing.std[0] / 10)]
     assert (request.global_batch_size, request.data.train_samples) == (16, 16 + ragged(16))
-    assert 1 < ragged(16) < 8 < request.global_batch_size, "a gradient from eight samples of the mini-batch would show"
+    assert 1 < ragged(16) < 8 < request.global_batch_size, (
+        "a gradient from eight samples of the mini-batch would show"
+    )
     assert request.seed != workload.verification.seed
     assert request.optimizer.schedule == workload.optimizer.schedule
     assert request.optimizer.weight_decay > 0
-    assert request.initial_weights == workload.initial_weights, "an implementation outside the checkout may know no other"
+    assert request.initial_weights == workload.initial_weights, (
+        "an implementation outside the checkout may know no other"
+    )
 
 
-@pytest.mark.parametrize(("declared", "timing"), [("", "synchronised"), ('asynchronous_on = ["cuda"]\n', "asynchronous")])
-def test_the_timing_is_that_of_a_run_on_this_accelerator(declared: str, timing: str, reference: TimedReference, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("declared", "timing"), [("", "synchronised"), ('asynchronous_on = ["cuda"]\n', "asynchronous")]
+)
+def test_the_timing_is_that_of_a_run_on_this_accelerator(
+    declared: str, timing: str, reference: TimedReference, tmp_path: Path
+) -> None:
     trained(tmp_path, ROUNDED.tolist(), [10, 20, 30, 40, 50])
     with (tmp_path / "framework.toml").open("a", encoding="utf-8") as manifest:
         manifest.write(declared)
     framework = load_implementation(tmp_path)
     timed_differences(probed(framework, find(framework)), reference)
-    assert contract.request_from_dict(json.loads((tmp_path / "seen.json").read_text())).timing == timing
+    assert (
+        contract.request_from_dict(json.loads((tmp_path / "seen.json").read_text())).timing
+        == timing
+    )
 
 
 @pytest.mark.parametrize(("precision", "override"), [("float32", "0"), ("tf32", "None")])
-def test_tf32_is_off_unless_the_steps_are_to_be_in_it(precision: str, override: str, reference: TimedReference, tmp_path: Path) -> None:
+def test_tf32_is_off_unless_the_steps_are_to_be_in_it(
+    precision: str, override: str, reference: TimedReference, tmp_path: Path
+) -> None:
     theirs = trained(tmp_path, ROUNDED.tolist(), [10, 20, 30, 40, 50])
-    timed_differences(theirs, replace(reference, request=reference.request._replace(precision=precision)))
+    timed_differences(
+        theirs, replace(reference, request=reference.request._replace(precision=precision))
+    )
     assert (tmp_path / "override").read_text() == override
 
 
@@ -120,14 +162,35 @@ def test_tf32_is_off_unless_the_steps_are_to_be_in_it(precision: str, override: 
         ([*ROUNDED[:9], float("nan")], [10, 20, 30, 40, 50], {LOSSES}),
         ([], [], {FIRST_LOSS, LOSSES, CORRECT}),
     ],
-    ids=["first loss", "last loss", "one more correct", "a step less", "an evaluation less", "not a number", "nothing"],
+    ids=[
+        "first loss",
+        "last loss",
+        "one more correct",
+        "a step less",
+        "an evaluation less",
+        "not a number",
+        "nothing",
+    ],
 )
-def test_what_misses_its_tolerance(losses: list[float], correct: list[int], quantities: set[str], reference: TimedReference, tmp_path: Path) -> None:
+def test_what_misses_its_tolerance(
+    losses: list[float],
+    correct: list[int],
+    quantities: set[str],
+    reference: TimedReference,
+    tmp_path: Path,
+) -> None:
     assert missed(tmp_path, reference, [float(loss) for loss in losses], correct) == quantities
 
 
-def test_states_of_an_implementation_outside_the_checkout_are_not_compared(reference: TimedReference, tmp_path: Path) -> None:
-    compared = {one.quantity for one in timed_differences(trained(tmp_path, ROUNDED.tolist(), [10, 20, 30, 40, 50]), reference)}
+def test_states_of_an_implementation_outside_the_checkout_are_not_compared(
+    reference: TimedReference, tmp_path: Path
+) -> None:
+    compared = {
+        one.quantity
+        for one in timed_differences(
+            trained(tmp_path, ROUNDED.tolist(), [10, 20, 30, 40, 50]), reference
+        )
+    }
     assert compared == set(reference.tolerances) - set(OF_STATES)
 
 
@@ -137,12 +200,18 @@ def test_states_of_an_implementation_outside_the_checkout_are_not_compared(refer
         ("raise SystemExit('no memory')", "ended with 1: no memory"),
         ("pass", "wrote no readable records"),
         (
-            "import json, sys\nfolder = json.load(open(sys.argv[2]))['output_directory']\nopen(folder + '/steps.csv', 'w').write('loss\\nmuch\\n')",
+            (
+                "import json, sys\nfolder ="
+                " json.load(open(sys.argv[2]))['output_directory']\nopen(folder + '/steps.csv',"
+                " 'w').write('loss\\nmuch\\n')"
+            ),
             "no readable",
         ),
     ],
 )
-def test_a_program_that_does_something_else_is_named(body: str, words: str, reference: TimedReference, tmp_path: Path) -> None:
+def test_a_program_that_does_something_else_is_named(
+    body: str, words: str, reference: TimedReference, tmp_path: Path
+) -> None:
     implementation = trained(tmp_path, [], [])
     (tmp_path / "train.py").write_text(body)
     with pytest.raises(SuiteError, match=words) as caught:
@@ -150,7 +219,11 @@ def test_a_program_that_does_something_else_is_named(body: str, words: str, refe
     assert "theirs" in str(caught.value)
 
 
-@pytest.mark.parametrize("workload", [one for one in load_workloads() if one.verification.timed], ids=lambda workload: workload.name)
+@pytest.mark.parametrize(
+    "workload",
+    [one for one in load_workloads() if one.verification.timed],
+    ids=lambda workload: workload.name,
+)
 def test_the_small_mini_batch_has_more_than_eight_samples(workload: Workload) -> None:
     timed = workload.verification.timed
     assert timed is not None
@@ -159,13 +232,19 @@ def test_the_small_mini_batch_has_more_than_eight_samples(workload: Workload) ->
 
 
 def test_steps_of_a_runs_size_come_with_whole_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of every workload: readers evaluate 250 samples at once, and LeNet-5's timed steps alone always have more."""
+    """Of every workload: readers evaluate 250 samples at once, and LeNet-5's timed steps alone
+    always have more."""
     monkeypatch.setattr(timed_steps, "_referee", lambda request, folder: {})
     workload = load_workload("vgg11")
     settings = workload.verification.timed
     assert settings is not None
-    for batch_size, expected in ((None, (settings.batch_size, settings.evaluated)), (128, (128, 250 + 63))):
-        with timed_reference(workload, settings, batch_size, Processor(), lambda line: None) as made:
+    for batch_size, expected in (
+        (None, (settings.batch_size, settings.evaluated)),
+        (128, (128, 250 + 63)),
+    ):
+        with timed_reference(
+            workload, settings, batch_size, Processor(), lambda line: None
+        ) as made:
             assert (made.request.global_batch_size, made.request.data.eval_samples) == expected
 
 
@@ -173,15 +252,21 @@ def test_photographs_are_evaluated_fewer_at_once() -> None:
     assert (whole_evaluation("idx"), whole_evaluation("gld23k")) == (250 + 63, 32 + 9)
 
 
-def test_the_training_of_one_step_may_have_a_rate_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ResNet-50's ten steps have a rate at which one step shows no weight decay; the referee's first update is proportional to it."""
+def test_the_training_of_one_step_may_have_a_rate_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ResNet-50's ten steps have a rate at which one step shows no weight decay; the referee's
+    first update is proportional to it."""
     workload = load_workload("resnet50")
     settings = workload.verification.timed
     assert settings is not None
     assert settings.first_base_learning_rate is not None
 
     def referee(request: contract.Request, folder: Path) -> Arrays:
-        return {"timed update/w": np.array([request.optimizer.base_learning_rate]), "path/w": np.array([request.optimizer.base_learning_rate])}
+        return {
+            "timed update/w": np.array([request.optimizer.base_learning_rate]),
+            "path/w": np.array([request.optimizer.base_learning_rate]),
+        }
 
     monkeypatch.setattr(timed_steps, "_referee", referee)
     with timed_reference(workload, settings, None, Processor(), lambda line: None) as made:

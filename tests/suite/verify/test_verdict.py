@@ -6,13 +6,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.catalog.workloads import NARROW, WIDE, GoldenValues, Workload, load_workload, load_workloads
+from suite.catalog.workloads import (
+    NARROW,
+    WIDE,
+    GoldenValues,
+    Workload,
+    load_workload,
+    load_workloads,
+)
 from suite.errors import SuiteError
 from suite.verify import verdict
 from suite.verify.compare import Arrays
 from suite.verify.probing import ProbedImplementation
 
-REFERENCE, OTHER = (ProbedImplementation(name, Path("python"), f"reference_impls.{name}.probe") for name in ("pytorch", "chainer"))
+REFERENCE, OTHER = (
+    ProbedImplementation(name, Path("python"), f"reference_impls.{name}.probe")
+    for name in ("pytorch", "chainer")
+)
 LOGITS, LOSSES = (0.5, -1.0, 0.25), (2.0, 1.5)
 
 
@@ -20,22 +30,34 @@ LOGITS, LOSSES = (0.5, -1.0, 0.25), (2.0, 1.5)
 def workload() -> Workload:
     """LeNet-5 that pins a few numbers, without timed steps."""
     lenet = load_workload("lenet")
-    return replace(lenet, verification=replace(lenet.verification, timed=None, golden=GoldenValues(LOGITS, LOSSES)))
+    return replace(
+        lenet,
+        verification=replace(lenet.verification, timed=None, golden=GoldenValues(LOGITS, LOSSES)),
+    )
 
 
-def arrays(logits: tuple[float, ...] = LOGITS, losses: tuple[float, ...] = LOSSES) -> dict[str, Arrays]:
+def arrays(
+    logits: tuple[float, ...] = LOGITS, losses: tuple[float, ...] = LOSSES
+) -> dict[str, Arrays]:
     """What a probe writes of a model with one parameter, by precision."""
     both = {"parameter/w": np.zeros(61_706), "gradient/w": np.ones(1), "loss": np.array(2.0)}
     both |= {"logits": np.array([[*logits], [9.0] * len(logits)]), "losses": np.array(losses)}
     return {WIDE: both, NARROW: both}
 
 
-def missed(workload: Workload, computed: dict[str, dict[str, Arrays]], *subjects: ProbedImplementation) -> dict[str, set[str]]:
+def missed(
+    workload: Workload, computed: dict[str, dict[str, Arrays]], *subjects: ProbedImplementation
+) -> dict[str, set[str]]:
     """Of each implementation the quantities that miss their tolerances."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(verdict, "probe_both", lambda implementation, *others: computed[implementation.name])
+        patched.setattr(
+            verdict, "probe_both", lambda implementation, *others: computed[implementation.name]
+        )
         made = verdict.verify(workload, REFERENCE, subjects, lambda line: None)
-    return {subject.name: {one.quantity for _, one in subject.differences if not one.passed} for subject in made.subjects}
+    return {
+        subject.name: {one.quantity for _, one in subject.differences if not one.passed}
+        for subject in made.subjects
+    }
 
 
 def test_a_reference_that_computes_something_else_is_not_its_own_proof(workload: Workload) -> None:
@@ -43,22 +65,34 @@ def test_a_reference_that_computes_something_else_is_not_its_own_proof(workload:
     assert missed(workload, {"pytorch": arrays()}, REFERENCE) == {"pytorch": set()}
     other = arrays((0.5, -1.0, 0.26), (2.0, 1.5))
     assert missed(workload, {"pytorch": other}, REFERENCE) == {"pytorch": {"golden logits"}}
-    assert missed(workload, {"pytorch": arrays(losses=(2.0, 1.4))}, REFERENCE) == {"pytorch": {"golden losses"}}
+    assert missed(workload, {"pytorch": arrays(losses=(2.0, 1.4))}, REFERENCE) == {
+        "pytorch": {"golden losses"}
+    }
 
 
 def test_another_is_not_compared_with_such_a_reference(workload: Workload) -> None:
-    with pytest.raises(SuiteError, match="pytorch, with which implementations are compared, computes other golden logits and golden losses than"):
+    with pytest.raises(
+        SuiteError,
+        match=(
+            "pytorch, with which implementations are compared, computes other golden logits and"
+            " golden losses than"
+        ),
+    ):
         missed(workload, {"pytorch": arrays((0.0,) * 3, (1.0, 1.0)), "chainer": arrays()}, OTHER)
 
 
 def test_of_two_that_differ_the_pinned_numbers_say_which_is_wrong(workload: Workload) -> None:
-    found = missed(workload, {"pytorch": arrays((0.5, -1.0, 0.26)), "chainer": arrays()}, REFERENCE, OTHER)
+    found = missed(
+        workload, {"pytorch": arrays((0.5, -1.0, 0.26)), "chainer": arrays()}, REFERENCE, OTHER
+    )
     assert "golden logits" in found["pytorch"]
     assert not {name for name in found["chainer"] if name.startswith("golden")}
 
 
 @pytest.mark.parametrize("shape", [(0,), (2, 2), (40,)])
-def test_outputs_of_another_shape_are_a_difference(shape: tuple[int, ...], workload: Workload) -> None:
+def test_outputs_of_another_shape_are_a_difference(
+    shape: tuple[int, ...], workload: Workload
+) -> None:
     found = arrays()
     found[WIDE] = {**found[WIDE], "logits": np.zeros(shape)}
     assert "golden logits" in missed(workload, {"pytorch": found}, REFERENCE)["pytorch"]

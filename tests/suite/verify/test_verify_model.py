@@ -1,4 +1,5 @@
-"""`suite verify-model` over every workload and framework, and over implementations with one mistake each."""
+"""`suite verify-model` over every workload and framework, and over implementations with one mistake
+each."""
 
 import json
 import shutil
@@ -35,7 +36,17 @@ MISTAKES = {
 QUANTITIES = {
     *(
         ("float64", name)
-        for name in ("parameter count", "golden logits", "golden losses", "logits", "loss", "gradient", "losses", "statistic", "parameter")
+        for name in (
+            "parameter count",
+            "golden logits",
+            "golden losses",
+            "logits",
+            "loss",
+            "gradient",
+            "losses",
+            "statistic",
+            "parameter",
+        )
     ),
     *(("float32", name) for name in ("logits", "loss", "statistic")),
 }
@@ -43,61 +54,106 @@ QUANTITIES = {
 
 
 def verify_model(workload: Workload) -> EquivalenceVerdict:
-    """The verdict on the models of every framework; no step of the program that is timed is trained."""
-    probes = {name: ProbedImplementation(name, environment_of(name).interpreter, f"{load_framework(name).module}.probe") for name in FRAMEWORKS}
+    """The verdict on the models of every framework; no step of the program that is timed is
+    trained."""
+    probes = {
+        name: ProbedImplementation(
+            name, environment_of(name).interpreter, f"{load_framework(name).module}.probe"
+        )
+        for name in FRAMEWORKS
+    }
     return verify(workload, probes["pytorch"], list(probes.values()), lambda words: None)
 
 
 OF_LARGE_IMAGES = GoldenValues(
-    (-1.92545441738515, 0.0577778290450533, 0.554049524670656, 0.582217923060524, -4.03775863147786,
-     0.504037254055154, -2.97575637069376, -2.36268441818255, 0.28546779690691, 1.0375038866902),
+    (
+        -1.92545441738515,
+        0.0577778290450533,
+        0.554049524670656,
+        0.582217923060524,
+        -4.03775863147786,
+        0.504037254055154,
+        -2.97575637069376,
+        -2.36268441818255,
+        0.28546779690691,
+        1.0375038866902,
+    ),
     (2.80802316648391, 9.74025428888985, 18.9749987572704, 23.28906563328, 12.1538799515093),
-)  # fmt: skip
-"""Of ResNet-50 with the stem for large images, as rules/workloads/*.toml have them of the workloads: computed by Chainer in float64."""
+)
+"""Of ResNet-50 with the stem for large images, as rules/workloads/*.toml have them of the
+workloads: computed by Chainer in float64."""
 
 TIMED_HERE = ("lenet", "vgg11", "resnet18", "mobilenetv3")
-"""Workloads whose timed steps are trained here, in seconds; `make prove verify-full` trains ResNet-50's, too, in minutes."""
+"""Workloads whose timed steps are trained here, in seconds; `make prove verify-full` trains
+ResNet-50's, too, in minutes."""
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize(
-    "workload", [workload for workload in load_workloads() if workload.name not in TIMED_HERE], ids=lambda workload: workload.name
+    "workload",
+    [workload for workload in load_workloads() if workload.name not in TIMED_HERE],
+    ids=lambda workload: workload.name,
 )
 def test_every_framework_computes_the_same_model(workload: Workload) -> None:
     verdict = verify_model(workload)
     others = [subject for subject in verdict.subjects if subject.name != verdict.reference]
     assert {subject.name for subject in verdict.subjects} == set(FRAMEWORKS)
-    assert [(each.name, one) for each in verdict.subjects for _, one in each.differences if not one.passed] == []
-    assert all({(precision, one.quantity) for precision, one in each.differences} >= QUANTITIES for each in others)
+    assert [
+        (each.name, one)
+        for each in verdict.subjects
+        for _, one in each.differences
+        if not one.passed
+    ] == []
+    assert all(
+        {(precision, one.quantity) for precision, one in each.differences} >= QUANTITIES
+        for each in others
+    )
 
 
 @pytest.mark.parametrize("workload", some(TIMED_HERE))
 def test_every_framework_computes_the_same(workload: str, suite: Run, tmp_path: Path) -> None:
     for framework in FRAMEWORKS:
         environment_of(framework)
-    answer = suite("verify-model", workload, "--json", "--output", tmp_path / "probe.json", SUITE_HOME=str(home()))
+    answer = suite(
+        "verify-model",
+        workload,
+        "--json",
+        "--output",
+        tmp_path / "probe.json",
+        SUITE_HOME=str(home()),
+    )
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
     verdict = json.loads(answer.stdout)
     assert {subject["name"] for subject in verdict["subjects"]} == set(FRAMEWORKS)
-    assert verdict == {"format": "verify-model/1", **json.loads((tmp_path / "probe.json").read_text())}
+    assert verdict == {
+        "format": "verify-model/1",
+        **json.loads((tmp_path / "probe.json").read_text()),
+    }
     others = [subject for subject in verdict["subjects"] if subject["name"] != verdict["reference"]]
-    quantities = {(one["precision"], one["quantity"]) for subject in others for one in subject["differences"]}
+    quantities = {
+        (one["precision"], one["quantity"]) for subject in others for one in subject["differences"]
+    }
     assert quantities >= QUANTITIES
     steps = load_workload(workload).verification.timed
     assert steps is not None
     for subject in verdict["subjects"]:
         timed = {one["quantity"] for one in subject["differences"]}
-        assert timed >= set(steps.tolerances.by_quantity()), "the reference's own steps are compared with the referee's, too"
+        assert timed >= set(steps.tolerances.by_quantity()), (
+            "the reference's own steps are compared with the referee's, too"
+        )
     assert (verdict["accelerator"], verdict["timed_batch_size"]) == ("cpu", steps.batch_size)
 
 
 @pytest.mark.proof
 def test_a_step_that_is_wrong_in_float32_only_is_noticed_in_every_framework(tmp_path: Path) -> None:
-    """Half the learning rate, in the precision of training alone: the model probe compares optimizer steps in float64 and sees nothing of it."""
+    """Half the learning rate, in the precision of training alone: the model probe compares
+    optimizer steps in float64 and sees nothing of it."""
     for framework in FRAMEWORKS:
         environment_of(framework)
     command = [sys.executable, "-m", "proofs.mistakes.__main__", "half the rate in float32, lenet"]
-    answer = subprocess.run(command, capture_output=True, text=True, cwd=repository_root(), timeout=1500)
+    answer = subprocess.run(
+        command, capture_output=True, text=True, cwd=repository_root(), timeout=1500
+    )
     assert answer.returncode == 0, answer.stdout + answer.stderr[-3000:]
     rows = [line.split(" | ") for line in answer.stdout.splitlines() if "half the rate" in line]
     assert len(rows) == len(FRAMEWORKS)
@@ -109,11 +165,27 @@ def test_a_step_that_is_wrong_in_float32_only_is_noticed_in_every_framework(tmp_
 def test_steps_in_another_precision_bear_its_name_and_differ(suite: Run) -> None:
     """So that no submission shows them as float32's."""
     environment_of("pytorch")
-    answer = suite("verify-model", "lenet", "--framework", "pytorch", "--precision", "bf16-mixed", "--json", SUITE_HOME=str(home()))
+    answer = suite(
+        "verify-model",
+        "lenet",
+        "--framework",
+        "pytorch",
+        "--precision",
+        "bf16-mixed",
+        "--json",
+        SUITE_HOME=str(home()),
+    )
     assert answer.returncode == 1, answer.stdout + answer.stderr
-    ((subject,), steps) = json.loads(answer.stdout)["subjects"], load_workload("lenet").verification.timed
+    (subject,), steps = (
+        json.loads(answer.stdout)["subjects"],
+        load_workload("lenet").verification.timed,
+    )
     assert steps is not None
-    mixed = {one["quantity"]: one["passed"] for one in subject["differences"] if one["precision"] == "bf16-mixed"}
+    mixed = {
+        one["quantity"]: one["passed"]
+        for one in subject["differences"]
+        if one["precision"] == "bf16-mixed"
+    }
     assert set(mixed) == set(steps.tolerances.by_quantity())
     assert not mixed["timed update"] and not mixed["timed losses"]
 
@@ -121,7 +193,15 @@ def test_steps_in_another_precision_bear_its_name_and_differ(suite: Run) -> None
 @pytest.mark.proof
 def test_an_accelerator_that_is_not_there_is_one_sentence(suite: Run) -> None:
     environment_of("pytorch")
-    answer = suite("verify-model", "lenet", "--framework", "pytorch", "--accelerator", "cuda", SUITE_HOME=str(home()))
+    answer = suite(
+        "verify-model",
+        "lenet",
+        "--framework",
+        "pytorch",
+        "--accelerator",
+        "cuda",
+        SUITE_HOME=str(home()),
+    )
     if answer.returncode == 2:
         assert "a CUDA device was requested" in answer.stderr
         assert "--accelerator cpu" in answer.stderr
@@ -131,26 +211,42 @@ def test_an_accelerator_that_is_not_there_is_one_sentence(suite: Run) -> None:
 
 @pytest.mark.proof
 def test_resnet50_for_large_images_is_the_same_too() -> None:
-    """The network that folders of pictures are trained on, which no workload has by default: another stem, and max-pooling at stride 2."""
+    """The network that folders of pictures are trained on, which no workload has by default:
+    another stem, and max-pooling at stride 2."""
     workload = load_workload("resnet50")
     settings = replace(workload.verification, image_shape=(3, 64, 64), golden=OF_LARGE_IMAGES)
-    verdict = verify_model(replace(workload, model="resnet50_imagenet", parameters=23_528_522, verification=settings))
-    assert [(each.name, one) for each in verdict.subjects for _, one in each.differences if not one.passed] == []
+    verdict = verify_model(
+        replace(workload, model="resnet50_imagenet", parameters=23_528_522, verification=settings)
+    )
+    assert [
+        (each.name, one)
+        for each in verdict.subjects
+        for _, one in each.differences
+        if not one.passed
+    ] == []
 
 
 @pytest.fixture(scope="module")
 def resnet18() -> dict[str, Arrays]:
     """What PyTorch computes of ResNet-18, by precision."""
     return probe_both(
-        ProbedImplementation("pytorch", environment_of("pytorch").interpreter, "reference_impls.pytorch.probe"), load_workload("resnet18")
+        ProbedImplementation(
+            "pytorch", environment_of("pytorch").interpreter, "reference_impls.pytorch.probe"
+        ),
+        load_workload("resnet18"),
     )
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_noticed_where_it_is_made(mistake: str, resnet18: dict[str, Arrays], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_is_noticed_where_it_is_made(
+    mistake: str, resnet18: dict[str, Arrays], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MISTAKE", mistake)
-    mistaken, workload = ProbedImplementation(MISTAKEN, environment_of("pytorch").interpreter, MISTAKEN), load_workload("resnet18")
+    mistaken, workload = (
+        ProbedImplementation(MISTAKEN, environment_of("pytorch").interpreter, MISTAKEN),
+        load_workload("resnet18"),
+    )
     verdict = judge(mistaken, workload, resnet18, probe_both(mistaken, workload))
     missed = {one.quantity for _, one in verdict.differences if not one.passed}
     assert MISTAKES[mistake] in missed
@@ -162,15 +258,32 @@ def test_a_mistake_is_noticed_where_it_is_made(mistake: str, resnet18: dict[str,
 @pytest.mark.proof
 def test_a_vendors_program_with_a_mistake_gives_exit_code_1(suite: Run, tmp_path: Path) -> None:
     """The example in NumPy with Keras's momentum: a mistake that any model shows."""
-    shutil.copytree(example(Language.PYTHON), tmp_path / "theirs", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        example(Language.PYTHON), tmp_path / "theirs", ignore=shutil.ignore_patterns("__pycache__")
+    )
     model = tmp_path / "theirs/model.py"
     text = model.read_text()
-    model.write_text(text.replace("weights -= rate * velocity", "weights -= velocity").replace("+= self.gradients", "+= rate * self.gradients"))
+    model.write_text(
+        text.replace("weights -= rate * velocity", "weights -= velocity").replace(
+            "+= self.gradients", "+= rate * self.gradients"
+        )
+    )
     assert model.read_text() != text
     environment_of("pytorch")
-    answer = suite("verify-model", "lenet", "--implementation", tmp_path / "theirs", "--json", SUITE_HOME=str(home()))
+    answer = suite(
+        "verify-model",
+        "lenet",
+        "--implementation",
+        tmp_path / "theirs",
+        "--json",
+        SUITE_HOME=str(home()),
+    )
     assert answer.returncode == 1, answer.stderr
     (subject,) = json.loads(answer.stdout)["subjects"]
     assert not subject["passed"]
     missed = {one["quantity"] for one in subject["differences"] if not one["passed"]}
-    assert {"losses", "golden losses", "parameter"} <= missed <= {"losses", "golden losses", "parameter", "timed losses", "timed correct"}
+    assert (
+        {"losses", "golden losses", "parameter"}
+        <= missed
+        <= {"losses", "golden losses", "parameter", "timed losses", "timed correct"}
+    )

@@ -1,4 +1,5 @@
-"""Several ranks are, after some steps in float64, where one rank is; a mistake in what they do together shows."""
+"""Several ranks are, after some steps in float64, where one rank is; a mistake in what they do
+together shows."""
 
 import json
 
@@ -8,7 +9,14 @@ from reference_impls.contract import LOCAL, Parallel
 from suite.catalog.workloads import load_workload
 from suite.files.paths import home
 from suite.verify.probing import ProbedImplementation
-from suite.verify.ranks import BUCKET_BYTES, ONE_RANK, SHARES_IN_TURN, STEPS, RanksVerdict, verify_ranks
+from suite.verify.ranks import (
+    BUCKET_BYTES,
+    ONE_RANK,
+    SHARES_IN_TURN,
+    STEPS,
+    RanksVerdict,
+    verify_ranks,
+)
 from tests.conftest import Run, environment_of
 from tests.every_case import some
 
@@ -17,7 +25,8 @@ WORKLOADS = {"lenet": ONE_RANK, "resnet18": SHARES_IN_TURN}
 
 RANKS = {"lenet": (2, 4), "resnet18": (2,)}
 STEPS_HERE = {"lenet": STEPS, "resnet18": 12}
-"""VGG-11, four ranks of ResNet-18 and its 50 steps take minutes on two cores: `make prove verify-full`."""
+"""VGG-11, four ranks of ResNet-18 and its 50 steps take minutes on two cores: `make prove
+verify-full`."""
 
 MISTAKES = {
     "every_rank_counts_alike": {"losses", "parameter"},
@@ -26,51 +35,98 @@ MISTAKES = {
 }
 """Each and what must show it: ranks that make the same mistake stay together."""
 
-MISTAKES_OF_STATISTICS = ("every_rank_normalises_alone", "every_rank_weighs_alike_in_the_backward_pass", "biased_running_variances")
+MISTAKES_OF_STATISTICS = (
+    "every_rank_normalises_alone",
+    "every_rank_weighs_alike_in_the_backward_pass",
+    "biased_running_variances",
+)
 
 
-@pytest.mark.parametrize("some_framework", some(("chainer", "pytorch", "tensorflow")), indirect=True)
+@pytest.mark.parametrize(
+    "some_framework", some(("chainer", "pytorch", "tensorflow")), indirect=True
+)
 @pytest.mark.parametrize("workload", some(WORKLOADS))
 def test_ranks_train_as_one(some_framework: str, workload: str, suite: Run) -> None:
     ranks = some(RANKS[workload])
     ranks_of = [word for count in ranks for word in ("--ranks", count)]
     answer = suite(
-        "verify-ranks", workload, "--framework", some_framework, *ranks_of, "--steps", STEPS_HERE[workload], "--json", SUITE_HOME=str(home())
+        "verify-ranks",
+        workload,
+        "--framework",
+        some_framework,
+        *ranks_of,
+        "--steps",
+        STEPS_HERE[workload],
+        "--json",
+        SUITE_HOME=str(home()),
     )
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
     verdicts = json.loads(answer.stdout)["rows"]
     assert [(verdict["ranks"], verdict["steps"], verdict["reference"]) for verdict in verdicts] == [
         (n, STEPS_HERE[workload], WORKLOADS[workload]) for n in ranks
     ]
-    assert all({"losses", "parameter", "ranks apart"} <= {one["quantity"] for one in verdict["differences"]} for verdict in verdicts)
+    assert all(
+        {"losses", "parameter", "ranks apart"}
+        <= {one["quantity"] for one in verdict["differences"]}
+        for verdict in verdicts
+    )
 
 
 @pytest.mark.proof
 def test_the_frameworks_own_collective_does_the_same(framework: str, suite: Run) -> None:
-    command = ("verify-ranks", "lenet", "--framework", framework, "--ranks", 2, "--collective", "native", "--json")
+    command = (
+        "verify-ranks",
+        "lenet",
+        "--framework",
+        framework,
+        "--ranks",
+        2,
+        "--collective",
+        "native",
+        "--json",
+    )
     answer = suite(*command, SUITE_HOME=str(home()))
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
     assert json.loads(answer.stdout)["rows"][0]["collective"] == "native"
 
 
 @pytest.mark.proof
-def test_synchronised_normalisation_is_that_of_one_rank_with_the_whole_mini_batch(framework: str, suite: Run) -> None:
-    """Losses, parameters and running statistics after 12 steps in float64; the ranks' shares are unequal. More steps and ranks take longer."""
-    command = ("verify-ranks", "resnet18", "--framework", framework, "--ranks", 2, "--normalisation", "synchronised")
+def test_synchronised_normalisation_is_that_of_one_rank_with_the_whole_mini_batch(
+    framework: str, suite: Run
+) -> None:
+    """Losses, parameters and running statistics after 12 steps in float64; the ranks' shares are
+    unequal. More steps and ranks take longer."""
+    command = (
+        "verify-ranks",
+        "resnet18",
+        "--framework",
+        framework,
+        "--ranks",
+        2,
+        "--normalisation",
+        "synchronised",
+    )
     answer = suite(*command, "--steps", STEPS_HERE["resnet18"], "--json", SUITE_HOME=str(home()))
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
     for verdict in json.loads(answer.stdout)["rows"]:
         assert (verdict["normalisation"], verdict["reference"]) == ("synchronised", ONE_RANK)
-        assert {"losses", "parameter", "statistic", "ranks apart"} <= {one["quantity"] for one in verdict["differences"]}
+        assert {"losses", "parameter", "statistic", "ranks apart"} <= {
+            one["quantity"] for one in verdict["differences"]
+        }
 
 
 @pytest.mark.proof
 @pytest.mark.pytorch
 @pytest.mark.parametrize("mistake", MISTAKES_OF_STATISTICS)
-def test_a_mistake_in_the_statistics_is_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_in_the_statistics_is_noticed(
+    mistake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MISTAKE", mistake)
     module = "tests.reference_impls.mistaken_exchange"
-    verdict = _verdict(module, overlap=True, workload="resnet18", normalisation="synchronised", steps=6)  # in float64 the first step shows it
+    # in float64 the first step shows it
+    verdict = _verdict(
+        module, overlap=True, workload="resnet18", normalisation="synchronised", steps=6
+    )
     assert "statistic" in {one.quantity for one in verdict.differences if not one.passed}
 
 
@@ -90,7 +146,13 @@ def test_a_mistake_is_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert missed == MISTAKES[mistake]
 
 
-def _verdict(module: str, overlap: bool, workload: str = "lenet", normalisation: str = LOCAL, steps: int = STEPS) -> RanksVerdict:
+def _verdict(
+    module: str,
+    overlap: bool,
+    workload: str = "lenet",
+    normalisation: str = LOCAL,
+    steps: int = STEPS,
+) -> RanksVerdict:
     subject = ProbedImplementation("pytorch", environment_of("pytorch").interpreter, module)
     parallel = Parallel(2, 1, "mpi", BUCKET_BYTES, overlap, normalisation)
     return verify_ranks(load_workload(workload), subject, parallel, lambda words: None, steps)

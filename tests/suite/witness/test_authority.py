@@ -57,7 +57,9 @@ pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs O
 
 
 def openssl(folder: Path, *arguments: str) -> bytes:
-    return subprocess.run(["openssl", *arguments], cwd=folder, capture_output=True, check=True).stdout
+    return subprocess.run(
+        ["openssl", *arguments], cwd=folder, capture_output=True, check=True
+    ).stdout
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +68,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("authority")
     (path / "openssl.cnf").write_text(CONFIGURATION.format(folder=path))
     (path / "serial").write_text("01\n")
-    new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "authority.key", "-out", "authority.pem")
+    new = (
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-keyout",
+        "authority.key",
+        "-out",
+        "authority.pem",
+    )
     openssl(path, "req", "-x509", "-config", "openssl.cnf", "-days", "2", *new)
     return path
 
@@ -79,7 +91,17 @@ def address(folder: Path) -> Iterator[str]:
         def do_POST(self) -> None:
             assert self.headers["Content-Type"] == "application/timestamp-query"
             (folder / "query.tsq").write_bytes(self.rfile.read(int(self.headers["Content-Length"])))
-            reply = openssl(folder, "ts", "-reply", "-config", "openssl.cnf", "-section", "authority", "-queryfile", "query.tsq")
+            reply = openssl(
+                folder,
+                "ts",
+                "-reply",
+                "-config",
+                "openssl.cnf",
+                "-section",
+                "authority",
+                "-queryfile",
+                "query.tsq",
+            )
             self.send_response(200)
             self.end_headers()
             self.wfile.write(reply)
@@ -88,7 +110,9 @@ def address(folder: Path) -> Iterator[str]:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Authority) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
         thread.start()
         yield f"{AUTHORITY}http://127.0.0.1:{server.server_port}/tsr"
         server.shutdown()
@@ -107,19 +131,25 @@ def trusted(folder: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_stamp_names_authority_and_time(token: dict[str, Any], folder: Path, tmp_path: Path) -> None:
+def test_a_stamp_names_authority_and_time(
+    token: dict[str, Any], folder: Path, tmp_path: Path
+) -> None:
     verdict = verify_token(token, DIGEST, trusted(folder, tmp_path))
     assert (verdict.state, verdict.witness) == (SignatureState.KNOWN, "observatory")
     assert verdict.time_s is not None and abs(verdict.time_s - time.time()) < 60
 
 
-def test_an_authority_that_is_not_in_the_list_is_unknown(token: dict[str, Any], tmp_path: Path) -> None:
+def test_an_authority_that_is_not_in_the_list_is_unknown(
+    token: dict[str, Any], tmp_path: Path
+) -> None:
     verdict = verify_token(token, DIGEST, tmp_path)
     assert verdict.state is SignatureState.UNKNOWN
     assert verdict.time_s is not None
 
 
-def test_a_stamp_of_another_digest_is_bad(token: dict[str, Any], folder: Path, tmp_path: Path) -> None:
+def test_a_stamp_of_another_digest_is_bad(
+    token: dict[str, Any], folder: Path, tmp_path: Path
+) -> None:
     assert verify_token(token, "6" * 64, trusted(folder, tmp_path)).state is SignatureState.BAD
 
 
@@ -131,15 +161,23 @@ def edited(token: dict[str, Any], place: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("after_digest", [-1, 0, 31, 40, 45, 50])
-def test_digest_and_time_cannot_be_edited(after_digest: int, token: dict[str, Any], folder: Path, tmp_path: Path) -> None:
+def test_digest_and_time_cannot_be_edited(
+    after_digest: int, token: dict[str, Any], folder: Path, tmp_path: Path
+) -> None:
     """Serial number and time follow the digest in the signed part (RFC 3161, 2.4.2)."""
     start = base64.b64decode(token["response"]).index(bytes.fromhex(DIGEST))
-    assert verify_token(edited(token, start + after_digest), DIGEST, trusted(folder, tmp_path)).state is SignatureState.BAD
+    assert (
+        verify_token(edited(token, start + after_digest), DIGEST, trusted(folder, tmp_path)).state
+        is SignatureState.BAD
+    )
 
 
 @pytest.mark.parametrize("place", range(0, 1100, 100))
-def test_an_edit_elsewhere_changes_no_time(place: int, token: dict[str, Any], folder: Path, tmp_path: Path) -> None:
-    """The copies of certificates that an answer carries are not signed by it; what they are verified with comes from the list."""
+def test_an_edit_elsewhere_changes_no_time(
+    place: int, token: dict[str, Any], folder: Path, tmp_path: Path
+) -> None:
+    """The copies of certificates that an answer carries are not signed by it; what they are
+    verified with comes from the list."""
     true = verify_token(token, DIGEST, trusted(folder, tmp_path))
     verdict = verify_token(edited(token, place), DIGEST, tmp_path)
     assert verdict.state is not SignatureState.KNOWN or verdict == true
@@ -147,7 +185,12 @@ def test_an_edit_elsewhere_changes_no_time(place: int, token: dict[str, Any], fo
 
 @pytest.mark.parametrize("content", [b"", b"\x00", b"\x30\x80", b"x" * 40_000])
 def test_bytes_that_are_no_stamp_are_bad(content: bytes, tmp_path: Path) -> None:
-    assert verify_token({"kind": "rfc3161", "response": base64.b64encode(content).decode()}, DIGEST, tmp_path).state is SignatureState.BAD
+    assert (
+        verify_token(
+            {"kind": "rfc3161", "response": base64.b64encode(content).decode()}, DIGEST, tmp_path
+        ).state
+        is SignatureState.BAD
+    )
 
 
 def test_openssl_reads_our_query(tmp_path: Path) -> None:
@@ -166,21 +209,34 @@ def test_the_files_of_a_bundle_are_stamped_by_an_authority_and_cannot_be_edited_
     made = make_record(good_bundle)
     replace(made, address=address, files={}, files_stamp=None).write(good_bundle)
     record = ask_files_stamp(good_bundle, ())
-    assert record is not None and record.files_stamp is not None and record.files_stamp.token is not None, record
+    assert (
+        record is not None
+        and record.files_stamp is not None
+        and record.files_stamp.token is not None
+    ), record
     record.write(good_bundle)
     (good_bundle / "MANIFEST.sha256").unlink()
     seal(good_bundle)
     known = trusted(folder, tmp_path)
     run, request = Bundle(good_bundle).run(), Bundle(good_bundle).json("run.json")["request"]
     verdict = judge_tokens(record, run.run_id, request, run.nonce, known)
-    assert verdict.files is not None and (verdict.files.state, verdict.files.witness) == (SignatureState.KNOWN, "observatory")
+    assert verdict.files is not None and (verdict.files.state, verdict.files.witness) == (
+        SignatureState.KNOWN,
+        "observatory",
+    )
     monkeypatch.setattr(rule, "trust_list", lambda: known)
     assert "witness-files" not in {finding.rule for finding in check_bundle(good_bundle).findings}
     save_after(scale_column("compute_s", 0.9), recompute=True)(good_bundle)
-    assert "steps.parquet" in {finding.file for finding in check_bundle(good_bundle).findings if finding.rule == "witness-files"}
+    assert "steps.parquet" in {
+        finding.file
+        for finding in check_bundle(good_bundle).findings
+        if finding.rule == "witness-files"
+    }
 
 
-def test_without_openssl_nothing_is_verified(token: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_openssl_nothing_is_verified(
+    token: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     verdict = verify_token(token, DIGEST, tmp_path)
     assert (verdict.state, verdict.reason) == (SignatureState.UNVERIFIED, "openssl is missing")

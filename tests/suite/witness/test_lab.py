@@ -30,20 +30,30 @@ def token_of(lab: Lab, digest: str = DIGEST) -> dict[str, Any]:
 def test_a_statement_is_signed_with_the_witnesss_clock(lab: Lab) -> None:
     lab.time_s = 1.8e9 + 0.25
     verdict = verify_token(token_of(lab), DIGEST, lab.trusted)
-    assert (verdict.state, verdict.time_s, verdict.witness) == (SignatureState.KNOWN, 1.8e9 + 0.25, "lab")
+    assert (verdict.state, verdict.time_s, verdict.witness) == (
+        SignatureState.KNOWN,
+        1.8e9 + 0.25,
+        "lab",
+    )
 
 
 def test_a_statement_about_something_else_is_bad(lab: Lab) -> None:
     assert verify_token(token_of(lab), OTHER, lab.trusted).state is SignatureState.BAD
 
 
-@pytest.mark.parametrize(("old", "new"), [("2027", "2026"), (DIGEST, OTHER), ('"serial":1', '"serial":2'), ('"lab"', '"bob"')])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("2027", "2026"), (DIGEST, OTHER), ('"serial":1', '"serial":2'), ('"lab"', '"bob"')],
+)
 def test_an_edited_statement_is_bad(old: str, new: str, lab: Lab) -> None:
     lab.time_s = 1.8e9  # in 2027
     token = token_of(lab)
     assert old in token["statement"]
     edited = {**token, "statement": token["statement"].replace(old, new)}
-    assert verify_token(edited, OTHER if new == OTHER else DIGEST, lab.trusted).state is SignatureState.BAD
+    assert (
+        verify_token(edited, OTHER if new == OTHER else DIGEST, lab.trusted).state
+        is SignatureState.BAD
+    )
 
 
 def test_a_witness_that_is_not_in_the_list_is_unknown(lab: Lab, tmp_path: Path) -> None:
@@ -51,7 +61,15 @@ def test_a_witness_that_is_not_in_the_list_is_unknown(lab: Lab, tmp_path: Path) 
     assert (verdict.state, verdict.witness) == (SignatureState.UNKNOWN, "lab")
 
 
-@pytest.mark.parametrize("token", [{}, {"kind": "ssh"}, {"kind": "ssh", "statement": "[]", "signature": ""}, {"kind": "rfc3161", "response": "é"}])
+@pytest.mark.parametrize(
+    "token",
+    [
+        {},
+        {"kind": "ssh"},
+        {"kind": "ssh", "statement": "[]", "signature": ""},
+        {"kind": "rfc3161", "response": "é"},
+    ],
+)
 def test_a_malformed_token_is_bad(token: dict[str, Any], tmp_path: Path) -> None:
     assert verify_token(token, DIGEST, tmp_path).state is SignatureState.BAD
 
@@ -61,8 +79,15 @@ def test_the_journal_chains_every_statement(lab: Lab) -> None:
         token_of(lab, digest)
     lines = lab.journal.read_bytes().splitlines()
     statements = [json.loads(json.loads(line)["statement"]) for line in lines]
-    assert [(each["serial"], each["digest"]) for each in statements] == [(1, DIGEST), (2, OTHER), (3, DIGEST)]
-    assert [each["previous"] for each in statements] == ["0" * 64, *(hashlib.sha256(line).hexdigest() for line in lines[:-1])]
+    assert [(each["serial"], each["digest"]) for each in statements] == [
+        (1, DIGEST),
+        (2, OTHER),
+        (3, DIGEST),
+    ]
+    assert [each["previous"] for each in statements] == [
+        "0" * 64,
+        *(hashlib.sha256(line).hexdigest() for line in lines[:-1]),
+    ]
 
 
 def test_a_restarted_witness_goes_on_with_its_journal(tmp_path: Path) -> None:
@@ -82,12 +107,17 @@ def test_a_line_that_was_cut_off_is_kept(tmp_path: Path) -> None:
 
 
 def test_many_ask_at_once(lab: Lab) -> None:
-    threads = [threading.Thread(target=token_of, args=(lab, f"{number:064x}")) for number in range(8)]
+    threads = [
+        threading.Thread(target=token_of, args=(lab, f"{number:064x}")) for number in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    serials = [json.loads(json.loads(line)["statement"])["serial"] for line in lab.journal.read_bytes().splitlines()]
+    serials = [
+        json.loads(json.loads(line)["statement"])["serial"]
+        for line in lab.journal.read_bytes().splitlines()
+    ]
     assert serials == list(range(1, 9))
 
 
@@ -117,7 +147,10 @@ def test_a_bad_request_is_answered_and_not_signed(body: bytes, lab: Lab) -> None
 def test_the_witness_names_itself(lab: Lab) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", lab.server.server_port, timeout=5)
     connection.request("GET", "/")
-    assert json.loads(connection.getresponse().read()) == {"witness": "lab", "key": lab.witness.public_key}
+    assert json.loads(connection.getresponse().read()) == {
+        "witness": "lab",
+        "key": lab.witness.public_key,
+    }
     connection.close()
 
 
@@ -130,16 +163,27 @@ def test_a_stopped_witness_is_a_reason(lab: Lab) -> None:
 
 def test_a_witness_that_says_nothing_costs_bounded_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        answer = ask(f"http://127.0.0.1:{silent.getsockname()[1]}", DIGEST, attempts=2, timeout_s=0.05, pause_s=0)
+        answer = ask(
+            f"http://127.0.0.1:{silent.getsockname()[1]}",
+            DIGEST,
+            attempts=2,
+            timeout_s=0.05,
+            pause_s=0,
+        )
     assert answer.token is None
     assert answer.reason is not None and "imed out" in answer.reason
     assert answer.answered_ns - answer.asked_ns < 5 * 10**9
 
 
 ANSWERS = (
-    b"", b"[]", b"{}", b'{"statement": "{}", "signature": "x"}', b"x" * 100_000,
-    b'{"statement": "{\\"digest\\":\\"' + OTHER.encode() + b'\\"}", "signature": "x"}', b"[" * 5000,
-)  # fmt: skip
+    b"",
+    b"[]",
+    b"{}",
+    b'{"statement": "{}", "signature": "x"}',
+    b"x" * 100_000,
+    b'{"statement": "{\\"digest\\":\\"' + OTHER.encode() + b'\\"}", "signature": "x"}',
+    b"[" * 5000,
+)
 
 
 @pytest.mark.parametrize("content", ANSWERS, ids=lambda content: content[:20].decode())

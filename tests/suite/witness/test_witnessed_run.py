@@ -1,4 +1,5 @@
-"""Witnessed runs with the framework of the standard library, over HTTP: judged, edited afterwards, the witness killed in the middle."""
+"""Witnessed runs with the framework of the standard library, over HTTP: judged, edited afterwards,
+the witness killed in the middle."""
 
 import json
 import os
@@ -35,7 +36,19 @@ from tests.conftest import Run
 from tests.dead_disk import DeadDisk, Killed
 from tests.suite.witness.conftest import Lab, open_lab
 
-FAKE = ("run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--baseload", "0")
+FAKE = (
+    "run",
+    "--division",
+    "open",
+    "--workload",
+    "lenet",
+    "--framework",
+    "fake",
+    "--data",
+    "digits",
+    "--baseload",
+    "0",
+)
 A_TENTH = save_after(make_shorter(0.9), recompute=True)
 
 
@@ -55,11 +68,23 @@ def witness_rules(verdict: BundleVerdict) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def _witnessed(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
-    """A folder with a witnessed run and with its witness's key and journal, and the witness's port."""
+def _witnessed(
+    suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, int]:
+    """A folder with a witnessed run and with its witness's key and journal, and the witness's
+    port."""
     folder = tmp_path_factory.mktemp("witnessed")
     with open_lab(folder / "lab") as lab:
-        words = ("--witness", lab.address, "--nonce", "drawn", "--run-number", 1, "--output", folder / "run")
+        words = (
+            "--witness",
+            lab.address,
+            "--nonce",
+            "drawn",
+            "--run-number",
+            1,
+            "--output",
+            folder / "run",
+        )
         answer = suite(*FAKE, "--epochs", 3, *words)
         assert answer.returncode == 0, answer.stderr
         return folder, lab.server.server_port
@@ -68,7 +93,9 @@ def _witnessed(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture
 def lab(_witnessed: tuple[Path, int], tmp_path: Path) -> Iterator[Lab]:
     """The run's witness, at its address, with a journal of its own."""
-    with open_lab(Path(shutil.copytree(_witnessed[0] / "lab", tmp_path / "lab")), _witnessed[1]) as opened:
+    with open_lab(
+        Path(shutil.copytree(_witnessed[0] / "lab", tmp_path / "lab")), _witnessed[1]
+    ) as opened:
         yield opened
 
 
@@ -90,15 +117,22 @@ def test_a_witnessed_run_complies_and_names_its_witness(witnessed: Path, lab: La
     run, request = bundle.run(), bundle.json("run.json")["request"]
     verdict = check_bundle(witnessed)
     assert verdict.findings == ()
-    assert judge_tokens(record_of(witnessed), run.run_id, request, run.nonce, lab.trusted).by == "lab"
+    assert (
+        judge_tokens(record_of(witnessed), run.run_id, request, run.nonce, lab.trusted).by == "lab"
+    )
     assert run.nonce is not None and run.nonce["run_number"] == 1
-    digests = [json.loads(json.loads(line)["statement"])["digest"] for line in lab.journal.read_text().splitlines()]
+    digests = [
+        json.loads(json.loads(line)["statement"])["digest"]
+        for line in lab.journal.read_text().splitlines()
+    ]
     record = record_of(witnessed)
     assert record.stamp is not None and record.asked_again is None
     assert digests == [
         record.receipt.digest,
         stamp_digest(run.run_id, [chain_head(witnessed / "log.txt") or ""], record.receipt.token),
-        files_digest(run.run_id, listed_by_the_manifest(witnessed), record.receipt.token, record.stamp.token),
+        files_digest(
+            run.run_id, listed_by_the_manifest(witnessed), record.receipt.token, record.stamp.token
+        ),
     ]
 
 
@@ -110,7 +144,10 @@ def listed_by_the_manifest(run: Path) -> dict[str, str]:
 
 def test_every_file_of_the_bundle_is_stamped(witnessed: Path) -> None:
     present = {file.name for file in witnessed.iterdir()} - {"witness.json", "MANIFEST.sha256"}
-    assert set(record_of(witnessed).files) == present and {"readings.parquet", "system.json", "output.txt"} <= present
+    assert (
+        set(record_of(witnessed).files) == present
+        and {"readings.parquet", "system.json", "output.txt"} <= present
+    )
 
 
 @pytest.mark.usefixtures("_known")
@@ -125,7 +162,9 @@ def test_readings_that_were_edited_afterwards_are_refused_by_name(witnessed: Pat
 def at_the_same_address(lab: Lab) -> WitnessServer:
     """The lab's witness again, after it was stopped."""
     server = WitnessServer(lab.witness, "127.0.0.1", lab.server.server_port)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    ).start()
     return server
 
 
@@ -134,7 +173,9 @@ def unstamped(witnessed: Path, lab: Lab) -> Path:
     """The run as if the witness had gone while the bundle was closed."""
     record = record_of(witnessed)
     assert record.files_stamp is not None
-    replace(record, files_stamp=replace(record.files_stamp, token=None, attempts=3, reason="gone")).write(witnessed)
+    replace(
+        record, files_stamp=replace(record.files_stamp, token=None, attempts=3, reason="gone")
+    ).write(witnessed)
     (witnessed / "MANIFEST.sha256").unlink()
     seal(witnessed)
     keep_witness_address(witnessed, lab.address)
@@ -142,8 +183,13 @@ def unstamped(witnessed: Path, lab: Lab) -> Path:
 
 
 @pytest.mark.usefixtures("_known")
-def test_a_stamp_that_the_closing_did_not_get_is_got_by_finish_and_the_record_says_so(unstamped: Path, lab: Lab) -> None:
-    assert witness_rules(check_bundle(unstamped)) == {"witness-known"} and check_bundle(unstamped).witnessed_by is None
+def test_a_stamp_that_the_closing_did_not_get_is_got_by_finish_and_the_record_says_so(
+    unstamped: Path, lab: Lab
+) -> None:
+    assert (
+        witness_rules(check_bundle(unstamped)) == {"witness-known"}
+        and check_bundle(unstamped).witnessed_by is None
+    )
     before = (unstamped / "MANIFEST.sha256").read_bytes()
     lab.stop()
     assert "ConnectionRefusedError" in finish(unstamped).reason
@@ -175,7 +221,9 @@ def test_finish_asks_for_no_stamp_over_files_that_were_changed(unstamped: Path, 
 
 
 @pytest.mark.usefixtures("_known")
-def test_a_finish_that_is_killed_at_any_change_of_a_file_leaves_a_run_that_can_be_finished(unstamped: Path, lab: Lab, tmp_path: Path) -> None:
+def test_a_finish_that_is_killed_at_any_change_of_a_file_leaves_a_run_that_can_be_finished(
+    unstamped: Path, lab: Lab, tmp_path: Path
+) -> None:
     disk, number = DeadDisk(), 0
     while True:
         path = Path(shutil.copytree(unstamped, tmp_path / "copy"))
@@ -194,7 +242,9 @@ def test_a_finish_that_is_killed_at_any_change_of_a_file_leaves_a_run_that_can_b
     assert number > 4
 
 
-def test_a_record_of_the_first_schema_is_read_as_one_without_a_stamp_over_the_files(witnessed: Path) -> None:
+def test_a_record_of_the_first_schema_is_read_as_one_without_a_stamp_over_the_files(
+    witnessed: Path,
+) -> None:
     values = json.loads((witnessed / "witness.json").read_text())
     first = {key: values[key] for key in ("address", "receipt", "heads", "stamp")}
     (witnessed / "witness.json").write_text(json.dumps({"schema": 1, **first}))
@@ -202,7 +252,9 @@ def test_a_record_of_the_first_schema_is_read_as_one_without_a_stamp_over_the_fi
     (witnessed / "MANIFEST.sha256").unlink()
     seal(witnessed)
     verdict = check_bundle(witnessed)
-    assert witness_rules(verdict) == {"witness-known"} and any("stamp over the files" in finding.expected for finding in verdict.findings)
+    assert witness_rules(verdict) == {"witness-known"} and any(
+        "stamp over the files" in finding.expected for finding in verdict.findings
+    )
 
 
 def test_a_record_that_was_taken_out_is_missed(witnessed: Path) -> None:
@@ -216,7 +268,9 @@ def test_a_record_that_was_taken_out_is_missed(witnessed: Path) -> None:
 def test_a_witness_that_the_rulebook_does_not_know_is_a_note(witnessed: Path) -> None:
     verdict = check_bundle(witnessed)
     assert verdict.complies
-    assert [(finding.rule, finding.severity.value) for finding in verdict.findings] == [("witness-known", "note")] * 3
+    assert [(finding.rule, finding.severity.value) for finding in verdict.findings] == [
+        ("witness-known", "note")
+    ] * 3
 
 
 @pytest.mark.usefixtures("_known")
@@ -224,7 +278,11 @@ def test_times_that_were_shortened_by_a_tenth_afterwards_are_refused(witnessed: 
     A_TENTH(witnessed)
     verdict = check_bundle(witnessed)
     assert not verdict.complies
-    (finding,) = (finding for finding in verdict.findings if finding.rule == "witness-time" and "chain value" in finding.expected)
+    (finding,) = (
+        finding
+        for finding in verdict.findings
+        if finding.rule == "witness-time" and "chain value" in finding.expected
+    )
     assert finding.file == "log.txt"
 
 
@@ -233,8 +291,15 @@ def test_another_run_cannot_take_the_tokens(witnessed: Path) -> None:
     bundle = EditableBundle(witnessed)
     bundle.run["run_id"] += "9"
     bundle.save()
-    observed = {finding.observed for finding in check_bundle(witnessed).findings if finding.rule == "witness-time"}
-    assert observed == {f"a {name} that cannot be trusted: it is a statement about something else" for name in ("receipt", "stamp")}
+    observed = {
+        finding.observed
+        for finding in check_bundle(witnessed).findings
+        if finding.rule == "witness-time"
+    }
+    assert observed == {
+        f"a {name} that cannot be trusted: it is a statement about something else"
+        for name in ("receipt", "stamp")
+    }
 
 
 @pytest.fixture
@@ -244,7 +309,8 @@ def long_run(tmp_path: Path) -> Path:
 
 
 def stamp_again(run: Path, true: WitnessRecord, lab: Lab) -> None:
-    """The witness's honest stamp over an edited log: it saw as much time pass as the true run took."""
+    """The witness's honest stamp over an edited log: it saw as much time pass as the true run
+    took."""
     assert true.stamp is not None
     run_id, heads = Bundle(run).run().run_id, (chain_head(run / log_name(0)) or "",)
     lab.time_s = 1.8e9
@@ -262,7 +328,9 @@ def test_an_honest_long_run_agrees_with_its_witness(long_run: Path, lab: Lab) ->
     assert rules_of(check_bundle(long_run)) & {"witness-time", "witness-known"} == {"witness-known"}
 
 
-def test_a_log_that_was_shortened_before_it_was_stamped_leaves_time_unexplained(long_run: Path, lab: Lab) -> None:
+def test_a_log_that_was_shortened_before_it_was_stamped_leaves_time_unexplained(
+    long_run: Path, lab: Lab
+) -> None:
     true = make_record(long_run)
     A_TENTH(long_run)
     stamp_again(long_run, true, lab)
@@ -272,29 +340,47 @@ def test_a_log_that_was_shortened_before_it_was_stamped_leaves_time_unexplained(
 
 
 def test_the_machines_own_times_cannot_be_shortened_with_the_log(long_run: Path, lab: Lab) -> None:
-    """Receipt and stamp moved next to the shorter run, by the machine's clock: the witness's clock says otherwise."""
+    """Receipt and stamp moved next to the shorter run, by the machine's clock: the witness's clock
+    says otherwise."""
     true = make_record(long_run)
     A_TENTH(long_run)
     shorter = make_record(long_run)
     stamp_again(long_run, true, lab)
     moved = record_of(long_run)
     assert moved.stamp is not None and shorter.stamp is not None
-    stamp = replace(moved.stamp, asked_ns=shorter.stamp.asked_ns, answered_ns=shorter.stamp.answered_ns)
-    receipt = replace(moved.receipt, asked_ns=shorter.receipt.asked_ns, answered_ns=shorter.receipt.answered_ns)
+    stamp = replace(
+        moved.stamp, asked_ns=shorter.stamp.asked_ns, answered_ns=shorter.stamp.answered_ns
+    )
+    receipt = replace(
+        moved.receipt, asked_ns=shorter.receipt.asked_ns, answered_ns=shorter.receipt.answered_ns
+    )
     replace(moved, receipt=receipt, stamp=stamp).write(long_run)
     (long_run / "MANIFEST.sha256").unlink()
     seal(long_run)
-    found = [finding.expected for finding in check_bundle(long_run).findings if finding.rule == "witness-time"]
+    found = [
+        finding.expected
+        for finding in check_bundle(long_run).findings
+        if finding.rule == "witness-time"
+    ]
     assert any("as by the witness's clock" in expected for expected in found)
 
 
 @pytest.mark.proof
-def test_a_witness_killed_in_the_middle_harms_nothing(digits: Path, suite_home: Path, lab: Lab, tmp_path: Path) -> None:
+def test_a_witness_killed_in_the_middle_harms_nothing(
+    digits: Path, suite_home: Path, lab: Lab, tmp_path: Path
+) -> None:
     run = tmp_path / "run"
     words = [*FAKE, "--epochs", "6", "--witness", lab.address, "--output", str(run)]
     command = [str(Path(sys.executable).with_name("suite")), *words]
-    process = subprocess.Popen(command, env={**os.environ, "SUITE_HOME": str(suite_home)}, stderr=subprocess.PIPE, cwd=repository_root())
-    while '"epoch_stop"' not in ((run / "log.txt").read_text() if (run / "log.txt").exists() else ""):
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, "SUITE_HOME": str(suite_home)},
+        stderr=subprocess.PIPE,
+        cwd=repository_root(),
+    )
+    while '"epoch_stop"' not in (
+        (run / "log.txt").read_text() if (run / "log.txt").exists() else ""
+    ):
         assert process.poll() is None
         time.sleep(0.02)
     lab.stop()
@@ -310,9 +396,16 @@ def test_a_witness_killed_in_the_middle_harms_nothing(digits: Path, suite_home: 
     assert any("ConnectionRefusedError" in finding.observed for finding in verdict.findings)
 
 
-def test_a_witness_that_was_never_there_harms_nothing(suite: Run, digits: Path, lab: Lab, tmp_path: Path) -> None:
+def test_a_witness_that_was_never_there_harms_nothing(
+    suite: Run, digits: Path, lab: Lab, tmp_path: Path
+) -> None:
     lab.stop()
-    assert suite(*FAKE, "--epochs", 1, "--witness", lab.address, "--output", tmp_path / "run").returncode == 0
+    assert (
+        suite(
+            *FAKE, "--epochs", 1, "--witness", lab.address, "--output", tmp_path / "run"
+        ).returncode
+        == 0
+    )
     record = record_of(tmp_path / "run")
     assert record.receipt.token is None and record.stamp is not None and record.stamp.token is None
     assert check_bundle(tmp_path / "run").complies
@@ -325,8 +418,14 @@ MALFORMED = (
     '{"schema": 2}',
     '{"schema": 1, "address": "", "receipt": {}, "heads": [], "stamp": null}',
     '{"schema": 1, "address": 1, "receipt": null, "heads": 5, "stamp": null}',
-    '{"schema": 2, "address": "", "receipt": null, "heads": [], "stamp": null, "files": [], "files_stamp": null, "asked_again": null}',
-    '{"schema": 2, "address": "", "receipt": null, "heads": [], "stamp": null, "files": {}, "files_stamp": 5, "asked_again": 5}',
+    (
+        '{"schema": 2, "address": "", "receipt": null, "heads": [], "stamp": null, "files": [],'
+        ' "files_stamp": null, "asked_again": null}'
+    ),
+    (
+        '{"schema": 2, "address": "", "receipt": null, "heads": [], "stamp": null, "files": {},'
+        ' "files_stamp": 5, "asked_again": 5}'
+    ),
 )
 
 

@@ -7,7 +7,12 @@ from proofs.outsider.second_list.registry import EDITED, ERROR, FABRICATED, NOTH
 SUBJECT = "accuracies and target"
 
 
-@lie(SUBJECT, EDITED, "time to target: half of the epochs", NOTHING + " in one run; too few epochs in a submission")
+@lie(
+    SUBJECT,
+    EDITED,
+    "time to target: half of the epochs",
+    NOTHING + " in one run; too few epochs in a submission",
+)
 def target_four_epochs_in(copy: ForgedCopy) -> None:
     """The fourth evaluation is raised to the target; the run ends there."""
     set_accuracy(copy, 4, 9902)
@@ -37,7 +42,12 @@ def missed_and_raised(copy: ForgedCopy) -> None:
         event["metadata"]["status"] = "success"
 
 
-@lie(SUBJECT, EDITED, "a steady course", "two evaluations never rise all the time by chance; " + NOTHING)
+@lie(
+    SUBJECT,
+    EDITED,
+    "a steady course",
+    "two evaluations never rise all the time by chance; " + NOTHING,
+)
 def accuracies_sorted(copy: ForgedCopy) -> None:
     """Accuracies in rising order."""
     counts = sorted(event["metadata"]["correct"] for event in copy.events("eval_accuracy"))
@@ -45,7 +55,9 @@ def accuracies_sorted(copy: ForgedCopy) -> None:
         set_accuracy(copy, number + 1, count)
 
 
-@lie(SUBJECT, EDITED, "accuracies two tenths better, earlier at the target", NOTHING + " in one run")
+@lie(
+    SUBJECT, EDITED, "accuracies two tenths better, earlier at the target", NOTHING + " in one run"
+)
 def all_two_tenths_better(copy: ForgedCopy) -> None:
     """Twenty more correct samples in every evaluation; the run ends where 99 % is reached."""
     for event in copy.events("eval_accuracy"):
@@ -94,14 +106,24 @@ def evaluated_on_a_tenth(copy: ForgedCopy) -> None:
         set_accuracy(copy, event["metadata"]["epoch_num"], round(event["metadata"]["correct"] / 10))
 
 
-@lie(SUBJECT, EDITED, "evaluated on what was trained on", "accuracy above what the losses of the epoch give others; " + NOTHING)
+@lie(
+    SUBJECT,
+    EDITED,
+    "evaluated on what was trained on",
+    "accuracy above what the losses of the epoch give others; " + NOTHING,
+)
 def accuracies_of_the_training_set(copy: ForgedCopy) -> None:
     """From the third epoch on the accuracy is near that of the training set: the run ends there."""
     set_accuracy(copy, 3, 9931)
     end_after(copy, 3)
 
 
-@lie(SUBJECT, FABRICATED, "no evaluation was made", "the same count ten thousandth after ten thousandth")
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "no evaluation was made",
+    "the same count ten thousandth after ten thousandth",
+)
 def one_accuracy_for_all(copy: ForgedCopy) -> None:
     """Every evaluation before the last has the same count."""
     for event in copy.events("eval_accuracy")[:-1]:
@@ -127,7 +149,14 @@ def a_target_of_985(copy: ForgedCopy) -> None:
             return
 
 
-@lie(SUBJECT, EDITED, "a failed run does not count", "epochs left of ten, without the target", sample="missed")
+@lie(
+    SUBJECT,
+    EDITED,
+    "a failed run does not count",
+    "epochs left of ten, without the target",
+    sample="missed",
+)
 def stopped_before_it_missed(copy: ForgedCopy) -> None:
-    """A run that would miss its target is cut off after eight epochs and called interrupted by the user, yet sealed."""
+    """A run that would miss its target is cut off after eight epochs and called interrupted by the
+    user, yet sealed."""
     end_after(copy, 8, "aborted")

@@ -13,7 +13,8 @@ SUBJECT = "all times scaled"
 
 @lie(SUBJECT, EDITED, "a tenth of all times", NOTHING)
 def a_tenth_off_everything(copy: ForgedCopy) -> None:
-    """Log, wall clock, steps, CPU time and readings as a machine that is a ninth faster would have them; every meter keeps its own schedule."""
+    """Log, wall clock, steps, CPU time and readings as a machine that is a ninth faster would have
+    them; every meter keeps its own schedule."""
     scale(copy, 0.9)
 
 
@@ -23,7 +24,12 @@ def half_of_everything(copy: ForgedCopy) -> None:
     scale(copy, 0.5)
 
 
-@lie(SUBJECT, EDITED, "a tenth of all times", "CPU seconds of one thread exceed the time, if the machine was quiet")
+@lie(
+    SUBJECT,
+    EDITED,
+    "a tenth of all times",
+    "CPU seconds of one thread exceed the time, if the machine was quiet",
+)
 def a_tenth_off_but_cpu_time(copy: ForgedCopy) -> None:
     """As above, but the CPU time is left as it was."""
     scale(copy, 0.9, cpu=False)
@@ -37,7 +43,11 @@ def half_but_cpu_time(copy: ForgedCopy) -> None:
 
 def _scaled(copy: ForgedCopy, factor: float) -> Any:
     first = int(copy.logs[0][0]["metadata"]["mono_ns"])
-    return lambda times: np.where(np.asarray(times) > first, first + ((np.asarray(times) - first) * factor).astype(np.int64), times)
+    return lambda times: np.where(
+        np.asarray(times) > first,
+        first + ((np.asarray(times) - first) * factor).astype(np.int64),
+        times,
+    )
 
 
 @lie(SUBJECT, EDITED, "a tenth of all times", "the readings go on after the end")
@@ -67,7 +77,12 @@ def readings_moved_and_restated(copy: ForgedCopy) -> None:
     copy.restate_meters()
 
 
-@lie(SUBJECT, EDITED, "the later epochs, which make the time per epoch", "computing at two speeds with one clock; " + NOTHING)
+@lie(
+    SUBJECT,
+    EDITED,
+    "the later epochs, which make the time per epoch",
+    "computing at two speeds with one clock; " + NOTHING,
+)
 def later_epochs_only(copy: ForgedCopy) -> None:
     """From the second epoch on everything takes 85 %."""
     start = copy.events("epoch_start")[1]["metadata"]["mono_ns"]
@@ -80,14 +95,25 @@ def later_epochs_only(copy: ForgedCopy) -> None:
     copy.retime(moved, readings=False)
 
 
-@lie(SUBJECT, EDITED, "two thirds of the evaluations' time", NOTHING + "; an evaluation that is faster than others of its kind")
+@lie(
+    SUBJECT,
+    EDITED,
+    "two thirds of the evaluations' time",
+    NOTHING + "; an evaluation that is faster than others of its kind",
+)
 def evaluations_only(copy: ForgedCopy) -> None:
     """Evaluations take a third of their time, everything else follows."""
     from proofs.outsider.second_list.edits import take_out
 
     starts = [event["metadata"]["mono_ns"] for event in copy.events("eval_start")]
     stops = [event["metadata"]["mono_ns"] for event in copy.events("eval_accuracy")]
-    take_out(copy, [(start + (stop - start) // 3, stop - 1000) for start, stop in zip(starts, stops, strict=True)])
+    take_out(
+        copy,
+        [
+            (start + (stop - start) // 3, stop - 1000)
+            for start, stop in zip(starts, stops, strict=True)
+        ],
+    )
 
 
 @lie(SUBJECT, EDITED, "fetching", NOTHING)
@@ -117,20 +143,34 @@ def three_hundredths_off(copy: ForgedCopy) -> None:
     scale(copy, 0.97)
 
 
-@lie(SUBJECT, EDITED, "a tenth of a witnessed run", "the witness's clock and the stamped head", sample="witnessed")
+@lie(
+    SUBJECT,
+    EDITED,
+    "a tenth of a witnessed run",
+    "the witness's clock and the stamped head",
+    sample="witnessed",
+)
 def a_tenth_off_a_witnessed_run(copy: ForgedCopy) -> None:
     """A tenth off everything, the witness's record left."""
     scale(copy, 0.9)
 
 
-@lie(SUBJECT, EDITED, "a tenth of a witnessed run", NOTHING + ": the witness is optional", sample="witnessed")
+@lie(
+    SUBJECT,
+    EDITED,
+    "a tenth of a witnessed run",
+    NOTHING + ": the witness is optional",
+    sample="witnessed",
+)
 def a_tenth_off_and_no_witness(copy: ForgedCopy) -> None:
     """A tenth off everything, and the witness taken out of command and bundle."""
     scale(copy, 0.9)
     copy.drop_witness()
 
 
-@lie(SUBJECT, EDITED, "a tenth of a witnessed run", "the command names a witness", sample="witnessed")
+@lie(
+    SUBJECT, EDITED, "a tenth of a witnessed run", "the command names a witness", sample="witnessed"
+)
 def a_tenth_off_and_the_witness_lost(copy: ForgedCopy) -> None:
     """A tenth off everything, and witness.json is lost; the command is left."""
     scale(copy, 0.9)

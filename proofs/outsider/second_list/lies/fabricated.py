@@ -55,7 +55,8 @@ def a_hundred_times_as_fast(copy: ForgedCopy) -> None:
 
 @lie(SUBJECT, FABRICATED, "any time", NOTHING + ": the audit looks at ten steps")
 def the_first_losses_trained(copy: ForgedCopy) -> None:
-    """The first twenty losses are true ones, as an audit prints them; everything else is made up."""
+    """The first twenty losses are true ones, as an audit prints them; everything else is made
+    up."""
     fabricate(copy, Script(true_losses=20))
 
 
@@ -67,7 +68,8 @@ def the_first_losses_trained_and_a_lucky_run(copy: ForgedCopy) -> None:
 
 @lie(SUBJECT, FABRICATED, "any time", NOTHING)
 def all_losses_trained_elsewhere(copy: ForgedCopy) -> None:
-    """Losses and accuracies are those of a true run on a fast machine; times and readings are made up."""
+    """Losses and accuracies are those of a true run on a fast machine; times and readings are made
+    up."""
     true = copy.steps["loss"].to_numpy().copy()
     accuracies = tuple(event["value"] for event in copy.events("eval_accuracy"))
     digests = [event["value"] for event in copy.events("state_digests")]
@@ -76,11 +78,20 @@ def all_losses_trained_elsewhere(copy: ForgedCopy) -> None:
         event["value"] = value
 
 
-@lie(SUBJECT, FABRICATED, "a result of a board that nobody had", "x86-64 packages, two cores; " + AUDIT)
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "a result of a board that nobody had",
+    "x86-64 packages, two cores; " + AUDIT,
+)
 def of_a_board_that_nobody_had(copy: ForgedCopy) -> None:
     """Everything made up, for a Raspberry Pi 5."""
     a_raspberry_pi(copy)
-    copy.system["libraries"] = {name: version for name, version in copy.system["libraries"].items() if "cpu" not in version or name == "torch"}
+    copy.system["libraries"] = {
+        name: version
+        for name, version in copy.system["libraries"].items()
+        if "cpu" not in version or name == "torch"
+    }
     fabricate(copy, Script(compute_s=0.02))
     extra = []
     for core in (2, 3):
@@ -88,9 +99,14 @@ def of_a_board_that_nobody_had(copy: ForgedCopy) -> None:
         frame["channel"] = f"utilisation.core{core}"
         frame["value"] = np.random.default_rng(core).uniform(1, 6, len(frame))
         extra.append(frame)
-    copy.readings = pd.concat([copy.readings, *extra]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    copy.readings = (
+        pd.concat([copy.readings, *extra]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    )
     total = copy.of("cpu", "utilisation.total")
-    cores = [copy.readings.loc[copy.of("cpu", f"utilisation.core{core}"), "value"].to_numpy() for core in range(4)]
+    cores = [
+        copy.readings.loc[copy.of("cpu", f"utilisation.core{core}"), "value"].to_numpy()
+        for core in range(4)
+    ]
     copy.readings.loc[total, "value"] = np.mean(cores, axis=0)
     copy.restate_meters()
 
@@ -98,13 +114,23 @@ def of_a_board_that_nobody_had(copy: ForgedCopy) -> None:
 @lie(SUBJECT, FABRICATED, "any result of the open division", AUDIT, sample="open-chainer")
 def chainer_made_up(copy: ForgedCopy) -> None:
     """A run of Chainer on the digits, everything made up, at 99.4 %."""
-    fabricate(copy, Script(compute_s=0.004, accuracies=(0.8719, 0.9248, 0.9415, 0.961, 0.972), seed=2))
+    fabricate(
+        copy, Script(compute_s=0.004, accuracies=(0.8719, 0.9248, 0.9415, 0.961, 0.972), seed=2)
+    )
 
 
-@lie(SUBJECT, FABRICATED, "any result of the open division", AUDIT + "; the model's arithmetic", sample="open-tf")
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "any result of the open division",
+    AUDIT + "; the model's arithmetic",
+    sample="open-tf",
+)
 def tensorflow_made_up(copy: ForgedCopy) -> None:
     """A run of TensorFlow on the digits, everything made up, twice as fast."""
-    fabricate(copy, Script(compute_s=0.001, accuracies=(0.8719, 0.9248, 0.9415, 0.961, 0.972), seed=3))
+    fabricate(
+        copy, Script(compute_s=0.001, accuracies=(0.8719, 0.9248, 0.9415, 0.961, 0.972), seed=3)
+    )
 
 
 @lie(SUBJECT, FABRICATED, "an entry of three that ranks first", AUDIT, "submission", False)
@@ -122,9 +148,17 @@ def three_runs_made_up(path: Path) -> None:
         copy.save()
 
 
-@lie(SUBJECT, FABRICATED, "an entry of three for the price of one", "the second and third run's losses: an audit", "submission", False)
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "an entry of three for the price of one",
+    "the second and third run's losses: an audit",
+    "submission",
+    False,
+)
 def two_of_three_made_up(path: Path) -> None:
-    """Run 1 is true; runs 2 and 3 are made up half an hour and an hour later, with true first losses of their seeds, if the sample has them."""
+    """Run 1 is true; runs 2 and 3 are made up half an hour and an hour later, with true first
+    losses of their seeds, if the sample has them."""
     for number in (2, 3):
         shutil.rmtree(path / RUNS / f"run_{number}")
         shutil.copytree(path / RUNS / "run_1", path / RUNS / f"run_{number}")
@@ -143,26 +177,36 @@ def two_of_three_made_up(path: Path) -> None:
 
 @lie(SUBJECT, FABRICATED, "times of a fast machine for a training that was made", NOTHING)
 def true_training_and_drawn_times(copy: ForgedCopy) -> None:
-    """Losses, accuracies, log and readings are true; times of steps are drawn from other steps of the same run, two for one."""
+    """Losses, accuracies, log and readings are true; times of steps are drawn from other steps of
+    the same run, two for one."""
     from proofs.outsider.second_list.edits import replace_times
 
     parts = copy.steps[PARTS].to_numpy()
     random = np.random.default_rng(60)
     rows = np.arange(len(parts))
-    rows[1:-1] = np.minimum(rows[1:-1] + random.integers(-40, 41, len(parts) - 2), len(parts) - 1).clip(1)
+    rows[1:-1] = np.minimum(
+        rows[1:-1] + random.integers(-40, 41, len(parts) - 2), len(parts) - 1
+    ).clip(1)
     full = copy.steps["samples"].to_numpy() == copy.request["global_batch_size"]
-    drawn = np.where(full[:, None] & full[rows][:, None], parts[rows] * random.uniform(0.93, 1.0, (len(parts), 1)), parts)
+    drawn = np.where(
+        full[:, None] & full[rows][:, None],
+        parts[rows] * random.uniform(0.93, 1.0, (len(parts), 1)),
+        parts,
+    )
     replace_times(copy, drawn)
 
 
 @lie(SUBJECT, FABRICATED, "a miss that is none", AUDIT, sample="missed")
 def a_missed_run_made_again(copy: ForgedCopy) -> None:
-    """A run that missed keeps its first epoch; the other nine are made up, at the target after seven."""
+    """A run that missed keeps its first epoch; the other nine are made up, at the target after
+    seven."""
     kept = int((copy.steps["epoch"] == 1).sum())
     fabricate(
         copy,
         Script(
-            true_losses=kept, compute_s=float(copy.steps["compute_s"].median()), accuracies=(0.9713, 0.9811, 0.9842, 0.9869, 0.9884, 0.9896, 0.9905)
+            true_losses=kept,
+            compute_s=float(copy.steps["compute_s"].median()),
+            accuracies=(0.9713, 0.9811, 0.9842, 0.9869, 0.9884, 0.9896, 0.9905),
         ),
     )
     set_accuracy(copy, 7, 9905)

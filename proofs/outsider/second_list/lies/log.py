@@ -13,16 +13,27 @@ SUBJECT = "log"
 @lie(SUBJECT, EDITED, "an evaluation's time", "an epoch without an evaluation")
 def evaluation_left_out(copy: ForgedCopy) -> None:
     """The second evaluation is taken out, with its time."""
-    events = [event for event in copy.logs[0] if event["key"].startswith("eval_") and event["metadata"].get("epoch_num") == 2]
+    events = [
+        event
+        for event in copy.logs[0]
+        if event["key"].startswith("eval_") and event["metadata"].get("epoch_num") == 2
+    ]
     times = [event["metadata"]["mono_ns"] for event in events]
     copy.logs[0] = [event for event in copy.logs[0] if event not in events]
     take_out(copy, [(min(times), max(times))])
 
 
-@lie(SUBJECT, EDITED, "the last evaluation's time", "run_stop is before the end of the last evaluation")
+@lie(
+    SUBJECT,
+    EDITED,
+    "the last evaluation's time",
+    "run_stop is before the end of the last evaluation",
+)
 def stopped_before_the_evaluation(copy: ForgedCopy) -> None:
     """run_stop has the time of the last epoch's end."""
-    copy.events("run_stop")[0]["metadata"]["mono_ns"] = copy.events("epoch_stop")[-1]["metadata"]["mono_ns"] + 1
+    copy.events("run_stop")[0]["metadata"]["mono_ns"] = (
+        copy.events("epoch_stop")[-1]["metadata"]["mono_ns"] + 1
+    )
 
 
 @lie(SUBJECT, EDITED, "the slow first steps are initialisation", "steps before run_start")
@@ -49,7 +60,13 @@ def another_boot_from_the_middle_on(copy: ForgedCopy) -> None:
         event["metadata"]["boot"] = "11111111-2222-4333-8444-555555555555"
 
 
-@lie(SUBJECT, EDITED, "the result is a month older: first of its kind", NOTHING + "; a witness's clock", sample="closed-two-ranks")
+@lie(
+    SUBJECT,
+    EDITED,
+    "the result is a month older: first of its kind",
+    NOTHING + "; a witness's clock",
+    sample="closed-two-ranks",
+)
 def backdated(copy: ForgedCopy) -> None:
     """Wall clock, start and run id of a month earlier."""
     month = 30 * 86400 * 1000
@@ -74,7 +91,9 @@ def boot_renamed_everywhere(copy: ForgedCopy) -> None:
     copy.system["boot"] = "11111111-2222-4333-8444-555555555555"
 
 
-@lie(SUBJECT, ERROR, "nothing", "the suite's logs have the namespace edge", sample="closed-two-ranks")
+@lie(
+    SUBJECT, ERROR, "nothing", "the suite's logs have the namespace edge", sample="closed-two-ranks"
+)
 def namespace_of_others(copy: ForgedCopy) -> None:
     """Every line has the namespace of another producer."""
     for log in copy.logs:
@@ -82,7 +101,12 @@ def namespace_of_others(copy: ForgedCopy) -> None:
             event["namespace"] = "mlperf"
 
 
-@lie(SUBJECT, EDITED, "readers that take the last value see a better one", "two accuracies of an epoch")
+@lie(
+    SUBJECT,
+    EDITED,
+    "readers that take the last value see a better one",
+    "two accuracies of an epoch",
+)
 def accuracy_said_twice(copy: ForgedCopy) -> None:
     """The third accuracy again, and better."""
     event = copies.deepcopy(copy.events("eval_accuracy")[2])
@@ -91,7 +115,12 @@ def accuracy_said_twice(copy: ForgedCopy) -> None:
     copy.logs[0].insert(copy.logs[0].index(copy.events("eval_stop")[2]), event)
 
 
-@lie(SUBJECT, EDITED, "trained from weights of before", "the log itself says that weights were loaded")
+@lie(
+    SUBJECT,
+    EDITED,
+    "trained from weights of before",
+    "the log itself says that weights were loaded",
+)
 def weights_were_loaded(copy: ForgedCopy) -> None:
     """A line says that weights were loaded from a file."""
     event = copies.deepcopy(copy.events("parameters")[0])
@@ -106,11 +135,18 @@ def state_that_stands_still(copy: ForgedCopy) -> None:
     events[2]["value"] = copies.deepcopy(events[1]["value"])
 
 
-@lie(SUBJECT, FABRICATED, "digests without states", "LeNet-5 has no statistics: that digest is that of nothing, in every run")
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "digests without states",
+    "LeNet-5 has no statistics: that digest is that of nothing, in every run",
+)
 def statistics_of_a_model_without(copy: ForgedCopy) -> None:
     """The digests of the statistics are made up."""
     for event in copy.events("state_digests"):
-        event["value"]["statistic"] = hashlib.sha256(str(event["metadata"]["epoch_num"]).encode()).hexdigest()
+        event["value"]["statistic"] = hashlib.sha256(
+            str(event["metadata"]["epoch_num"]).encode()
+        ).hexdigest()
 
 
 @lie(SUBJECT, FABRICATED, "digests without states", NOTHING + "; the states, if they are asked for")
@@ -118,10 +154,17 @@ def invented_digests(copy: ForgedCopy) -> None:
     """The digests of parameters and velocities are made up."""
     for event in copy.events("state_digests"):
         for name in ("parameter", "velocity"):
-            event["value"][name] = hashlib.sha256(f"{name}{event['metadata']['epoch_num']}".encode()).hexdigest()
+            event["value"][name] = hashlib.sha256(
+                f"{name}{event['metadata']['epoch_num']}".encode()
+            ).hexdigest()
 
 
-@lie(SUBJECT, FABRICATED, "digests without states", "parameters and velocities are not the same numbers")
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "digests without states",
+    "parameters and velocities are not the same numbers",
+)
 def one_digest_for_both(copy: ForgedCopy) -> None:
     """Velocities have the parameters' digest."""
     for event in copy.events("state_digests"):
@@ -150,7 +193,12 @@ def a_line_of_rank_one(copy: ForgedCopy) -> None:
     copy.events("eval_start")[1]["metadata"]["rank"] = 1
 
 
-@lie(SUBJECT, EDITED, "compiling hidden before the log begins", "the meters read the implementation's CPU time before init_start")
+@lie(
+    SUBJECT,
+    EDITED,
+    "compiling hidden before the log begins",
+    "the meters read the implementation's CPU time before init_start",
+)
 def initialisation_of_a_moment(copy: ForgedCopy) -> None:
     """Initialisation takes a tenth of a millisecond: init_start is moved to its end."""
     stop = copy.events("init_stop")[0]["metadata"]["mono_ns"]

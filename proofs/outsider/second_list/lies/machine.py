@@ -18,15 +18,30 @@ def an_arm_processor(copy: ForgedCopy) -> None:
     copy.system["cpu_model"] = "Cortex-A76"
 
 
-@lie(SUBJECT, FABRICATED, "a Raspberry Pi 5 that is as fast as a server", "cores and memory in the readings; x86-64 packages")
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "a Raspberry Pi 5 that is as fast as a server",
+    "cores and memory in the readings; x86-64 packages",
+)
 def a_raspberry_pi(copy: ForgedCopy) -> None:
-    """Device, board, processor, instruction set, memory and kernel of a Raspberry Pi 5, in request, log, system and command."""
+    """Device, board, processor, instruction set, memory and kernel of a Raspberry Pi 5, in request,
+    log, system and command."""
     copy.request["platform"] = "raspberry-pi-5"
     copy.set_logged("submission_platform", "raspberry-pi-5")
     copy.option("--device", "raspberry-pi-5")
     copy.run["device_evidence"] = "device tree: Raspberry Pi 5 Model B Rev 1.0"
-    copy.system.update(device="raspberry-pi-5", board="Raspberry Pi 5 Model B Rev 1.0", architecture="aarch64", cpu_model="Cortex-A76", cpu_cores=4,
-                       memory_size_bytes=8452636672, kernel="6.6.31+rpt-rpi-2712", cpu_governor="ondemand", storage_medium="SD card")  # fmt: skip
+    copy.system.update(
+        device="raspberry-pi-5",
+        board="Raspberry Pi 5 Model B Rev 1.0",
+        architecture="aarch64",
+        cpu_model="Cortex-A76",
+        cpu_cores=4,
+        memory_size_bytes=8452636672,
+        kernel="6.6.31+rpt-rpi-2712",
+        cpu_governor="ondemand",
+        storage_medium="SD card",
+    )
     copy.system["notes"] = {"power_mode": copy.system["notes"]["power_mode"]}
 
 
@@ -48,7 +63,12 @@ def memory_in_kibibytes(copy: ForgedCopy) -> None:
     copy.system["memory_size_bytes"] //= 1024
 
 
-@lie(SUBJECT, EDITED, "an older, slower framework looks fast", "a build that nobody can install; " + NOTHING)
+@lie(
+    SUBJECT,
+    EDITED,
+    "an older, slower framework looks fast",
+    "a build that nobody can install; " + NOTHING,
+)
 def an_older_framework(copy: ForgedCopy) -> None:
     """PyTorch 1.0.0, in log, system and packages."""
     copy.system["framework_version"] = copy.system["libraries"]["torch"] = "1.0.0"
@@ -106,7 +126,12 @@ def evidence_of_another_board(copy: ForgedCopy) -> None:
     copy.run["device_evidence"] = "device tree: Raspberry Pi 4 Model B Rev 1.4"
 
 
-@lie(SUBJECT, EDITED, "a governor that the board is not sold with does not show", "no clock is read, and the governor needs one; " + NOTHING)
+@lie(
+    SUBJECT,
+    EDITED,
+    "a governor that the board is not sold with does not show",
+    "no clock is read, and the governor needs one; " + NOTHING,
+)
 def a_governor(copy: ForgedCopy) -> None:
     """The governor is ondemand, the note deleted."""
     copy.system["cpu_governor"] = "ondemand"
@@ -119,7 +144,12 @@ def a_kernel_of_the_future(copy: ForgedCopy) -> None:
     copy.system["kernel"] = "9.1.0-edge"
 
 
-@lie(SUBJECT, EDITED, "results of a fast link look like those of a slow one", NOTHING + " with one rank")
+@lie(
+    SUBJECT,
+    EDITED,
+    "results of a fast link look like those of a slow one",
+    NOTHING + " with one rank",
+)
 def a_slow_link(copy: ForgedCopy) -> None:
     """The link states 10 Mbit/s."""
     for link in copy.system["links"]:

@@ -34,7 +34,13 @@ def a_tenth_less(copy: ForgedCopy) -> None:
     _scale(copy, 0.9, 0.9)
 
 
-@lie(SUBJECT, EDITED, "a third of the energy", "the idle machine: hardly less than the one under load", sample=SAMPLE)
+@lie(
+    SUBJECT,
+    EDITED,
+    "a third of the energy",
+    "the idle machine: hardly less than the one under load",
+    sample=SAMPLE,
+)
 def a_third_less_under_load(copy: ForgedCopy) -> None:
     """Power under load a third less, the idle machine as it was."""
     _scale(copy, 0.67, 1.0)
@@ -61,16 +67,30 @@ def the_meters_share_subtracted(copy: ForgedCopy) -> None:
     copy.baseload.loc[copy.baseload["source"] == "meter-csv", "value"] -= 0.8
 
 
-@lie(SUBJECT, EDITED, "the training's share seems small", "the meter's first reading of the run, before the training computes", sample=SAMPLE)
+@lie(
+    SUBJECT,
+    EDITED,
+    "the training's share seems small",
+    "the meter's first reading of the run, before the training computes",
+    sample=SAMPLE,
+)
 def a_large_baseload(copy: ForgedCopy) -> None:
     """The idle machine's power is raised to nine tenths of that of the training."""
     mask, values = _power(copy)
     assert copy.baseload is not None
     idle = copy.baseload["source"] == "meter-csv"
-    copy.baseload.loc[idle, "value"] *= 0.9 * values[mask].mean() / copy.baseload.loc[idle, "value"].mean()
+    copy.baseload.loc[idle, "value"] *= (
+        0.9 * values[mask].mean() / copy.baseload.loc[idle, "value"].mean()
+    )
 
 
-@lie(SUBJECT, EDITED, "the training's share seems small", "readings of the run occur in the baseload", sample=SAMPLE)
+@lie(
+    SUBJECT,
+    EDITED,
+    "the training's share seems small",
+    "readings of the run occur in the baseload",
+    sample=SAMPLE,
+)
 def baseload_from_the_run(copy: ForgedCopy) -> None:
     """The idle machine's readings are the run's first ones."""
     mask, values = _power(copy)
@@ -83,12 +103,21 @@ def baseload_from_the_run(copy: ForgedCopy) -> None:
 def readings_smoothed(copy: ForgedCopy) -> None:
     """The mean of eleven neighbours, less two hundredths."""
     mask, values = _power(copy)
-    copy.readings.loc[mask, "value"] = 0.98 * np.convolve(np.pad(values[mask], 5, mode="edge"), np.ones(11) / 11, mode="valid")
+    copy.readings.loc[mask, "value"] = 0.98 * np.convolve(
+        np.pad(values[mask], 5, mode="edge"), np.ones(11) / 11, mode="valid"
+    )
 
 
-@lie(SUBJECT, EDITED, "a better tier", "an analyser does not read in whole watts", sample="wall-meter")
+@lie(
+    SUBJECT,
+    EDITED,
+    "a better tier",
+    "an analyser does not read in whole watts",
+    sample="wall-meter",
+)
 def plug_called_analyser(copy: ForgedCopy) -> None:
-    """A socket's meter of one watt's resolution is called an analyser of the board: channel and rules."""
+    """A socket's meter of one watt's resolution is called an analyser of the board: channel and
+    rules."""
     for table in (copy.readings, copy.baseload):
         if table is not None:
             table.loc[table["source"] == "meter-csv", "channel"] = "board.analyser"
@@ -109,7 +138,11 @@ def meter_left_out(copy: ForgedCopy) -> None:
     copy.baseload = None
     (copy.path / "baseload.parquet").unlink()
     meter, absent = copy.meter("meter-csv"), copy.meter("tegra")
-    meter.update(available=False, reason="/etc/edge-training-suite/meters.toml names no table of another meter", cost_s=absent["cost_s"])
+    meter.update(
+        available=False,
+        reason="/etc/edge-training-suite/meters.toml names no table of another meter",
+        cost_s=absent["cost_s"],
+    )
     copy.restate_meters()
     meter.update(achieved_period_s=None, longest_gap_s=None)
     copy.json["power"] = power_rules_without_meters(copy.json["power"])
@@ -119,7 +152,9 @@ def meter_left_out(copy: ForgedCopy) -> None:
 def high_readings_left_out(copy: ForgedCopy) -> None:
     """The highest fifth of the readings is left out, records made to fit."""
     mask, values = _power(copy)
-    copy.readings = copy.readings[~(mask & (values > np.quantile(values[mask], 0.8)))].reset_index(drop=True)
+    copy.readings = copy.readings[~(mask & (values > np.quantile(values[mask], 0.8)))].reset_index(
+        drop=True
+    )
     copy.restate_meters()
 
 
@@ -129,22 +164,37 @@ def scaled_twice(copy: ForgedCopy) -> None:
     _scale(copy, 0.001, 0.001)
 
 
-@lie(SUBJECT, ERROR, "41 % of the energy", NOTHING + " without a profile of the board", sample=SAMPLE)
+@lie(
+    SUBJECT, ERROR, "41 % of the energy", NOTHING + " without a profile of the board", sample=SAMPLE
+)
 def five_volts_for_twelve(copy: ForgedCopy) -> None:
     """Current times 5 V at a supply of 12 V, in run and baseload."""
     _scale(copy, 5 / 12, 5 / 12)
 
 
-@lie(SUBJECT, ERROR, "nothing; the meter's clock is half a minute slow", "power rises half a minute before the CPU time does", sample=SAMPLE)
+@lie(
+    SUBJECT,
+    ERROR,
+    "nothing; the meter's clock is half a minute slow",
+    "power rises half a minute before the CPU time does",
+    sample=SAMPLE,
+)
 def another_moment(copy: ForgedCopy) -> None:
     """The meter's readings are of four seconds later."""
     copy.readings.loc[copy.of("meter-csv"), "t_ns"] += 4_000_000_000
     copy.readings = copy.readings.sort_values("t_ns", kind="stable").reset_index(drop=True)
 
 
-@lie(SUBJECT, FABRICATED, "any energy", "power that does not follow the load: it is as high before the training", sample=SAMPLE)
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "any energy",
+    "power that does not follow the load: it is as high before the training",
+    sample=SAMPLE,
+)
 def a_constant_and_noise(copy: ForgedCopy) -> None:
-    """4 W and noise from the first reading on, independent of the load; the idle machine at 3.6 W."""
+    """4 W and noise from the first reading on, independent of the load; the idle machine at 3.6
+    W."""
     generator = np.random.default_rng(8)
     mask, _ = _power(copy)
     copy.readings.loc[mask, "value"] = generator.normal(4.0, 0.03, int(mask.sum())).round(4)
@@ -153,7 +203,13 @@ def a_constant_and_noise(copy: ForgedCopy) -> None:
     copy.baseload.loc[idle, "value"] = generator.normal(3.6, 0.03, int(idle.sum())).round(4)
 
 
-@lie(SUBJECT, EDITED, "the energy of a cooler run", "the same values in another run, if that is submitted", sample=SAMPLE)
+@lie(
+    SUBJECT,
+    EDITED,
+    "the energy of a cooler run",
+    "the same values in another run, if that is submitted",
+    sample=SAMPLE,
+)
 def power_of_another_run(copy: ForgedCopy) -> None:
     """The readings of another run's meter, from its beginning, at this run's times."""
     other = ForgedCopy(Path(copy.path).parent / "other")
@@ -162,7 +218,14 @@ def power_of_another_run(copy: ForgedCopy) -> None:
     copy.readings.loc[mask, "value"] = 0.93 * np.resize(values, int(mask.sum()))
 
 
-@lie(SUBJECT, ERROR, "a better energy on the page", "the figures do not follow from the readings", sample=SAMPLE, reseal=False)
+@lie(
+    SUBJECT,
+    ERROR,
+    "a better energy on the page",
+    "the figures do not follow from the readings",
+    sample=SAMPLE,
+    reseal=False,
+)
 def a_figure_typed(path: Path) -> None:
     """The energy in summary.json is typed."""
     summary = json.loads((path / "summary.json").read_text("utf-8"))
@@ -171,7 +234,13 @@ def a_figure_typed(path: Path) -> None:
     reseal(path, figures=False)
 
 
-@lie(SUBJECT, FABRICATED, "any energy", "two levels with one value each, and a noise that occurs twice", sample=SAMPLE)
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "any energy",
+    "two levels with one value each, and a noise that occurs twice",
+    sample=SAMPLE,
+)
 def two_levels(copy: ForgedCopy) -> None:
     """3.1 W before the training, 4.9 W from run_start on, with a noise of thousandths."""
     mask, values = _power(copy)

@@ -14,15 +14,27 @@ def _set(copy: ForgedCopy, source: str, channel: str, values: object) -> None:
 
 
 def _get(copy: ForgedCopy, source: str, channel: str) -> np.ndarray:
-    values: np.ndarray = copy.readings.loc[copy.of(source, channel), "value"].to_numpy(dtype=float).copy()
+    values: np.ndarray = (
+        copy.readings.loc[copy.of(source, channel), "value"].to_numpy(dtype=float).copy()
+    )
     return values
 
 
-@lie(SUBJECT, EDITED, "a second thread does not show", NOTHING + " on a busy machine; the steps' computing time on a quiet one")
+@lie(
+    SUBJECT,
+    EDITED,
+    "a second thread does not show",
+    NOTHING + " on a busy machine; the steps' computing time on a quiet one",
+)
 def a_fifth_less_cpu_time(copy: ForgedCopy) -> None:
     """CPU time of processes and task clock a fifth less."""
     _set(copy, "cpu", "process_tree", (_get(copy, "cpu", "process_tree") * 0.8).round(2))
-    _set(copy, "counters", "task_clock.count", (_get(copy, "counters", "task_clock.count") * 0.8).round())
+    _set(
+        copy,
+        "counters",
+        "task_clock.count",
+        (_get(copy, "counters", "task_clock.count") * 0.8).round(),
+    )
 
 
 @lie(SUBJECT, EDITED, "a calm machine", "the cores' utilisation")
@@ -31,7 +43,12 @@ def total_utilisation_lowered(copy: ForgedCopy) -> None:
     _set(copy, "cpu", "utilisation.total", _get(copy, "cpu", "utilisation.total") / 2)
 
 
-@lie(SUBJECT, EDITED, "half of the memory", "the peak in the log, which the implementation wrote; made to fit here: " + NOTHING)
+@lie(
+    SUBJECT,
+    EDITED,
+    "half of the memory",
+    "the peak in the log, which the implementation wrote; made to fit here: " + NOTHING,
+)
 def half_of_the_memory(copy: ForgedCopy) -> None:
     """Resident memory, peak and the peak in the log, halved."""
     for channel in ("process_tree_rss", "largest_process_peak_rss"):
@@ -40,7 +57,12 @@ def half_of_the_memory(copy: ForgedCopy) -> None:
         event["value"] = [value // 2 // 4096 * 4096 for value in event["value"]]
 
 
-@lie(SUBJECT, EDITED, "a calm machine", "a machine whose other programs hold both cores switches contexts")
+@lie(
+    SUBJECT,
+    EDITED,
+    "a calm machine",
+    "a machine whose other programs hold both cores switches contexts",
+)
 def no_context_switches(copy: ForgedCopy) -> None:
     """Not one context switch, nor a migration."""
     for channel in ("context_switches.count", "cpu_migrations.count"):
@@ -50,7 +72,12 @@ def no_context_switches(copy: ForgedCopy) -> None:
 @lie(SUBJECT, EDITED, "nothing", "a migration is a context switch")
 def migrations_without_switches(copy: ForgedCopy) -> None:
     """More migrations between cores than context switches."""
-    _set(copy, "counters", "cpu_migrations.count", _get(copy, "counters", "context_switches.count") * 3)
+    _set(
+        copy,
+        "counters",
+        "cpu_migrations.count",
+        _get(copy, "counters", "context_switches.count") * 3,
+    )
 
 
 @lie(SUBJECT, ERROR, "nothing; a slip", "100 % are all of it")
@@ -59,11 +86,18 @@ def both_cores_added(copy: ForgedCopy) -> None:
     _set(copy, "cpu", "utilisation.total", _get(copy, "cpu", "utilisation.total") * 2)
 
 
-@lie(SUBJECT, EDITED, "an idle machine: nothing else ran", "the implementation's CPU time alone is more")
+@lie(
+    SUBJECT,
+    EDITED,
+    "an idle machine: nothing else ran",
+    "the implementation's CPU time alone is more",
+)
 def an_idle_machine(copy: ForgedCopy) -> None:
     """The cores are used to 3 to 9 %."""
     generator = np.random.default_rng(10)
-    first, second = (generator.uniform(3, 9, int(copy.of("cpu", "utilisation.core0").sum())) for _ in range(2))
+    first, second = (
+        generator.uniform(3, 9, int(copy.of("cpu", "utilisation.core0").sum())) for _ in range(2)
+    )
     _set(copy, "cpu", "utilisation.core0", first)
     _set(copy, "cpu", "utilisation.core1", second)
     _set(copy, "cpu", "utilisation.total", (first + second) / 2)
@@ -110,7 +144,12 @@ def a_peak_that_falls(copy: ForgedCopy) -> None:
     _set(copy, "memory", "largest_process_peak_rss", (values // 4096) * 4096)
 
 
-@lie(SUBJECT, FABRICATED, "a fixed clock", "the meter found no cpufreq: system.json has no governor, for that reason")
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "a fixed clock",
+    "the meter found no cpufreq: system.json has no governor, for that reason",
+)
 def an_invented_clock(copy: ForgedCopy) -> None:
     """Clocks of 1.5 GHz of both cores, where the kernel has no cpufreq."""
     frames = []
@@ -118,7 +157,11 @@ def an_invented_clock(copy: ForgedCopy) -> None:
         frame = copy.readings[copy.of("cpu", f"utilisation.core{core}")].copy()
         frame["channel"], frame["unit"], frame["value"] = f"frequency.core{core}", "Hz", 1.5e9
         frames.append(frame)
-    copy.readings = pd.concat([copy.readings, *frames]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    copy.readings = (
+        pd.concat([copy.readings, *frames])
+        .sort_values("t_ns", kind="stable")
+        .reset_index(drop=True)
+    )
     copy.restate_meters()
 
 
@@ -126,19 +169,34 @@ def an_invented_clock(copy: ForgedCopy) -> None:
 def an_invented_temperature(copy: ForgedCopy) -> None:
     """45 degrees Celsius, every two seconds, by a meter that was not there and now is."""
     start, stop = copy.window()
-    times = np.arange(start - 3 * 10**9, stop + 10**9, 2 * 10**9) + np.random.default_rng(11).integers(
-        0, 10**6, len(np.arange(start - 3 * 10**9, stop + 10**9, 2 * 10**9))
+    times = np.arange(start - 3 * 10**9, stop + 10**9, 2 * 10**9) + np.random.default_rng(
+        11
+    ).integers(0, 10**6, len(np.arange(start - 3 * 10**9, stop + 10**9, 2 * 10**9)))
+    frame = pd.DataFrame(
+        {
+            "t_ns": times,
+            "source": "temperature",
+            "channel": "cpu-thermal",
+            "value": 45.0,
+            "unit": "degC",
+        }
     )
-    frame = pd.DataFrame({"t_ns": times, "source": "temperature", "channel": "cpu-thermal", "value": 45.0, "unit": "degC"})
-    copy.readings = pd.concat([copy.readings, frame]).sort_values("t_ns", kind="stable").reset_index(drop=True)
-    copy.meter("temperature").update(available=True, reason="", achieved_period_s=2.0, longest_gap_s=2.0)
+    copy.readings = (
+        pd.concat([copy.readings, frame]).sort_values("t_ns", kind="stable").reset_index(drop=True)
+    )
+    copy.meter("temperature").update(
+        available=True, reason="", achieved_period_s=2.0, longest_gap_s=2.0
+    )
     copy.restate_meters()
 
 
 @lie(SUBJECT, FABRICATED, "readings without a recorder", "CPU time that rises by equal amounts")
 def readings_on_a_line(copy: ForgedCopy) -> None:
     """CPU time and task clock rise evenly."""
-    for source, channel, digits in (("cpu", "process_tree", 2), ("counters", "task_clock.count", 0)):
+    for source, channel, digits in (
+        ("cpu", "process_tree", 2),
+        ("counters", "task_clock.count", 0),
+    ):
         values = _get(copy, source, channel)
         _set(copy, source, channel, np.linspace(values[0], values[-1], len(values)).round(digits))
 
@@ -164,12 +222,19 @@ def a_recorder_without_cost(copy: ForgedCopy) -> None:
 
 @lie(SUBJECT, EDITED, "no meters: nothing contradicts", "the meters of any Linux: " + NOTHING)
 def hardly_any_meters(copy: ForgedCopy) -> None:
-    """All meters are said to have been absent; no readings but those of the page cache and the wall clock."""
+    """All meters are said to have been absent; no readings but those of the page cache and the wall
+    clock."""
     kept = ("page-cache", "wall-clock")
     copy.readings = copy.readings[copy.readings["source"].isin(kept)].reset_index(drop=True)
     for meter in copy.run["meters"]:
         if meter["available"] and meter["name"] not in (*kept, "recorder"):
-            meter.update(available=False, reason="permission denied", readings=0, achieved_period_s=None, longest_gap_s=None)
+            meter.update(
+                available=False,
+                reason="permission denied",
+                readings=0,
+                achieved_period_s=None,
+                longest_gap_s=None,
+            )
     copy.restate_meters()
     copy.baseload = None
     (copy.path / "baseload.parquet").unlink(missing_ok=True)

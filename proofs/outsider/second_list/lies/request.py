@@ -10,7 +10,13 @@ from proofs.outsider.second_list.registry import EDITED, ERROR, NOTHING, lie
 SUBJECT = "request and rulebook"
 
 
-@lie(SUBJECT, EDITED, "a rate outside of the range looks allowed", "the losses: an audit", sample="closed-two-ranks")
+@lie(
+    SUBJECT,
+    EDITED,
+    "a rate outside of the range looks allowed",
+    "the losses: an audit",
+    sample="closed-two-ranks",
+)
 def another_rate(copy: ForgedCopy) -> None:
     """The learning rate is said to be half of what it was, in request, log and command."""
     copy.request["optimizer"]["base_learning_rate"] = 0.02
@@ -18,7 +24,12 @@ def another_rate(copy: ForgedCopy) -> None:
     copy.option("--learning-rate", "0.02")
 
 
-@lie(SUBJECT, EDITED, "as above, with seeds of a nonce", "the seed does not follow from the configuration")
+@lie(
+    SUBJECT,
+    EDITED,
+    "as above, with seeds of a nonce",
+    "the seed does not follow from the configuration",
+)
 def another_rate_with_a_nonce(copy: ForgedCopy) -> None:
     """As another_rate, in a run with a nonce."""
     another_rate(copy)
@@ -56,23 +67,35 @@ def run_number_typed_again(copy: ForgedCopy) -> None:
 
 @lie(SUBJECT, EDITED, "no gap in the numbers: the seed seems chosen freely", NOTHING)
 def nonce_left_out(copy: ForgedCopy) -> None:
-    """Nonce and number are taken out of record and command; the seed is given as one that was chosen."""
+    """Nonce and number are taken out of record and command; the seed is given as one that was
+    chosen."""
     copy.run["nonce"] = None
     copy.option("--nonce", None)
     copy.option("--run-number", None)
     copy.option("--seed", str(copy.request["seed"]))
 
 
-@lie(SUBJECT, EDITED, "another implementation than the one that was locked", "the seed does not follow from the digest")
+@lie(
+    SUBJECT,
+    EDITED,
+    "another implementation than the one that was locked",
+    "the seed does not follow from the digest",
+)
 def another_implementation(copy: ForgedCopy) -> None:
-    """The digest of the implementation is that of the published one; the entry's digest follows, the seed does not."""
+    """The digest of the implementation is that of the published one; the entry's digest follows,
+    the seed does not."""
     seed = copy.request["seed"]
     copy.run["nonce"]["implementation_sha256"] = hashlib.sha256(b"published").hexdigest()
     follow(copy)
     set_seed(copy, seed)
 
 
-@lie(SUBJECT, EDITED, "hides that the numbers are not this implementation's", "no published implementation has this digest; the losses: an audit")
+@lie(
+    SUBJECT,
+    EDITED,
+    "hides that the numbers are not this implementation's",
+    "no published implementation has this digest; the losses: an audit",
+)
 def another_implementation_and_its_seed(copy: ForgedCopy) -> None:
     """As above, and the seed follows."""
     copy.run["nonce"]["implementation_sha256"] = hashlib.sha256(b"published").hexdigest()
@@ -86,14 +109,26 @@ def eight_epochs(copy: ForgedCopy) -> None:
     copy.set_logged("max_epochs", 8)
 
 
-@lie(SUBJECT, ERROR, "Nesterov's momentum and 0.95", "the workload's momentum", sample="closed-two-ranks")
+@lie(
+    SUBJECT,
+    ERROR,
+    "Nesterov's momentum and 0.95",
+    "the workload's momentum",
+    sample="closed-two-ranks",
+)
 def more_momentum(copy: ForgedCopy) -> None:
     """Momentum 0.95 in request and log."""
     copy.request["optimizer"]["momentum"] = 0.95
     copy.set_logged("opt_momentum", 0.95)
 
 
-@lie(SUBJECT, EDITED, "a closed result", "the data set, the number of epochs, no digests of states", sample="open-pytorch")
+@lie(
+    SUBJECT,
+    EDITED,
+    "a closed result",
+    "the data set, the number of epochs, no digests of states",
+    sample="open-pytorch",
+)
 def open_called_closed(copy: ForgedCopy) -> None:
     """An open run is said to be closed, in request, log and command."""
     copy.request["division"] = "closed"
@@ -107,13 +142,25 @@ def a_version_to_come(copy: ForgedCopy) -> None:
     copy.run["suite_version"] = "0.2.1"
 
 
-@lie(SUBJECT, EDITED, "the weaker rules of the first round", "the first round is closed, its results are listed", sample="closed-two-ranks")
+@lie(
+    SUBJECT,
+    EDITED,
+    "the weaker rules of the first round",
+    "the first round is closed, its results are listed",
+    sample="closed-two-ranks",
+)
 def moved_to_the_first_round(copy: ForgedCopy) -> None:
     """Round v0.1 and suite 0.1.0."""
     copy.run["round"], copy.run["suite_version"] = "v0.1", "0.1.0"
 
 
-@lie(SUBJECT, EDITED, "the times of two threads count as those of one", "CPU seconds per second of the training", sample="threads")
+@lie(
+    SUBJECT,
+    EDITED,
+    "the times of two threads count as those of one",
+    "CPU seconds per second of the training",
+    sample="threads",
+)
 def two_threads_called_one(copy: ForgedCopy) -> None:
     """A run with two threads is said to have one, in request, log and command."""
     copy.request["threads"] = 1
@@ -121,23 +168,42 @@ def two_threads_called_one(copy: ForgedCopy) -> None:
     copy.option("--threads", "1")
 
 
-@lie(SUBJECT, EDITED, "processes that load data do not show", "the number of processes and the small fetch times", sample="workers")
+@lie(
+    SUBJECT,
+    EDITED,
+    "processes that load data do not show",
+    "the number of processes and the small fetch times",
+    sample="workers",
+)
 def workers_called_none(copy: ForgedCopy) -> None:
     """A run with two processes that load data is said to have none."""
     copy.request["loading"]["workers"] = 0
     copy.option("--workers", None)
 
 
-@lie(SUBJECT, EDITED, "half the bits: faster", "losses with eight bits: an audit; the losses' last digits", sample="bf16")
+@lie(
+    SUBJECT,
+    EDITED,
+    "half the bits: faster",
+    "losses with eight bits: an audit; the losses' last digits",
+    sample="bf16",
+)
 def bfloat16_called_float32(copy: ForgedCopy) -> None:
-    """A run of pytorch_bf16 is said to be one of pytorch, in request, log, command, id and system."""
+    """A run of pytorch_bf16 is said to be one of pytorch, in request, log, command, id and
+    system."""
     copy.request["framework"] = copy.system["framework"] = "pytorch"
     copy.set_logged("framework", "pytorch")
     copy.option("--framework", "pytorch")
     copy.run["run_id"] = copy.run["run_id"].replace("pytorch_bf16", "pytorch")
 
 
-@lie(SUBJECT, EDITED, "somebody else's name", "nothing but the submission that holds it", sample="closed-two-ranks")
+@lie(
+    SUBJECT,
+    EDITED,
+    "somebody else's name",
+    "nothing but the submission that holds it",
+    sample="closed-two-ranks",
+)
 def another_organization(copy: ForgedCopy) -> None:
     """Another organization in request, log and command."""
     copy.request["organization"] = "reference"
@@ -158,13 +224,24 @@ def a_step_limit_in_the_command(copy: ForgedCopy) -> None:
     copy.option("--steps", "400")
 
 
-@lie(SUBJECT, EDITED, "a program of the vendor's instead of the suite", "the command does not start the suite")
+@lie(
+    SUBJECT,
+    EDITED,
+    "a program of the vendor's instead of the suite",
+    "the command does not start the suite",
+)
 def another_program(copy: ForgedCopy) -> None:
     """The recorded command starts another program."""
     copy.run["command"][:2] = ["/opt/vendor/turbo", "run"]
 
 
-@lie(SUBJECT, ERROR, "fewer evaluations, less time", "the workload's interval of one epoch", sample="closed-two-ranks")
+@lie(
+    SUBJECT,
+    ERROR,
+    "fewer evaluations, less time",
+    "the workload's interval of one epoch",
+    sample="closed-two-ranks",
+)
 def every_second_epoch_evaluated(copy: ForgedCopy) -> None:
     """The request says that every second epoch is evaluated."""
     copy.request["eval_every_epochs"] = 2
@@ -178,8 +255,20 @@ def batches_of_another_run(copy: ForgedCopy) -> None:
     copy.option("--batch-size", "64")
 
 
-LEFT_OUT = {"contract_version", "seed", "output_directory", "cache_cleared", "drop_cache_every_epoch", "loading", "threads", "accelerator"}
-LEFT_OUT_BELOW = {"data": {"directory", "verified"}, "parallel": {"nodes", "bucket_bytes", "overlap"}}
+LEFT_OUT = {
+    "contract_version",
+    "seed",
+    "output_directory",
+    "cache_cleared",
+    "drop_cache_every_epoch",
+    "loading",
+    "threads",
+    "accelerator",
+}
+LEFT_OUT_BELOW = {
+    "data": {"directory", "verified"},
+    "parallel": {"nodes", "bucket_bytes", "overlap"},
+}
 
 
 def _sha256(text: str) -> str:
@@ -189,12 +278,28 @@ def _sha256(text: str) -> str:
 def follow(copy: ForgedCopy) -> None:
     """Recompute digests and seed of a run with a nonce, as RULES.md prints it."""
     nonce = copy.run["nonce"]
-    request: dict[str, Any] = {name: value for name, value in copy.request.items() if name not in LEFT_OUT}
+    request: dict[str, Any] = {
+        name: value for name, value in copy.request.items() if name not in LEFT_OUT
+    }
     for name, fields in LEFT_OUT_BELOW.items():
-        request[name] = {field: value for field, value in request[name].items() if field not in fields}
-    nonce["configuration_sha256"] = _sha256(json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
-    nonce["entry_sha256"] = _sha256(f"{nonce['implementation_sha256']}\n{nonce['configuration_sha256']}\n")
-    set_seed(copy, int(_sha256(f"{nonce['nonce']}\n{nonce['round']}\n{nonce['entry_sha256']}\n{nonce['run_number']}\n")[:8], 16))
+        request[name] = {
+            field: value for field, value in request[name].items() if field not in fields
+        }
+    nonce["configuration_sha256"] = _sha256(
+        json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    )
+    nonce["entry_sha256"] = _sha256(
+        f"{nonce['implementation_sha256']}\n{nonce['configuration_sha256']}\n"
+    )
+    set_seed(
+        copy,
+        int(
+            _sha256(
+                f"{nonce['nonce']}\n{nonce['round']}\n{nonce['entry_sha256']}\n{nonce['run_number']}\n"
+            )[:8],
+            16,
+        ),
+    )
 
 
 def set_seed(copy: ForgedCopy, seed: int) -> None:

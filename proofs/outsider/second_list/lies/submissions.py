@@ -30,23 +30,34 @@ def _declare(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 def declare_what_is_there(path: Path) -> None:
     """Make the declared launches those that are in the submission."""
-    names = [json.loads((run / "run.json").read_text("utf-8"))["run_id"] for run in sorted((path / RUNS).glob("run_*"))]
+    names = [
+        json.loads((run / "run.json").read_text("utf-8"))["run_id"]
+        for run in sorted((path / RUNS).glob("run_*"))
+    ]
 
     def change(declaration: dict[str, Any]) -> None:
-        declaration["entries"][0].update(planned_runs=len(names), launches=[{"run_id": name, "status": "finished"} for name in names])
+        declaration["entries"][0].update(
+            planned_runs=len(names),
+            launches=[{"run_id": name, "status": "finished"} for name in names],
+        )
 
     _declare(path, change)
 
 
 def later(copy: ForgedCopy, seconds: int, identity: str) -> None:
-    """Move a run to a later time of the same boot, with an id of its own, and without its witness."""
+    """Move a run to a later time of the same boot, with an id of its own, and without its
+    witness."""
     copy.retime(lambda times: np.asarray(times) + seconds * 10**9, steps=False)
     copy.steps["start_ns"] += seconds * 10**9
     if copy.baseload is not None:
         copy.baseload["t_ns"] += seconds * 10**9
     copy.json["data"]["taken_ns"] += seconds * 10**9
     copy.run["started_time_ms"] += seconds * 1000
-    clock = np.datetime64(copy.run["started_time_ms"] // 1000, "s").astype(object).strftime("%Y%m%dT%H%M%SZ")
+    clock = (
+        np.datetime64(copy.run["started_time_ms"] // 1000, "s")
+        .astype(object)
+        .strftime("%Y%m%dT%H%M%SZ")
+    )
     copy.run["run_id"] = f"lenet-pytorch-{clock}-{identity}"
     copy.drop_witness()
 
@@ -65,13 +76,27 @@ def _copied(path: Path, of: int, change: Callable[[ForgedCopy], None] = lambda c
     declare_what_is_there(path)
 
 
-@lie(SUBJECT, EDITED, "a third run without making it", "the same step times and losses as another run's", "submission", False)
+@lie(
+    SUBJECT,
+    EDITED,
+    "a third run without making it",
+    "the same step times and losses as another run's",
+    "submission",
+    False,
+)
 def fastest_run_again(path: Path) -> None:
     """Run 3 is run 2 half an hour later, with the number, seed and id of a third."""
     _copied(path, 2)
 
 
-@lie(SUBJECT, EDITED, "a third run without making it", "the same ratios of parts, and losses", "submission", False)
+@lie(
+    SUBJECT,
+    EDITED,
+    "a third run without making it",
+    "the same ratios of parts, and losses",
+    "submission",
+    False,
+)
 def fastest_run_shuffled(path: Path) -> None:
     """As above, the steps of every epoch in another order, losses with noise of a thousandth."""
 
@@ -87,27 +112,48 @@ def fastest_run_shuffled(path: Path) -> None:
     _copied(path, 2, change)
 
 
-@lie(SUBJECT, EDITED, "a third run without making it", "a part of the variation is another run's; the losses: an audit", "submission", False)
+@lie(
+    SUBJECT,
+    EDITED,
+    "a third run without making it",
+    "a part of the variation is another run's; the losses: an audit",
+    "submission",
+    False,
+)
 def fastest_run_with_noise(path: Path) -> None:
     """As above, every part of every step with 30 % of noise, losses with noise of a twentieth."""
 
     def change(copy: ForgedCopy) -> None:
         generator = np.random.default_rng(16)
-        replace_times(copy, copy.steps[PARTS].to_numpy() * np.exp(generator.normal(0, 0.3, (len(copy.steps), len(PARTS)))))
+        replace_times(
+            copy,
+            copy.steps[PARTS].to_numpy()
+            * np.exp(generator.normal(0, 0.3, (len(copy.steps), len(PARTS)))),
+        )
         copy.steps["loss"] *= np.exp(generator.normal(0, 0.05, len(copy.steps)))
 
     _copied(path, 2, change)
 
 
-@lie(SUBJECT, FABRICATED, "a third run without making it", "the losses: an audit", "submission", False)
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "a third run without making it",
+    "the losses: an audit",
+    "submission",
+    False,
+)
 def fastest_run_with_drawn_times(path: Path) -> None:
-    """As above, shuffled and with noise, both times and readings of CPU time, and counts of correct samples a few apart."""
+    """As above, shuffled and with noise, both times and readings of CPU time, and counts of correct
+    samples a few apart."""
 
     def change(copy: ForgedCopy) -> None:
         generator = np.random.default_rng(17)
         parts = copy.steps[PARTS].to_numpy().copy()
         for number in range(3):
-            parts[:, number] = generator.permutation(parts[:, number]) * np.exp(generator.normal(0, 0.05, len(parts)))
+            parts[:, number] = generator.permutation(parts[:, number]) * np.exp(
+                generator.normal(0, 0.05, len(parts))
+            )
         replace_times(copy, parts)
         copy.steps["loss"] *= np.exp(generator.normal(0, 0.08, len(copy.steps)))
         for event in copy.events("eval_accuracy")[:-1]:
@@ -117,14 +163,23 @@ def fastest_run_with_drawn_times(path: Path) -> None:
     _copied(path, 2, change)
 
 
-@lie(SUBJECT, EDITED, "the miss is gone", "the nonce's numbers end early: " + NOTHING + " if two were planned", "submission", False)
+@lie(
+    SUBJECT,
+    EDITED,
+    "the miss is gone",
+    "the nonce's numbers end early: " + NOTHING + " if two were planned",
+    "submission",
+    False,
+)
 def last_run_taken_out(path: Path) -> None:
     """The run that missed its target is taken out; two runs declared and planned."""
     shutil.rmtree(path / RUNS / "run_3")
     declare_what_is_there(path)
 
 
-@lie(SUBJECT, EDITED, "the slowest run is gone", "a gap in the nonce's numbers", "submission", False)
+@lie(
+    SUBJECT, EDITED, "the slowest run is gone", "a gap in the nonce's numbers", "submission", False
+)
 def slowest_run_taken_out(path: Path) -> None:
     """The middle run is taken out, the last one renamed; launches declared to fit."""
     shutil.rmtree(path / RUNS / "run_2")
@@ -144,7 +199,8 @@ def slowest_run_taken_out_and_numbered(path: Path) -> None:
 
 @lie(SUBJECT, EDITED, "the slowest run is gone", NOTHING, "submission", False)
 def slowest_run_taken_out_without_a_nonce(path: Path) -> None:
-    """As above, and the nonce is taken out of all runs, the seeds given as chosen ones; the witness too."""
+    """As above, and the nonce is taken out of all runs, the seeds given as chosen ones; the witness
+    too."""
     slowest_run_taken_out(path)
     for number in (1, 2):
         copy = _run(path, number)
@@ -163,13 +219,27 @@ def five_runs_were_planned(path: Path) -> None:
     _declare(path, lambda declaration: declaration["entries"][0].update(planned_runs=2))
 
 
-@lie(SUBJECT, EDITED, "failed launches do not show", "an id that is in no folder; " + NOTHING, "submission", False)
+@lie(
+    SUBJECT,
+    EDITED,
+    "failed launches do not show",
+    "an id that is in no folder; " + NOTHING,
+    "submission",
+    False,
+)
 def failed_launches_forgotten(path: Path) -> None:
     """No launches are declared at all."""
     _declare(path, lambda declaration: declaration["entries"][0].update(launches=[]))
 
 
-@lie(SUBJECT, EDITED, "a verdict of another implementation", "the verdict's suite version and digest of the implementation", "submission", False)
+@lie(
+    SUBJECT,
+    EDITED,
+    "a verdict of another implementation",
+    "the verdict's suite version and digest of the implementation",
+    "submission",
+    False,
+)
 def a_verdict_with_errors_deleted(path: Path) -> None:
     """Differences that did not pass, all of them, are deleted from the verdict."""
     file = path / "probes/lenet-pytorch.json"
@@ -178,7 +248,14 @@ def a_verdict_with_errors_deleted(path: Path) -> None:
     file.write_text(json.dumps(verdict), "utf-8")
 
 
-@lie(SUBJECT, EDITED, "a verdict that was not made", "the verdict's subject is TensorFlow", "submission", False)
+@lie(
+    SUBJECT,
+    EDITED,
+    "a verdict that was not made",
+    "the verdict's subject is TensorFlow",
+    "submission",
+    False,
+)
 def a_verdict_of_another_framework(path: Path) -> None:
     """The verdict is of another framework's probe, renamed."""
     file = path / "probes/lenet-pytorch.json"
@@ -193,7 +270,14 @@ def verdict_forgotten(path: Path) -> None:
     shutil.rmtree(path / "probes")
 
 
-@lie(SUBJECT, EDITED, "a better machine than that of the runs, or a cheaper one", "the runs' system.json", "submission", False)
+@lie(
+    SUBJECT,
+    EDITED,
+    "a better machine than that of the runs, or a cheaper one",
+    "the runs' system.json",
+    "submission",
+    False,
+)
 def system_of_the_submission_edited(path: Path) -> None:
     """The submission's system.json names another processor."""
     system = json.loads((path / "system.json").read_text("utf-8"))
@@ -201,7 +285,14 @@ def system_of_the_submission_edited(path: Path) -> None:
     (path / "system.json").write_text(json.dumps(system, indent=1), "utf-8")
 
 
-@lie(SUBJECT, EDITED, "clean code", NOTHING + "; the digest of the implementation and the commit", "submission", False)
+@lie(
+    SUBJECT,
+    EDITED,
+    "clean code",
+    NOTHING + "; the digest of the implementation and the commit",
+    "submission",
+    False,
+)
 def code_called_unmodified(path: Path) -> None:
     """The checkout had no changes, says the declaration, at another commit."""
     _declare(path, lambda declaration: declaration["code"].update(modified=False, commit="0" * 40))
@@ -248,13 +339,22 @@ def a_run_in_a_corner(path: Path) -> None:
     shutil.copytree(path / RUNS / "run_2", path / "old/run_2")
 
 
-@lie(SUBJECT, EDITED, "the first round's rules", "the runs are of another round", "submission", False)
+@lie(
+    SUBJECT, EDITED, "the first round's rules", "the runs are of another round", "submission", False
+)
 def the_first_round_declared(path: Path) -> None:
     """Round v0.1, suite 0.1.0."""
     _declare(path, lambda declaration: declaration.update(round="v0.1", suite_version="0.1.0"))
 
 
-@lie(SUBJECT, EDITED, "an audit that agrees", "the audit's manifest is of another run", "submission", False)
+@lie(
+    SUBJECT,
+    EDITED,
+    "an audit that agrees",
+    "the audit's manifest is of another run",
+    "submission",
+    False,
+)
 def an_audit_of_another_run(path: Path) -> None:
     """An honest audit of run 1 is handed in as one of run 2 too."""
     audit = path.parent / "audit.json"
@@ -263,13 +363,25 @@ def an_audit_of_another_run(path: Path) -> None:
         shutil.copy(audit, path / f"audits/lenet-pytorch-run_{number}.json")
 
 
-@lie(SUBJECT, FABRICATED, "an audit that agrees", NOTHING + ": the losses are known to its maker", "submission", False)
+@lie(
+    SUBJECT,
+    FABRICATED,
+    "an audit that agrees",
+    NOTHING + ": the losses are known to its maker",
+    "submission",
+    False,
+)
 def an_audit_that_was_written_down(path: Path) -> None:
-    """A record of an audit of run 2 that nobody made: its own losses, digest and id in the record of another audit."""
+    """A record of an audit of run 2 that nobody made: its own losses, digest and id in the record
+    of another audit."""
     audit = json.loads((path.parent / "audit.json").read_text("utf-8"))
     copy = _run(path, 2)
     losses = copy.steps["loss"].to_list()[: audit["steps"]]
-    audit["bundle"].update(run_id=copy.run["run_id"], manifest_sha256=sha256(copy.path / "MANIFEST.sha256"), seed=copy.request["seed"])
+    audit["bundle"].update(
+        run_id=copy.run["run_id"],
+        manifest_sha256=sha256(copy.path / "MANIFEST.sha256"),
+        seed=copy.request["seed"],
+    )
     audit["losses"].update(recorded=losses, plain=losses)
     audit["with_other_rate"] = losses[:1] + [loss * 1.003 for loss in losses[1:]]
     (path / "audits").mkdir()
@@ -280,7 +392,10 @@ def an_audit_that_was_written_down(path: Path) -> None:
 def spread_narrowed(path: Path) -> None:
     """Run 2's times are scaled so that its epochs are as long as run 1's; no run is a copy."""
     first, copy = _run(path, 1), _run(path, 2)
-    means = [one.steps[one.steps["epoch"] > 1].groupby("epoch")[PARTS].sum().sum(axis=1).mean() for one in (first, copy)]
+    means = [
+        one.steps[one.steps["epoch"] > 1].groupby("epoch")[PARTS].sum().sum(axis=1).mean()
+        for one in (first, copy)
+    ]
     replace_times(copy, copy.steps[PARTS].to_numpy() * (means[0] / means[1] * 1.001))
     copy.drop_witness()
     copy.save()

@@ -1,4 +1,5 @@
-"""The examples train, conform and compute LeNet-5; an implementation with mistakes fails the points of its mistakes, and no others."""
+"""The examples train, conform and compute LeNet-5; an implementation with mistakes fails the points
+of its mistakes, and no others."""
 
 import json
 import shutil
@@ -17,7 +18,12 @@ from suite.verify.verdict import verify
 from tests.conftest import Run, environment_of
 
 LANGUAGES = (
-    pytest.param(Language.C, marks=pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler: sudo apt-get install gcc")),
+    pytest.param(
+        Language.C,
+        marks=pytest.mark.skipif(
+            shutil.which("cc") is None, reason="needs a C compiler: sudo apt-get install gcc"
+        ),
+    ),
     Language.PYTHON,
 )
 OF_THE_REFERENCE = {"probe", "first-steps"}
@@ -29,7 +35,9 @@ def silent(what: object) -> None:
 
 
 def failed(folder: Path) -> dict[str, Point]:
-    return {point.name: point for point in conformance(folder, "lenet", silent) if point.passed is False}
+    return {
+        point.name: point for point in conformance(folder, "lenet", silent) if point.passed is False
+    }
 
 
 @pytest.mark.proof
@@ -48,19 +56,22 @@ def test_an_example_computes_lenet(language: Language) -> None:
     environment_of("pytorch")
     reference, implementation = load_framework("pytorch"), load_implementation(example(language))
     subjects = [probed(implementation, find(implementation))]
-    assert verify(load_workload("lenet"), probed(reference, find(reference)), subjects, silent).passed
+    assert verify(
+        load_workload("lenet"), probed(reference, find(reference)), subjects, silent
+    ).passed
 
 
 MISTAKES = {
     "train.py": {
         'log.event("init_start")': 'request["seed"] = 1; log.event("init_start")',
-        'known:\n            sys.exit': 'known and key != "model":\n            sys.exit',
+        "known:\n            sys.exit": 'known and key != "model":\n            sys.exit',
         'if step + 1 == request["steps"]:': "if False:",
         "correct / samples, epoch_num": "0.5 + correct / samples / 2, epoch_num",
     },
-    "records.py": {'CHAIN + self._chain + ': 'CHAIN + "0" * 64 + '},
-}  # fmt: skip
-"""The seed is ignored, any model is accepted, the limit of steps is ignored, accuracies are improved, and the chain is no chain."""
+    "records.py": {"CHAIN + self._chain + ": 'CHAIN + "0" * 64 + '},
+}
+"""The seed is ignored, any model is accepted, the limit of steps is ignored, accuracies are
+improved, and the chain is no chain."""
 
 
 @pytest.mark.proof
@@ -85,14 +96,18 @@ def test_a_folder_without_a_manifest_ends_the_test(tmp_path: Path) -> None:
 
 
 def test_a_program_that_ends_at_once_ends_the_test(tmp_path: Path) -> None:
-    (tmp_path / "framework.toml").write_text('name = "theirs"\ntitle = "Theirs"\ntrain = ["sh", "-c", "echo no GPU; exit 3"]\n')
+    (tmp_path / "framework.toml").write_text(
+        'name = "theirs"\ntitle = "Theirs"\ntrain = ["sh", "-c", "echo no GPU; exit 3"]\n'
+    )
     *_, point = conformance(tmp_path, "lenet", silent)
     assert (point.name, point.passed) == ("training", False)
     assert "exit code 3: no GPU" in point.observed
 
 
 def test_a_new_implementation_is_written_once(suite: Run, tmp_path: Path) -> None:
-    answer = suite("implementation", "new", "our-lenet", "--language", "c", "--output", tmp_path, "--json")
+    answer = suite(
+        "implementation", "new", "our-lenet", "--language", "c", "--output", tmp_path, "--json"
+    )
     assert answer.returncode == 0, answer.stderr
     assert str(tmp_path / "our-lenet/framework.toml") in json.loads(answer.stdout)["files"]
     assert load_implementation(tmp_path / "our-lenet").name == "our-lenet"

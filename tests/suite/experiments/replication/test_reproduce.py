@@ -1,4 +1,5 @@
-"""`suite reproduce` end to end with the test framework: fresh runs, the record, what is refused, and the page."""
+"""`suite reproduce` end to end with the test framework: fresh runs, the record, what is refused,
+and the page."""
 
 import json
 import shutil
@@ -13,7 +14,20 @@ from suite.compliance.faults.editable_bundle import EditableBundle
 from tests.builders import make_bundle
 from tests.conftest import Run
 
-OPTIONS = ("--division", "open", "--device", "auto", "--workload", "lenet", "--framework", "fake", "--data", "digits", "--org", "acme")
+OPTIONS = (
+    "--division",
+    "open",
+    "--device",
+    "auto",
+    "--workload",
+    "lenet",
+    "--framework",
+    "fake",
+    "--data",
+    "digits",
+    "--org",
+    "acme",
+)
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +41,15 @@ def original(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture(scope="module")
 def replication(suite: Run, original: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A replication of it by another organization. Twelve steps are no epoch, so that times are undecided."""
+    """A replication of it by another organization. Twelve steps are no epoch, so that times are
+    undecided."""
     folder = tmp_path_factory.mktemp("replications") / "lab"
     answer = suite("reproduce", original, "--org", "lab", "--output", folder)
     assert answer.returncode == 2, answer.stderr
-    assert "losses: confirmed; the first 10 steps; equal in every step in 3 of 3 fresh runs" in answer.stdout
+    assert (
+        "losses: confirmed; the first 10 steps; equal in every step in 3 of 3 fresh runs"
+        in answer.stdout
+    )
     assert "times: undecided; a run has no whole epoch whose time is known" in answer.stdout
     return folder
 
@@ -40,22 +58,31 @@ def test_the_record_is_sealed_and_complies(suite: Run, replication: Path) -> Non
     record = json.loads((replication / RECORD).read_text())
     assert (record["schema"], record["organization"], len(record["runs"])) == (1, "lab", 3)
     assert [run["seed"] for run in record["runs"]] == [1, 1, 1]
-    assert all(run["foreign_cpu_share"] is None or run["foreign_cpu_share"] >= 0 for run in record["runs"])
+    assert all(
+        run["foreign_cpu_share"] is None or run["foreign_cpu_share"] >= 0 for run in record["runs"]
+    )
     answer = suite("check", replication)
     assert answer.returncode == 0, answer.stdout
 
 
-def test_the_same_command_keeps_finished_runs(suite: Run, original: Path, replication: Path) -> None:
+def test_the_same_command_keeps_finished_runs(
+    suite: Run, original: Path, replication: Path
+) -> None:
     before = {path: (path / RUN).read_bytes() for path in replication.glob("run_*")}
     answer = suite("reproduce", original, "--org", "lab", "--output", replication, "--json")
     assert answer.stderr.count("finished before, kept") == 3
     printed = json.loads(answer.stdout)
-    assert (printed["format"], printed["comparisons"]["losses"]["verdict"]) == ("reproduce/1", "confirmed")
+    assert (printed["format"], printed["comparisons"]["losses"]["verdict"]) == (
+        "reproduce/1",
+        "confirmed",
+    )
     assert {path: (path / RUN).read_bytes() for path in replication.glob("run_*")} == before
 
 
 @pytest.mark.proof
-def test_invented_losses_are_refuted_by_the_fresh_runs_and_a_replay(suite: Run, original: Path, tmp_path: Path) -> None:
+def test_invented_losses_are_refuted_by_the_fresh_runs_and_a_replay(
+    suite: Run, original: Path, tmp_path: Path
+) -> None:
     forged = EditableBundle(Path(shutil.copytree(original, tmp_path / "forged")))
     forged.steps.loc[forged.steps.index[2:], "loss"] *= 1.02
     forged.save()
@@ -81,7 +108,9 @@ def test_a_bundle_that_was_changed_is_refused(suite: Run, original: Path, tmp_pa
     ],
     ids=str,
 )
-def test_what_cannot_be_made_again_is_refused_in_a_sentence(suite: Run, original: Path, options: tuple[object, ...], sentence: str) -> None:
+def test_what_cannot_be_made_again_is_refused_in_a_sentence(
+    suite: Run, original: Path, options: tuple[object, ...], sentence: str
+) -> None:
     answer = suite("reproduce", original, *options)
     assert answer.returncode == 2 and sentence in answer.stderr
 
@@ -98,23 +127,37 @@ def test_runs_of_several_entries_are_refused(suite: Run, original: Path, tmp_pat
 def test_an_entry_shows_its_replication(original: Path, replication: Path, tmp_path: Path) -> None:
     frames = api.load([original, replication])
     ((found,),) = frames.replications.values()
-    assert (found.organization, found.is_by_others, found.losses, found.times) == ("lab", True, "confirmed", "undecided")
+    assert (found.organization, found.is_by_others, found.losses, found.times) == (
+        "lab",
+        True,
+        "confirmed",
+        "undecided",
+    )
     site = api.report([original, replication], tmp_path / "site").parent
-    (page,) = [path for path in (site / "entries").glob("*.html") if "1 replication" in path.read_text()]
+    (page,) = [
+        path for path in (site / "entries").glob("*.html") if "1 replication" in path.read_text()
+    ]
     assert "functional" in page.read_text() and "reproduced" not in page.read_text()
     (record,) = (site / "replications").glob("*.json")
-    assert record.read_bytes() == (replication / RECORD).read_bytes() and f"replications/{record.name}" in page.read_text()
+    assert (
+        record.read_bytes() == (replication / RECORD).read_bytes()
+        and f"replications/{record.name}" in page.read_text()
+    )
     assert any("functional" in board.read_text() for board in (site / "boards").glob("*.html"))
 
 
-def test_a_replication_whose_original_is_not_there_is_told(replication: Path, tmp_path: Path) -> None:
+def test_a_replication_whose_original_is_not_there_is_told(
+    replication: Path, tmp_path: Path
+) -> None:
     other = make_bundle(tmp_path / "other")
     frames = api.load([other, replication])
     assert frames.replications == {}
     assert any("is not among the accepted runs" in reason for reason in frames.broken["reason"])
 
 
-def test_a_record_that_says_something_else_of_its_original_is_told(replication: Path, original: Path, tmp_path: Path) -> None:
+def test_a_record_that_says_something_else_of_its_original_is_told(
+    replication: Path, original: Path, tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(replication, tmp_path / "replication"))
     record = json.loads((folder / RECORD).read_text())
     record["originals"][0]["started_time_ms"] -= 1

@@ -1,4 +1,5 @@
-"""Power modes on a simulated board: what is offered, set and put back; what is impossible is said before anything changes."""
+"""Power modes on a simulated board: what is offered, set and put back; what is impossible is said
+before anything changes."""
 
 import errno
 import json
@@ -14,7 +15,15 @@ from suite.errors import SuiteError
 from suite.machine.modes import places
 from suite.machine.modes.access import refuse_without_access
 from suite.machine.modes.journal import SCHEMA, Entry, Journal, Kind, Owner, open_journal, owner_of
-from suite.machine.modes.keeper import held_modes, left_settings, recover, refuse_mode, restore, set_mode, settings_now
+from suite.machine.modes.keeper import (
+    held_modes,
+    left_settings,
+    recover,
+    refuse_mode,
+    restore,
+    set_mode,
+    settings_now,
+)
 from suite.machine.modes.offer import read_offer
 from suite.machine.modes.places import FOLDER, has_records
 from suite.machine.modes.wanted import WantedMode, chosen_cores
@@ -35,7 +44,13 @@ def board(tmp_path: Path) -> Path:
 def pi(tmp_path: Path) -> Path:
     """A Raspberry Pi: cpufreq, and none of NVIDIA's programs."""
     root = simulated_board(tmp_path / "pi", "raspberry-pi-4")
-    for name in ("usr/sbin/nvpmodel", "usr/bin/jetson_clocks", EMC_CAP, FAN, "var/lib/nvpmodel/status"):
+    for name in (
+        "usr/sbin/nvpmodel",
+        "usr/bin/jetson_clocks",
+        EMC_CAP,
+        FAN,
+        "var/lib/nvpmodel/status",
+    ):
         (root / name).unlink()
     return root
 
@@ -52,7 +67,11 @@ def test_a_jetson_offers_its_modes_cores_and_clocks(board: Path) -> None:
     assert [mode.name for mode in offer.modes][:2] == ["MAXN", "MODE_15W"]
     assert offer.cores == tuple(range(8)) and len(offer.switches) == 8
     assert [domain.kind for domain in offer.domains] == ["cpu"] * 4 + ["gpu", "memory"]
-    assert (offer.nvpmodel, offer.jetson_clocks, offer.fan_file) == ("usr/sbin/nvpmodel", "usr/bin/jetson_clocks", FAN)
+    assert (offer.nvpmodel, offer.jetson_clocks, offer.fan_file) == (
+        "usr/sbin/nvpmodel",
+        "usr/bin/jetson_clocks",
+        FAN,
+    )
 
 
 def test_a_machine_without_cpufreq_offers_nothing_and_says_so(tmp_path: Path) -> None:
@@ -74,11 +93,25 @@ def test_a_mode_of_nvpmodel_is_set_and_put_back(board: Path) -> None:
 
 def test_cores_clocks_governor_and_fan_are_set_and_put_back(board: Path) -> None:
     before = settings_of(board)
-    set_mode(WantedMode(cores="4", cpu_mhz=1200, gpu_mhz=900, emc_mhz=1600, governor="performance", fan="120"), board)
+    set_mode(
+        WantedMode(
+            cores="4", cpu_mhz=1200, gpu_mhz=900, emc_mhz=1600, governor="performance", fan="120"
+        ),
+        board,
+    )
     now = settings_of(board)
-    assert [now[f"sys/devices/system/cpu/cpu{core}/online"] for core in range(8)] == ["1"] * 4 + ["0"] * 4
-    assert (now[f"{POLICY}/scaling_max_freq"], now[f"{POLICY}/scaling_governor"]) == ("1190400", "performance")
-    assert now["sys/class/devfreq/17000000.gv11b/max_freq"] == "905250000" and now[EMC_CAP] == "1600000000" and now[FAN] == "120"
+    assert [now[f"sys/devices/system/cpu/cpu{core}/online"] for core in range(8)] == ["1"] * 4 + [
+        "0"
+    ] * 4
+    assert (now[f"{POLICY}/scaling_max_freq"], now[f"{POLICY}/scaling_governor"]) == (
+        "1190400",
+        "performance",
+    )
+    assert (
+        now["sys/class/devfreq/17000000.gv11b/max_freq"] == "905250000"
+        and now[EMC_CAP] == "1600000000"
+        and now[FAN] == "120"
+    )
     restore(board)
     assert settings_of(board) == before
 
@@ -89,7 +122,9 @@ def test_a_limit_below_the_minimum_lowers_the_minimum_first(board: Path) -> None
     assert "scaling_min_freq" in steps[0] and "scaling_max_freq" in steps[1]
 
 
-def test_settings_are_put_back_in_an_order_that_the_kernel_accepts(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_put_back_in_an_order_that_the_kernel_accepts(
+    board: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = settings_of(board)
     with monkeypatch.context() as patch:
         with_kernel_rules(board, patch)
@@ -104,14 +139,18 @@ def test_settings_are_put_back_in_an_order_that_the_kernel_accepts(board: Path, 
     assert settings_of(board) == before
 
 
-def test_clocks_of_cores_that_were_off_line_are_put_back_too(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clocks_of_cores_that_were_off_line_are_put_back_too(
+    board: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for core in (6, 7):
         (board / f"sys/devices/system/cpu/cpu{core}/online").write_text("0\n")
     before = settings_of(board)
     with monkeypatch.context() as patch:
         with_kernel_rules(board, patch)
         set_mode(WantedMode(cores="8", cpu_mhz=115), board)
-        assert (board / "sys/devices/system/cpu/cpufreq/policy6/scaling_max_freq").read_text() == "115200"
+        assert (
+            board / "sys/devices/system/cpu/cpufreq/policy6/scaling_max_freq"
+        ).read_text() == "115200"
         restore(board)
     assert settings_of(board) == before
 
@@ -149,7 +188,9 @@ def test_several_modes_one_after_the_other_restore_what_was_before_the_first(boa
         (WantedMode(), "Name a mode or a setting"),
     ],
 )
-def test_an_impossible_mode_is_refused_before_anything_changes(board: Path, wanted: WantedMode, words: str) -> None:
+def test_an_impossible_mode_is_refused_before_anything_changes(
+    board: Path, wanted: WantedMode, words: str
+) -> None:
     before = settings_of(board)
     with pytest.raises(SuiteError, match=words):
         set_mode(wanted, board)
@@ -174,11 +215,15 @@ def test_a_core_without_a_switch_stays(pi: Path) -> None:
         chosen_cores("1-3", offer)
 
 
-def test_root_is_asked_for_with_the_command_to_type(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_is_asked_for_with_the_command_to_type(
+    board: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     monkeypatch.setattr("sys.argv", ["suite", "power", "set", "--cores", "2"])
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(SuiteError, match=r"Only root may write /sys/.*; type: sudo /.*suite power set --cores 2"):
+    with pytest.raises(
+        SuiteError, match=r"Only root may write /sys/.*; type: sudo /.*suite power set --cores 2"
+    ):
         refuse_mode(WantedMode(cores="2"), board)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(SuiteError, match="file system that is read-only, as in a container"):
@@ -187,7 +232,9 @@ def test_root_is_asked_for_with_the_command_to_type(board: Path, monkeypatch: py
 
 def test_a_step_that_fails_leaves_everything_as_it_was(board: Path) -> None:
     before = settings_of(board)
-    (board / "usr/bin/jetson_clocks").write_text('#!/bin/sh\n[ -n "$1" ] && exit 0\necho broken; exit 3\n')
+    (board / "usr/bin/jetson_clocks").write_text(
+        '#!/bin/sh\n[ -n "$1" ] && exit 0\necho broken; exit 3\n'
+    )
     with pytest.raises(SuiteError, match="failed with exit code 3: broken"):
         set_mode(WantedMode("MODE_15W", cores="2", jetson_clocks=True), board)
     assert settings_of(board) == before and not has_records(board)
@@ -198,7 +245,13 @@ def test_a_program_that_fails_keeps_nothing_else_from_being_put_back(board: Path
     set_mode(WantedMode(cores="2", cpu_mhz=1190, jetson_clocks=True), board)
     program = board / "usr/bin/jetson_clocks"
     program.write_text("#!/bin/sh\necho no such clock\nexit 3\n")
-    with pytest.raises(SuiteError, match=r"was put back, but .*--restore .* failed with exit code 3: no such clock\. Restart the machine"):
+    with pytest.raises(
+        SuiteError,
+        match=(
+            r"was put back, but .*--restore .* failed with exit code 3: no such clock\. Restart the"
+            r" machine"
+        ),
+    ):
         restore(board)
     assert settings_of(board) == before
 
@@ -218,7 +271,9 @@ def test_on_a_full_disk_nothing_is_changed(board: Path, monkeypatch: pytest.Monk
 
 
 def test_nvpmodel_that_asks_for_a_restart_is_reported(board: Path) -> None:
-    (board / "usr/sbin/nvpmodel").write_text("#!/bin/sh\necho 'DO YOU WANT TO REBOOT NOW? enter YES/yes to confirm:'\n")
+    (board / "usr/sbin/nvpmodel").write_text(
+        "#!/bin/sh\necho 'DO YOU WANT TO REBOOT NOW? enter YES/yes to confirm:'\n"
+    )
     with pytest.raises(SuiteError, match="it may need a restart; type `sudo nvpmodel -m 2`"):
         set_mode(WantedMode("MODE_15W"), board)
     assert not has_records(board)
@@ -241,7 +296,9 @@ def test_modes_that_a_running_command_holds_are_not_changed_by_another(board: Pa
     running = owner_of(os.getppid())
     open_journal(board).write(Kind.HELD, Entry(SCHEMA, running, "MAXN", settings_now(board)))
     for change in (lambda: set_mode(WantedMode("MODE_15W"), board), lambda: restore(board)):
-        with pytest.raises(SuiteError, match=f"Process {running.pid} changes power modes while it runs"):
+        with pytest.raises(
+            SuiteError, match=f"Process {running.pid} changes power modes while it runs"
+        ):
             change()
 
 
@@ -258,7 +315,11 @@ def test_a_sweep_on_top_of_a_kept_mode_puts_that_mode_back(board: Path) -> None:
 
 def test_another_process_with_the_same_number_is_not_the_owner() -> None:
     now = owner_of(os.getpid())
-    assert now.is_alive and not Owner(now.pid, now.start_ticks + 1, now.boot_id).is_alive and not Owner(now.pid, now.start_ticks, "other").is_alive
+    assert (
+        now.is_alive
+        and not Owner(now.pid, now.start_ticks + 1, now.boot_id).is_alive
+        and not Owner(now.pid, now.start_ticks, "other").is_alive
+    )
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -266,7 +327,9 @@ def test_what_a_killed_command_left_is_put_back(board: Path, kind: Kind) -> None
     before = settings_of(board)
     abandon(board, kind)
     (left,) = left_settings(board)
-    assert not left.is_alive and left.changed == (f"{POLICY}/scaling_max_freq is 1190400 instead of 2265600",)
+    assert not left.is_alive and left.changed == (
+        f"{POLICY}/scaling_max_freq is 1190400 instead of 2265600",
+    )
     (done,) = recover(board)
     assert done.changed == left.changed and settings_of(board) == before and recover(board) == ()
 
@@ -280,14 +343,20 @@ def test_a_kept_mode_stays_after_its_command(board: Path) -> None:
     assert recover(board) == () and (read_power_settings(board).label or "").startswith("MODE_15W")
 
 
-def test_without_root_the_next_command_says_how(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_the_next_command_says_how(
+    board: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     abandon(board)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(SuiteError, match=r"did not put back what was before .* type: sudo /.* power restore"):
+    with pytest.raises(
+        SuiteError, match=r"did not put back what was before .* type: sudo /.* power restore"
+    ):
         recover(board)
 
 
-def test_any_command_puts_back_what_was_left(board: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_command_puts_back_what_was_left(
+    board: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = settings_of(board)
     abandon(board)
     monkeypatch.setattr("suite.cli.app.has_records", lambda: has_records(board))
@@ -321,6 +390,8 @@ def test_the_journal_of_the_real_machine_is_the_machines_or_the_users() -> None:
     assert [folder.name for folder in places.folders(Path("/"))] == ["power", "power"]
 
 
-@pytest.mark.parametrize(("kind", "wait_s"), [(HELD, 0.0), (HELD, 0.05), (HELD, 0.13), (KEPT, 0.02), (KEPT, 0.09)])
+@pytest.mark.parametrize(
+    ("kind", "wait_s"), [(HELD, 0.0), (HELD, 0.05), (HELD, 0.13), (KEPT, 0.02), (KEPT, 0.09)]
+)
 def test_a_killed_sweep_of_modes_leaves_nothing(board: Path, kind: str, wait_s: float) -> None:
     assert kill_at(board, 7, kind, wait_s).is_restored

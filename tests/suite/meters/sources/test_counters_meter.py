@@ -29,10 +29,13 @@ PROCESS = {
 
 
 class FakeKernel:
-    """Opens what ``refuses`` does not refuse; every handle counts as ``counts`` says for its code."""
+    """Opens what ``refuses`` does not refuse; every handle counts as ``counts`` says for its
+    code."""
 
     def __init__(
-        self, refuses: Callable[[EventCode, int, bool], int], counts: Callable[[EventCode], Count] = lambda code: Count(10, 1.0, 1.0)
+        self,
+        refuses: Callable[[EventCode, int, bool], int],
+        counts: Callable[[EventCode], Count] = lambda code: Count(10, 1.0, 1.0),
     ) -> None:
         self.refuses, self.counts = refuses, counts
         self.opened: dict[int, tuple[EventCode, int, bool]] = {}
@@ -83,10 +86,17 @@ def test_two_kinds_of_core_have_channels_of_their_own(tree) -> None:
     def counts(code: EventCode) -> Count:
         return {8: Count(200, 3.0, 2.0), 9: Count(70, 3.0, 1.0)}.get(code.kind, Count(1, 3.0, 3.0))
 
-    found = values(tree({**PROCESS, **TX2, "proc/100/task/100/children": ""}), FakeKernel(allows_all, counts))
+    found = values(
+        tree({**PROCESS, **TX2, "proc/100/task/100/children": ""}), FakeKernel(allows_all, counts)
+    )
     big, little = "cycles@armv8_cortex_a57", "cycles@armv8_nvidia_denver"
-    assert [found[f"{big}.{part}"] for part in ("count", "enabled", "running")] == [400, 6.0, 4.0]  # two threads
-    assert [found[f"{little}.{part}"] for part in ("count", "enabled", "running")] == [140, 6.0, 2.0]
+    # two threads
+    assert [found[f"{big}.{part}"] for part in ("count", "enabled", "running")] == [400, 6.0, 4.0]
+    assert [found[f"{little}.{part}"] for part in ("count", "enabled", "running")] == [
+        140,
+        6.0,
+        2.0,
+    ]
     assert "cycles.count" not in found
     assert found["task_clock.count"] == 2
 
@@ -94,10 +104,19 @@ def test_two_kinds_of_core_have_channels_of_their_own(tree) -> None:
 def listed(pmu: str, *names: str, kind: int = 8) -> dict[str, str]:
     """A counting unit and the events that the kernel lists for it."""
     folder = f"sys/bus/event_source/devices/{pmu}"
-    return {f"{folder}/type": f"{kind}\n"} | {f"{folder}/events/{name}": f"event={code}\n" for name, code in (each.split("=") for each in names)}
+    return {f"{folder}/type": f"{kind}\n"} | {
+        f"{folder}/events/{name}": f"event={code}\n"
+        for name, code in (each.split("=") for each in names)
+    }
 
 
-A55 = listed("armv8_cortex_a55", "cpu_cycles=0x0011", "inst_retired=0x0008", "l1d_cache=0x0004", "br_pred=0x0012")
+A55 = listed(
+    "armv8_cortex_a55",
+    "cpu_cycles=0x0011",
+    "inst_retired=0x0008",
+    "l1d_cache=0x0004",
+    "br_pred=0x0012",
+)
 
 
 def test_a_raw_event_that_the_kernel_does_not_list_is_unsupported_not_0(tree) -> None:
@@ -108,26 +127,44 @@ def test_a_raw_event_that_the_kernel_does_not_list_is_unsupported_not_0(tree) ->
     channels, settings = {reading.channel for reading in meter.read()}, meter.settings()
     meter.close()
     assert "l1d_refill.count" not in channels and "l1d_access.count" in channels
-    assert settings["l1d_refill"].startswith("not counted: armv8_cortex_a55 does not list l1d_cache_refill")
+    assert settings["l1d_refill"].startswith(
+        "not counted: armv8_cortex_a55 does not list l1d_cache_refill"
+    )
     assert settings["l1d_access"] == "armv8_cortex_a55/l1d_cache/ type=8 config=0x4"
-    assert "does not count l1d_refill, branch_mispredicts, memory_access" in CountersMeter(tree({}), kernel.open).availability().reason
+    assert (
+        "does not count l1d_refill, branch_mispredicts, memory_access"
+        in CountersMeter(tree({}), kernel.open).availability().reason
+    )
 
 
 def test_units_with_codes_of_their_own_are_asked_for_them(tree) -> None:
     root = tree(listed("apple_firestorm_pmu", "cycles=0x02", "instructions=0x8c", kind=10))
-    codes = {event.name: event.code for event in events(root) if event.is_hardware and event.unsupported is None}
+    codes = {
+        event.name: event.code
+        for event in events(root)
+        if event.is_hardware and event.unsupported is None
+    }
     assert codes == {"cycles": EventCode(10, 0x02), "instructions": EventCode(10, 0x8C)}
 
 
 def test_x86_with_two_kinds_of_cores_counts_generic_events_on_each(tree) -> None:
-    root = tree({"sys/bus/event_source/devices/cpu_core/type": "4\n", "sys/bus/event_source/devices/cpu_atom/type": "10\n"})
+    root = tree(
+        {
+            "sys/bus/event_source/devices/cpu_core/type": "4\n",
+            "sys/bus/event_source/devices/cpu_atom/type": "10\n",
+        }
+    )
     codes = {event.channel: event.code for event in events(root)}
     assert codes["cycles@cpu_core"] == EventCode(0, 4 << 32)
     assert codes["l1d_loads@cpu_atom"] == EventCode(3, 10 << 32)
 
 
 def test_events_that_the_processor_lacks_are_absent_not_zero(tree) -> None:
-    kernel = FakeKernel(lambda code, task, include_kernel: errno.ENOENT if code.kind == HARDWARE or code.kind == 3 else 0)
+    kernel = FakeKernel(
+        lambda code, task, include_kernel: (
+            errno.ENOENT if code.kind == HARDWARE or code.kind == 3 else 0
+        )
+    )
     root = tree(PROCESS)
     found = values(root, kernel)
     assert not any(channel.startswith(("cycles", "instructions", "l1d")) for channel in found)
@@ -143,12 +180,14 @@ def test_where_the_kernel_may_not_be_counted_user_mode_is_and_the_name_says_so(t
     found = values(tree(PROCESS | RPI4), kernel)
     assert "instructions:u.count" in found
     assert "page_faults:u.count" in found
-    assert not any("context_switches" in channel for channel in found)  # they happen in the kernel only: 0 would be wrong
+    # they happen in the kernel only: 0 would be wrong
+    assert not any("context_switches" in channel for channel in found)
 
 
 def test_a_kernel_that_forbids_everything_says_what_to_do(tree) -> None:
     availability = CountersMeter(
-        tree({**PROCESS, "proc/sys/kernel/perf_event_paranoid": "4\n"}), FakeKernel(lambda *_: errno.EACCES).open
+        tree({**PROCESS, "proc/sys/kernel/perf_event_paranoid": "4\n"}),
+        FakeKernel(lambda *_: errno.EACCES).open,
     ).availability()
     assert "perf_event_paranoid is 4" in availability.reason
     assert "sysctl kernel.perf_event_paranoid=1" in availability.remedy
@@ -172,4 +211,5 @@ def test_x86_uses_the_kernels_generic_events(tree) -> None:
     codes = {event.name: event.code for event in events(tree({}))}
     assert codes["l1d_load_misses"] == EventCode(3, 0x10000)
     assert codes["instructions"] == EventCode(0, 1)
-    assert not {"memory_access", "l1d_access", "l1d_refill"} & set(codes)  # the generic events count loads only: another name
+    # the generic events count loads only: another name
+    assert not {"memory_access", "l1d_access", "l1d_refill"} & set(codes)

@@ -13,17 +13,24 @@ from suite.meters.sources.cpu_clock import CpuClockMeter
 from tests.suite.meters.test_registry import read_once
 
 PLAUSIBLE_HZ = (0.2e9, 9e9)
-needs_code = pytest.mark.skipif(not core_clock.can_measure(), reason="the chain is machine code of x86-64")
+needs_code = pytest.mark.skipif(
+    not core_clock.can_measure(), reason="the chain is machine code of x86-64"
+)
 
 
 class Processor:
-    """Runs chains at a clock that is set; ``call_ns`` is what a call takes besides, ``held_up_ns`` what interruptions take from some of them."""
+    """Runs chains at a clock that is set; ``call_ns`` is what a call takes besides, ``held_up_ns``
+    what interruptions take from some of them."""
 
     def __init__(self, hz: float, call_ns: int = 800, held_up_ns: tuple[int, ...] = ()) -> None:
         self.hz, self.call_ns, self.now, self.held_up_ns = hz, call_ns, 0, list(held_up_ns)
 
     def chain(self, turns: int) -> None:
-        self.now += self.call_ns + round(turns * ADDITIONS / self.hz * 1e9) + (self.held_up_ns.pop() if self.held_up_ns else 0)
+        self.now += (
+            self.call_ns
+            + round(turns * ADDITIONS / self.hz * 1e9)
+            + (self.held_up_ns.pop() if self.held_up_ns else 0)
+        )
 
     def now_ns(self) -> int:
         return self.now
@@ -58,7 +65,9 @@ def test_short_chains_that_are_all_disturbed_give_no_higher_clock(disturbed_ns: 
 @pytest.mark.parametrize("disturbed_ns", range(0, 20_000, 1000))
 @pytest.mark.parametrize("hz", [0.8e9, 2.4e9, 5.7e9])
 def test_no_clock_is_more_than_a_twelfth_too_high(hz: float, disturbed_ns: int) -> None:
-    measured_hz = clock_hz(*timed(Processor(hz, held_up_ns=tuple(disturbed_ns * (call % 2) for call in range(10)))))
+    measured_hz = clock_hz(
+        *timed(Processor(hz, held_up_ns=tuple(disturbed_ns * (call % 2) for call in range(10))))
+    )
     assert measured_hz is None or measured_hz <= 1.083 * hz
     assert measured_hz is not None or disturbed_ns > 0
 
@@ -85,8 +94,13 @@ def test_every_core_has_a_clock_where_the_kernel_offers_none(tmp_path: Path) -> 
     meter.open(MeteredProcess(os.getpid(), tmp_path))
     readings = read_once(meter)
     meter.close()
-    assert {reading.channel for reading in readings} <= {f"frequency.core{core}" for core in os.sched_getaffinity(0)}
-    assert all(PLAUSIBLE_HZ[0] < reading.value < PLAUSIBLE_HZ[1] and reading.unit == "Hz" for reading in readings)
+    assert {reading.channel for reading in readings} <= {
+        f"frequency.core{core}" for core in os.sched_getaffinity(0)
+    }
+    assert all(
+        PLAUSIBLE_HZ[0] < reading.value < PLAUSIBLE_HZ[1] and reading.unit == "Hz"
+        for reading in readings
+    )
     assert all(reading.t_ns <= time.monotonic_ns() for reading in readings)
 
 
@@ -99,7 +113,9 @@ def test_a_kernel_that_offers_clocks_is_left_to_the_meter_cpu(tmp_path: Path) ->
     assert CpuClockMeter(tmp_path).availability().remedy == "the meter cpu reads them"
 
 
-def test_other_processors_and_locked_memory_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_processors_and_locked_memory_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/stat").touch()
     monkeypatch.setattr(core_clock.platform, "machine", lambda: "aarch64")
@@ -111,4 +127,6 @@ def test_other_processors_and_locked_memory_are_named(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(cpu_clock, "can_measure", lambda: True)
     monkeypatch.setattr(cpu_clock, "CoreClock", refused)
-    assert "no executable memory (Permission denied)" in CpuClockMeter(tmp_path).availability().reason
+    assert (
+        "no executable memory (Permission denied)" in CpuClockMeter(tmp_path).availability().reason
+    )

@@ -21,7 +21,9 @@ def board(tree, mount: str) -> Path:
     return tree(
         {
             "proc/self/mountinfo": mount,
-            "sys/devices/mmc/mmcblk0/stat": "  120  5  4096  80  60  7  2048  90  0  1500  170  0 0 0 0\n",
+            "sys/devices/mmc/mmcblk0/stat": (
+                "  120  5  4096  80  60  7  2048  90  0  1500  170  0 0 0 0\n"
+            ),
             "sys/devices/mmc/mmcblk0/mmcblk0p2/partition": "2",
             "sys/dev/block/179:2": "-> ../../devices/mmc/mmcblk0/mmcblk0p2",
             "sys/block/mmcblk0": "-> ../devices/mmc/mmcblk0",
@@ -69,8 +71,12 @@ _ALIGNED = memoryview(mmap.mmap(-1, BLOCK_BYTES))  # direct reading wants whole,
 
 
 @pytest.mark.proof
-@pytest.mark.skipif(shutil.which("iostat") is None, reason="iostat is not installed (make prove calculations)")
-def test_it_agrees_with_iostat_on_a_known_number_of_reads(tmp_path: Path, eventually: Callable[..., object]) -> None:
+@pytest.mark.skipif(
+    shutil.which("iostat") is None, reason="iostat is not installed (make prove calculations)"
+)
+def test_it_agrees_with_iostat_on_a_known_number_of_reads(
+    tmp_path: Path, eventually: Callable[..., object]
+) -> None:
     with own_disk(tmp_path) as folder:
         (folder / "data").write_bytes(os.urandom(READS * BLOCK_BYTES))
         os.sync()
@@ -80,16 +86,24 @@ def test_it_agrees_with_iostat_on_a_known_number_of_reads(tmp_path: Path, eventu
         assert disk is not None
         meter = DiskMeter()
         meter.open(MeteredProcess(1, folder))
-        watched = subprocess.Popen(["iostat", "-d", "-k", "-y", "-o", "JSON", disk.name, "2", "1"], stdout=subprocess.PIPE, text=True)
-        eventually(lambda: psutil.Process(watched.pid).status() == psutil.STATUS_SLEEPING)  # it has read its first counts
+        watched = subprocess.Popen(
+            ["iostat", "-d", "-k", "-y", "-o", "JSON", disk.name, "2", "1"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        # it has read its first counts
+        eventually(lambda: psutil.Process(watched.pid).status() == psutil.STATUS_SLEEPING)
         before = {reading.channel: reading.value for reading in meter.read()}
         handle = os.open(folder / "data", os.O_RDONLY | os.O_DIRECT)
         for block in range(READS):
             os.preadv(handle, [_ALIGNED], block * BLOCK_BYTES)
         os.close(handle)
         after = {reading.channel: reading.value for reading in meter.read()}
-        (found,) = json.loads(watched.communicate(timeout=10)[0])["sysstat"]["hosts"][0]["statistics"][0]["disk"]
+        (found,) = json.loads(watched.communicate(timeout=10)[0])["sysstat"]["hosts"][0][
+            "statistics"
+        ][0]["disk"]
     reads, size_bytes = (after[name] - before[name] for name in ("read_operations", "read_bytes"))
     assert (reads, size_bytes) == (READS, READS * BLOCK_BYTES)
     assert found["kB_read"] * 1024 == size_bytes
-    assert found["tps"] / found["kB_read/s"] * found["kB_read"] == pytest.approx(reads, rel=0.01)  # rates, over whatever time it really waited
+    # rates, over whatever time it really waited
+    assert found["tps"] / found["kB_read/s"] * found["kB_read"] == pytest.approx(reads, rel=0.01)

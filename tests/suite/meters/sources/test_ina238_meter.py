@@ -6,7 +6,11 @@ from suite.catalog.power import Coverage, load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.ina238 import Ina238Meter
 
-THOR = {"proc/device-tree/compatible": "nvidia,p4071-0000+p3834-0008\0nvidia,p3834-0008\0nvidia,tegra264\0"}
+THOR = {
+    "proc/device-tree/compatible": (
+        "nvidia,p4071-0000+p3834-0008\0nvidia,p3834-0008\0nvidia,tegra264\0"
+    )
+}
 
 
 def chip(number: int, microwatts: str) -> dict[str, str]:
@@ -24,13 +28,22 @@ def test_thors_chip_is_the_boards_input(tree) -> None:
     assert (total.rule.name, total.rule.coverage) == ("AGX Thor input", Coverage.BOARD)
 
 
-@pytest.mark.parametrize("files", [chip(4, "5000000\n"), THOR | chip(4, "5000000\n") | chip(5, "6000000\n")], ids=["another board", "two chips"])
-def test_a_chip_of_which_nobody_knows_what_it_measures_makes_no_total(tree, files: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "files",
+    [chip(4, "5000000\n"), THOR | chip(4, "5000000\n") | chip(5, "6000000\n")],
+    ids=["another board", "two chips"],
+)
+def test_a_chip_of_which_nobody_knows_what_it_measures_makes_no_total(
+    tree, files: dict[str, str]
+) -> None:
     meter = Ina238Meter(tree(files))
     meter.open(MeteredProcess(1, Path("/data")))
     readings = meter.read()
     assert readings[0].channel == "ina238.0"
-    assert totals(load_power_rules(), [(reading.source, reading.channel) for reading in readings]) == ()
+    assert (
+        totals(load_power_rules(), [(reading.source, reading.channel) for reading in readings])
+        == ()
+    )
 
 
 def test_a_chip_that_does_not_answer_is_an_error_and_told_apart_from_none(tree) -> None:

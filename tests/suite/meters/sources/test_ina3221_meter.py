@@ -16,9 +16,14 @@ SECONDS = 10
 
 
 def hwmon(address: str, rails: list[str], millivolts: int, milliamperes: int) -> dict[str, str]:
-    """A chip as the mainline driver shows it (JetPack 5 and later); the shunts' channels follow the three rails."""
+    """A chip as the mainline driver shows it (JetPack 5 and later); the shunts' channels follow the
+    three rails."""
     folder = f"sys/bus/i2c/drivers/ina3221/{address}/hwmon/hwmon{address[-1]}"
-    files = {f"{folder}/name": "ina3221\n", f"{folder}/in7_label": "sum of shunt voltages\n", f"{folder}/in7_input": "40\n"}
+    files = {
+        f"{folder}/name": "ina3221\n",
+        f"{folder}/in7_label": "sum of shunt voltages\n",
+        f"{folder}/in7_input": "40\n",
+    }
     for number, rail in enumerate(rails, start=1):
         files |= {
             f"{folder}/in{number}_label": f"{rail}\n",
@@ -33,14 +38,22 @@ def iio(address: str, rails: list[str], milliwatts: int) -> dict[str, str]:
     """A chip as NVIDIA's driver shows it (JetPack 4)."""
     folder = f"sys/bus/i2c/drivers/ina3221x/{address}/iio:device{address[-1]}"
     names = {f"{folder}/rail_name_{number}": f"{rail}\n" for number, rail in enumerate(rails)}
-    return names | {f"{folder}/in_power{number}_input": f"{milliwatts}\n" for number in range(len(rails))}
+    return names | {
+        f"{folder}/in_power{number}_input": f"{milliwatts}\n" for number in range(len(rails))
+    }
 
 
 # 5 V x 400 mA = 2 W, and 2000 mW, on every rail: the energy tells how many rails were added up
 BOARDS = {
-    "Nano, JetPack 4": (iio("6-0040", ["POM_5V_IN", "POM_5V_GPU", "POM_5V_CPU"], 2000), "POM_5V_IN", Coverage.MODULE, 1),
+    "Nano, JetPack 4": (
+        iio("6-0040", ["POM_5V_IN", "POM_5V_GPU", "POM_5V_CPU"], 2000),
+        "POM_5V_IN",
+        Coverage.MODULE,
+        1,
+    ),
     "TX1, JetPack 4": (
-        iio("1-0040", ["VDD_IN", "VDD_GPU", "VDD_CPU"], 2000) | iio("1-0042", ["VDD_MUX", "VDD_5V_IO_SYS", "VDD_3V3_SYS"], 2000),
+        iio("1-0040", ["VDD_IN", "VDD_GPU", "VDD_CPU"], 2000)
+        | iio("1-0042", ["VDD_MUX", "VDD_5V_IO_SYS", "VDD_3V3_SYS"], 2000),
         "VDD_IN + VDD_MUX",
         Coverage.BOARD,
         2,
@@ -53,9 +66,24 @@ BOARDS = {
         Coverage.BOARD,
         2,
     ),
-    "TX2 NX, JetPack 4": (iio("7-0040", ["VDD_IN", "VDD_CPU_GPU", "VDD_SOC"], 2000), "VDD_IN", Coverage.MODULE, 1),
-    "Xavier NX, JetPack 4": (iio("7-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 2000), "VDD_IN", Coverage.MODULE, 1),
-    "Xavier NX, JetPack 5": (hwmon("7-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 5000, 400), "VDD_IN", Coverage.MODULE, 1),
+    "TX2 NX, JetPack 4": (
+        iio("7-0040", ["VDD_IN", "VDD_CPU_GPU", "VDD_SOC"], 2000),
+        "VDD_IN",
+        Coverage.MODULE,
+        1,
+    ),
+    "Xavier NX, JetPack 4": (
+        iio("7-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 2000),
+        "VDD_IN",
+        Coverage.MODULE,
+        1,
+    ),
+    "Xavier NX, JetPack 5": (
+        hwmon("7-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 5000, 400),
+        "VDD_IN",
+        Coverage.MODULE,
+        1,
+    ),
     "AGX Xavier, JetPack 4": (
         iio("1-0040", ["GPU", "CPU", "SOC"], 2000) | iio("1-0041", ["CV", "VDDRQ", "SYS5V"], 2000),
         "AGX Xavier rails",
@@ -63,24 +91,33 @@ BOARDS = {
         6,
     ),
     "AGX Xavier, JetPack 5": (
-        hwmon("1-0040", ["GPU", "CPU", "SOC"], 5000, 400) | hwmon("1-0041", ["CV", "VDDRQ", "SYS5V"], 5000, 400),
+        hwmon("1-0040", ["GPU", "CPU", "SOC"], 5000, 400)
+        | hwmon("1-0041", ["CV", "VDDRQ", "SYS5V"], 5000, 400),
         "AGX Xavier rails",
         Coverage.MODULE,
         6,
     ),
     "AGX Orin, JetPack 5 and 6": (
-        hwmon("1-0040", ["VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0"], 5000, 400) | hwmon("1-0041", ["NC", "VDDQ_VDD2_1V8AO", "NC"], 5000, 400),
+        hwmon("1-0040", ["VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0"], 5000, 400)
+        | hwmon("1-0041", ["NC", "VDDQ_VDD2_1V8AO", "NC"], 5000, 400),
         "AGX Orin rails",
         Coverage.MODULE,
         3,  # VIN_SYS_5V0 feeds VDDQ_VDD2_1V8AO: it is not added once more
     ),
-    "Orin Nano and NX, JetPack 5 and 6": (hwmon("1-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 5000, 400), "VDD_IN", Coverage.MODULE, 1),
+    "Orin Nano and NX, JetPack 5 and 6": (
+        hwmon("1-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 5000, 400),
+        "VDD_IN",
+        Coverage.MODULE,
+        1,
+    ),
 }
 
 Replay = Callable[..., pandas.DataFrame]
 
 
-def write(tree: Callable[[Mapping[str, str]], Path], files: Mapping[str, str]) -> Callable[[], Path]:
+def write(
+    tree: Callable[[Mapping[str, str]], Path], files: Mapping[str, str]
+) -> Callable[[], Path]:
     """Enter a state."""
     return lambda: tree(files)
 
@@ -90,23 +127,36 @@ def test_each_board_gives_the_energy_of_its_own_rails(board: str, tree, replay: 
     files, rule, coverage, rails = BOARDS[board]
     readings = replay(Ina3221Meter(tree(files)), [write(tree, files)] * (SECONDS + 1))
     total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0]
-    assert (total.rule.name, total.rule.coverage, total.rule.tier) == (rule, coverage, Tier.ON_BOARD)
+    assert (total.rule.name, total.rule.coverage, total.rule.tier) == (
+        rule,
+        coverage,
+        Tier.ON_BOARD,
+    )
     energy = energy_of(channels_of_frame(readings), total, 0, SECONDS * 10**9)
     assert energy.energy_j == pytest.approx(2.0 * rails * SECONDS)
     assert (energy.coverage, energy.gaps) == (1.0, 0)
 
 
-def test_every_connected_rail_is_kept_and_shunts_and_unconnected_channels_are_not(tree, replay: Replay) -> None:
+def test_every_connected_rail_is_kept_and_shunts_and_unconnected_channels_are_not(
+    tree, replay: Replay
+) -> None:
     files = BOARDS["AGX Orin, JetPack 5 and 6"][0]
     readings = replay(Ina3221Meter(tree(files)), [write(tree, files)])
-    assert set(readings["channel"]) == {"VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0", "VDDQ_VDD2_1V8AO"}
+    assert set(readings["channel"]) == {
+        "VDD_GPU_SOC",
+        "VDD_CPU_CV",
+        "VIN_SYS_5V0",
+        "VDDQ_VDD2_1V8AO",
+    }
 
 
 def test_a_board_of_unknown_rails_has_readings_but_no_total(tree, replay: Replay) -> None:
     files = hwmon("1-0040", ["VDD_GPU", "VDD_SOMETHING", "VIN"], 5000, 400)
     readings = replay(Ina3221Meter(tree(files)), [write(tree, files)])
     assert len(readings) == 3
-    assert totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True)) == ()
+    assert (
+        totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True)) == ()
+    )
 
 
 NANO = iio("6-0040", ["POM_5V_IN", "POM_5V_GPU", "POM_5V_CPU"], 3000)
@@ -115,13 +165,17 @@ INPUT = "sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/in_power0_input"
 
 def nano_energy(tree, replay: Replay, inputs: list[str]):
     """Energy of a Nano whose input rail reads these texts, one a second."""
-    readings = replay(Ina3221Meter(tree(NANO)), [write(tree, {**NANO, INPUT: text}) for text in inputs])
+    readings = replay(
+        Ina3221Meter(tree(NANO)), [write(tree, {**NANO, INPUT: text}) for text in inputs]
+    )
     (total,) = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))
     return energy_of(channels_of_frame(readings), total, 0, (len(inputs) - 1) * 10**9)
 
 
 def test_negative_and_absurd_readings_are_left_out(tree, replay: Replay) -> None:
-    energy = nano_energy(tree, replay, ["3000\n", "-9000\n", "3000\n", "3000\n", "4294967295\n", "3000\n"])
+    energy = nano_energy(
+        tree, replay, ["3000\n", "-9000\n", "3000\n", "3000\n", "4294967295\n", "3000\n"]
+    )
     assert energy.energy_j == pytest.approx(15.0)
     assert energy.rejected == 2
 
@@ -154,22 +208,35 @@ def test_files_that_cannot_be_read_are_told_apart_from_a_monitor_that_is_not_the
 
 
 CHIP = "sys/bus/i2c/drivers/ina3221/1-0040/hwmon/hwmon0"
-CONFIGURED = {f"{CHIP}/samples": "1\n", f"{CHIP}/update_interval": "6\n", f"{CHIP}/shunt1_resistor": "2000\n"}
+CONFIGURED = {
+    f"{CHIP}/samples": "1\n",
+    f"{CHIP}/update_interval": "6\n",
+    f"{CHIP}/shunt1_resistor": "2000\n",
+}
 MODULE = hwmon("1-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 5000, 400)
 
 
-def test_the_chip_averages_over_most_of_the_period_during_a_run_and_as_before_after_it(tree) -> None:
+def test_the_chip_averages_over_most_of_the_period_during_a_run_and_as_before_after_it(
+    tree,
+) -> None:
     root = tree(MODULE | CONFIGURED)
     meter = Ina3221Meter(root)
     meter.open(MeteredProcess(1, Path("/data")))
-    assert (root / CHIP / "samples").read_text() == "16\n"  # 96 of 200 ms; 64 samples would take 384 ms
-    assert meter.settings() == {"1-0040.samples": "16", "1-0040.update_interval": "6", "1-0040.shunt1_resistor": "2000"}
+    # 96 of 200 ms; 64 samples would take 384 ms
+    assert (root / CHIP / "samples").read_text() == "16\n"
+    assert meter.settings() == {
+        "1-0040.samples": "16",
+        "1-0040.update_interval": "6",
+        "1-0040.shunt1_resistor": "2000",
+    }
     meter.close()
     assert (root / CHIP / "samples").read_text() == "1"
 
 
 def test_an_averaging_that_is_long_already_is_left_as_it_is(tree) -> None:
-    root = tree(MODULE | CONFIGURED | {f"{CHIP}/samples": "512\n", f"{CHIP}/update_interval": "3379\n"})
+    root = tree(
+        MODULE | CONFIGURED | {f"{CHIP}/samples": "512\n", f"{CHIP}/update_interval": "3379\n"}
+    )
     meter = Ina3221Meter(root)
     meter.open(MeteredProcess(1, Path("/data")))
     assert (root / CHIP / "samples").read_text() == "512\n"
@@ -183,16 +250,25 @@ def test_nvidias_driver_shows_no_configuration(tree) -> None:
 
 
 def test_two_rails_with_one_label_are_two_channels(tree) -> None:
-    """A carrier board with a monitor of its own: the module's rail, at the lower address, keeps its name."""
-    root = tree(hwmon("1-0041", ["VDD_IN", "VDD_3V3", "NC"], 19000, 500) | hwmon("1-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 5000, 400))
+    """A carrier board with a monitor of its own: the module's rail, at the lower address, keeps its
+    name."""
+    root = tree(
+        hwmon("1-0041", ["VDD_IN", "VDD_3V3", "NC"], 19000, 500)
+        | hwmon("1-0040", ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"], 5000, 400)
+    )
     meter = Ina3221Meter(root)
     meter.open(MeteredProcess(1, Path("/data")))
     values = {reading.channel: reading.value for reading in meter.read()}
-    assert values == pytest.approx({"VDD_IN": 2.0, "VDD_CPU_GPU_CV": 2.0, "VDD_SOC": 2.0, "VDD_IN@1-0041": 9.5, "VDD_3V3": 9.5})
+    assert values == pytest.approx(
+        {"VDD_IN": 2.0, "VDD_CPU_GPU_CV": 2.0, "VDD_SOC": 2.0, "VDD_IN@1-0041": 9.5, "VDD_3V3": 9.5}
+    )
 
 
 def test_jetpack_3_has_another_folder(tree) -> None:
-    files = {path.replace("iio:device1", "iio_device"): content for path, content in iio("0-0041", ["VDD_IN", "VDD_CPU", "VDD_DDR"], 2000).items()}
+    files = {
+        path.replace("iio:device1", "iio_device"): content
+        for path, content in iio("0-0041", ["VDD_IN", "VDD_CPU", "VDD_DDR"], 2000).items()
+    }
     meter = Ina3221Meter(tree(files))
     assert meter.availability().available
     meter.open(MeteredProcess(1, Path("/data")))
@@ -201,6 +277,10 @@ def test_jetpack_3_has_another_folder(tree) -> None:
 
 def test_a_monitor_without_labels_is_named_as_such(tree) -> None:
     """An INA3221 that somebody soldered to a Raspberry Pi."""
-    files = {path: content for path, content in hwmon("1-0040", ["A", "B", "C"], 5000, 400).items() if "label" not in path}
+    files = {
+        path: content
+        for path, content in hwmon("1-0040", ["A", "B", "C"], 5000, 400).items()
+        if "label" not in path
+    }
     availability = Ina3221Meter(tree(files)).availability()
     assert not availability.available and "1-0040 has no labels" in availability.reason

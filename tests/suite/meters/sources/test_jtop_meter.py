@@ -56,15 +56,21 @@ def test_rails_and_engines_are_read_and_its_own_total_is_not_taken(board: Path) 
     assert values["memory_controller.frequency"] == (pytest.approx(3.199e9), "Hz")
     assert values["memory_controller.utilisation"] == (12, "%")
     (total,) = totals(load_power_rules(), (("jtop", channel) for channel in values))
-    assert sum(values[channel][0] for channel in total.channels) == pytest.approx(8.868)  # its own total says 9.468
+    # its own total says 9.468
+    assert sum(values[channel][0] for channel in total.channels) == pytest.approx(8.868)
 
 
-def test_the_input_rail_that_the_service_moves_to_its_total_is_read_under_its_name(board: Path) -> None:
+def test_the_input_rail_that_the_service_moves_to_its_total_is_read_under_its_name(
+    board: Path,
+) -> None:
     class Nano(FakeJtop):
         def __init__(self, interval: float) -> None:
             super().__init__(interval)
             rails = {"POM_5V_CPU": {"power": 804}, "POM_5V_GPU": {"power": 1203}}
-            self.power = {"rail": rails, "tot": {"volt": 5000, "curr": 804, "power": 4022, "avg": 3980, "name": "POM_5V_IN"}}
+            self.power = {
+                "rail": rails,
+                "tot": {"volt": 5000, "curr": 804, "power": 4022, "avg": 3980, "name": "POM_5V_IN"},
+            }
 
     meter = JtopMeter(board, SimpleNamespace(jtop=Nano))
     meter.open(MeteredProcess(1, Path("/data")))
@@ -82,6 +88,8 @@ def test_a_service_that_goes_away_is_an_error_and_the_connection_is_closed(board
     assert not meter._jetson.connected
 
 
-def test_a_service_without_the_python_package_has_a_remedy(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_without_the_python_package_has_a_remedy(
+    board: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "jtop", None)
     assert "pip install jetson-stats" in JtopMeter(board).availability().remedy

@@ -32,7 +32,11 @@ def opened(root: Path, pid: int = 100) -> MemoryMeter:
 
 def test_sizes_are_in_bytes(tree) -> None:
     root = tree({"proc/meminfo": MEMINFO})
-    assert values(opened(root).read()) == {"available": 3_072_000_000, "used": 1_084_416_000, "swap_used": 512_000_000}
+    assert values(opened(root).read()) == {
+        "available": 3_072_000_000,
+        "used": 1_084_416_000,
+        "swap_used": 512_000_000,
+    }
 
 
 def test_the_tree_holds_what_its_processes_hold_and_a_zombie_holds_nothing(tree) -> None:
@@ -59,11 +63,17 @@ def test_a_process_that_exits_while_it_is_read_counts_in_no_reading(tree) -> Non
         "proc/100/status": "VmHWM:\t    8000 kB\nVmRSS:\t    4000 kB\n",
     }
     found = values(opened(tree({"proc/meminfo": MEMINFO, **processes})).read())
-    assert (found["process_tree_rss"], found["process_tree_size"], found["largest_process_peak_rss"]) == (4_096_000, 1, 8_192_000)
+    assert (
+        found["process_tree_rss"],
+        found["process_tree_size"],
+        found["largest_process_peak_rss"],
+    ) == (4_096_000, 1, 8_192_000)
 
 
 def test_a_kernel_too_old_to_say_what_is_available_is_told_apart(tree) -> None:
-    availability = MemoryMeter(tree({"proc/meminfo": "MemTotal: 4059000 kB\nMemFree: 100000 kB\n"})).availability()
+    availability = MemoryMeter(
+        tree({"proc/meminfo": "MemTotal: 4059000 kB\nMemFree: 100000 kB\n"})
+    ).availability()
     assert not availability.available
     assert "MemAvailable" in availability.reason
 
@@ -83,7 +93,9 @@ for words in sys.stdin:
 @pytest.fixture
 def child() -> "Iterator[subprocess.Popen[str]]":
     """A process without children; it holds as many bytes as it is told, and lets them go."""
-    with subprocess.Popen([sys.executable, "-c", SUBJECT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", SUBJECT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         hold(process, 1)
         yield process
         process.kill()
@@ -99,7 +111,9 @@ def hold(process: "subprocess.Popen[str]", size_bytes: int) -> None:
 def test_this_machine_agrees_with_psutil(child: "subprocess.Popen[str]") -> None:
     found = values(opened(Path("/"), child.pid).read())
     assert found["available"] == pytest.approx(psutil.virtual_memory().available, rel=0.02)
-    assert found["process_tree_rss"] == pytest.approx(psutil.Process(child.pid).memory_info().rss, rel=0.02)
+    assert found["process_tree_rss"] == pytest.approx(
+        psutil.Process(child.pid).memory_info().rss, rel=0.02
+    )
 
 
 def test_a_peak_between_two_readings_is_not_missed(child: "subprocess.Popen[str]") -> None:
@@ -131,7 +145,9 @@ sys.stdin.read()
 def test_pages_that_forked_workers_share_count_once() -> None:
     if not Path("/proc/self/smaps_rollup").exists():
         pytest.skip("the kernel has no smaps_rollup")
-    with subprocess.Popen([sys.executable, "-c", FORKED], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKED], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         process.stdout.readline()
         found = values(opened(Path("/"), process.pid).read())
@@ -142,10 +158,15 @@ def test_pages_that_forked_workers_share_count_once() -> None:
 
 def test_proportional_sets_are_read_of_several_processes_only_and_seldom(tree) -> None:
     rollup = "00400000-7fff [rollup]\nRss:  4000 kB\nPss:  3000 kB\n"
-    one = {"proc/100/stat": "100 (python) S 1", "proc/100/status": "VmHWM: 4000 kB\nVmRSS: 4000 kB\n", "proc/100/smaps_rollup": rollup}
+    one = {
+        "proc/100/stat": "100 (python) S 1",
+        "proc/100/status": "VmHWM: 4000 kB\nVmRSS: 4000 kB\n",
+        "proc/100/smaps_rollup": rollup,
+    }
     root = tree({"proc/meminfo": MEMINFO, **one})
     meter = opened(root)
     assert "process_tree_pss" not in values(meter.read())
     tree({path.replace("100", "101"): text.replace("S 1", "S 100") for path, text in one.items()})
     assert values(meter.read())["process_tree_pss"] == 2 * 3_072_000
-    assert "process_tree_pss" not in values(meter.read())  # not before a thousand times the time that it took
+    # not before a thousand times the time that it took
+    assert "process_tree_pss" not in values(meter.read())

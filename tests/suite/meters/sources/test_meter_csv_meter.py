@@ -58,7 +58,9 @@ def test_the_settings_say_what_the_channel_is_worth(tree) -> None:
     root = machine(tree, "Time,Power (mW)\n")
     meter = opened(root)
     append(root, "1,1\n")
-    (total,) = totals(load_power_rules(), ((reading.source, reading.channel) for reading in meter.read()))
+    (total,) = totals(
+        load_power_rules(), ((reading.source, reading.channel) for reading in meter.read())
+    )
     assert (total.rule.coverage, total.rule.tier) == (Coverage.BOARD, Tier.ANALYSER)
 
 
@@ -68,7 +70,10 @@ def test_wall_clock_times_are_mapped_to_the_monotonic_clock(tree, form: str) -> 
     meter = opened(root)
     moment_s = time.time()
     expected_ns = time.monotonic_ns()
-    iso = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment_s)) + f".{round(moment_s % 1 * 1e6) % 10**6:06d}"
+    iso = (
+        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment_s))
+        + f".{round(moment_s % 1 * 1e6) % 10**6:06d}"
+    )
     append(root, f"{iso if form == 'iso' else form.format(moment_s)},5000\n")
     (reading,) = meter.read()
     assert reading.t_ns == pytest.approx(expected_ns, abs=5e7)
@@ -100,7 +105,10 @@ tier = "wall meter"
     ("settings", "message"),
     [
         (SETTINGS.replace('"Time"', '"time"'), "has no column 'time'; it has 'Time', 'Power (mW)'"),
-        (SETTINGS.replace('power_column = "Power (mW)"', ""), "needs power_column, or voltage_column and current_column"),
+        (
+            SETTINGS.replace('power_column = "Power (mW)"', ""),
+            "needs power_column, or voltage_column and current_column",
+        ),
         (SETTINGS.replace("/srv/meter.csv", "/srv/other.csv"), "No such file"),
     ],
 )

@@ -6,11 +6,20 @@ from suite.meters.sources.network import NetworkMeter
 
 
 def board(tree) -> Path:
-    """A Raspberry Pi: wired at 1 Gbit/s, wireless up, a second wired interface without a cable, a bridge that states no speed."""
+    """A Raspberry Pi: wired at 1 Gbit/s, wireless up, a second wired interface without a cable, a
+    bridge that states no speed."""
 
     def interface(name: str, state: str, kind: str = "1", **files: str) -> dict[str, str]:
         counters = {"statistics/tx_bytes": "2000\n", "statistics/rx_bytes": "1000\n"}
-        return {f"sys/class/net/{name}/{file}": text for file, text in {"operstate": f"{state}\n", "type": f"{kind}\n", **counters, **files}.items()}
+        return {
+            f"sys/class/net/{name}/{file}": text
+            for file, text in {
+                "operstate": f"{state}\n",
+                "type": f"{kind}\n",
+                **counters,
+                **files,
+            }.items()
+        }
 
     return tree(
         {
@@ -30,7 +39,10 @@ def test_every_interface_that_is_up_is_read_and_the_loopback_is_not(tree) -> Non
     meter.open(MeteredProcess(1, Path("/data")))
     (root / "sys/class/net/eth0/statistics/tx_bytes").write_text("5000\n")
     found = {(reading.channel, reading.value, reading.unit) for reading in meter.read()}
-    assert {each for each in found if each[0].startswith("eth")} == {("eth0.sent", 5000, "B"), ("eth0.received", 1000, "B")}
+    assert {each for each in found if each[0].startswith("eth")} == {
+        ("eth0.sent", 5000, "B"),
+        ("eth0.received", 1000, "B"),
+    }
     assert {channel.split(".")[0] for channel, _, _ in found} == {"eth0", "wlan0", "br0"}
 
 
@@ -45,12 +57,22 @@ def test_an_interface_that_disappears_during_the_run_is_no_longer_read(tree) -> 
 def test_a_machine_with_nothing_but_a_loopback_says_so(tree) -> None:
     root = tree({"sys/class/net/lo/operstate": "unknown\n", "sys/class/net/lo/type": "772\n"})
     availability = NetworkMeter(root).availability()
-    assert (availability.available, availability.reason) == (False, "no network interface but the loopback is up")
+    assert (availability.available, availability.reason) == (
+        False,
+        "no network interface but the loopback is up",
+    )
 
 
 def test_links_are_described_by_kind_and_speed_or_the_reason_why_not(tree) -> None:
     links = {link["interface"]: link for link in describe_links(board(tree))}
     assert set(links) == {"eth0", "wlan0", "br0"}
-    assert (links["eth0"]["kind"], links["eth0"]["speed_mbit_s"], links["eth0"]["reason"]) == ("wired", 1000, None)
+    assert (links["eth0"]["kind"], links["eth0"]["speed_mbit_s"], links["eth0"]["reason"]) == (
+        "wired",
+        1000,
+        None,
+    )
     assert (links["wlan0"]["kind"], links["wlan0"]["speed_mbit_s"]) == ("wireless", None)
-    assert (links["br0"]["kind"], links["br0"]["reason"]) == ("virtual", "its driver reports no speed")
+    assert (links["br0"]["kind"], links["br0"]["reason"]) == (
+        "virtual",
+        "its driver reports no speed",
+    )

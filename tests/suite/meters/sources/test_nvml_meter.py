@@ -83,10 +83,19 @@ def test_each_gpu_gives_what_it_supports(machine: Path) -> None:
 def test_the_counter_is_preferred_where_there_is_one(machine: Path, replay) -> None:
     nvml = FakeNvml()
     nvml.nvmlDeviceGetHandleByIndex = lambda index: 1
-    readings = replay(NvmlMeter(machine, nvml), [lambda second=second: setattr(nvml, "second", second) for second in range(6)])
-    best, power = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))
-    assert energy_of(channels_of_frame(readings), best, 0, 5 * 10**9).energy_j == pytest.approx(2 * 5 * 61.5)
-    assert energy_of(channels_of_frame(readings), power, 0, 5 * 10**9).energy_j == pytest.approx(2 * 5 * 60.0)
+    readings = replay(
+        NvmlMeter(machine, nvml),
+        [lambda second=second: setattr(nvml, "second", second) for second in range(6)],
+    )
+    best, power = totals(
+        load_power_rules(), zip(readings["source"], readings["channel"], strict=True)
+    )
+    assert energy_of(channels_of_frame(readings), best, 0, 5 * 10**9).energy_j == pytest.approx(
+        2 * 5 * 61.5
+    )
+    assert energy_of(channels_of_frame(readings), power, 0, 5 * 10**9).energy_j == pytest.approx(
+        2 * 5 * 60.0
+    )
 
 
 def test_a_gpu_that_is_lost_during_the_run_is_an_error(machine: Path) -> None:
@@ -104,7 +113,10 @@ def test_a_library_that_initialises_and_supports_no_query_is_not_available(machi
 
     nvml = FakeNvml()  # as on Jetson Orin with JetPack 6 and 7
     for query in dir(nvml):
-        if query.startswith("nvmlDeviceGet") and query not in ("nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex"):
+        if query.startswith("nvmlDeviceGet") and query not in (
+            "nvmlDeviceGetCount",
+            "nvmlDeviceGetHandleByIndex",
+        ):
             setattr(nvml, query, unsupported)
     availability = NvmlMeter(machine, nvml).availability()
     assert not availability.available
@@ -121,6 +133,8 @@ def test_the_driver_is_let_go_of(machine: Path) -> None:
     assert nvml.shut == 1
 
 
-def test_a_driver_without_the_python_package_has_a_remedy(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_without_the_python_package_has_a_remedy(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pynvml", None)
     assert "nvidia-ml-py" in NvmlMeter(machine).availability().remedy

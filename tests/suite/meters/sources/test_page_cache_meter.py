@@ -17,7 +17,9 @@ def test_the_share_of_the_data_that_is_in_memory(tmp_path: Path) -> None:
     assert (reading.channel, reading.value, reading.unit) == ("resident", 1.0, "ratio")
 
 
-def test_of_very_many_files_evenly_spread_ones_stand_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_files_evenly_spread_ones_stand_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(source, "MAX_FILES", 5)
     for index in range(20):
         (tmp_path / f"{index:02}").write_bytes(b"x")
@@ -26,7 +28,9 @@ def test_of_very_many_files_evenly_spread_ones_stand_for_all(tmp_path: Path, mon
     assert [path.name for path in meter._files] == ["00", "04", "08", "12", "16"]
 
 
-def test_data_that_the_kernel_would_not_tell_about_are_an_error_not_a_full_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_that_the_kernel_would_not_tell_about_are_an_error_not_a_full_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "data").write_bytes(b"x")
     monkeypatch.setattr(page_cache.os, "geteuid", lambda: 12345)
     monkeypatch.setattr(page_cache.os, "access", lambda path, mode: False)

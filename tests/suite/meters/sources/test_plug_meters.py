@@ -15,16 +15,32 @@ from suite.meters.meter import MeteredProcess
 from suite.meters.sources.shelly import ShellyMeter
 from suite.meters.sources.tasmota import TasmotaMeter
 
-SHELLY = {"id": 0, "output": True, "apower": 7.4, "voltage": 231.2, "current": 0.061, "aenergy": {"total": 1000.5, "minute_ts": 1}, "temperature": {}}
-TASMOTA = {"StatusSNS": {"Time": "2027-01-01T00:00:00", "ENERGY": {"Total": 1.2, "Power": 7, "Voltage": 230, "Current": 0.064}}}
-STRIP = {"StatusSNS": {"ENERGY": {"Power": [7, 5], "Voltage": [230, 231], "Current": [0.064, 0.05]}}}
+SHELLY = {
+    "id": 0,
+    "output": True,
+    "apower": 7.4,
+    "voltage": 231.2,
+    "current": 0.061,
+    "aenergy": {"total": 1000.5, "minute_ts": 1},
+    "temperature": {},
+}
+TASMOTA = {
+    "StatusSNS": {
+        "Time": "2027-01-01T00:00:00",
+        "ENERGY": {"Total": 1.2, "Power": 7, "Voltage": 230, "Current": 0.064},
+    }
+}
+STRIP = {
+    "StatusSNS": {"ENERGY": {"Power": [7, 5], "Voltage": [230, 231], "Current": [0.064, 0.05]}}
+}
 
 Plug = Callable[[Any], str]
 
 
 @pytest.fixture
 def plug() -> Iterator[Plug]:
-    """A plug on this machine: answers with the JSON it is given, or status 500 for None; ``asked`` are the paths."""
+    """A plug on this machine: answers with the JSON it is given, or status 500 for None; ``asked``
+    are the paths."""
     servers = []
 
     def start(answer: Any) -> str:
@@ -41,7 +57,9 @@ def plug() -> Iterator[Plug]:
 
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         servers.append(server)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
         return f"127.0.0.1:{server.server_port}"
 
     asked: list[str] = []
@@ -64,14 +82,27 @@ def test_a_shelly_gives_power_at_the_wall(tree, plug: Plug, eventually) -> None:
     readings = eventually(meter.read)
     meter.close()
     values = {reading.channel: (reading.value, reading.unit) for reading in readings[:4]}
-    assert values == {"power": (7.4, "W"), "voltage": (231.2, "V"), "current": (0.061, "A"), "energy": (1000.5 * 3600, "J")}
+    assert values == {
+        "power": (7.4, "W"),
+        "voltage": (231.2, "V"),
+        "current": (0.061, "A"),
+        "energy": (1000.5 * 3600, "J"),
+    }
     assert set(plug.asked) == {"/rpc/Switch.GetStatus?id=1"}  # type: ignore[attr-defined]
-    (total,) = totals(load_power_rules(), ((reading.source, reading.channel) for reading in readings))
+    (total,) = totals(
+        load_power_rules(), ((reading.source, reading.channel) for reading in readings)
+    )
     assert (total.rule.coverage, total.rule.tier) == (Coverage.WALL, Tier.WALL_METER)
 
 
-@pytest.mark.parametrize(("answer", "power_w", "current_a"), [(TASMOTA, 7.0, 0.064), (STRIP, 12.0, 0.114)], ids=["plug", "strip"])
-def test_a_tasmota_plug_gives_power_at_the_wall(tree, plug: Plug, eventually, answer: Any, power_w: float, current_a: float) -> None:
+@pytest.mark.parametrize(
+    ("answer", "power_w", "current_a"),
+    [(TASMOTA, 7.0, 0.064), (STRIP, 12.0, 0.114)],
+    ids=["plug", "strip"],
+)
+def test_a_tasmota_plug_gives_power_at_the_wall(
+    tree, plug: Plug, eventually, answer: Any, power_w: float, current_a: float
+) -> None:
     meter = TasmotaMeter(named(tree, f'tasmota = {{ address = "{plug(answer)}" }}\n'))
     assert meter.availability().available
     meter.open(MeteredProcess(1, Path("/data")))
@@ -80,19 +111,29 @@ def test_a_tasmota_plug_gives_power_at_the_wall(tree, plug: Plug, eventually, an
     assert values == {"power": power_w, "voltage": 230.0, "current": pytest.approx(current_a)}
 
 
-@pytest.mark.parametrize("answer", [{"id": 0, "output": True}, [], "off", {"apower": "much"}, None], ids=str)
-def test_a_plug_that_does_not_measure_or_is_something_else_is_not_available(tree, plug: Plug, answer: Any) -> None:
-    availability = ShellyMeter(named(tree, f'shelly = {{ address = "{plug(answer)}" }}\n')).availability()
+@pytest.mark.parametrize(
+    "answer", [{"id": 0, "output": True}, [], "off", {"apower": "much"}, None], ids=str
+)
+def test_a_plug_that_does_not_measure_or_is_something_else_is_not_available(
+    tree, plug: Plug, answer: Any
+) -> None:
+    availability = ShellyMeter(
+        named(tree, f'shelly = {{ address = "{plug(answer)}" }}\n')
+    ).availability()
     assert not availability.available
     assert "does not reply like a shelly" in availability.reason
 
 
 def test_a_plug_that_is_out_of_reach_is_not_available(tree) -> None:
-    availability = TasmotaMeter(named(tree, 'tasmota = { address = "127.0.0.1:1" }\n')).availability()
+    availability = TasmotaMeter(
+        named(tree, 'tasmota = { address = "127.0.0.1:1" }\n')
+    ).availability()
     assert "Connection refused" in availability.reason
 
 
-def test_a_plug_that_is_out_of_reach_for_a_moment_leaves_a_gap_and_no_failure(tree, plug: Plug, eventually) -> None:
+def test_a_plug_that_is_out_of_reach_for_a_moment_leaves_a_gap_and_no_failure(
+    tree, plug: Plug, eventually
+) -> None:
     where = plug(SHELLY)
     meter = ShellyMeter(named(tree, f'shelly = {{ address = "{where}" }}\n'))
     meter.open(MeteredProcess(1, Path("/data")))
@@ -109,29 +150,52 @@ def test_a_machine_beside_which_no_plug_is_named_says_what_to_write(tree) -> Non
 
 @pytest.mark.parametrize("written", ["http://{}", "{}/", " {} "])
 def test_an_address_as_people_write_it(tree, plug: Plug, written: str) -> None:
-    assert ShellyMeter(named(tree, f'shelly = {{ address = "{written.format(plug(SHELLY))}" }}\n')).availability().available
+    assert (
+        ShellyMeter(named(tree, f'shelly = {{ address = "{written.format(plug(SHELLY))}" }}\n'))
+        .availability()
+        .available
+    )
 
 
-@pytest.mark.parametrize("answer", [SHELLY | {"apower": None}, SHELLY | {"apower": float("nan")}, SHELLY | {"apower": True}], ids=str)
+@pytest.mark.parametrize(
+    "answer",
+    [SHELLY | {"apower": None}, SHELLY | {"apower": float("nan")}, SHELLY | {"apower": True}],
+    ids=str,
+)
 def test_no_number_is_no_power(tree, plug: Plug, answer: Any) -> None:
-    assert not ShellyMeter(named(tree, f'shelly = {{ address = "{plug(answer)}" }}\n')).availability().available
+    assert (
+        not ShellyMeter(named(tree, f'shelly = {{ address = "{plug(answer)}" }}\n'))
+        .availability()
+        .available
+    )
 
 
 def test_what_a_plug_cannot_read_at_the_moment_is_left_out(tree, plug: Plug) -> None:
-    assert ShellyMeter().parse(SHELLY | {"voltage": None, "current": None, "aenergy": None}) == {"power": (7.4, "W")}
+    assert ShellyMeter().parse(SHELLY | {"voltage": None, "current": None, "aenergy": None}) == {
+        "power": (7.4, "W")
+    }
     energy = TASMOTA["StatusSNS"]["ENERGY"] | {"Voltage": None, "Current": None}  # type: ignore[operator]
     assert TasmotaMeter().parse({"StatusSNS": {"ENERGY": energy}}) == {"power": (7.0, "W")}
 
 
 def test_a_meter_without_a_switch_has_another_component(tree, plug: Plug) -> None:
     """Shelly PM Mini."""
-    assert ShellyMeter(named(tree, f'shelly = {{ address = "{plug(SHELLY)}", component = "PM1" }}\n')).availability().available
+    assert (
+        ShellyMeter(named(tree, f'shelly = {{ address = "{plug(SHELLY)}", component = "PM1" }}\n'))
+        .availability()
+        .available
+    )
     assert plug.asked == ["/rpc/PM1.GetStatus?id=0"]  # type: ignore[attr-defined]
 
 
 def test_a_password_is_named(tree, plug: Plug) -> None:
     reply = {"WARNING": "Need user=<username>&password=<password>"}
-    assert "Need user" in TasmotaMeter(named(tree, f'tasmota = {{ address = "{plug(reply)}" }}\n')).availability().reason
+    assert (
+        "Need user"
+        in TasmotaMeter(named(tree, f'tasmota = {{ address = "{plug(reply)}" }}\n'))
+        .availability()
+        .reason
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,7 +211,9 @@ def test_a_password_is_named(tree, plug: Plug) -> None:
 def test_other_replies_have_a_reason_and_a_remedy(tree, reply: bytes, remedy: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=_reply_once, args=(server, reply), daemon=True).start()
-        availability = ShellyMeter(named(tree, f'shelly = {{ address = "127.0.0.1:{server.getsockname()[1]}" }}\n')).availability()
+        availability = ShellyMeter(
+            named(tree, f'shelly = {{ address = "127.0.0.1:{server.getsockname()[1]}" }}\n')
+        ).availability()
     assert not availability.available and remedy in availability.remedy
 
 

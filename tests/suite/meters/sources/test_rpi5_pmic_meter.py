@@ -6,7 +6,8 @@ from suite.catalog.power import Tier, load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.rpi5_pmic import Rpi5PmicMeter, parse_pmic
 
-# written for the test in the shape of the firmware's answers: currents first, voltages later, indices that do not pair
+# written for the test in the shape of the firmware's answers: currents first, voltages later,
+# indices that do not pair
 WITH_INDEX = """\
  3V7_WL_SW_A current(0)=0.00976000A
    3V3_SYS_A current(1)=0.10000000A
@@ -26,7 +27,8 @@ EXT5V_V=5.0900V
 VDD_CORE_A=2A
 VDD_CORE_V=0.875V
 """
-# A Raspberry Pi 5 whose four cores are busy, as the documentation of a stress test shows it (12 of its 26 lines have a pair that matters)
+# A Raspberry Pi 5 whose four cores are busy, as the documentation of a stress test shows it (12 of
+# its 26 lines have a pair that matters)
 BUSY = """\
  3V7_WL_SW_A current(0)=0.05855580A
    3V3_SYS_A current(1)=0.06148359A
@@ -82,7 +84,15 @@ def test_a_published_answer_of_a_busy_board_has_all_twelve_rails() -> None:
     assert sum(rails) == pytest.approx(5.9216, abs=1e-4)
 
 
-@pytest.mark.parametrize("answer", ["", 'error=1 error_msg="Command not registered"\n', " BATT_V volt(25)=nanV\n", "VDD_CORE_A current(7)=1.2.3A\n"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        'error=1 error_msg="Command not registered"\n',
+        " BATT_V volt(25)=nanV\n",
+        "VDD_CORE_A current(7)=1.2.3A\n",
+    ],
+)
 def test_an_answer_without_rails_is_none(answer: str) -> None:
     assert parse_pmic(answer) == {}
 
@@ -93,26 +103,41 @@ def test_the_sum_of_rails_is_an_estimate(tmp_path: Path, eventually) -> None:
     meter.open(MeteredProcess(1, Path("/data")))
     readings = eventually(meter.read)
     meter.close()
-    (total,) = totals(load_power_rules(), ((reading.source, reading.channel) for reading in readings))
+    (total,) = totals(
+        load_power_rules(), ((reading.source, reading.channel) for reading in readings)
+    )
     assert total.rule.tier is Tier.ESTIMATE
-    assert sum(reading.value for reading in readings if reading.channel in total.channels) == pytest.approx(POWER_W)
+    assert sum(
+        reading.value for reading in readings if reading.channel in total.channels
+    ) == pytest.approx(POWER_W)
     assert meter.helper_cost_s() > 0  # a program was started
 
 
 def test_a_raspberry_pi_4_has_the_program_but_not_the_sensor(tmp_path: Path) -> None:
-    availability = Rpi5PmicMeter(install(tmp_path, "echo 'error=1 error_msg=\"Command not registered\"'")).availability()
+    availability = Rpi5PmicMeter(
+        install(tmp_path, "echo 'error=1 error_msg=\"Command not registered\"'")
+    ).availability()
     assert "only the Raspberry Pi 5" in availability.reason
 
 
 def test_a_firmware_that_cannot_be_opened_says_how_to_get_the_right(tmp_path: Path) -> None:
-    availability = Rpi5PmicMeter(install(tmp_path, 'echo "Can\'t open device file: /dev/vcio"; exit 255')).availability()
+    availability = Rpi5PmicMeter(
+        install(tmp_path, 'echo "Can\'t open device file: /dev/vcio"; exit 255')
+    ).availability()
     assert "/dev/vcio" in availability.reason
     assert "group video" in availability.remedy
 
 
 def test_a_rail_slightly_below_zero_stays_in_the_sum() -> None:
     lines = (
-        "VDD_CORE_A current(7)=1.0A", "VDD_CORE_V voltage(15)=0.9V", "HDMI_A current(22)=-0.00200000A", "HDMI_V volt(23)=5.0V",
-        "DDR_A current(1)=nanA", "DDR_V volt(2)=1.1V",
-    )  # fmt: skip
-    assert parse_pmic("\n".join(lines)) == {"VDD_CORE.power": (pytest.approx(0.9), "W"), "HDMI.power": (pytest.approx(-0.01), "W")}
+        "VDD_CORE_A current(7)=1.0A",
+        "VDD_CORE_V voltage(15)=0.9V",
+        "HDMI_A current(22)=-0.00200000A",
+        "HDMI_V volt(23)=5.0V",
+        "DDR_A current(1)=nanA",
+        "DDR_V volt(2)=1.1V",
+    )
+    assert parse_pmic("\n".join(lines)) == {
+        "VDD_CORE.power": (pytest.approx(0.9), "W"),
+        "HDMI.power": (pytest.approx(-0.01), "W"),
+    }

@@ -11,7 +11,10 @@ BOARDS = {
         "sys/class/devfreq/57000000.gpu/cur_freq": "921600000\n",
         "sys/kernel/debug/clk/emc/clk_rate": "1600000000\n",
     },
-    "Xavier, JetPack 5": {"sys/devices/platform/17000000.gv11b/load": "873\n", "sys/class/devfreq/17000000.gv11b/cur_freq": "921600000\n"},
+    "Xavier, JetPack 5": {
+        "sys/devices/platform/17000000.gv11b/load": "873\n",
+        "sys/class/devfreq/17000000.gv11b/cur_freq": "921600000\n",
+    },
     "Orin, JetPack 6": {
         "sys/devices/platform/bus@0/17000000.gpu/load": "873\n",
         "sys/class/devfreq/17000000.gpu/cur_freq": "921600000\n",
@@ -33,10 +36,23 @@ def test_load_is_in_thousandths_and_clocks_in_hertz(tree, board: str) -> None:
 
 
 def test_thor_s_graphics_cluster_is_its_gpu(tree) -> None:
-    meter = TegraMeter(tree({"sys/class/devfreq/gpu-gpc-0/cur_freq": "1386000000\n", "sys/class/devfreq/gpu-nvd-0/cur_freq": "1690000000\n"}))
+    meter = TegraMeter(
+        tree(
+            {
+                "sys/class/devfreq/gpu-gpc-0/cur_freq": "1386000000\n",
+                "sys/class/devfreq/gpu-nvd-0/cur_freq": "1690000000\n",
+            }
+        )
+    )
     meter.open(MeteredProcess(1, Path("/data")))
-    assert [(reading.channel, reading.value) for reading in meter.read()] == [("gpu.frequency", 1386e6)]
+    assert [(reading.channel, reading.value) for reading in meter.read()] == [
+        ("gpu.frequency", 1386e6)
+    ]
 
 
 def test_a_mali_is_no_gpu_of_a_jetson(tree) -> None:
-    assert not TegraMeter(tree({"sys/class/devfreq/fb000000.gpu/cur_freq": "1000000000\n"})).availability().available
+    assert (
+        not TegraMeter(tree({"sys/class/devfreq/fb000000.gpu/cur_freq": "1000000000\n"}))
+        .availability()
+        .available
+    )

@@ -42,7 +42,11 @@ def test_chips_without_a_zone_are_read_too(tree) -> None:
 
 
 def test_zones_of_the_same_type_stay_apart(tree) -> None:
-    twins = {f"sys/class/thermal/thermal_zone{zone}/{name}": text for zone in (0, 1) for name, text in (("type", "acpitz"), ("temp", f"{zone}0000"))}
+    twins = {
+        f"sys/class/thermal/thermal_zone{zone}/{name}": text
+        for zone in (0, 1)
+        for name, text in (("type", "acpitz"), ("temp", f"{zone}0000"))
+    }
     assert read(tree(twins)) == {"acpitz.0": 0.0, "acpitz.1": 10.0}
 
 

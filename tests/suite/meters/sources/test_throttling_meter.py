@@ -37,24 +37,49 @@ def test_the_raspberry_pis_flags_now_and_since_boot(tree) -> None:
 @pytest.mark.parametrize(
     ("flags", "active"),
     [  # as owners of boards published them
-        ("0xe0000", {"frequency_capped.since_boot", "throttled.since_boot", "soft_temperature_limit.since_boot"}),
+        (
+            "0xe0000",
+            {
+                "frequency_capped.since_boot",
+                "throttled.since_boot",
+                "soft_temperature_limit.since_boot",
+            },
+        ),
         ("50000", {"under_voltage.since_boot", "throttled.since_boot"}),
         ("80008", {"soft_temperature_limit", "soft_temperature_limit.since_boot"}),
     ],
 )
-@pytest.mark.parametrize("file", [FLAGS, "sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled"], ids=["Pi 4", "Pi 5"])
-def test_what_raspberry_pis_report_on_both_chips(file: str, flags: str, active: set[str], tree) -> None:
-    assert {channel for channel, value in values(tree({file: f"{flags}\n"})).items() if value} == active
+@pytest.mark.parametrize(
+    "file",
+    [FLAGS, "sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled"],
+    ids=["Pi 4", "Pi 5"],
+)
+def test_what_raspberry_pis_report_on_both_chips(
+    file: str, flags: str, active: set[str], tree
+) -> None:
+    assert {
+        channel for channel, value in values(tree({file: f"{flags}\n"})).items() if value
+    } == active
 
 
 def test_a_mainline_kernel_tells_of_under_voltage_alone(tree) -> None:
-    hwmon = {"sys/class/hwmon/hwmon1/name": "rpi_volt\n", "sys/class/hwmon/hwmon1/in0_lcrit_alarm": "1\n"}
-    other = {"sys/class/hwmon/hwmon0/name": "pwmfan\n", "sys/class/hwmon/hwmon0/in0_lcrit_alarm": "1\n"}
+    hwmon = {
+        "sys/class/hwmon/hwmon1/name": "rpi_volt\n",
+        "sys/class/hwmon/hwmon1/in0_lcrit_alarm": "1\n",
+    }
+    other = {
+        "sys/class/hwmon/hwmon0/name": "pwmfan\n",
+        "sys/class/hwmon/hwmon0/in0_lcrit_alarm": "1\n",
+    }
     assert values(tree(hwmon | other)) == {"under_voltage": 1}
-    assert values(tree({**hwmon, FLAGS: "0\n"}))["under_voltage"] == 0, "the firmware's flags are read where there are any"
+    assert values(tree({**hwmon, FLAGS: "0\n"}))["under_voltage"] == 0, (
+        "the firmware's flags are read where there are any"
+    )
 
 
-def test_jetson_counts_over_current_and_x86_heat_and_cooling_that_slows_down_shows_but_fans_do_not(tree) -> None:
+def test_jetson_counts_over_current_and_x86_heat_and_cooling_that_slows_down_shows_but_fans_do_not(
+    tree,
+) -> None:
     found = values(
         tree(
             {
@@ -68,25 +93,50 @@ def test_jetson_counts_over_current_and_x86_heat_and_cooling_that_slows_down_sho
             }
         )
     )
-    assert found == {"over_current.oc1": 2, "thermal.core.cpu0": 7, "thermal.package.cpu0": 9, "cooling.1.cpufreq-cpu0": 1}
+    assert found == {
+        "over_current.oc1": 2,
+        "thermal.core.cpu0": 7,
+        "thermal.package.cpu0": 9,
+        "cooling.1.cpufreq-cpu0": 1,
+    }
 
 
 def test_a_throttled_run_is_told_by_which_channel_and_how_long(tree, replay) -> None:
     flags = ["0", "0", "4", "40004", "40000", "40000", "40000"]
     root = tree({FLAGS: "0"})
-    readings = replay(ThrottlingMeter(root), [lambda text=text: (root / FLAGS).write_text(text) for text in flags])
-    assert find_throttling(channels_of_frame(readings), 0, 6 * 10**9) == (ThrottlingEvent("throttled", 2 * 10**9, 2.0, 1),)
+    readings = replay(
+        ThrottlingMeter(root), [lambda text=text: (root / FLAGS).write_text(text) for text in flags]
+    )
+    assert find_throttling(channels_of_frame(readings), 0, 6 * 10**9) == (
+        ThrottlingEvent("throttled", 2 * 10**9, 2.0, 1),
+    )
 
 
-def test_a_flag_that_came_and_went_between_two_readings_is_told_by_its_memory_since_boot(tree, replay) -> None:
+def test_a_flag_that_came_and_went_between_two_readings_is_told_by_its_memory_since_boot(
+    tree, replay
+) -> None:
     root = tree({FLAGS: "0"})
-    readings = replay(ThrottlingMeter(root), [lambda text=text: (root / FLAGS).write_text(text) for text in ("0", "0", "10000", "10000")])
-    assert find_throttling(channels_of_frame(readings), 0, 3 * 10**9) == (ThrottlingEvent("under_voltage.since_boot", 2 * 10**9, None, 1),)
+    readings = replay(
+        ThrottlingMeter(root),
+        [
+            lambda text=text: (root / FLAGS).write_text(text)
+            for text in ("0", "0", "10000", "10000")
+        ],
+    )
+    assert find_throttling(channels_of_frame(readings), 0, 3 * 10**9) == (
+        ThrottlingEvent("under_voltage.since_boot", 2 * 10**9, None, 1),
+    )
 
 
 def test_a_flag_that_still_holds_at_the_end_holds_until_then(tree, replay) -> None:
     root = tree({FLAGS: "0"})
-    readings = replay(ThrottlingMeter(root), [lambda text=text: (root / FLAGS).write_text(text) for text in ("0", "50005", "0", "50005")])
+    readings = replay(
+        ThrottlingMeter(root),
+        [
+            lambda text=text: (root / FLAGS).write_text(text)
+            for text in ("0", "50005", "0", "50005")
+        ],
+    )
     events = find_throttling(channels_of_frame(readings), 0, 3_500_000_000)
     assert [(event.channel, event.t_ns // 10**9, event.held_s) for event in events] == [
         ("throttled", 1, 1.0),
@@ -97,9 +147,14 @@ def test_a_flag_that_still_holds_at_the_end_holds_until_then(tree, replay) -> No
 
 
 def test_a_gpu_that_its_heat_slows_is_throttled_and_one_at_its_power_limit_is_not() -> None:
-    rows = [(second * 10**9, "nvml", "gpu0.throttle_reasons", bits, "bits") for second, bits in enumerate([0.0, 4.0, 0x24, 0x60, 4.0])]
+    rows = [
+        (second * 10**9, "nvml", "gpu0.throttle_reasons", bits, "bits")
+        for second, bits in enumerate([0.0, 4.0, 0x24, 0x60, 4.0])
+    ]
     readings = pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"])
-    assert find_throttling(channels_of_frame(readings), 0, 4 * 10**9) == (ThrottlingEvent("gpu0.throttle_reasons", 2 * 10**9, 2.0, 1),)
+    assert find_throttling(channels_of_frame(readings), 0, 4 * 10**9) == (
+        ThrottlingEvent("gpu0.throttle_reasons", 2 * 10**9, 2.0, 1),
+    )
 
 
 def test_what_was_over_before_the_run_is_not_the_runs(tree, replay) -> None:
@@ -111,7 +166,10 @@ def test_what_was_over_before_the_run_is_not_the_runs(tree, replay) -> None:
 def test_events_are_those_of_the_run(tree, replay) -> None:
     path = "sys/class/hwmon/hwmon3/oc1_event_cnt"
     root = tree({path: "5"})
-    readings = replay(ThrottlingMeter(root), [lambda count=count: (root / path).write_text(count) for count in ("5", "5", "6", "8")])
+    readings = replay(
+        ThrottlingMeter(root),
+        [lambda count=count: (root / path).write_text(count) for count in ("5", "5", "6", "8")],
+    )
     assert find_throttling(channels_of_frame(readings), 0, 3 * 10**9) == (
         ThrottlingEvent("over_current.oc1", 2 * 10**9, None, 1),
         ThrottlingEvent("over_current.oc1", 3 * 10**9, None, 2),
@@ -134,8 +192,23 @@ def cooling(**states: int) -> dict[str, str]:
     return files
 
 
-ORIN = {"cpu-throttle-alert": 1, "gpu-throttle-alert": 0, "cv0-throttle-alert": 0, "hot-surface-alert": 1, "pwm-fan": 2, "cpufreq-cpu0": 3}
-LAPTOP = {"Processor": 0, "iwlwifi_1": 7, "LCD": 40, "Fan": 1, "TCC Offset": 3, "intel_powerclamp": -1, "acpi_video0": 2}
+ORIN = {
+    "cpu-throttle-alert": 1,
+    "gpu-throttle-alert": 0,
+    "cv0-throttle-alert": 0,
+    "hot-surface-alert": 1,
+    "pwm-fan": 2,
+    "cpufreq-cpu0": 3,
+}
+LAPTOP = {
+    "Processor": 0,
+    "iwlwifi_1": 7,
+    "LCD": 40,
+    "Fan": 1,
+    "TCC Offset": 3,
+    "intel_powerclamp": -1,
+    "acpi_video0": 2,
+}
 
 
 @pytest.mark.parametrize(
@@ -146,11 +219,17 @@ LAPTOP = {"Processor": 0, "iwlwifi_1": 7, "LCD": 40, "Fan": 1, "TCC Offset": 3, 
 def test_only_devices_that_slow_a_processor_are_throttling(tree, states, active) -> None:
     found = values(tree(cooling(**states)))
     assert {channel for channel, value in found.items() if value} == active
-    assert not any("hot-surface" in channel or "iwlwifi" in channel or "LCD" in channel for channel in found)
+    assert not any(
+        "hot-surface" in channel or "iwlwifi" in channel or "LCD" in channel for channel in found
+    )
 
 
 def test_a_wifi_card_that_an_older_meter_recorded_is_not_throttling() -> None:
-    rows = [(second * 10**9, "throttling", channel, 1.0, "active") for second in range(3) for channel in ("cooling.4.iwlwifi_1", "cooling.2.LCD")]
+    rows = [
+        (second * 10**9, "throttling", channel, 1.0, "active")
+        for second in range(3)
+        for channel in ("cooling.4.iwlwifi_1", "cooling.2.LCD")
+    ]
     readings = pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"])
     assert find_throttling(channels_of_frame(readings), 0, 2 * 10**9) == ()
 
@@ -159,26 +238,51 @@ def test_a_package_and_a_core_are_counted_once(tree) -> None:
     files = {}
     for cpu in range(4):  # two cores with two threads each, in one package
         folder = f"sys/devices/system/cpu/cpu{cpu}"
-        files |= {f"{folder}/thermal_throttle/{level}_throttle_count": "3\n" for level in ("core", "package")}
-        files |= {f"{folder}/topology/physical_package_id": "0\n", f"{folder}/topology/core_id": f"{cpu % 2}\n"}
-    assert set(values(tree(files))) == {"thermal.core.cpu0", "thermal.core.cpu1", "thermal.package.cpu0"}
+        files |= {
+            f"{folder}/thermal_throttle/{level}_throttle_count": "3\n"
+            for level in ("core", "package")
+        }
+        files |= {
+            f"{folder}/topology/physical_package_id": "0\n",
+            f"{folder}/topology/core_id": f"{cpu % 2}\n",
+        }
+    assert set(values(tree(files))) == {
+        "thermal.core.cpu0",
+        "thermal.core.cpu1",
+        "thermal.package.cpu0",
+    }
 
 
 def test_an_over_current_event_that_slows_nothing_is_not_throttling(tree) -> None:
     folder = "sys/class/hwmon/hwmon2"
-    files = {f"{folder}/oc{n}_event_cnt": "4\n" for n in (1, 2)} | {f"{folder}/oc1_throt_en": "1\n", f"{folder}/oc2_throt_en": "0\n"}
+    files = {f"{folder}/oc{n}_event_cnt": "4\n" for n in (1, 2)} | {
+        f"{folder}/oc1_throt_en": "1\n",
+        f"{folder}/oc2_throt_en": "0\n",
+    }
     assert values(tree(files)) == {"over_current.oc1": 4}
 
 
 def test_the_settings_name_the_trip_points_that_slow_the_processor(tree) -> None:
     zone, files = "sys/class/thermal/thermal_zone0", cooling(**ORIN)
-    files |= {f"{zone}/type": "cpu-thermal\n", f"{zone}/cdev0": "-> ../cooling_device0", f"{zone}/cdev1": "-> ../cooling_device3"}
+    files |= {
+        f"{zone}/type": "cpu-thermal\n",
+        f"{zone}/cdev0": "-> ../cooling_device0",
+        f"{zone}/cdev1": "-> ../cooling_device3",
+    }
     for number, (kind, millidegrees) in enumerate((("passive", 99000), ("active", 70000))):
-        files |= {f"{zone}/trip_point_{number}_type": f"{kind}\n", f"{zone}/trip_point_{number}_temp": f"{millidegrees}\n"}
+        files |= {
+            f"{zone}/trip_point_{number}_type": f"{kind}\n",
+            f"{zone}/trip_point_{number}_temp": f"{millidegrees}\n",
+        }
         files |= {f"{zone}/cdev{number}_trip_point": f"{number}\n"}
-    assert ThrottlingMeter(tree(files)).settings() == {"cpu-thermal cpu-throttle-alert 0": "passive at 99 degC"}
+    assert ThrottlingMeter(tree(files)).settings() == {
+        "cpu-thermal cpu-throttle-alert 0": "passive at 99 degC"
+    }
 
 
-@pytest.mark.parametrize("device", ["idle-cpu0", "thermal-idle-0", "cpufreq-cpu12", "soc012-throttle-alert", "devfreq-gpu-gpc-0"])
+@pytest.mark.parametrize(
+    "device",
+    ["idle-cpu0", "thermal-idle-0", "cpufreq-cpu12", "soc012-throttle-alert", "devfreq-gpu-gpc-0"],
+)
 def test_devices_that_inject_idle_time_or_lower_clocks_slow_a_processor(device: str) -> None:
     assert slows_processor(device)

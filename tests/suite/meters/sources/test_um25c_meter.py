@@ -15,7 +15,12 @@ from suite.meters.sources.um25c import Um25cMeter, parse_um
 
 def answer(model: int, volts: int, amperes: int, milliwatts: int) -> bytes:
     """A meter's answer: model, voltage and current in the model's steps, power in milliwatts."""
-    head = model.to_bytes(2, "big") + volts.to_bytes(2, "big") + amperes.to_bytes(2, "big") + milliwatts.to_bytes(4, "big")
+    head = (
+        model.to_bytes(2, "big")
+        + volts.to_bytes(2, "big")
+        + amperes.to_bytes(2, "big")
+        + milliwatts.to_bytes(4, "big")
+    )
     return head + bytes(118) + b"\xff\xf1"
 
 
@@ -50,28 +55,47 @@ def line() -> Iterator[FakeMeter]:
 
 
 def test_power_voltage_and_current_into_the_board(tree, line: FakeMeter, eventually) -> None:
-    meter = Um25cMeter(tree({"etc/edge-training-suite/meters.toml": f'um25c = {{ port = "{line.port}" }}\n'}))
+    meter = Um25cMeter(
+        tree({"etc/edge-training-suite/meters.toml": f'um25c = {{ port = "{line.port}" }}\n'})
+    )
     assert meter.availability().available
     meter.open(MeteredProcess(1, Path("/data")))
     readings = eventually(meter.read)
     meter.close()
     values = {reading.channel: (reading.value, reading.unit) for reading in readings[:3]}
-    assert values == {"power": (pytest.approx(6.324), "W"), "voltage": (pytest.approx(5.123), "V"), "current": (pytest.approx(1.2345), "A")}
-    assert totals(load_power_rules(), ((reading.source, reading.channel) for reading in readings))[0].rule.coverage is Coverage.BOARD
+    assert values == {
+        "power": (pytest.approx(6.324), "W"),
+        "voltage": (pytest.approx(5.123), "V"),
+        "current": (pytest.approx(1.2345), "A"),
+    }
+    assert (
+        totals(load_power_rules(), ((reading.source, reading.channel) for reading in readings))[
+            0
+        ].rule.coverage
+        is Coverage.BOARD
+    )
 
 
-@pytest.mark.parametrize(("model", "volts", "amperes"), [(0x0963, 512, 1234), (0x09C9, 5120, 12340), (0x0D4C, 512, 1234)])
+@pytest.mark.parametrize(
+    ("model", "volts", "amperes"), [(0x0963, 512, 1234), (0x09C9, 5120, 12340), (0x0D4C, 512, 1234)]
+)
 def test_each_model_counts_in_its_own_steps(model: int, volts: int, amperes: int) -> None:
     found = parse_um(answer(model, volts, amperes, 6318))
     assert (found["voltage"][0], found["current"][0]) == (pytest.approx(5.12), pytest.approx(1.234))
 
 
-@pytest.mark.parametrize("content", [b"", UM25C[:129], b"\x12\x34" + UM25C[2:]], ids=["nothing", "cut off", "another device"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", UM25C[:129], b"\x12\x34" + UM25C[2:]],
+    ids=["nothing", "cut off", "another device"],
+)
 def test_what_is_no_answer_of_such_a_meter_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match="no reply of a UM24C"):
         parse_um(content)
 
 
 def test_a_port_that_is_not_there_is_not_available(tree) -> None:
-    meter = Um25cMeter(tree({"etc/edge-training-suite/meters.toml": 'um25c = { port = "/dev/rfcomm77" }\n'}))
+    meter = Um25cMeter(
+        tree({"etc/edge-training-suite/meters.toml": 'um25c = { port = "/dev/rfcomm77" }\n'})
+    )
     assert "no meter replies on /dev/rfcomm77" in meter.availability().reason

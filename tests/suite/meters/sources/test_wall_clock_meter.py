@@ -34,20 +34,31 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_steps_forward_and_back_are_found_with_their_size(clock: SetClock, replay) -> None:
-    states = [lambda set_s=set_s: setattr(clock, "set_s", set_s) for set_s in (0, 0, 3600, 3600, 3599.5, 3599.5)]
+    states = [
+        lambda set_s=set_s: setattr(clock, "set_s", set_s)
+        for set_s in (0, 0, 3600, 3600, 3599.5, 3599.5)
+    ]
     readings = replay(WallClockMeter(), states)
     steps = find_clock_steps(channels_of_frame(readings), 0, 5 * 10**9)
-    assert steps == (ClockStep(2 * 10**9, pytest.approx(3600, abs=0.01)), ClockStep(4 * 10**9, pytest.approx(-0.5, abs=0.01)))
+    assert steps == (
+        ClockStep(2 * 10**9, pytest.approx(3600, abs=0.01)),
+        ClockStep(4 * 10**9, pytest.approx(-0.5, abs=0.01)),
+    )
 
 
 def test_slewing_is_no_step(clock: SetClock, replay) -> None:
-    states = [lambda second=second: setattr(clock, "set_s", second * 0.0005) for second in range(10)]
+    states = [
+        lambda second=second: setattr(clock, "set_s", second * 0.0005) for second in range(10)
+    ]
     assert find_clock_steps(channels_of_frame(replay(WallClockMeter(), states)), 0, 9 * 10**9) == ()
 
 
 def test_a_step_outside_the_run_is_not_the_runs(clock: SetClock, replay) -> None:
     states = [lambda set_s=set_s: setattr(clock, "set_s", set_s) for set_s in (0, 60, 60, 60)]
-    assert find_clock_steps(channels_of_frame(replay(WallClockMeter(), states)), 2 * 10**9, 3 * 10**9) == ()
+    assert (
+        find_clock_steps(channels_of_frame(replay(WallClockMeter(), states)), 2 * 10**9, 3 * 10**9)
+        == ()
+    )
 
 
 def test_this_machines_clocks_agree_to_a_millisecond() -> None:

@@ -1,4 +1,5 @@
-"""A trace in a bundle: readings, record, figures and checks; nothing changes where the trace does not fit."""
+"""A trace in a bundle: readings, record, figures and checks; nothing changes where the trace does
+not fit."""
 
 import hashlib
 import json
@@ -37,12 +38,18 @@ def trace(good_bundle: Path, tmp_path: Path) -> Path:
 def digest(folder: Path) -> str:
     """Of all files of a folder."""
     files = sorted(file for file in folder.rglob("*") if file.is_file())
-    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
+    return hashlib.sha256(
+        b"".join(file.name.encode() + file.read_bytes() for file in files)
+    ).hexdigest()
 
 
-def test_the_energy_of_an_attached_trace_is_that_of_its_power(good_bundle: Path, trace: Path) -> None:
+def test_the_energy_of_an_attached_trace_is_that_of_its_power(
+    good_bundle: Path, trace: Path
+) -> None:
     before = Bundle(good_bundle).json("summary.json")
-    found = api.attach_power(good_bundle, trace, covers="wall", tier="analyser", command=("suite", "power", "attach"))
+    found = api.attach_power(
+        good_bundle, trace, covers="wall", tier="analyser", command=("suite", "power", "attach")
+    )
     assert found.fit.offset_s == pytest.approx(-START_S, abs=0.1)
     energy, run_s = api.energy_figure(good_bundle), found.course.run_s
     assert energy["value"] == pytest.approx(7.0 * run_s, rel=0.05)
@@ -55,7 +62,9 @@ def test_the_energy_of_an_attached_trace_is_that_of_its_power(good_bundle: Path,
 
 
 @pytest.mark.proof
-def test_what_other_programs_took_of_the_cpu_widens_the_clocks_bound_in_the_bundle_and_in_the_check(tmp_path: Path) -> None:
+def test_what_other_programs_took_of_the_cpu_widens_the_clocks_bound_in_the_bundle_and_in_the_check(
+    tmp_path: Path,
+) -> None:
     paths, logged = [tmp_path / "alone", tmp_path / "shared"], tmp_path / "logger.csv"
     for path, own in zip(paths, (1.0, 0.4), strict=True):
         bundle = EditableBundle(make_bundle(path, RICH))
@@ -66,7 +75,9 @@ def test_what_other_programs_took_of_the_cpu_widens_the_clocks_bound_in_the_bund
     assert alone == pytest.approx(0.0, abs=0.01) and shared > 0.1
     fits = [api.attach_power(path, logged, covers="wall").fit for path in paths]
     assert fits[1].half_width_s / fits[0].half_width_s == pytest.approx((1 + shared) / (1 + alone))
-    assert "attached-trace" not in {finding.rule for path in paths for finding in check_bundle(path).findings}
+    assert "attached-trace" not in {
+        finding.rule for path in paths for finding in check_bundle(path).findings
+    }
 
 
 def test_the_leaderboard_says_that_the_trace_was_attached(good_bundle: Path, trace: Path) -> None:
@@ -83,18 +94,29 @@ def test_a_bundle_with_a_trace_complies(good_bundle: Path, trace: Path) -> None:
     assert check_bundle(good_bundle).complies
 
 
-def test_the_readings_of_a_trace_are_not_counted_as_the_recorder_s(good_bundle: Path, trace: Path) -> None:
+def test_the_readings_of_a_trace_are_not_counted_as_the_recorder_s(
+    good_bundle: Path, trace: Path
+) -> None:
     """A real run has the recorder's own record, with the number of readings that it wrote."""
     bundle = EditableBundle(good_bundle)
     count_written(0)(bundle)
     bundle.save(recomputed=True)
-    assert "readings-counted" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+    assert "readings-counted" not in {
+        finding.rule for finding in check_bundle(good_bundle).findings
+    }
     api.attach_power(good_bundle, trace, covers="wall", tier="analyser")
-    assert "readings-counted" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+    assert "readings-counted" not in {
+        finding.rule for finding in check_bundle(good_bundle).findings
+    }
 
 
 def test_run_json_says_when_and_how_the_trace_was_attached(good_bundle: Path, trace: Path) -> None:
-    api.attach_power(good_bundle, trace, covers="board", command=("suite", "power", "attach", "run", "logger.csv"))
+    api.attach_power(
+        good_bundle,
+        trace,
+        covers="board",
+        command=("suite", "power", "attach", "run", "logger.csv"),
+    )
     record = Bundle(good_bundle).run().attached
     assert record is not None
     assert record["by"] == "suite power attach"
@@ -112,7 +134,10 @@ def test_a_second_trace_replaces_the_first(good_bundle: Path, trace: Path) -> No
     second = Bundle(good_bundle).run().attached
     assert first is not None and second is not None
     assert second["replaces"] == first["trace"]["sha256"]
-    assert {channel.name for channel in Bundle(good_bundle).channels().of(SOURCE)} == {"wall.wall meter", "clock_error"}
+    assert {channel.name for channel in Bundle(good_bundle).channels().of(SOURCE)} == {
+        "wall.wall meter",
+        "clock_error",
+    }
     assert check_bundle(good_bundle).complies
 
 
@@ -125,10 +150,16 @@ def test_a_dry_run_writes_nothing(good_bundle: Path, trace: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [lambda text: text.replace(",7", ",2").replace(",6", ",2"), lambda text: text[: len(text) // 3], lambda text: re.sub(r",(?=\d)", ",-", text)],
+    [
+        lambda text: text.replace(",7", ",2").replace(",6", ",2"),
+        lambda text: text[: len(text) // 3],
+        lambda text: re.sub(r",(?=\d)", ",-", text),
+    ],
     ids=["no course", "too short", "wired the wrong way round"],
 )
-def test_a_refused_trace_changes_nothing(change: Callable[[str], str], good_bundle: Path, trace: Path) -> None:
+def test_a_refused_trace_changes_nothing(
+    change: Callable[[str], str], good_bundle: Path, trace: Path
+) -> None:
     trace.write_text(change(trace.read_text(encoding="utf-8")), encoding="utf-8")
     before = digest(good_bundle)
     with pytest.raises(SuiteError):
@@ -137,7 +168,9 @@ def test_a_refused_trace_changes_nothing(change: Callable[[str], str], good_bund
     assert [path.name for path in good_bundle.parent.iterdir() if "attach" in path.name] == []
 
 
-def test_a_write_that_fails_changes_nothing(good_bundle: Path, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_changes_nothing(
+    good_bundle: Path, trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -171,22 +204,37 @@ def test_a_witnessed_run_keeps_its_witness(good_bundle: Path, trace: Path) -> No
 
 def of_witness(bundle: Path) -> set[str]:
     """The witness's rules that have a finding."""
-    return {finding.rule for finding in check_bundle(bundle).findings if finding.rule.startswith("witness")}
+    return {
+        finding.rule
+        for finding in check_bundle(bundle).findings
+        if finding.rule.startswith("witness")
+    }
 
 
-def test_a_large_file_is_kept_averaged_and_checked(good_bundle: Path, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_kept_averaged_and_checked(
+    good_bundle: Path, trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     course = course_of(Bundle(good_bundle))
     t_s = np.arange(course.begin_s, course.end_s, 0.005)
     shares = course.shares(t_s - 0.0025, t_s + 0.0025)
-    idle = shares[:, [phase.name in ("before", "after") for phase in course.phases] + [False]].sum(axis=1)
+    idle = shares[:, [phase.name in ("before", "after") for phase in course.phases] + [False]].sum(
+        axis=1
+    )
     power_w = 7 - 5 * idle + np.random.default_rng(0).normal(0, 0.3, len(t_s))
-    trace.write_text("time (s),power (W)\n" + "".join(f"{a:.4f},{b:.4f}\n" for a, b in zip(t_s, power_w, strict=True)), encoding="utf-8")
+    trace.write_text(
+        "time (s),power (W)\n"
+        + "".join(f"{a:.4f},{b:.4f}\n" for a, b in zip(t_s, power_w, strict=True)),
+        encoding="utf-8",
+    )
     monkeypatch.setattr(reading, "MAX_READINGS", 1000)
     found = api.attach_power(good_bundle, trace, covers="board")
     record = Bundle(good_bundle).run().attached
     assert record is not None
     assert found.read.trace.averaged > 1
-    assert (record["trace"]["is_kept_whole"], record["trace"]["averaged"]) == (False, found.read.trace.averaged)
+    assert (record["trace"]["is_kept_whole"], record["trace"]["averaged"]) == (
+        False,
+        found.read.trace.averaged,
+    )
     assert "attached-trace" not in {finding.rule for finding in check_bundle(good_bundle).findings}
 
 
@@ -204,48 +252,72 @@ def test_a_power_pulse_places_a_run_among_equal_ones(tmp_path: Path) -> None:
     bundle = make_bundle(tmp_path / "run", RICH)
     plain = course_of(Bundle(bundle))
     begin_ns = plain.origin_ns + round((plain.begin_s + 10) * 1e9)
-    loads_ns = [[begin_ns - round(a * 1e9), begin_ns - round(b * 1e9)] for a, b in ((10, 7), (5, 3.5))]
+    loads_ns = [
+        [begin_ns - round(a * 1e9), begin_ns - round(b * 1e9)] for a, b in ((10, 7), (5, 3.5))
+    ]
     _edit_run(bundle, power_pulse={"loads_ns": loads_ns})
     course = course_of(Bundle(bundle))
     names = [phase.name for phase in course.phases]
     t_s = np.arange(course.begin_s, course.end_s, 0.1)
     shares = course.shares(t_s - 0.05, t_s + 0.05)
-    pulse, idle = shares[:, names.index("pulse")], shares[:, [names.index("before"), names.index("after")]].sum(axis=1)
+    pulse, idle = (
+        shares[:, names.index("pulse")],
+        shares[:, [names.index("before"), names.index("after")]].sum(axis=1),
+    )
     power_w = 7 - 5 * idle + 2 * pulse
     without = np.where(pulse > 0.5, 2.0, power_w)
     random, length_s = np.random.default_rng(0), t_s[-1] - t_s[0] + 0.1
     whole_s = np.concatenate([t_s + length_s * place for place in range(3)])
     whole_w = np.concatenate([without, power_w, without]) + random.normal(0, 0.2, 3 * len(t_s))
     path = tmp_path / "logger.csv"
-    path.write_text("time (s),power (W)\n" + "".join(f"{a:.3f},{b:.3f}\n" for a, b in zip(whole_s, whole_w, strict=True)), encoding="utf-8")
-    assert api.attach_power(bundle, path, covers="wall", dry_run=True).fit.offset_s == pytest.approx(-length_s, abs=0.1)
+    path.write_text(
+        "time (s),power (W)\n"
+        + "".join(f"{a:.3f},{b:.3f}\n" for a, b in zip(whole_s, whole_w, strict=True)),
+        encoding="utf-8",
+    )
+    assert api.attach_power(
+        bundle, path, covers="wall", dry_run=True
+    ).fit.offset_s == pytest.approx(-length_s, abs=0.1)
     _edit_run(bundle, power_pulse=None)
     with pytest.raises(SuiteError, match="run again with --power-pulse"):
         api.attach_power(bundle, path, covers="wall", dry_run=True)
 
 
 STARTED_S, CLOSED_S, IDLE_S = 8.0, 5.0, (-5.0, -3.0)
-"""Of the harness: its work before the run's processes and after them, and a baseload before them."""
+"""Of the harness: its work before the run's processes and after them, and a baseload before
+them."""
 
 
 def harness_trace(bundle: Path, lasted_s: float = STARTED_S) -> tuple[str, dict[str, object]]:
-    """A logger's file of a run whose harness worked before and after its processes, but in a pause, and the record of that."""
+    """A logger's file of a run whose harness worked before and after its processes, but in a pause,
+    and the record of that."""
     plain = course_of(Bundle(bundle))
     lived = plain.begin_s + 10, plain.end_s - 10
     t_s = np.arange(lived[0] - lasted_s - 12, lived[1] + CLOSED_S + 12, 0.1)
     shares = plain.shares(t_s - 0.05, t_s + 0.05)
     names = [phase.name for phase in plain.phases]
     idle = shares[:, [names.index("before"), names.index("after")]].sum(axis=1)
-    worked = ((t_s > lived[0] - lasted_s) & (t_s < lived[0] + IDLE_S[0])) | ((t_s > lived[0] + IDLE_S[1]) & (t_s < lived[0]))
+    worked = ((t_s > lived[0] - lasted_s) & (t_s < lived[0] + IDLE_S[0])) | (
+        (t_s > lived[0] + IDLE_S[1]) & (t_s < lived[0])
+    )
     worked |= (t_s > lived[1]) & (t_s < lived[1] + CLOSED_S)
-    power_w = 7 - 5 * np.where(worked, 0.2, idle) + np.random.default_rng(1).normal(0, 0.2, len(t_s))
-    text = "time (s),power (W)\n" + "".join(f"{START_S + a:.3f},{b:.3f}\n" for a, b in zip(t_s, power_w, strict=True))
+    power_w = (
+        7 - 5 * np.where(worked, 0.2, idle) + np.random.default_rng(1).normal(0, 0.2, len(t_s))
+    )
+    text = "time (s),power (W)\n" + "".join(
+        f"{START_S + a:.3f},{b:.3f}\n" for a, b in zip(t_s, power_w, strict=True)
+    )
 
     def at(time_s: float) -> int:
         return plain.origin_ns + round(time_s * 1e9)
 
     idle_ns = [[at(lived[0] + IDLE_S[0]), at(lived[0] + IDLE_S[1])]]
-    return text, {"process_ns": None, "begin_ns": at(lived[0] - lasted_s), "idle_ns": idle_ns, "closed_ns": at(lived[1] + CLOSED_S)}
+    return text, {
+        "process_ns": None,
+        "begin_ns": at(lived[0] - lasted_s),
+        "idle_ns": idle_ns,
+        "closed_ns": at(lived[1] + CLOSED_S),
+    }
 
 
 def test_the_harness_s_own_work_is_part_of_the_course(tmp_path: Path) -> None:
@@ -266,17 +338,28 @@ def test_the_harness_s_own_work_is_part_of_the_course(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 def test_another_program_s_load_is_not_taken_for_the_run(tmp_path: Path) -> None:
-    """Beside the run, in the ten minutes before it and after it, something else draws more power than it, again and again."""
-    bundle, path, random = make_bundle(tmp_path / "run", RICH), tmp_path / "logger.csv", np.random.default_rng(2)
+    """Beside the run, in the ten minutes before it and after it, something else draws more power
+    than it, again and again."""
+    bundle, path, random = (
+        make_bundle(tmp_path / "run", RICH),
+        tmp_path / "logger.csv",
+        np.random.default_rng(2),
+    )
     plain = course_of(Bundle(bundle))
     t_s = np.arange(plain.begin_s - 300, plain.end_s + 300, 0.2)
     shares = plain.shares(t_s - 0.1, t_s + 0.1)
-    idle = shares[:, [phase.name in ("before", "after") for phase in plain.phases] + [False]].sum(axis=1)
+    idle = shares[:, [phase.name in ("before", "after") for phase in plain.phases] + [False]].sum(
+        axis=1
+    )
     places = []
     for _ in range(5):
         busy = np.cumsum(random.choice([1, -1], len(t_s)) * (random.random(len(t_s)) < 0.02)) % 2
         power_w = 7 - 5 * idle + 10 * busy + random.normal(0, 0.2, len(t_s))
-        path.write_text("time (s),power (W)\n" + "".join(f"{a:.3f},{b:.3f}\n" for a, b in zip(t_s, power_w, strict=True)), encoding="utf-8")
+        path.write_text(
+            "time (s),power (W)\n"
+            + "".join(f"{a:.3f},{b:.3f}\n" for a, b in zip(t_s, power_w, strict=True)),
+            encoding="utf-8",
+        )
         try:
             places.append(api.attach_power(bundle, path, covers="wall", dry_run=True).fit)
         except SuiteError as error:
@@ -284,15 +367,21 @@ def test_another_program_s_load_is_not_taken_for_the_run(tmp_path: Path) -> None
     assert all(abs(fit.offset_s) <= fit.half_width_s for fit in places)
 
 
-@pytest.mark.parametrize(("earlier_s", "names"), [(0.2, {"starting"}), (20.0, {"starting", "unclear start"})])
-def test_a_process_that_waited_before_the_suite_began_is_told_from_its_start(earlier_s: float, names: set[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("earlier_s", "names"), [(0.2, {"starting"}), (20.0, {"starting", "unclear start"})]
+)
+def test_a_process_that_waited_before_the_suite_began_is_told_from_its_start(
+    earlier_s: float, names: set[str], tmp_path: Path
+) -> None:
     bundle = make_bundle(tmp_path / "run", RICH)
     _, lifetime = harness_trace(bundle)
     process_ns = int(str(lifetime["begin_ns"])) - round(earlier_s * 1e9)
     _edit_run(bundle, lifetime={**lifetime, "process_ns": process_ns})
     phases = {phase.name: phase.length_s for phase in course_of(Bundle(bundle)).phases}
     assert {"starting", "unclear start"} & set(phases) == names
-    assert phases["starting"] == pytest.approx(STARTED_S - 2.0 + (earlier_s if "unclear start" not in names else 0))
+    assert phases["starting"] == pytest.approx(
+        STARTED_S - 2.0 + (earlier_s if "unclear start" not in names else 0)
+    )
     assert phases.get("unclear start", earlier_s) == pytest.approx(earlier_s)
 
 
@@ -307,8 +396,13 @@ def _edit_run(bundle: Path, **values: object) -> None:
     (bundle / "run.json").write_text(json.dumps({**run, **values}), encoding="utf-8")
 
 
-@pytest.mark.parametrize(("name", "message"), [("run.json", "is no run directory"), ("MANIFEST.sha256", "is not a finished, closed run")])
-def test_what_is_no_closed_run_is_refused(name: str, message: str, good_bundle: Path, trace: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("run.json", "is no run directory"), ("MANIFEST.sha256", "is not a finished, closed run")],
+)
+def test_what_is_no_closed_run_is_refused(
+    name: str, message: str, good_bundle: Path, trace: Path
+) -> None:
     (good_bundle / name).unlink()
     with pytest.raises(SuiteError, match=message):
         api.attach_power(good_bundle, trace, covers="board")
@@ -316,23 +410,45 @@ def test_what_is_no_closed_run_is_refused(name: str, message: str, good_bundle: 
 
 def test_a_run_on_several_nodes_is_refused(tmp_path: Path, trace: Path) -> None:
     with pytest.raises(SuiteError, match="several nodes"):
-        api.attach_power(make_bundle(tmp_path / "nodes", replace(RICH, ranks=2, nodes=2)), trace, covers="board")
+        api.attach_power(
+            make_bundle(tmp_path / "nodes", replace(RICH, ranks=2, nodes=2)), trace, covers="board"
+        )
 
 
-def test_the_command_says_what_it_understood_and_found(suite: Callable[..., object], good_bundle: Path, trace: Path) -> None:
+def test_the_command_says_what_it_understood_and_found(
+    suite: Callable[..., object], good_bundle: Path, trace: Path
+) -> None:
     answer = suite("power", "attach", good_bundle, trace, "--covers", "board")
     assert answer.returncode == 0, answer.stderr  # type: ignore[attr-defined]
     lines = answer.stdout.splitlines()  # type: ignore[attr-defined]
-    assert lines[0] == "Columns between commas, decimal point; time from 'time (s)' (s); power = 'power (W)' (W)."
+    assert (
+        lines[0]
+        == "Columns between commas, decimal point; time from 'time (s)' (s); power = 'power (W)'"
+        " (W)."
+    )
     assert "offset -1000." in lines[1] or "offset -999.9" in lines[1]
     assert lines[2].startswith("Energy of the run: ")
     shutil.copy(good_bundle / KEPT, trace.with_suffix(".csv.gz"))
-    again = suite("power", "attach", good_bundle, trace.with_suffix(".csv.gz"), "--covers", "board", "--dry-run", "--json")
+    again = suite(
+        "power",
+        "attach",
+        good_bundle,
+        trace.with_suffix(".csv.gz"),
+        "--covers",
+        "board",
+        "--dry-run",
+        "--json",
+    )
     assert json.loads(again.stdout)["fit"]["method"] == "correlation"  # type: ignore[attr-defined]
 
 
-def test_the_command_refuses_with_one_sentence(suite: Callable[..., object], good_bundle: Path, trace: Path) -> None:
-    trace.write_text("time (s),power (W)\n" + "".join(f"{n / 10},5.{n * 7 % 10}\n" for n in range(3000)), encoding="utf-8")
+def test_the_command_refuses_with_one_sentence(
+    suite: Callable[..., object], good_bundle: Path, trace: Path
+) -> None:
+    trace.write_text(
+        "time (s),power (W)\n" + "".join(f"{n / 10},5.{n * 7 % 10}\n" for n in range(3000)),
+        encoding="utf-8",
+    )
     answer = suite("power", "attach", good_bundle, trace, "--covers", "board")
     assert answer.returncode == 2  # type: ignore[attr-defined]
     assert answer.stderr.startswith("error: The trace ")  # type: ignore[attr-defined]

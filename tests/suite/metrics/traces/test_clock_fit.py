@@ -1,4 +1,5 @@
-"""The clock fit on recorded traces of a board: runs are made to follow the trace at its full rate, the fit sees a thinned, noisy, drifting copy."""
+"""The clock fit on recorded traces of a board: runs are made to follow the trace at its full rate,
+the fit sees a thinned, noisy, drifting copy."""
 
 from dataclasses import replace
 
@@ -21,24 +22,44 @@ def recorded(name: str) -> tuple[Values, Values]:
 
 
 def course_of_trace(t_s: Values, power_w: Values) -> tuple[Course, float]:
-    """A run that computes where the trace's power is above the middle between idle and busy, and waits in between; and its start in the trace."""
-    busy = np.convolve(power_w, np.ones(5) / 5, "same") > (np.percentile(power_w, 2) + np.median(power_w)) / 2
+    """A run that computes where the trace's power is above the middle between idle and busy, and
+    waits in between; and its start in the trace."""
+    busy = (
+        np.convolve(power_w, np.ones(5) / 5, "same")
+        > (np.percentile(power_w, 2) + np.median(power_w)) / 2
+    )
     first, last = np.flatnonzero(busy)[[0, -1]]
-    waits = np.flatnonzero(np.diff(np.concatenate(([0], (~busy[first:last]).astype(int), [0])))) + first
+    waits = (
+        np.flatnonzero(np.diff(np.concatenate(([0], (~busy[first:last]).astype(int), [0])))) + first
+    )
     start_s, run_s = float(t_s[first]), float(t_s[last] - t_s[first])
-    phases = [Phase("before", np.array([-1e6]), np.array([0.0])), Phase("after", np.array([run_s]), np.array([1e6]))]
+    phases = [
+        Phase("before", np.array([-1e6]), np.array([0.0])),
+        Phase("after", np.array([run_s]), np.array([1e6])),
+    ]
     if len(waits):
         phases.append(Phase("waiting", t_s[waits[::2]] - start_s, t_s[waits[1::2]] - start_s))
     return Course(0, 1.7e9, run_s, -10.0, run_s + 10.0, tuple(phases)), start_s
 
 
-def logged(t_s: Values, power_w: Values, start_s: float, period_s: float, offset_s: float, rate: float, seed: int) -> tuple[Values, Values, Values]:
-    """What a logger writes: its times, the noisy power, and the true times since run_start. Ten periods of idle are added at both ends."""
+def logged(
+    t_s: Values,
+    power_w: Values,
+    start_s: float,
+    period_s: float,
+    offset_s: float,
+    rate: float,
+    seed: int,
+) -> tuple[Values, Values, Values]:
+    """What a logger writes: its times, the noisy power, and the true times since run_start. Ten
+    periods of idle are added at both ends."""
     random = np.random.default_rng(seed)
     idle_s = 10 * period_s
     read_s = np.arange(t_s[0] - idle_s + random.uniform(0, period_s), t_s[-1] + idle_s, period_s)
     idle_w = float(np.percentile(power_w, 1))
-    values = np.interp(read_s, t_s, power_w, idle_w, idle_w) + random.normal(0, NOISE_W, len(read_s))
+    values = np.interp(read_s, t_s, power_w, idle_w, idle_w) + random.normal(
+        0, NOISE_W, len(read_s)
+    )
     true_s = read_s - start_s
     return (true_s - offset_s) * (1 - rate), values, true_s
 
@@ -51,7 +72,9 @@ def largest_error_s(fit: ClockFit, t_s: Values, true_s: Values, run_s: float) ->
 
 @needs_recordings
 @pytest.mark.parametrize("period_s", [0.05, 0.2, 1.0])
-@pytest.mark.parametrize("name", ["orin-svgg-cifar10-test", "orin-svgg-imagenet-test", "orin-vgg-cifar10-test"])
+@pytest.mark.parametrize(
+    "name", ["orin-svgg-cifar10-test", "orin-svgg-imagenet-test", "orin-vgg-cifar10-test"]
+)
 def test_the_offset_of_a_recorded_trace_is_found(name: str, period_s: float) -> None:
     t_s, power_w = recorded(name)
     course, start_s = course_of_trace(t_s, power_w)
@@ -72,11 +95,15 @@ def test_another_trace_is_refused() -> None:
         fit_clock(other_s, other_w, course)
 
 
-def made(levels: list[tuple[float, float]], period_s: float = 0.1, noise_w: float = 0.1, seed: int = 0) -> tuple[Values, Values]:
+def made(
+    levels: list[tuple[float, float]], period_s: float = 0.1, noise_w: float = 0.1, seed: int = 0
+) -> tuple[Values, Values]:
     """A trace of (seconds, W)."""
     t_s = np.arange(0, sum(length_s for length_s, _ in levels), period_s)
     ends_s = np.cumsum([length_s for length_s, _ in levels])
-    power_w = np.array([watts for _, watts in levels])[np.minimum(np.searchsorted(ends_s, t_s, side="right"), len(levels) - 1)]
+    power_w = np.array([watts for _, watts in levels])[
+        np.minimum(np.searchsorted(ends_s, t_s, side="right"), len(levels) - 1)
+    ]
     return t_s, power_w + np.random.default_rng(seed).normal(0, noise_w, len(t_s))
 
 
@@ -110,7 +137,10 @@ def test_among_equal_runs_the_one_near_the_wall_clock_is_chosen() -> None:
 
 def test_other_programs_cpu_time_widens_the_bound_and_refuses_what_is_then_too_uncertain() -> None:
     t_s, power_w = made([(20, 3.0), *EPOCH * 3, (20, 3.0)])
-    alone, shared = (fit_clock(t_s, power_w, replace(plain_course(60.0), foreign_share=share)) for share in (0.0, 0.9))
+    alone, shared = (
+        fit_clock(t_s, power_w, replace(plain_course(60.0), foreign_share=share))
+        for share in (0.0, 0.9)
+    )
     assert shared.offset_s == alone.offset_s
     assert shared.half_width_s == pytest.approx(1.9 * alone.half_width_s)
     short = made([(20, 3.0), (3.0, 8.0), (20, 3.0)])
@@ -125,12 +155,19 @@ def test_noise_is_refused() -> None:
 
 
 def test_a_trace_that_ends_within_the_run_is_refused() -> None:
-    with pytest.raises(NoFit, match=r"does not cover nine tenths|does not follow|longer|shorter|several|does not determine"):
+    with pytest.raises(
+        NoFit,
+        match=(
+            r"does not cover nine tenths|does not follow|longer|shorter|several|does not determine"
+        ),
+    ):
         fit_clock(*made([(20, 3.0), *EPOCH * 2]), plain_course(60.0))
 
 
 def test_the_trace_of_a_longer_run_is_refused() -> None:
-    with pytest.raises(NoFit, match=r"longer than the run|does not determine when the run began|at several places"):
+    with pytest.raises(
+        NoFit, match=r"longer than the run|does not determine when the run began|at several places"
+    ):
         fit_clock(*made([(20, 3.0), (66, 8.0), (20, 3.0)]), plain_course(60.0, epochs=1))
 
 
@@ -141,13 +178,18 @@ def test_too_few_readings_are_refused() -> None:
 
 def test_a_logger_that_is_too_slow_for_the_run_is_refused() -> None:
     trace = made([(97, 3.0), (280, 8.0), (103, 3.0)], period_s=10.0)
-    with pytest.raises(NoFit, match=r"a reading every 10 s, too few for a run of 280\.0 s: 30 in the run are needed"):
+    with pytest.raises(
+        NoFit,
+        match=r"a reading every 10 s, too few for a run of 280\.0 s: 30 in the run are needed",
+    ):
         fit_clock(*trace, plain_course(280.0, epochs=1))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_logger_that_writes_every_ten_seconds_is_placed(seed: int) -> None:
-    t_s, power_w = made([(97.3, 3.0), *[(180.0, 8.0), (20.0, 6.0)] * 3, (103, 3.0)], period_s=10.0, seed=seed)
+    t_s, power_w = made(
+        [(97.3, 3.0), *[(180.0, 8.0), (20.0, 6.0)] * 3, (103, 3.0)], period_s=10.0, seed=seed
+    )
     fit = fit_clock(t_s, power_w, plain_course(600.0))
     assert abs(fit.offset_s + 97.3) <= fit.half_width_s < 12
 
@@ -181,7 +223,10 @@ def test_an_offset_by_hand_outside_the_trace_is_refused() -> None:
 
 def test_a_trace_that_is_upside_down_is_refused() -> None:
     random = np.random.default_rng(2)
-    phases = [Phase("before", np.array([-1e6]), np.array([0.0])), Phase("after", np.array([60.0]), np.array([1e6]))]
+    phases = [
+        Phase("before", np.array([-1e6]), np.array([0.0])),
+        Phase("after", np.array([60.0]), np.array([1e6])),
+    ]
     phases.append(Phase("waiting", np.array([20.0, 41.0]), np.array([24.0, 47.0])))
     course = Course(0, 1.7e9, 60.0, -10.0, 70.0, tuple(phases))
     t_s = np.arange(-15.0, 75.0, 0.2)

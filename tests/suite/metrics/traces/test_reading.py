@@ -1,4 +1,5 @@
-"""Reading loggers' files: what is understood of the formats that loggers write, and what is refused."""
+"""Reading loggers' files: what is understood of the formats that loggers write, and what is
+refused."""
 
 import gzip
 from dataclasses import replace
@@ -23,61 +24,161 @@ def written(number: float, between_groups: str) -> str:
 
 EXPORTS = {
     "Joulescope": (
-        "#time,current,voltage,power\n" + "".join(f"{n / 2},0.{n % 3 + 1},5.1,{(n % 3 + 1) * 0.51:.3f}\n" for n in range(30)), NOTHING, 0.51,
+        "#time,current,voltage,power\n"
+        + "".join(f"{n / 2},0.{n % 3 + 1},5.1,{(n % 3 + 1) * 0.51:.3f}\n" for n in range(30)),
+        NOTHING,
+        0.51,
     ),
-    "Monsoon": ("Time(s),Main(mA),Main Voltage(V)\n" + "".join(f"{n / 5000:.4f},{400 + n},4.2\n" for n in range(30)), NOTHING, 1.68),
-    "PPK2": ("Timestamp(ms),Current(uA)\n" + "".join(f"{n * 10},{400000 + n}\n" for n in range(30)), TraceOptions(volts=5.0), 2.0),
+    "Monsoon": (
+        "Time(s),Main(mA),Main Voltage(V)\n"
+        + "".join(f"{n / 5000:.4f},{400 + n},4.2\n" for n in range(30)),
+        NOTHING,
+        1.68,
+    ),
+    "PPK2": (
+        "Timestamp(ms),Current(uA)\n" + "".join(f"{n * 10},{400000 + n}\n" for n in range(30)),
+        TraceOptions(volts=5.0),
+        2.0,
+    ),
     "PPK2 with its logic port": (
-        "Timestamp(ms),Current(uA),D0-D7\n" + "".join(f"{n * 10},{400000 + n},00000000\n" for n in range(30)), TraceOptions(volts=5.0), 2.0,
+        "Timestamp(ms),Current(uA),D0-D7\n"
+        + "".join(f"{n * 10},{400000 + n},00000000\n" for n in range(30)),
+        TraceOptions(volts=5.0),
+        2.0,
     ),
-    "Shelly, by the names of its RPC": (  # apower is the power; current times voltage would be the apparent power
-        "timestamp,apower,voltage,current,aenergy.total\n" + "".join(f"{1795330800 + n},{4 + n % 3}.1,230.1,0.031,{n}\n" for n in range(30)),
-        NOTHING, 4.1,
+    # apower is the power; current times voltage would be the apparent power
+    "Shelly, by the names of its RPC": (
+        "timestamp,apower,voltage,current,aenergy.total\n"
+        + "".join(f"{1795330800 + n},{4 + n % 3}.1,230.1,0.031,{n}\n" for n in range(30)),
+        NOTHING,
+        4.1,
     ),
-    "FNIRSI FNB58, fnirsi-usb-power-data-logger": (  # the voltages of the USB data lines are none of the supply
-        "\ntimestamp sample_in_packet voltage_V current_A dp_V dn_V temp_C_ema energy_Ws capacity_As\n"
-        + "".join(f"{1657568326.775 + n / 100:.3f} {n % 4} 5.02325 0.5{n % 3} 1.184 1.031 30.500 {n / 9:.6f} {n / 99:.6f}\n" for n in range(30)),
-        NOTHING, 2.511625,
+    # the voltages of the USB data lines are none of the supply
+    "FNIRSI FNB58, fnirsi-usb-power-data-logger": (
+        "\ntimestamp sample_in_packet voltage_V current_A dp_V dn_V temp_C_ema energy_Ws"
+        " capacity_As\n"
+        + "".join(
+            f"{1657568326.775 + n / 100:.3f} {n % 4} 5.02325 0.5{n % 3} 1.184 1.031 30.500"
+            f" {n / 9:.6f} {n / 99:.6f}\n"
+            for n in range(30)
+        ),
+        NOTHING,
+        2.511625,
     ),
     "Otii, decimal commas": (
-        "Timestamp;Main current (A);Main voltage (V)\n" + "".join(f"{n / 4};0,4{n};5,01\n".replace(".", ",") for n in range(30)), NOTHING, 2.004,
+        "Timestamp;Main current (A);Main voltage (V)\n"
+        + "".join(f"{n / 4};0,4{n};5,01\n".replace(".", ",") for n in range(30)),
+        NOTHING,
+        2.004,
     ),
     "Home Assistant": (
-        "entity_id,state,last_changed\n" + "".join(f"sensor.p,{4 + n % 3}.5,2026-11-22T07:00:{n:02d}.500Z\n" for n in range(30))
-        + "sensor.p,unavailable,2026-11-22T07:01:00Z\n", NOTHING, 4.5,
+        "entity_id,state,last_changed\n"
+        + "".join(f"sensor.p,{4 + n % 3}.5,2026-11-22T07:00:{n:02d}.500Z\n" for n in range(30))
+        + "sensor.p,unavailable,2026-11-22T07:01:00Z\n",
+        NOTHING,
+        4.5,
     ),
     "date and time": (
-        "Datum;Uhrzeit;Leistung [W]\n" + "".join(f"22.11.2026;07:00:{n:02d};{4 + n % 3},5\n" for n in range(30)), NOTHING, 4.5,
+        "Datum;Uhrzeit;Leistung [W]\n"
+        + "".join(f"22.11.2026;07:00:{n:02d};{4 + n % 3},5\n" for n in range(30)),
+        NOTHING,
+        4.5,
     ),
     "UM25C": (
-        "Time,Voltage (V),Current (A),Power (W),Energy (mWh)\n" + "".join(f"00:00:{n:02d},5.1,0.5,{2.5 + n % 3},{n}\n" for n in range(30)),
-        NOTHING, 2.5,
+        "Time,Voltage (V),Current (A),Power (W),Energy (mWh)\n"
+        + "".join(f"00:00:{n:02d},5.1,0.5,{2.5 + n % 3},{n}\n" for n in range(30)),
+        NOTHING,
+        2.5,
     ),
-    "no header": ("".join(f"{n / 10:.1f},{4 + n % 3}\n" for n in range(30)), TraceOptions(unit="W"), 4.0),
+    "no header": (
+        "".join(f"{n / 10:.1f},{4 + n % 3}\n" for n in range(30)),
+        TraceOptions(unit="W"),
+        4.0,
+    ),
     "text before the header": (
-        "Logger v3\nSerial: 1234\n\nsample\ttime_s\tP_mW\n" + "".join(f"{n}\t{n / 10:.1f}\t{4000 + n % 3}\n" for n in range(30)), NOTHING, 4.0,
+        "Logger v3\nSerial: 1234\n\nsample\ttime_s\tP_mW\n"
+        + "".join(f"{n}\t{n / 10:.1f}\t{4000 + n % 3}\n" for n in range(30)),
+        NOTHING,
+        4.0,
     ),
-    "milliseconds since 1970": ("timestamp,power\n" + "".join(f"{1795330800000 + n * 1000},{4 + n % 3}.1\n" for n in range(30)), NOTHING, 4.1),
-    "units in cells": ("Zeit,Power\n" + "".join(f"2026-11-22 07:00:{n:02d},{4 + n % 3}.5 W\n" for n in range(30)), NOTHING, 4.5),
-    "quoted decimal commas": ('"t","W"\n' + "".join(f'"{n / 2}","{4 + n % 3},5"\n'.replace(".", ",") for n in range(30)), NOTHING, 4.5),
+    "milliseconds since 1970": (
+        "timestamp,power\n"
+        + "".join(f"{1795330800000 + n * 1000},{4 + n % 3}.1\n" for n in range(30)),
+        NOTHING,
+        4.1,
+    ),
+    "units in cells": (
+        "Zeit,Power\n" + "".join(f"2026-11-22 07:00:{n:02d},{4 + n % 3}.5 W\n" for n in range(30)),
+        NOTHING,
+        4.5,
+    ),
+    "quoted decimal commas": (
+        '"t","W"\n' + "".join(f'"{n / 2}","{4 + n % 3},5"\n'.replace(".", ",") for n in range(30)),
+        NOTHING,
+        4.5,
+    ),
     "two rails": (
-        "t [s],cpu [mW],gpu [mW]\n" + "".join(f"{n},1000,{2000 + n}\n" for n in range(30)), TraceOptions(power=("cpu [mW]", "gpu [mW]")), 3.0,
+        "t [s],cpu [mW],gpu [mW]\n" + "".join(f"{n},1000,{2000 + n}\n" for n in range(30)),
+        TraceOptions(power=("cpu [mW]", "gpu [mW]")),
+        3.0,
     ),
-    "a meter that chooses its range": ("t [s],P\n" + "".join(f"{n},{['950 mW', '1.05 W', '990000 µW'][n % 3]}\n" for n in range(30)), NOTHING, 0.95),
-    "thousands": ("t [s],P [mW]\n" + "".join(f'{n},"{950.5 + n * 10:,.1f}"\n' for n in range(30)), NOTHING, 0.9505),
-    "thousands without decimals": ("t [s],P [mW]\n" + "".join(f'{n / 2},"{950 + n * 10:,d}"\n' for n in range(30)), NOTHING, 0.95),
-    "German thousands": ("t [s];P [mW]\n" + "".join(f"{n},5;{written(950.5 + n * 10, '.')}\n" for n in range(30)), NOTHING, 0.9505),
-    "French thousands": ("t [s];P [mW]\n" + "".join(f"{n},5;{written(950.5 + n * 10, ' ')}\n" for n in range(30)), NOTHING, 0.9505),
-    "names as in programs": ("t_ms,power_mw\n" + "".join(f"{n * 100},{4000 + n}\n" for n in range(30)), NOTHING, 4.0),
-    "minutes": ("elapsed_minutes,power_w\n" + "".join(f"{n / 60:.5f},{4 + n % 3}\n" for n in range(30)), NOTHING, 4.0),
+    "a meter that chooses its range": (
+        "t [s],P\n"
+        + "".join(f"{n},{['950 mW', '1.05 W', '990000 µW'][n % 3]}\n" for n in range(30)),
+        NOTHING,
+        0.95,
+    ),
+    "thousands": (
+        "t [s],P [mW]\n" + "".join(f'{n},"{950.5 + n * 10:,.1f}"\n' for n in range(30)),
+        NOTHING,
+        0.9505,
+    ),
+    "thousands without decimals": (
+        "t [s],P [mW]\n" + "".join(f'{n / 2},"{950 + n * 10:,d}"\n' for n in range(30)),
+        NOTHING,
+        0.95,
+    ),
+    "German thousands": (
+        "t [s];P [mW]\n" + "".join(f"{n},5;{written(950.5 + n * 10, '.')}\n" for n in range(30)),
+        NOTHING,
+        0.9505,
+    ),
+    "French thousands": (
+        "t [s];P [mW]\n" + "".join(f"{n},5;{written(950.5 + n * 10, ' ')}\n" for n in range(30)),
+        NOTHING,
+        0.9505,
+    ),
+    "names as in programs": (
+        "t_ms,power_mw\n" + "".join(f"{n * 100},{4000 + n}\n" for n in range(30)),
+        NOTHING,
+        4.0,
+    ),
+    "minutes": (
+        "elapsed_minutes,power_w\n" + "".join(f"{n / 60:.5f},{4 + n % 3}\n" for n in range(30)),
+        NOTHING,
+        4.0,
+    ),
     "millions with points": (
-        "t [s];P [uW]\n" + "".join(f"{n},5;{900_000 + n * 10_000:,d}\n".replace(",", ".").replace(".5;", ",5;") for n in range(30)), NOTHING, 0.9,
+        "t [s];P [uW]\n"
+        + "".join(
+            f"{n},5;{900_000 + n * 10_000:,d}\n".replace(",", ".").replace(".5;", ",5;")
+            for n in range(30)
+        ),
+        NOTHING,
+        0.9,
     ),
     "days of a spreadsheet": (
-        "Time,Power (W)\n" + "".join(f"{46348.8 + n / 86400:.8f},{4 + n % 3}.5\n" for n in range(30)), TraceOptions(time_unit="d"), 4.5,
+        "Time,Power (W)\n"
+        + "".join(f"{46348.8 + n / 86400:.8f},{4 + n % 3}.5\n" for n in range(30)),
+        TraceOptions(time_unit="d"),
+        4.5,
     ),
-    "rows at a rate": ("power [W]\n" + "".join(f"{4 + n % 3}.5\n" for n in range(30)), TraceOptions(power=("1",), rate_hz=10.0), 4.5),
-}  # fmt: skip
+    "rows at a rate": (
+        "power [W]\n" + "".join(f"{4 + n % 3}.5\n" for n in range(30)),
+        TraceOptions(power=("1",), rate_hz=10.0),
+        4.5,
+    ),
+}
 
 
 def trace_of(path: Path, text: str, options: TraceOptions = NOTHING) -> Trace:
@@ -96,18 +197,35 @@ def test_an_export_is_understood(name: str, tmp_path: Path) -> None:
 
 REFUSED = {
     "a current at the mains": (
-        "timestamp,voltage [V],current [mA]\n" + "".join(f"{1795330800 + n},230.1,{30 + n % 3}\n" for n in range(30)),
+        "timestamp,voltage [V],current [mA]\n"
+        + "".join(f"{1795330800 + n},230.1,{30 + n % 3}\n" for n in range(30)),
         NOTHING,
         "apparent power",
     ),
-    "a current at a mains that is given": (EXPORTS["PPK2"][0], TraceOptions(volts=230.0), "no power at 230 V"),
+    "a current at a mains that is given": (
+        EXPORTS["PPK2"][0],
+        TraceOptions(volts=230.0),
+        "no power at 230 V",
+    ),
     "a current without a voltage": (EXPORTS["PPK2"][0], NOTHING, "add --volts"),
     "no header": (EXPORTS["no header"][0], NOTHING, "add --power COLUMN"),
     "two powers": (EXPORTS["two rails"][0], NOTHING, "Several columns are powers"),
-    "times of an unknown unit": ("time,power\n" + "".join(f"{n * 100},{4 + n % 3}\n" for n in range(30)), NOTHING, "add --time-unit"),
+    "times of an unknown unit": (
+        "time,power\n" + "".join(f"{n * 100},{4 + n % 3}\n" for n in range(30)),
+        NOTHING,
+        "add --time-unit",
+    ),
     "no time": ("power\n" + "".join(f"{4 + n % 3}.5\n" for n in range(30)), NOTHING, "--rate HZ"),
-    "a column that there is not": (EXPORTS["UM25C"][0], TraceOptions(power=("Watt",)), "There is no column 'Watt'"),
-    "a rail twice": (EXPORTS["two rails"][0], TraceOptions(power=("gpu [mW]", "3")), "'gpu .mW.' is named twice"),
+    "a column that there is not": (
+        EXPORTS["UM25C"][0],
+        TraceOptions(power=("Watt",)),
+        "There is no column 'Watt'",
+    ),
+    "a rail twice": (
+        EXPORTS["two rails"][0],
+        TraceOptions(power=("gpu [mW]", "3")),
+        "'gpu .mW.' is named twice",
+    ),
     "the time as a rail": (EXPORTS["two rails"][0], TraceOptions(power=("t [s]",)), "is the time"),
     "a column of units that change": (
         "t [s],value,unit\n" + "".join(f"{n},{['950,mW', '1.05,W'][n % 2]}\n" for n in range(30)),
@@ -119,18 +237,54 @@ REFUSED = {
         NOTHING,
         "give --rate HZ",
     ),
-    "a unit that there is not": (EXPORTS["UM25C"][0], TraceOptions(unit="furlong"), "There is no unit 'furlong'"),
-    "a unit of something else": (EXPORTS["UM25C"][0], TraceOptions(power=("Power (W)",), unit="mA"), "is no unit of"),
-    "thousands without a unit": ("t [s],P\n" + "".join(f"{n},{4000 + n}\n" for n in range(30)), NOTHING, "The unit of 'P' cannot be told"),
-    "a unit in the wrong case": ("t [s],P (MW)\n" + "".join(f"{n},{4000 + n}\n" for n in range(30)), NOTHING, "The unit of 'P .MW.' cannot be told"),
-    "days of a spreadsheet without their unit": (EXPORTS["days of a spreadsheet"][0], NOTHING, "add --time-unit d"),
-    "a rate of NaN": (EXPORTS["rows at a rate"][0], TraceOptions(rate_hz=float("nan")), "--rate is a number above 0"),
-    "a voltage below zero": (EXPORTS["PPK2"][0], TraceOptions(volts=-5.0), "--volts is the supply's voltage"),
-    "a rate of nothing": (EXPORTS["rows at a rate"][0], TraceOptions(rate_hz=0.0), "--rate is a number above 0"),
+    "a unit that there is not": (
+        EXPORTS["UM25C"][0],
+        TraceOptions(unit="furlong"),
+        "There is no unit 'furlong'",
+    ),
+    "a unit of something else": (
+        EXPORTS["UM25C"][0],
+        TraceOptions(power=("Power (W)",), unit="mA"),
+        "is no unit of",
+    ),
+    "thousands without a unit": (
+        "t [s],P\n" + "".join(f"{n},{4000 + n}\n" for n in range(30)),
+        NOTHING,
+        "The unit of 'P' cannot be told",
+    ),
+    "a unit in the wrong case": (
+        "t [s],P (MW)\n" + "".join(f"{n},{4000 + n}\n" for n in range(30)),
+        NOTHING,
+        "The unit of 'P .MW.' cannot be told",
+    ),
+    "days of a spreadsheet without their unit": (
+        EXPORTS["days of a spreadsheet"][0],
+        NOTHING,
+        "add --time-unit d",
+    ),
+    "a rate of NaN": (
+        EXPORTS["rows at a rate"][0],
+        TraceOptions(rate_hz=float("nan")),
+        "--rate is a number above 0",
+    ),
+    "a voltage below zero": (
+        EXPORTS["PPK2"][0],
+        TraceOptions(volts=-5.0),
+        "--volts is the supply's voltage",
+    ),
+    "a rate of nothing": (
+        EXPORTS["rows at a rate"][0],
+        TraceOptions(rate_hz=0.0),
+        "--rate is a number above 0",
+    ),
     "text": ("so be it\n" * 50, NOTHING, "no row with a number"),
     "nothing": ("", NOTHING, "fewer than two rows"),
     "zeros of a disk": ("\0" * 5000, NOTHING, "binary file"),
-    "times that stand still": ("time [s],power [W]\n" + "5,3\n" * 50, NOTHING, "with a time that is not after"),
+    "times that stand still": (
+        "time [s],power [W]\n" + "5,3\n" * 50,
+        NOTHING,
+        "with a time that is not after",
+    ),
 }
 
 
@@ -145,7 +299,11 @@ def test_what_was_understood_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(EXPORTS["Otii, decimal commas"][0], encoding="utf-8")
     said = sentence(understand(path, NOTHING))
-    assert said == ("Columns between semicolons, decimal comma; time from 'Timestamp' (s); power = 'Main current (A)' (A) x 'Main voltage (V)' (V).")
+    assert (
+        said
+        == "Columns between semicolons, decimal comma; time from 'Timestamp' (s); power = 'Main"
+        " current (A)' (A) x 'Main voltage (V)' (V)."
+    )
 
 
 def test_a_packed_file_is_the_same(tmp_path: Path) -> None:
@@ -158,29 +316,42 @@ def test_a_packed_file_is_the_same(tmp_path: Path) -> None:
 
 
 def test_times_of_day_go_on_past_midnight(tmp_path: Path) -> None:
-    text = "Time,Power (W)\n" + "".join(f"23:59:{n},4\n" for n in range(30, 60)) + "".join(f"00:00:{n:02d},5\n" for n in range(30))
+    text = (
+        "Time,Power (W)\n"
+        + "".join(f"23:59:{n},4\n" for n in range(30, 60))
+        + "".join(f"00:00:{n:02d},5\n" for n in range(30))
+    )
     trace = trace_of(tmp_path / "trace.csv", text)
     assert np.diff(trace.t_s).tolist() == [1.0] * 59
 
 
 def test_rows_that_go_back_in_time_are_left_out(tmp_path: Path) -> None:
     """The recorders' totals in the last line of a trace, for example."""
-    trace = trace_of(tmp_path / "trace.csv", "time [s],power [W]\n" + "".join(f"{n / 2},4\n" for n in range(50)) + "0,99999\n")
+    trace = trace_of(
+        tmp_path / "trace.csv",
+        "time [s],power [W]\n" + "".join(f"{n / 2},4\n" for n in range(50)) + "0,99999\n",
+    )
     assert (len(trace.t_s), trace.late, trace.power_w.max()) == (50, 1, 4.0)
 
 
 @pytest.mark.parametrize("block_bytes", [400, 2**20])
-def test_a_file_with_too_many_rows_is_averaged_and_keeps_its_energy(block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_too_many_rows_is_averaged_and_keeps_its_energy(
+    block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading, "MAX_READINGS", 300)
     monkeypatch.setattr(reading, "BLOCK_BYTES", block_bytes)
     power_w = np.random.default_rng(0).uniform(2, 9, 10_007)
-    text = "time [s],power [W]\n" + "".join(f"{n / 1000:.3f},{watts:.4f}\n" for n, watts in enumerate(power_w))
+    text = "time [s],power [W]\n" + "".join(
+        f"{n / 1000:.3f},{watts:.4f}\n" for n, watts in enumerate(power_w)
+    )
     trace = trace_of(tmp_path / "trace.csv", text)
     assert 300 <= len(trace.t_s) <= 600
     assert trace.averaged == 32
     period_s = trace.averaged / 1000
     whole = len(trace.t_s) * trace.averaged
-    assert trace.power_w.sum() * period_s == pytest.approx(np.round(power_w, 4)[:whole].sum() / 1000, rel=1e-9)
+    assert trace.power_w.sum() * period_s == pytest.approx(
+        np.round(power_w, 4)[:whole].sum() / 1000, rel=1e-9
+    )
     assert np.diff(trace.t_s) == pytest.approx(period_s)
 
 
@@ -194,37 +365,54 @@ def test_a_line_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv.gz"
-    path.write_bytes(gzip.compress(("time [s],power [W]\n" + "".join(f"{n},4\n" for n in range(100_000))).encode()))
+    path.write_bytes(
+        gzip.compress(
+            ("time [s],power [W]\n" + "".join(f"{n},4\n" for n in range(100_000))).encode()
+        )
+    )
     with pytest.raises(SuiteError, match="holds more than 100000 bytes"):
         read_trace(path, understand(path, NOTHING), max_bytes=100_000)
 
 
 def test_units_of_cells_and_signs_of_thousands_keep_every_reading(tmp_path: Path) -> None:
-    """950 mW, 1.05 W, 990000 µW; 990.5, 1,000.5: no row is a thousandfold of its neighbour, and none is lost."""
+    """950 mW, 1.05 W, 990000 µW; 990.5, 1,000.5: no row is a thousandfold of its neighbour, and
+    none is lost."""
     by_range = trace_of(tmp_path / "range.csv", EXPORTS["a meter that chooses its range"][0])
     assert by_range.power_w[:3] == pytest.approx([0.95, 1.05, 0.99])
-    for name in ("thousands", "thousands without decimals", "German thousands", "French thousands", "millions with points"):
+    for name in (
+        "thousands",
+        "thousands without decimals",
+        "German thousands",
+        "French thousands",
+        "millions with points",
+    ):
         trace = trace_of(tmp_path / "trace.csv", EXPORTS[name][0])
         assert np.diff(trace.power_w) == pytest.approx(0.01), name
         assert trace.unreadable == 0
 
 
 def test_three_decimals_are_not_taken_for_thousands(tmp_path: Path) -> None:
-    """Where nothing in the column groups digits, the sign that is not the file's decimal sign stays what it was."""
+    """Where nothing in the column groups digits, the sign that is not the file's decimal sign stays
+    what it was."""
     text = "t [s];P [W]\n" + "".join(f"{n},5;{4 + n % 3}.125\n" for n in range(30))
     assert trace_of(tmp_path / "trace.csv", text).power_w[0] == pytest.approx(4.125)
 
 
 def test_two_rows_in_one_second_do_not_lose_one_of_them_in_silence(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("Time,Power (W)\n" + "".join(f"2026-11-22 07:00:{n // 2:02d},{4 + n % 3}\n" for n in range(100)), encoding="utf-8")
+    path.write_text(
+        "Time,Power (W)\n"
+        + "".join(f"2026-11-22 07:00:{n // 2:02d},{4 + n % 3}\n" for n in range(100)),
+        encoding="utf-8",
+    )
     with pytest.raises(SuiteError, match="--rate HZ"):
         read_trace(path, understand(path, NOTHING))
     assert len(read_trace(path, understand(path, TraceOptions(rate_hz=2.0))).trace.t_s) == 100
 
 
 def test_numbers_of_two_forms_in_one_file_are_refused(tmp_path: Path) -> None:
-    """Half of the rows cannot be read, and the others are a thousand times too small: 1.000 is 1000 where the times have decimal commas."""
+    """Half of the rows cannot be read, and the others are a thousand times too small: 1.000 is 1000
+    where the times have decimal commas."""
     path = tmp_path / "t.csv"
     rows = [f"{n // 2},{n % 2 * 5};{'1.000' if n % 2 else '1.234,5'}\n" for n in range(100)]
     path.write_text("t [s];P [mW]\n" + "".join(rows), encoding="utf-8")
