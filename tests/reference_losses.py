@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from suite.catalog.reference_losses import load_reference_losses
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.log_edits import set_everywhere
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.log_edits import set_everywhere
 
 
 def learn_as_the_reference(path: Path, factor: float = 1.0) -> Path:

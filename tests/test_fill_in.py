@@ -9,6 +9,7 @@ FOLDERS = (
     "rules/workloads",
     "suite/meters/sources",
     "suite/compliance/rules",
+    "tests/faults",
     "tests/suite/meters/samples",
     "reference_impls",
 )

@@ -17,13 +17,14 @@ from suite.catalog.audit import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Identity, Sample, load_devices
 from suite.catalog.frameworks import load_frameworks, locks_folder
 from suite.cli.json_formats import FORMATS
-from suite.compliance.rulebook import fault_table
+from suite.compliance.registry import MODULES
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
 from suite.files.redaction import FORMS, ROOTS
 from suite.launch.recipe import name_of, read_lock
 from suite.meters.meter import Meter
 from suite.meters.registry import meter_classes
+from tests.faults import FAULTS
 
 
 def pages(root: Path | None = None) -> Iterator[Path]:
@@ -248,6 +249,18 @@ def _plain_comment(comment: str) -> str:
     return comment.replace("None:", "null:")
 
 
+def _faults() -> str:
+    """The number of rules and faults by module, with examples."""
+    rows = []
+    for module in MODULES:
+        of_rules = [FAULTS[rule.id] for rule in module.rules]
+        examples = dict.fromkeys(faults[0].name.partition(" [")[0] for faults in of_rules)
+        count = f"{sum(map(len, of_rules))}"
+        rows.append((module.title, f"{len(of_rules)}", count, "; ".join(list(examples)[:3])))
+    total = (f"{len(FAULTS)}", f"{sum(map(len, FAULTS.values()))}")
+    return table(("rules", "number", "faults", "for instance"), [*rows, ("all", *total, "")])
+
+
 def _facts() -> str:
     return table(("key", "value"), [(f"`{fact.key}`", fact.meaning) for fact in definitions.FACTS])
 
@@ -323,7 +336,7 @@ TABLES: Writers = {
     "boards": _boards,
     "locks": _locks,
     "meters": _meters,
-    "faults": fault_table,
+    "faults": _faults,
     "figures": _figures,
     "json": _json_formats,
     "tree": _tree,

@@ -15,8 +15,8 @@ import numpy as np
 from reference_impls.contract import Request, request_from_dict
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
-from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.verify.replaying import replay
+from tests.faults.edits.editable_bundle import EditableBundle
 
 STEPS = 30
 IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"

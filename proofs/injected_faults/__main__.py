@@ -5,7 +5,7 @@ injected-faults`.
 spread over the rooms, chosen by somebody who had read the product and no test. Each is made in a
 copy of the checkout, in which all tests pass before. First run the tests of its room (the folder of
 `tests/` that mirrors its own), then all tests of `make test`; the first failure ends it. What no
-test notices is tried with every case of the tests that import the changed file, as proofs run them.
+test notices is tried with every case of the tests of its room, as proofs run them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from pathlib import Path
 from proofs.figures import hand_over
 from suite.errors import COULD_NOT
 from suite.files.paths import repository_root
-from tools.changed_tests import tests_of
 
 FAULTS = Path(__file__).with_name("faults.json")
 KEPT = repository_root() / "build" / "proofs" / "injected-faults.json"
@@ -54,7 +53,7 @@ def main(ids: Sequence[str]) -> int:
     )
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         copy = _copy(Path(name) / "checkout")
-        if not ids and (first := _first_failure(["tests"], copy, every_case=False)):
+        if not ids and (first := _first_failure("tests", copy, every_case=False)):
             print(
                 f"error: without any fault {first} fails in a copy of the checkout; mend it first.",
                 file=sys.stderr,
@@ -114,30 +113,30 @@ def _noticed(fault: Fault, copy: Path) -> tuple[str, str]:
         raise ValueError(
             f"{fault.id}: its text occurs {text.count(fault.old)} times in {fault.file}"
         )
-    of_proofs = [test.relative_to(copy).as_posix() for test in sorted(tests_of({path}, copy))]
+    room = _tests_of_room(path, copy)
     path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
     try:
         for by, tests, every_case in (
-            (BY_TESTS, _tests_of_room(path, copy), False),
-            (BY_TESTS, ["tests"], False),
-            (BY_PROOFS, of_proofs, True),
+            (BY_TESTS, room, False),
+            (BY_TESTS, "tests", False),
+            (BY_PROOFS, room, True),
         ):
-            if tests and (first := _first_failure(tests, copy, every_case)):
+            if first := _first_failure(tests, copy, every_case):
                 return by, first
         return BY_NOTHING, ""
     finally:
         path.write_text(text, encoding="utf-8")
 
 
-def _tests_of_room(path: Path, copy: Path) -> list[str]:
+def _tests_of_room(path: Path, copy: Path) -> str:
     """The folder of tests that mirrors the file's own, or the nearest one above it."""
     folder = path.parent.relative_to(copy)
     while not (copy / "tests" / folder).is_dir():
         folder = folder.parent
-    return [(Path("tests") / folder).as_posix()]
+    return (Path("tests") / folder).as_posix()
 
 
-def _first_failure(tests: Sequence[str], copy: Path, every_case: bool) -> str:
+def _first_failure(tests: str, copy: Path, every_case: bool) -> str:
     """Its name; empty: all pass."""
     variables = {**os.environ, "PYTHONPATH": str(copy), "EVERY_CASE": "1" if every_case else "0"}
     command = [
@@ -152,7 +151,7 @@ def _first_failure(tests: Sequence[str], copy: Path, every_case: bool) -> str:
         "worksteal",
         "-p",
         "no:cacheprovider",
-        *tests,
+        tests,
     ]
     ran = subprocess.run(
         command, cwd=copy, env=variables, capture_output=True, text=True, check=False

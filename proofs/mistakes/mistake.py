@@ -1,5 +1,6 @@
 """What a mistake is: a small edit of the sources, with the proof that must notice it."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -63,14 +64,27 @@ class Mistake:
 
     def apply(self, root: Path) -> None:
         """Edit the copy of the sources in ``root``; raises ValueError where the text is not there
-        exactly once."""
+        exactly once, as it is written or in other lines."""
         path = root / self.path
         text = path.read_text(encoding="utf-8")
-        if text.count(self.old) != 1:
+        if text.count(self.old) == 1:
+            path.write_text(text.replace(self.old, self.new), encoding="utf-8")
+            return
+        found = list(in_other_lines(self.old).finditer(text))
+        if len(found) != 1:
             raise ValueError(
-                f"{self.name}: {self.path} has the text {text.count(self.old)} times: {self.old!r}"
+                f"{self.name}: {self.path} has the text {len(found)} times: {self.old!r}"
             )
-        path.write_text(text.replace(self.old, self.new), encoding="utf-8")
+        before, after = text[: found[0].start()], text[found[0].end() :]
+        path.write_text(before + self.new.strip() + after, encoding="utf-8")
+
+
+def in_other_lines(code: str) -> re.Pattern[str]:
+    """Matches an expression however a formatter breaks it into lines."""
+    words = re.findall(r"\w+|[^\w\s]", code)
+    parts = [re.escape(word) if word not in ")]" else rf",?\s*\{word}" for word in words]
+    ends = (r"\b" if word.isidentifier() else "" for word in (words[0], words[-1]))
+    return re.compile(r"\s*".join(parts).join(ends))
 
 
 def of(

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from proofs.figures import hand_over
 from proofs.mutation.mutations import Mutation, all_mutations
-from suite.compliance.faults.fault import Scope, first_run
 from suite.compliance.finding import Finding
 from suite.compliance.paths import check_paths
 from suite.compliance.registry import ALL
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from tests.builders import make_analysis, make_experiment, make_replication
+from tests.faults.edits.fault import Scope, first_run
 from tests.good_submissions import good_submission
 from tests.viewpoints import make_viewpoint
 

@@ -4,15 +4,16 @@ rule can find."""
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from suite.compliance.faults.fault import Fault, recomputed
-from suite.compliance.faults.log_edits import add_correct, set_accuracy, set_everywhere
-from suite.compliance.faults.table_edits import (
+from suite.compliance.registry import ALL
+from tests.faults import FAULTS
+from tests.faults.edits.fault import Fault, recomputed
+from tests.faults.edits.log_edits import add_correct, set_accuracy, set_everywhere
+from tests.faults.edits.table_edits import (
     count_fetch_as_copy,
     halve_all_times,
     scale_power,
     set_cell,
 )
-from suite.compliance.registry import ALL
 
 CONSISTENT = "every record in the bundle agrees; only repeating the run contradicts it"
 
@@ -59,7 +60,7 @@ def survivors() -> tuple[Mutation, ...]:
 def rule_mutations() -> Iterator[Mutation]:
     """Every fault of every rule."""
     for rule in ALL:
-        yield from (Mutation(fault, rule.id) for fault in rule.faults)
+        yield from (Mutation(fault, rule.id) for fault in FAULTS[rule.id])
 
 
 def all_mutations() -> tuple[Mutation, ...]:

@@ -48,7 +48,7 @@ from proofs.outsider.edits import (
     wobble,
     write_json,
 )
-from suite.compliance.faults.editable_bundle import EditableBundle
+from tests.faults.edits.editable_bundle import EditableBundle
 
 
 @dataclass(frozen=True)

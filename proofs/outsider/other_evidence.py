@@ -17,10 +17,10 @@ from proofs.outsider.samples import copy_of, opened
 from proofs.outsider.trial import findings, lie_at
 from suite import api
 from suite.bundle.reader import Bundle
-from suite.compliance.faults.witness_edits import witnessed
 from suite.compliance.finding import Severity
 from suite.errors import SuiteError
 from suite.metrics.audit_record import AuditVerdict
+from tests.faults.edits.witness_edits import witnessed
 
 TRAINED = "real"
 # runs of an analysis have no witness; the other was sealed before there was one

@@ -30,7 +30,6 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import load_workload
-from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.files.paths import repository_root
 from suite.files.redaction import DATA as DATA_ROOT
 from suite.files.redaction import OUTPUT
@@ -40,6 +39,7 @@ from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from suite.verify.verdict import SCHEMA
 from tests.builders import RICH, make_bundle, reference_differences
+from tests.faults.edits.editable_bundle import EditableBundle
 
 REFERENCE = repository_root() / "submissions" / "v0.1" / "reference"
 ANY = "any"

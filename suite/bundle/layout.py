@@ -21,6 +21,8 @@ STEPS, READINGS, READINGS_RAW, BASELOAD_RAW = (
     "readings.csv",
     "baseload.csv",
 )
+PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
+"""Columns of steps.parquet that split the time of a step."""
 LOCK = "run.lock"
 # of an open run directory: what names its machine, and its output before that is redacted
 PRIVATE, RAW_OUTPUT = "private.json", "output.raw.txt"

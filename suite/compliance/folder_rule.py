@@ -10,7 +10,6 @@ from typing import Any
 from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES
 from suite.bundle.manifest import digests
 from suite.catalog.divisions import Division
-from suite.compliance.faults.fault import Fault
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BOTH, Violation
 from suite.errors import SuiteError
@@ -30,15 +29,13 @@ class FolderKind(str, enum.Enum):
 
 @dataclass(frozen=True)
 class FolderRule:
-    """One rule: the kind of folders that it is about, its text, its check of a folder, and the
-    faults that prove the check."""
+    """One rule: the kind of folders that it is about, its text, and its check of a folder."""
 
     kind: FolderKind
     id: str
     sentence: str
     rationale: str
     check: Callable[[Path], Iterable[Violation]]
-    faults: tuple[Fault, ...]
     divisions: tuple[Division, ...] = BOTH
     severity: Severity = Severity.INVALID
 

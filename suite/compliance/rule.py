@@ -1,4 +1,4 @@
-"""A rule of bundles: one object with its text, its check and the faults that prove the check."""
+"""A rule of bundles: one object with its text and its check."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ from suite.catalog.divisions import Division
 from suite.catalog.power import PowerRule
 from suite.catalog.rounds import Round
 from suite.catalog.workloads import Workload
-from suite.compliance.faults.fault import Fault
 from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, Severity, escaped
 from suite.errors import FileError, SuiteError
 
@@ -185,7 +184,7 @@ BundleCheck = Callable[[BundleContext], Iterable[Violation]]
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: its text, its check, and the faults that prove the check.
+    """One rule: its text and its check. `tests/faults` proves it.
 
     ``request_check`` applies to a request before a run and to the request that a bundle records,
     ``bundle_check`` to everything else in a bundle. A rule with neither is a precondition: the
@@ -196,7 +195,6 @@ class Rule:
     id: str
     sentence: str
     rationale: str
-    faults: tuple[Fault, ...]
     request_check: RequestCheck | None = None
     bundle_check: BundleCheck | None = None
     divisions: tuple[Division, ...] = BOTH

@@ -12,7 +12,7 @@ from suite.catalog.devices import load_devices
 from suite.catalog.power import load_power_rules
 from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import Workload, load_workloads
-from suite.compliance.registry import ALL, MODULES, AnyRule, rules_of
+from suite.compliance.registry import ALL, AnyRule, rules_of
 from suite.compliance.rule import Rule
 from suite.files.generated import fill, table
 from suite.files.paths import rules_folder
@@ -167,26 +167,6 @@ def _rounds() -> str:
         for each in load_rounds()
     ]
     return table(("round", "what", "versions of the suite", "closed on", "rules", "results"), rows)
-
-
-def fault_table() -> str:
-    """The number of rules and faults by module, with examples, for docs/checking.md."""
-    rows = []
-    for module in MODULES:
-        faults = [fault for rule in module.rules for fault in rule.faults]
-        examples = dict.fromkeys(
-            rule.faults[0].name.partition(" [")[0] for rule in module.rules if rule.faults
-        )
-        rows.append(
-            (
-                module.title.rstrip("."),
-                f"{len(module.rules)}",
-                f"{len(faults)}",
-                "; ".join(list(examples)[:3]),
-            )
-        )
-    total = (f"{len(ALL)}", f"{sum(len(rule.faults) for rule in ALL)}")
-    return table(("rules", "number", "faults", "for instance"), [*rows, ("all", *total, "")])
 
 
 TABLES: dict[str, Callable[[], str]] = {

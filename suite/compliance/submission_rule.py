@@ -8,7 +8,6 @@ from typing import Any
 
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round
-from suite.compliance.faults.fault import Fault
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BOTH, Violation
 from suite.submission.declaration import Declaration
@@ -119,12 +118,11 @@ class SubmissionContext:
 
 @dataclass(frozen=True)
 class SubmissionRule:
-    """One rule: its text, its check, and the faults that prove the check."""
+    """One rule: its text and its check."""
 
     id: str
     sentence: str
     rationale: str
     check: Callable[[SubmissionContext], Iterable[Violation]]
-    faults: tuple[Fault, ...]
     divisions: tuple[Division, ...] = BOTH
     severity: Severity = Severity.INVALID

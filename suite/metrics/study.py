@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suite.bundle.layout import MANIFEST, SCHEMA, STEPS
+from suite.bundle.layout import MANIFEST, PARTS, SCHEMA, STEPS
 from suite.bundle.manifest import seal_files
 from suite.bundle.reader import Bundle
 from suite.catalog.studies import Variable
@@ -25,7 +25,6 @@ STUDY = "study.json"
 VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """Pattern of a study's values, which are parts of folder names."""
 
-PARTS = ["fetch_stall_s", "copy_s", "compute_s", "communication_s"]
 GRADIENT_BYTES = 4
 """Bytes per parameter: gradients are summed in float32."""
 
@@ -205,7 +204,7 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
 
 
 def _mean_step_s(first: "pandas.DataFrame") -> float:
-    return float(first[PARTS].sum(axis=1).mean())
+    return float(first[list(PARTS)].sum(axis=1).mean())
 
 
 def _figures(

@@ -14,7 +14,7 @@ import numpy as np
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.arrays import Window
 from suite.bundle.channels import Channels
-from suite.bundle.layout import RUN, SCHEMA, STEPS, SUMMARY
+from suite.bundle.layout import PARTS, RUN, SCHEMA, STEPS, SUMMARY
 from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import Resumption, known_resumption
@@ -48,7 +48,6 @@ from suite.metrics.wire_figures import wire_figures
 LOG = "log.txt"
 EVERY_EPOCH = (("page-cache", "resident"), ("disk", "read_bytes"))
 """Channels with a figure in every epoch."""
-PARTS = ("fetch_stall_s", "copy_s", "compute_s", "communication_s")
 NOT_RECORDED = "the run had several nodes and no nodes.json, the record of their readings"
 TOO_FEW = (
     "fewer than two whole epochs were finished; epoch 1 is kept apart because its caches are cold"

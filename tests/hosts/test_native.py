@@ -7,10 +7,10 @@ import pytest
 
 from reference_impls.contract import log_name
 from suite.compliance.checker import check_bundle
-from suite.compliance.faults.fault import recomputed
-from suite.compliance.faults.rank_log_edits import set_of_rank
 from suite.compliance.finding import Severity
 from tests.conftest import Run
+from tests.faults.edits.fault import recomputed
+from tests.faults.edits.rank_log_edits import set_of_rank
 from tests.hosts.test_training import train_and_count
 from tests.hosts.training import Trainer
 

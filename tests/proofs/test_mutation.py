@@ -8,11 +8,12 @@ import pytest
 
 from proofs.mutation.__main__ import RANKS, findings_of, try_out
 from proofs.mutation.mutations import Mutation, all_mutations, survivors
-from suite.compliance.faults.fault import Edit, save_after
-from suite.compliance.faults.log_edits import stop_early, stop_early_in_order
 from suite.compliance.registry import ALL, MODULES, RuleModule
 from suite.compliance.submissions import check_submission
 from suite.files.paths import repository_root
+from tests.faults import FAULTS
+from tests.faults.edits.fault import Edit, save_after
+from tests.faults.edits.log_edits import stop_early, stop_early_in_order
 from tests.good_submissions import good_submission
 
 MIN_MUTATIONS = 541
@@ -41,7 +42,7 @@ def test_the_first_fault_of_a_module_is_found_by_its_rule(
     mutations = (
         Mutation(fault, rule.id)
         for rule in module.rules
-        for fault in rule.faults
+        for fault in FAULTS[rule.id]
         if fault.ranks == ranks
     )
     first = next(mutations, None)

@@ -29,7 +29,7 @@ from proofs.outsider.edits import (
     write_json,
 )
 from proofs.outsider.samples import sample
-from suite.compliance.faults.editable_bundle import EditableBundle
+from tests.faults.edits.editable_bundle import EditableBundle
 
 LIES: list[Lie] = []
 _lie = register(LIES)

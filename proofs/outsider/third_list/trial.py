@@ -20,10 +20,10 @@ from proofs.outsider.third_list.edits import Edit
 from proofs.outsider.third_list.runs import RUNS
 from proofs.outsider.third_list.submissions import SUBMISSIONS
 from suite import api
-from suite.compliance.faults.witness_edits import witnessed
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.metrics.audit_record import AuditVerdict
+from tests.faults.edits.witness_edits import witnessed
 
 REFERENCE = repository_root() / "submissions" / "v0.2" / "reference"
 FRAMEWORKS = ("chainer", "pytorch", "tensorflow")

@@ -8,9 +8,6 @@ from reference_impls.contract import log_name
 from reference_impls.updates import updates_of
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log
-from suite.compliance.faults.fault import both, in_turn, recomputed
-from suite.compliance.faults.log_edits import request_also
-from suite.compliance.faults.rank_log_edits import add_after_epochs, add_to_all_logs
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.updates import ends_update
@@ -82,8 +79,6 @@ def _count(bucket: Any) -> int | None:
     return count if type(count) is int else None
 
 
-_FOUR = request_also("accumulation", 4)
-
 RULES = (
     Rule(
         id="accumulation-agrees",
@@ -97,29 +92,5 @@ RULES = (
             " another mini-batch size."
         ),
         bundle_check=_agrees,
-        faults=(
-            *both("four mini-batches an update in the request only", _FOUR),
-            recomputed(
-                "four mini-batches an update in the logs only",
-                add_to_all_logs(EVENT, [4, 4]),
-                ranks=2,
-            ),
-            recomputed(
-                "four mini-batches an update on rank 0, two on rank 1",
-                in_turn(_FOUR, add_to_all_logs(EVENT, [4, 2])),
-                ranks=2,
-            ),
-            recomputed(
-                "an update of four mini-batches whose gradients are all exchanged",
-                in_turn(_FOUR, add_to_all_logs(EVENT, [4, 4])),
-                ranks=2,
-            ),
-            recomputed(
-                "ten exchanges an epoch",
-                add_after_epochs("bucket_times", [{"size_bytes": 246_824, "exchanges": 10}]),
-                ranks=2,
-            ),
-            recomputed("exchanges of words", add_after_epochs("bucket_times", ["all"]), ranks=2),
-        ),
     ),
 )

@@ -2,13 +2,9 @@
 precision."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from reference_impls.contract import BF16_MIXED, FLOAT32, TF32, log_name
+from reference_impls.contract import FLOAT32, log_name
 from reference_impls.precisions import BANDS, MOST_BITS, is_as_requested
-from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
-from suite.compliance.faults.log_edits import remove_event, request_also, set_event, set_everywhere
-from suite.compliance.faults.rank_log_edits import set_of_rank
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import shown
 
@@ -54,19 +50,6 @@ def _fits(precision: str, value: object) -> bool:
     return is_as_requested(precision, product, convolution, value[OVERFLOWS])
 
 
-def _value(product: object, convolution: object, overflows: object = False) -> dict[str, Any]:
-    return {
-        "product_bits": product,
-        "convolution_bits": convolution,
-        "overflows": overflows,
-        "settings": {},
-    }
-
-
-def _claims(precision: str) -> Edit:
-    return in_turn(request_also("precision", precision), set_event("precision", value=precision))
-
-
 RULES = (
     Rule(
         id="arithmetic-as-requested",
@@ -80,40 +63,5 @@ RULES = (
             " bits are faster, and frameworks are compared within one precision."
         ),
         bundle_check=_as_requested,
-        faults=(
-            *both(
-                "TF32 in a run that requests float32", set_event(ARITHMETIC, value=_value(10, 10))
-            ),
-            *both(
-                "convolutions in bfloat16 in a run that requests float32",
-                set_event(ARITHMETIC, value=_value(23, 7)),
-            ),
-            *both(
-                "products that overflow as float16 does",
-                set_event(ARITHMETIC, value=_value(23, 23, True)),
-            ),
-            *both(
-                "float32 in a run that requests TF32",
-                in_turn(_claims(TF32), set_event(ARITHMETIC, value=_value(23, 23))),
-            ),
-            *both(
-                "float16 in a run that requests TF32",
-                in_turn(_claims(TF32), set_event(ARITHMETIC, value=_value(10, 10, True))),
-            ),
-            *both(
-                "TF32 in a run that requests bfloat16",
-                in_turn(_claims(BF16_MIXED), set_event(ARITHMETIC, value=_value(10, 10))),
-            ),
-            *both("bits as text", set_event(ARITHMETIC, value=_value("23", 23))),
-            *both(
-                "bits of one kind only",
-                set_event(ARITHMETIC, value={"product_bits": 23, "overflows": False}),
-            ),
-            *both(
-                "a GPU's run without the event",
-                in_turn(remove_event(ARITHMETIC), set_everywhere("accelerator", "cuda")),
-            ),
-            recomputed("TF32 on rank 1", set_of_rank(1, ARITHMETIC, _value(10, 10)), ranks=2),
-        ),
     ),
 )

@@ -5,16 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from suite.bundle.layout import MANIFEST
-from suite.compliance.faults.beside_edits import (
-    change_figures,
-    change_setting,
-    lose,
-    move_batch,
-    move_steps,
-    resealed,
-)
-from suite.compliance.faults.fault import of_experiment
 from suite.compliance.folder_rule import FolderKind, FolderRule, check_figures, check_whole_seal
 from suite.compliance.rule import Violation
 from suite.concurrent.layout import (
@@ -117,10 +107,6 @@ def _exclusive(folder: Path) -> Iterator[Violation]:
                 )
 
 
-def _halve_latency(content: Any) -> None:
-    content["batches"][0]["beside"]["latency_s"]["value"] *= 0.5
-
-
 RULES = (
     FolderRule(
         kind=FolderKind.BESIDE,
@@ -128,12 +114,6 @@ RULES = (
         sentence="The manifest of an experiment with training beside inference seals every file.",
         rationale="It shows changed, lost and added files.",
         check=_sealed,
-        faults=(
-            of_experiment("a latency halved", change_figures(_halve_latency)),
-            of_experiment("the training's steps lost", lose("beside-b4/training/step_times.csv")),
-            of_experiment("no manifest", lose(MANIFEST)),
-            of_experiment("a file added", lambda folder: (folder / "better.json").write_text("{}")),
-        ),
     ),
     FolderRule(
         kind=FolderKind.BESIDE,
@@ -146,16 +126,6 @@ RULES = (
             "Latencies count from intended arrivals, which nobody can move: they are in no file."
         ),
         check=_recomputed,
-        faults=(
-            resealed("a latency halved", change_figures(_halve_latency)),
-            resealed("a batch that ends earlier", move_batch(5, "end_ns", -2_000_000)),
-            resealed(
-                "a batch sent before its images were there", move_batch(5, "sent_ns", -60_000_000)
-            ),
-            resealed("another seed of the arrivals", change_setting("beside-b4", seed=9)),
-            resealed("a lower rate", change_setting("beside-b4", rate_per_s=10.0)),
-            resealed("the baseline of the training lost", lose("training-alone/measurement.json")),
-        ),
     ),
     FolderRule(
         kind=FolderKind.BESIDE,
@@ -166,17 +136,6 @@ RULES = (
         ),
         rationale="Interference is the difference that the other side makes, and nothing else.",
         check=_baselines,
-        faults=(
-            resealed(
-                "a baseline with more threads", change_setting("training-alone", threads_train=8)
-            ),
-            resealed(
-                "a baseline at another rate", change_setting("inference-alone-b4", rate_per_s=20.0)
-            ),
-            resealed(
-                "a baseline beside a training", change_setting("inference-alone-b4", trains="lenet")
-            ),
-        ),
     ),
     FolderRule(
         kind=FolderKind.BESIDE,
@@ -184,6 +143,5 @@ RULES = (
         sentence="With managed interleaving no training step overlaps a batch of inference.",
         rationale="The schedule promises it; overlapping steps are those of another schedule.",
         check=_exclusive,
-        faults=(resealed("steps moved into the batches", move_steps(30_000_000)),),
     ),
 )

@@ -7,19 +7,6 @@ from typing import TYPE_CHECKING
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.nodes import read_nodes
 from suite.catalog.frameworks import known_frameworks
-from suite.compliance.faults.fault import both, recomputed
-from suite.compliance.faults.reading_edits import (
-    add_channel,
-    add_constant_channel,
-    add_switches,
-    empty_cache_without_reading,
-    log_peak_memory,
-    lower_frequency,
-    read_without_work,
-    scale_readings,
-    set_meter,
-    set_peak_memory,
-)
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.metrics.core_clocks import core_clocks
@@ -429,19 +416,6 @@ def _increase(node: "NodeContext", name: str) -> float | None:
     return float(count.values[-1] - count.values[0]) if len(count) >= 2 else None
 
 
-EVENTS = (
-    "instructions",
-    "cycles",
-    "l1d_access",
-    "l1d_refill",
-    "branches",
-    "branch_mispredicts",
-    "page_faults",
-    "task_clock",
-)
-SETTINGS = {name: f"cpu/{name}/" for name in EVENTS}
-"""Settings of the meter in the good run, which counts these events."""
-
 RULES = (
     Rule(
         id="switches-fit",
@@ -454,13 +428,6 @@ RULES = (
             " a thread while it does not run."
         ),
         bundle_check=_switches,
-        faults=(
-            recomputed(
-                "no context switch",
-                add_constant_channel("counters", "context_switches.count", "events", 0.0),
-            ),
-            recomputed("three times as many migrations as switches", add_switches(3.0)),
-        ),
     ),
     Rule(
         id="counts-possible",
@@ -470,26 +437,12 @@ RULES = (
             " misses are a part of accesses, and branches a part of instructions."
         ),
         bundle_check=_arithmetic,
-        faults=(
-            *both("fifty times the cycles", scale_readings("counters", "cycles", 50.0)),
-            *both("a thousandth of the cycles", scale_readings("counters", "cycles", 0.001)),
-            *both("forty times the cache misses", scale_readings("counters", "l1d_refill", 40.0)),
-            *both(
-                "a hundred times the mispredicted branches",
-                scale_readings("counters", "branch_mispredicts", 100.0),
-            ),
-            *both("twenty times the branches", scale_readings("counters", "branches", 20.0)),
-            recomputed("a third of the clock", scale_readings("cpu", "frequency", 1 / 3)),
-        ),
     ),
     Rule(
         id="counts-whole",
         sentence="Counts are whole numbers.",
         rationale="The kernel counts events one by one.",
         bundle_check=_whole,
-        faults=both(
-            "halves of page faults", scale_readings("counters", "page_faults", 1.0, plus=0.5)
-        ),
     ),
     Rule(
         id="counts-as-set",
@@ -501,26 +454,6 @@ RULES = (
             " attached is in every reading."
         ),
         bundle_check=_as_set,
-        faults=(
-            *both(
-                "cycles said to be refused",
-                set_meter(
-                    "counters",
-                    settings={**SETTINGS, "cycles": "not counted: No such file or directory"},
-                ),
-            ),
-            *both(
-                "events without a setting",
-                set_meter("counters", settings={"cycles": SETTINGS["cycles"]}),
-            ),
-            *both(
-                "bus cycles said to be counted",
-                set_meter(
-                    "counters",
-                    settings={**SETTINGS, "bus_cycles": "cpu/bus-cycles/ type=0 config=0x6"},
-                ),
-            ),
-        ),
     ),
     Rule(
         id="instructions-enough",
@@ -533,16 +466,6 @@ RULES = (
             " widest instruction has 64, and fast convolutions need a fourth of them."
         ),
         bundle_check=_enough,
-        faults=(
-            *both(
-                "a two-hundredth of the instructions",
-                scale_readings("counters", "instructions", 0.005),
-            ),
-            *both(
-                "instructions that stand still",
-                scale_readings("counters", "instructions", 0.0, plus=1e9),
-            ),
-        ),
     ),
     Rule(
         id="clock-follows",
@@ -550,22 +473,12 @@ RULES = (
         sentence="An epoch at less than half of another's processor clock computes longer.",
         rationale="Computing on a CPU slows down with its clock.",
         bundle_check=_clock_follows,
-        faults=(
-            recomputed("the clock falls to a quarter, the steps do not change", lower_frequency()),
-        ),
     ),
     Rule(
         id="silicon-possible",
         sentence="Temperatures are between -60 and 150 degrees Celsius.",
         rationale="Silicon bears no more.",
         bundle_check=_silicon,
-        faults=tuple(
-            recomputed(
-                f"{value:g} degrees",
-                add_constant_channel("temperature", "cpu-thermal", "degC", value),
-            )
-            for value in (-300.0, 51234.0)
-        ),
     ),
     Rule(
         id="memory-fits",
@@ -579,12 +492,6 @@ RULES = (
             " from a program's first instruction, page faults are never none."
         ),
         bundle_check=_memory,
-        faults=(
-            *both("one megabyte in use", scale_readings("memory", "process_tree_rss", 0.005)),
-            recomputed("a peak below the memory in use", set_peak_memory(0.3)),
-            recomputed("a third of the peak in the log", log_peak_memory(0.3)),
-            *both("no page fault", scale_readings("counters", "page_faults", 0.0)),
-        ),
     ),
     Rule(
         id="disk-fits",
@@ -596,14 +503,6 @@ RULES = (
             "The kernel counts the time with a request in flight, and the bytes of every request."
         ),
         bundle_check=_disk,
-        faults=(
-            recomputed(
-                "a disk that is busy for four seconds a second",
-                add_channel("disk", "busy", "s", lambda time_s: 4 * time_s),
-            ),
-            recomputed("the page cache filled without reading", empty_cache_without_reading()),
-            recomputed("a disk that reads 500 MB a second and is never busy", read_without_work()),
-        ),
     ),
     Rule(
         id="network-fits",
@@ -613,11 +512,5 @@ RULES = (
         ),
         rationale="The interface counts every byte; its driver states the speed.",
         bundle_check=_network,
-        faults=(
-            recomputed(
-                "five hundred times the bytes", scale_readings("network", "eth0", 500.0), ranks=2
-            ),
-            recomputed("no byte at all", scale_readings("network", "", 0.0), ranks=2),
-        ),
     ),
 )

@@ -3,10 +3,6 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from suite.compliance.faults.fault import both, recomputed
-from suite.compliance.faults.load_edits import crowd
-from suite.compliance.faults.reading_edits import scale_cpu_time, scale_readings, use_two_cores
-from suite.compliance.faults.table_edits import keep_busy
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
@@ -200,10 +196,6 @@ RULES = (
             " independent counts of the same cores."
         ),
         bundle_check=_possible,
-        faults=(
-            *both("five times the CPU time", scale_readings("cpu", "process_tree", 5.0)),
-            recomputed("five times the CPU time, counters included", scale_cpu_time(5.0)),
-        ),
     ),
     Rule(
         id="cpu-time-threads",
@@ -216,10 +208,6 @@ RULES = (
             " thread show that the wall time was shortened."
         ),
         bundle_check=_threads,
-        faults=(
-            recomputed("one thread that uses two cores", use_two_cores()),
-            *both("CPU time of four cores", keep_busy(4.0)),
-        ),
     ),
     Rule(
         id="cpu-time-agrees",
@@ -232,25 +220,6 @@ RULES = (
             " to them. They part where one was edited."
         ),
         bundle_check=_agree,
-        faults=(
-            *both("a tenth of the CPU time", scale_readings("cpu", "process_tree", 0.1)),
-            *both("twice the task clock", scale_readings("counters", "task_clock.count", 2.0)),
-            *both(
-                "half the CPU time of two ranks",
-                scale_readings("cpu", "process_tree", 0.5),
-                ranks=2,
-            ),
-            *both(
-                "two ranks of which the task clock counts one",
-                scale_readings("counters", "task_clock.count", 0.5),
-                ranks=2,
-            ),
-            *both(
-                "two ranks of which the task clock counts mpirun alone",
-                scale_readings("counters", "task_clock.count", 0.01),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="cpu-busy",
@@ -265,22 +234,11 @@ RULES = (
             " busy, and the implementation has its share."
         ),
         bundle_check=_busy,
-        faults=(
-            *both("idle cores", scale_readings("cpu", "utilisation", 0.02)),
-            recomputed("a fifth of the CPU time, counters included", scale_cpu_time(0.2)),
-            recomputed(
-                "a fifth of the CPU time, and a load that is the suite's own", crowd(0.2, own=0.66)
-            ),
-        ),
     ),
     Rule(
         id="cpu-total",
         sentence="The total utilisation is the mean of the cores' utilisation.",
         rationale="The kernel adds the cores up.",
         bundle_check=_total,
-        faults=(
-            *both("a tenth of the total", scale_readings("cpu", "utilisation.total", 0.1)),
-            *both("the second core idle", scale_readings("cpu", "utilisation.core1", 0.03)),
-        ),
     ),
 )

@@ -2,7 +2,7 @@
 state."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -12,11 +12,6 @@ from suite.bundle.layout import READINGS, RUN, SUMMARY, SYSTEM
 from suite.bundle.nodes import NODES, read_nodes
 from suite.catalog.data_sets import DataSetDefinition, load_data_set, load_data_sets
 from suite.catalog.frameworks import is_own
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import both, in_turn, recomputed, unsealed
-from suite.compliance.faults.file_edits import change_file, delete, resealed
-from suite.compliance.faults.log_edits import set_everywhere
-from suite.compliance.faults.table_edits import empty_cache, hold_channel, keep_cache_full
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import CLOSED, BundleContext, RequestContext, Rule, Violation
 from suite.compliance.values import is_number
@@ -295,35 +290,6 @@ def _filled(context: BundleContext) -> Iterator[Violation]:
         return
 
 
-SIZES = (
-    ("data.train_samples", 30_000),
-    ("data.train_samples", 70_000),
-    ("data.eval_samples", 1_000),
-    ("data.classes", 11),
-    ("data.layout", "cifar10"),
-)
-FOLDERS = ("$DATA/fashion-mnist", "$DATA/synthetic", "$DATA/KMNIST/")
-
-
-def _other_digest(content: Any) -> None:
-    content["files"][0]["sha256"] = "0" * 64
-
-
-def _in_memory(bundle: EditableBundle) -> None:
-    bundle.system["storage_medium"] = IN_MEMORY
-
-
-def _warm(bundle: EditableBundle) -> None:
-    change_file(
-        NODES,
-        lambda values: values["nodes"][1].update(page_cache={"asked": "cold", "is_cold": False}),
-    )(bundle)
-
-
-def _later(seconds: float) -> Callable[[Any], None]:
-    return lambda content: content.update(taken_ns=content["taken_ns"] + round(seconds * 1e9))
-
-
 RULES = (
     Rule(
         id="data-as-defined",
@@ -333,11 +299,6 @@ RULES = (
         ),
         rationale="Half of a data set is another data set.",
         request_check=_as_defined,
-        faults=tuple(
-            fault
-            for name, value in SIZES
-            for fault in both(f"{name} = {value!r} everywhere", set_everywhere(name, value))
-        ),
     ),
     Rule(
         id="data-folder",
@@ -347,11 +308,6 @@ RULES = (
         ),
         rationale="Fashion-MNIST has the names and sizes of MNIST's files.",
         request_check=_folder,
-        faults=tuple(
-            fault
-            for name in FOLDERS
-            for fault in both(f"the folder {name}", set_everywhere("data.directory", name))
-        ),
     ),
     Rule(
         id="data-digests",
@@ -365,27 +321,6 @@ RULES = (
         ),
         divisions=CLOSED,
         bundle_check=_digests,
-        faults=(
-            unsealed(f"{DATA} lost, the manifest made to fit", resealed(delete(DATA))),
-            *both("another digest of the training images", change_file(DATA, _other_digest)),
-            *both(
-                "the last file not read", change_file(DATA, lambda content: content["files"].pop())
-            ),
-            *both(
-                "the MD5 of another file",
-                change_file(DATA, lambda content: content["files"][0].update(md5="0" * 32)),
-            ),
-            *both(
-                "pictures of MNIST",
-                change_file(
-                    DATA, lambda content: content.update(pictures=70_000, pictures_sha256="5" * 64)
-                ),
-            ),
-            *both(
-                "files of another data set",
-                change_file(DATA, lambda content: content.update(name="digits")),
-            ),
-        ),
     ),
     Rule(
         id="data-digested-before",
@@ -398,16 +333,6 @@ RULES = (
             " moment say nothing of what was read."
         ),
         bundle_check=_when,
-        faults=tuple(
-            fault
-            for name, seconds in (
-                ("after the run", 3600),
-                ("ten hours earlier", -36_000),
-                ("ten minutes earlier", -600),
-                ("a microsecond before the log", 19.999999),
-            )
-            for fault in both(f"digests {name}", change_file(DATA, _later(seconds)))
-        ),
     ),
     Rule(
         id="cache-as-recorded",
@@ -417,22 +342,6 @@ RULES = (
         ),
         rationale="A warm cache makes the first epoch, and the time to target, shorter.",
         bundle_check=_cache,
-        faults=(
-            recomputed("the cache said to be emptied, all data in memory", keep_cache_full()),
-            *both(
-                "the cache said to be emptied of data in a file system in memory",
-                in_turn(set_everywhere("cache_cleared", True), _in_memory),
-            ),
-            recomputed(
-                "the cache said to be emptied, no byte read",
-                hold_channel("disk", "read_bytes", cache_cleared=True),
-            ),
-            recomputed(
-                "the cache said to be emptied, and that of the second node not",
-                in_turn(set_everywhere("cache_cleared", True), _warm),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="cache-fills",
@@ -445,6 +354,5 @@ RULES = (
             " comes from the disk."
         ),
         bundle_check=_filled,
-        faults=(recomputed("nothing of the data in memory, hardly a byte read", empty_cache()),),
     ),
 )

@@ -7,18 +7,6 @@ from collections.abc import Iterator
 from suite.bundle.disclosures import Disclosure, disclosures
 from suite.bundle.layout import RUN
 from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.faults.fault import both, sealed, unsealed
-from suite.compliance.faults.file_edits import (
-    append,
-    change_file,
-    change_lines,
-    rechained,
-    replace_in_line,
-    resealed,
-    set_run,
-    set_system,
-)
-from suite.compliance.faults.log_edits import set_event, set_request
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import shown
 from suite.files.redaction import DATA, OUTPUT, ROOTS
@@ -112,23 +100,6 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
         )
 
 
-def _of_output(name: str, line: str) -> tuple[str, bytes]:
-    return f"{name} in output.txt", f"{line}\n".encode()
-
-
-PRINTED = (
-    _of_output("a home folder", 'File "/home/jane/edge/train.py", line 3, in <module>'),
-    _of_output("a home folder of macOS", "loading /Users/jane/mnist"),
-    _of_output("an IP address", "connected to 192.168.1.20:8080"),
-    _of_output("an IPv6 address", "peer fe80::ba27:ebff:fe12:3456 left"),
-    _of_output("a MAC address", "eth0 b8:27:eb:12:34:56"),
-    _of_output("an e-mail address", "ask jane.doe@example.org"),
-    _of_output("a serial number", "Serial Number: 10000000a1b2c3d4"),
-    _of_output("a URL with a password", "GET http://jane:secret@plug/rpc"),
-    _of_output("an account", "[mpiexec@janes-pi] killed"),
-    _of_output("a host's name", "janes-pi4.local is gone"),
-)
-
 RULES = (
     Rule(
         id="names-nobody",
@@ -141,33 +112,6 @@ RULES = (
             " was, or in which network."
         ),
         bundle_check=_bundle,
-        faults=(
-            *(
-                unsealed(f"{name}, the manifest made to fit", resealed(append("output.txt", line)))
-                for name, line in PRINTED
-            ),
-            *both(
-                "a URL of a plug in a meter's record",
-                set_run("device_evidence", "asked http://plug:80/rpc"),
-            ),
-            sealed(
-                "the interface's MAC address in its name",
-                set_system("links", [{"interface": "enxb827eb123456"}]),
-            ),
-            sealed(
-                "a path of a person in a note",
-                set_system("notes", {"storage_medium": "/media/jane/SSD is on ext4"}),
-            ),
-            unsealed(
-                "a host in the log, chained",
-                change_lines(
-                    "log.txt",
-                    rechained(
-                        replace_in_line("framework_version", '"1.0"', '"1.0 of jane@janes-pi"')
-                    ),
-                ),
-            ),
-        ),
     ),
     Rule(
         id="paths-relative",
@@ -179,18 +123,6 @@ RULES = (
             "A path from a disk's root names its owner, or how somebody's network is arranged."
         ),
         bundle_check=_paths,
-        faults=(
-            *both("the output's own path", set_request("output_directory", "/mnt/runs/one")),
-            *both("the data's own path", set_request("data.directory", "/data/mnist")),
-            sealed(
-                "a path in the command",
-                set_run("command", ["suite", "run", "--output", "/mnt/runs/one"]),
-            ),
-            sealed(
-                "a path in an option of one word",
-                set_run("command", ["suite", "run", "--data=/srv/mnist"]),
-            ),
-        ),
     ),
     Rule(
         id="nodes-labelled",
@@ -200,37 +132,5 @@ RULES = (
         ),
         rationale="Names of hosts often are those of people, rooms or institutes.",
         bundle_check=_labels,
-        faults=(
-            sealed(
-                "a host's name",
-                change_file(
-                    NODES,
-                    lambda values: values["nodes"][1].update(host="janes-pi", node="janes-pi"),
-                ),
-                ranks=2,
-            ),
-            sealed(
-                "the labels exchanged",
-                change_file(NODES, lambda values: values["nodes"][1].update(host="node0x")),
-                ranks=2,
-            ),
-            sealed(
-                "a link's address",
-                change_file(
-                    NODES, lambda values: values["nodes"][0]["link"].update(address="10.0.0.1")
-                ),
-                ranks=2,
-            ),
-            *both(
-                "hosts' names in the log",
-                set_event("nodes_of_ranks", value=["janes-pi", "node1"]),
-                ranks=2,
-            ),
-            *both(
-                "the labels exchanged in the log",
-                set_event("nodes_of_ranks", value=["node1", "node0"]),
-                ranks=2,
-            ),
-        ),
     ),
 )

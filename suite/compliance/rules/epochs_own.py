@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import STEPS
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import both, edit
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 
@@ -129,28 +127,6 @@ def _coincidences(blocks: "list[Values]") -> "tuple[Values, Values]":
     return shared, likely
 
 
-@edit
-def _scaled_losses(bundle: EditableBundle, source: int, target: int, factor: float) -> None:
-    """Give epoch ``target`` the losses of epoch ``source``, in the opposite order and scaled, as
-    float32."""
-    losses = bundle.steps.loc[bundle.steps["epoch"] == source, "loss"].to_numpy()[::-1]
-    bundle.steps.loc[bundle.steps["epoch"] == target, "loss"] = (
-        (losses * factor).astype("float32").astype(float)
-    )
-
-
-@edit
-def _shuffled_times(bundle: EditableBundle, source: int, target: int) -> None:
-    """Give epoch ``target`` the compute times of epoch ``source``, in another order; its other
-    times stay."""
-    import numpy as np  # start-up
-
-    times_s = bundle.steps.loc[bundle.steps["epoch"] == source, "compute_s"].to_numpy()
-    bundle.steps.loc[bundle.steps["epoch"] == target, "compute_s"] = np.random.default_rng(
-        3
-    ).permutation(times_s)
-
-
 RULES = (
     Rule(
         id="epoch-losses-own",
@@ -160,12 +136,6 @@ RULES = (
             " belong to no training."
         ),
         bundle_check=_losses,
-        faults=(
-            *both(
-                "epoch 2 with the losses of epoch 1 backwards, halved", _scaled_losses(1, 2, 0.5)
-            ),
-            *both("epoch 3 with the losses of epoch 2 backwards", _scaled_losses(2, 3, 1.0)),
-        ),
     ),
     Rule(
         id="epoch-times-own",
@@ -179,8 +149,5 @@ RULES = (
             " disturbed, or slow, or not trained."
         ),
         bundle_check=_times,
-        faults=both(
-            "epoch 1 with the compute times of epoch 2 in another order", _shuffled_times(2, 1)
-        ),
     ),
 )

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 
 from reference_impls.contract import log_name
-from suite.compliance.faults.fault import both
-from suite.compliance.faults.step_edits import evaluate_in
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 ORDER = 92  # with the plausibility of results
@@ -63,9 +61,5 @@ RULES = (
             " batch of the evaluation is taken to cost as much as one of the training."
         ),
         bundle_check=_long_enough,
-        faults=(
-            *both("evaluations of a millisecond", evaluate_in(0.001)),
-            *both("evaluations of rank 0 of a millisecond", evaluate_in(0.001), ranks=2),
-        ),
     ),
 )

@@ -7,14 +7,6 @@ from typing import TYPE_CHECKING
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log, LogEvent
-from suite.compliance.faults.fault import Fault, recomputed
-from suite.compliance.faults.rank_log_edits import (
-    reboot_rank,
-    remove_of_rank,
-    set_of_rank,
-    shift_rank,
-)
-from suite.compliance.faults.table_edits import scale_column_of_rank, set_column_of_rank
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.rules.integrity import repeats_request
@@ -222,21 +214,6 @@ def _exchanges(context: BundleContext) -> Iterator[Violation]:
             )
 
 
-def _request_faults() -> Iterator[Fault]:
-    for key, value in (
-        ("seed", 77),
-        ("global_batch_size", 64),
-        ("opt_base_learning_rate", 0.01),
-        ("train_samples", 30_000),
-        ("parameters", 500),
-    ):
-        yield recomputed(f"rank 1's {key} = {value}", set_of_rank(1, key, value), ranks=2)
-    yield recomputed(
-        "rank 1's framework_version = '9'", set_of_rank(1, "framework_version", "9"), ranks=2
-    )
-    yield recomputed("rank 1's model not logged", remove_of_rank(1, "model"), ranks=2)
-
-
 RULES = (
     Rule(
         id="ranks-request",
@@ -246,53 +223,18 @@ RULES = (
         ),
         rationale="Ranks with different settings do not train one model.",
         bundle_check=_requests,
-        faults=tuple(_request_faults()),
     ),
     Rule(
         id="ranks-results",
         sentence="Every rank logs rank 0's epochs, steps, evaluations, accuracies and status.",
         rationale="All ranks hold the same weights and receive the same counts.",
         bundle_check=_results,
-        faults=(
-            recomputed(
-                "rank 1's second accuracy lower",
-                set_of_rank(1, "eval_accuracy", 0.97, 1, correct=9700),
-                ranks=2,
-            ),
-            recomputed(
-                "rank 1's status 'aborted'",
-                set_of_rank(1, "run_stop", None, status="aborted"),
-                ranks=2,
-            ),
-            recomputed(
-                "rank 1 without its second evaluation",
-                remove_of_rank(1, "eval_accuracy", 1),
-                ranks=2,
-            ),
-            recomputed(
-                "rank 1 counts a step less in epoch 2",
-                set_of_rank(1, "epoch_stop", None, 1, steps=468),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="ranks-clock",
         sentence="Every rank's monotonic clock never goes back, within one boot of its machine.",
         rationale="Every rank's durations are measured with it.",
         bundle_check=_clocks,
-        faults=(
-            recomputed(
-                "another boot of rank 1 from its second epoch on",
-                reboot_rank(1, "epoch_stop"),
-                ranks=2,
-            ),
-            recomputed(
-                "rank 1's run_stop an hour earlier",
-                shift_rank(1, "run_stop", -3600 * 10**9),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="ranks-in-step",
@@ -302,16 +244,6 @@ RULES = (
         ),
         rationale="Ranks that sum their gradients in every step wait for one another.",
         bundle_check=_in_step,
-        faults=(
-            recomputed(
-                "half of rank 1's compute time", scale_column_of_rank(1, "compute_s", 0.5), ranks=2
-            ),
-            recomputed(
-                "rank 1's steps twice as far apart",
-                scale_column_of_rank(1, "start_ns", 2.0),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="ranks-exchange",
@@ -324,21 +256,5 @@ RULES = (
             " even where nothing was left to wait for."
         ),
         bundle_check=_exchanges,
-        faults=(
-            recomputed(
-                "no communication on either rank",
-                set_column_of_rank(None, "communication_s", 0.0),
-                ranks=2,
-            ),
-            recomputed(
-                "no communication in nine of ten steps of rank 1",
-                set_column_of_rank(1, "communication_s", 0.0, every=10),
-                ranks=2,
-            ),
-            recomputed(
-                "communication in a run of one rank",
-                set_column_of_rank(0, "communication_s", 0.0005),
-            ),
-        ),
     ),
 )

@@ -9,8 +9,6 @@ from suite.bundle import layout
 from suite.bundle.attached import BEFORE, CHANGED, KEPT
 from suite.bundle.data_record import DATA
 from suite.bundle.nodes import NODES
-from suite.compliance.faults.fault import sealed, unsealed
-from suite.compliance.faults.file_edits import append, copy_file, nest_folders, resealed
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.files.tree import below
 
@@ -97,29 +95,5 @@ RULES = (
             " another on some machines."
         ),
         bundle_check=_known,
-        faults=(
-            *(
-                unsealed(f"{name} added, the manifest made to fit", resealed(append(name, b"more")))
-                for name in (
-                    "patch.diff",
-                    "steps.csv",
-                    "log.rank1.txt",
-                    "readings.node1.parquet",
-                    "Run.json",
-                    "nodes.json",
-                )
-            ),
-            unsealed(
-                "a hidden folder with another log, the manifest made to fit",
-                resealed(copy_file("log.txt", ".old/log.txt")),
-            ),
-            unsealed("an empty folder", lambda path: (path / "patches").mkdir()),
-            unsealed("a hundred folders in one another", nest_folders(100)),
-            unsealed("an empty withdrawal", append(layout.WITHDRAWN, b" \n")),
-            sealed(
-                "a file of an editor",
-                lambda bundle: (bundle.path / "run.json~").write_text("{}", encoding="utf-8"),
-            ),
-        ),
     ),
 )

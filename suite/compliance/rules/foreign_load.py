@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
-from suite.compliance.faults.fault import both, recomputed
-from suite.compliance.faults.load_edits import add_load, alternate_load
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -186,13 +184,6 @@ RULES = (
         ),
         severity=Severity.WARNING,
         bundle_check=_undisturbed,
-        faults=(
-            recomputed("another program on nearly half a core", add_load(busy=1.0, own=0.55)),
-            recomputed(
-                "a hypervisor that takes a third of a core",
-                add_load(busy=0.7, own=0.55, steal=0.33),
-            ),
-        ),
     ),
     Rule(
         id="load-possible",
@@ -205,11 +196,6 @@ RULES = (
             " by different meters."
         ),
         bundle_check=_possible,
-        faults=(
-            *both("more own CPU time than was busy", add_load(busy=1.0, own=1.8)),
-            *both("less own CPU time than the implementation's", add_load(busy=1.0, own=0.1)),
-            *both("foreign load edited away", add_load(busy=0.5, own=0.5)),
-        ),
     ),
     Rule(
         id="load-follows",
@@ -219,7 +205,6 @@ RULES = (
             " another moment, or of another run, part them."
         ),
         bundle_check=_follows,
-        faults=both("busy seconds in another order than the utilisation's", alternate_load()),
     ),
     Rule(
         id="own-load",
@@ -232,6 +217,5 @@ RULES = (
             " is foreign load."
         ),
         bundle_check=_own,
-        faults=both("another program's time called the suite's own", add_load(busy=1.0, own=0.99)),
     ),
 )

@@ -10,17 +10,6 @@ from reference_impls import definitions
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from reference_impls.definitions import KEYS, POINT, REPEATED
 from suite.bundle.log import Log, LogEvent
-from suite.compliance.faults.fault import both, recomputed, sealed
-from suite.compliance.faults.log_edits import (
-    HOUR_NS,
-    add_point,
-    delay_later_events,
-    delay_start,
-    freeze_wall_clock,
-    repeat_event,
-    set_event,
-    shift_everything,
-)
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
@@ -236,24 +225,12 @@ RULES = (
             " run."
         ),
         bundle_check=_once,
-        faults=(
-            *(
-                fault
-                for key in ("global_batch_size", "parameters")
-                for fault in both(f"{key} twice", repeat_event(key))
-            ),
-            *both("the number of ranks twice, of two ranks", repeat_event("ranks"), ranks=2),
-        ),
     ),
     Rule(
         id="log-namespace",
         sentence="Every line of a log has the namespace edge.",
         rationale="The contract writes it; lines of another namespace are another program's.",
         bundle_check=_namespaces,
-        faults=(
-            *both("a line of another program", set_event("epoch_stop", namespace="mlperf")),
-            sealed("a line without a namespace", set_event("seed", namespace=None)),
-        ),
     ),
     Rule(
         id="log-keys-own",
@@ -268,7 +245,6 @@ RULES = (
         divisions=CLOSED,
         severity=Severity.NOTE,
         bundle_check=_known_keys,
-        faults=both("weights that were loaded", add_point("weights_loaded", "/data/lenet.pt")),
     ),
     Rule(
         id="log-event-types",
@@ -278,15 +254,6 @@ RULES = (
         ),
         rationale="Readers of MLPerf logs take the intervals from the event types.",
         bundle_check=_types,
-        faults=(
-            *both(
-                "an epoch's start as a point in time", set_event("epoch_start", 1, event_type=POINT)
-            ),
-            *both(
-                "the seed as the end of an interval", set_event("seed", event_type="INTERVAL_END")
-            ),
-            sealed("run_stop without a type", set_event("run_stop", event_type=None)),
-        ),
     ),
     Rule(
         id="log-clocks-run",
@@ -295,10 +262,6 @@ RULES = (
             "A log that a script wrote afterwards has times of one moment, or of before the boot."
         ),
         bundle_check=_clocks,
-        faults=(
-            *both("all events in the same second", freeze_wall_clock()),
-            *both("the run before the boot", shift_everything(-HOUR_NS)),
-        ),
     ),
     Rule(
         id="initialisation-capped",
@@ -308,7 +271,6 @@ RULES = (
             " training could be moved there."
         ),
         bundle_check=_initialisation,
-        faults=both("40 minutes of initialisation", delay_start(2400)),
     ),
     Rule(
         id="time-accounted",
@@ -320,13 +282,5 @@ RULES = (
             "A gap is time of which nothing is known: an epoch that was taken out leaves one."
         ),
         bundle_check=_holes,
-        faults=(
-            recomputed(
-                "eight seconds before the second epoch", delay_later_events("epoch_start", 1, 8)
-            ),
-            recomputed(
-                "eight seconds before the last evaluation", delay_later_events("eval_start", 2, 8)
-            ),
-        ),
     ),
 )

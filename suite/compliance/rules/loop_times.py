@@ -5,10 +5,6 @@ from collections.abc import Iterator
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import STEPS
-from suite.compliance.faults.fault import both, recomputed
-from suite.compliance.faults.log_edits import build_at_once
-from suite.compliance.faults.step_edits import close_gaps
-from suite.compliance.faults.table_edits import scale_column, set_column_of_rank
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 from suite.compliance.updates import ends_update
@@ -131,14 +127,6 @@ RULES = (
         ),
         divisions=CLOSED,
         bundle_check=_fetch,
-        faults=(
-            *both("every fetch a thousandth of what it was", scale_column("fetch_stall_s", 0.001)),
-            recomputed(
-                "two microseconds to fetch on rank 1",
-                set_column_of_rank(1, "fetch_stall_s", 2e-6),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="steps-apart",
@@ -148,7 +136,6 @@ RULES = (
             " without a gap were moved together, or their overhead was counted as a part."
         ),
         bundle_check=_apart,
-        faults=both("the time between the steps counted as fetching", close_gaps()),
     ),
     Rule(
         id="exchange-takes",
@@ -161,13 +148,6 @@ RULES = (
             " of them."
         ),
         bundle_check=_exchange,
-        faults=(
-            recomputed(
-                "waits of half a microsecond",
-                set_column_of_rank(None, "communication_s", 5e-7),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="initialisation-takes",
@@ -180,6 +160,5 @@ RULES = (
             " init_start is in no record."
         ),
         bundle_check=_build,
-        faults=both("init_start right before init_stop", build_at_once()),
     ),
 )

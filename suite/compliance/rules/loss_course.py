@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from suite.bundle.layout import STEPS
 from suite.catalog.divisions import Division
-from suite.compliance.faults.fault import both
-from suite.compliance.faults.table_edits import drop_losses, repeat_losses
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
 ORDER = 72  # after the steps, before the machine
@@ -71,10 +69,6 @@ RULES = (
         ),
         divisions=CLOSED,
         bundle_check=_repeated,
-        faults=(
-            *both("every four steps with one loss", repeat_losses(4)),
-            *both("every fourth loss that of the step before", repeat_losses(4, only_first=True)),
-        ),
     ),
     Rule(
         id="losses-fall",
@@ -85,6 +79,5 @@ RULES = (
         rationale="A loss that falls at once is one of a model that was trained before.",
         divisions=CLOSED,
         bundle_check=_course,
-        faults=both("a tenth of the losses from step 31 on", drop_losses(30, 0.05)),
     ),
 )

@@ -6,18 +6,6 @@ from typing import TYPE_CHECKING
 
 from suite.bundle.layout import STEPS
 from suite.catalog.frameworks import is_own, known_frameworks
-from suite.compliance.faults.fault import both
-from suite.compliance.faults.log_edits import EPOCHS, guess, reach_target_after
-from suite.compliance.faults.step_edits import (
-    change_losses,
-    copy_rank,
-    never_learn,
-    repeat_losses,
-    round_losses,
-    smooth_losses,
-    sort_losses,
-    stretch_losses,
-)
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
 if TYPE_CHECKING:
@@ -175,12 +163,6 @@ RULES = (
             " not."
         ),
         bundle_check=_scatter,
-        faults=(
-            *both("the losses sorted", sort_losses()),
-            *both("the losses smoothed over 50 steps", smooth_losses(50)),
-            *both("every fourth loss, the others on straight lines", stretch_losses(4)),
-            *both("the losses of a formula", change_losses(lambda step: 2.3 / (1 + 0.01 * step))),
-        ),
     ),
     Rule(
         id="losses-own",
@@ -189,12 +171,6 @@ RULES = (
             "A loss has seven digits and belongs to one mini-batch and one state of the weights."
         ),
         bundle_check=_repeated,
-        faults=(
-            *both(
-                "the losses of epoch 2 in epoch 1, but for its first 20", repeat_losses(2, 1, 20)
-            ),
-            *both("the losses of epoch 2 in epoch 3", repeat_losses(2, 3)),
-        ),
     ),
     Rule(
         id="losses-float32",
@@ -208,13 +184,6 @@ RULES = (
         ),
         divisions=CLOSED,
         bundle_check=_single,
-        faults=(
-            *both("the losses rounded to four decimals", round_losses(4)),
-            *both(
-                "the losses of a formula in float64",
-                change_losses(lambda step: 2.3 / (1 + 0.01 * step)),
-            ),
-        ),
     ),
     Rule(
         id="losses-of-ranks",
@@ -224,7 +193,6 @@ RULES = (
         ),
         rationale="Each rank trains on its share of a mini-batch, and logs the loss of that share.",
         bundle_check=_of_ranks,
-        faults=both("rank 1 with the losses of rank 0", copy_rank(("loss",)), ranks=2),
     ),
     Rule(
         id="accuracy-below-loss",
@@ -240,17 +208,6 @@ RULES = (
         ),
         divisions=CLOSED,
         bundle_check=_low_enough,
-        faults=(
-            *both("the loss never falls", never_learn()),
-            *(
-                fault
-                for number in EPOCHS[:2]
-                for fault in both(
-                    f"the target said to be reached in epoch {number + 1}",
-                    reach_target_after(number),
-                )
-            ),
-        ),
     ),
     Rule(
         id="accuracy-above-guessing",
@@ -260,6 +217,5 @@ RULES = (
         ),
         rationale="Evaluations that were not made have the accuracy of chance.",
         bundle_check=_high_enough,
-        faults=both("the accuracy of guessing in epoch 2", guess(1)),
     ),
 )

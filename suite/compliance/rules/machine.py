@@ -3,23 +3,12 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.devices import Device
 from suite.catalog.frameworks import known_frameworks
 from suite.catalog.power import Coverage, PowerTotal, Tier, totals
-from suite.compliance.faults.fault import both, recomputed
-from suite.compliance.faults.file_edits import set_run, set_system, update_system
-from suite.compliance.faults.log_edits import set_device
-from suite.compliance.faults.reading_edits import add_constant_channel, silence_clocks
-from suite.compliance.faults.table_edits import (
-    add_channel,
-    rename_source,
-    scale_counter,
-    set_frequency,
-)
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.values import is_number
@@ -461,10 +450,6 @@ def _rails(context: BundleContext, device: Device) -> Iterator[Violation]:
             )
 
 
-def _as_pytorch(**libraries: str) -> Any:
-    return set_system("libraries", libraries)
-
-
 RULES = (
     Rule(
         id="system-described",
@@ -474,29 +459,6 @@ RULES = (
         ),
         rationale="A value without a source is no description.",
         bundle_check=_described,
-        faults=(
-            *(
-                fault
-                for name, value in (
-                    ("kernel", None),
-                    ("cpu_cores", "two"),
-                    ("memory_size_bytes", -1),
-                    ("cpu_model", 7),
-                    ("python", " "),
-                    ("gpus", "one"),
-                    ("notes", []),
-                )
-                for fault in both(f"{name} = {value!r}", set_system(name, value))
-            ),
-            *both(
-                "a field without value and note",
-                lambda bundle: [
-                    bundle.system["notes"].pop("boot", None),
-                    set_system("boot", None)(bundle),
-                ],
-            ),
-            *both("a power mode that is noted as unknown", set_system("power_mode", "MAXN")),
-        ),
     ),
     Rule(
         id="system-possible",
@@ -506,22 +468,6 @@ RULES = (
         ),
         rationale="A description that was typed by hand mixes machines.",
         bundle_check=_possible,
-        faults=tuple(
-            fault
-            for values in (
-                {"architecture": "x86_64", "kernel": "4.9.337-tegra"},
-                {"architecture": "aarch64", "kernel": "6.1.0-amd64"},
-                {"architecture": "aarch64", "cpu_model": "AMD EPYC 7763"},
-                {"architecture": "x86_64", "cpu_model": "Cortex-A76"},
-                {"memory_size_bytes": 25_000_000_000},
-                {"python": "2.7.3"},
-                {"operating_system": "Windows 11 Pro"},
-            )
-            for fault in both(
-                ", ".join(f"{name} {value}" for name, value in values.items()),
-                update_system(values),
-            )
-        ),
     ),
     Rule(
         id="framework-installed",
@@ -534,12 +480,6 @@ RULES = (
             " hand NumPy's arrays to a framework."
         ),
         bundle_check=_libraries,
-        faults=(
-            *both("another version installed", _as_pytorch(numpy="1.0", torch="9.9.9+cpu")),
-            *both("another framework installed", _as_pytorch(numpy="1.0", tensorflow_cpu="1.0")),
-            *both("no framework installed", _as_pytorch(numpy="1.0")),
-            *both("no NumPy installed", lambda bundle: bundle.system["libraries"].pop("numpy")),
-        ),
     ),
     Rule(
         id="device-evidence",
@@ -549,22 +489,6 @@ RULES = (
         ),
         rationale="The harness found the device by that name.",
         bundle_check=_evidence,
-        faults=(
-            *both(
-                "the evidence of an Orin for a Raspberry Pi 4",
-                lambda bundle: [
-                    set_device("raspberry-pi-4")(bundle),
-                    set_run("device_evidence", "p3701")(bundle),
-                ],
-            ),
-            *both(
-                "no evidence",
-                lambda bundle: [
-                    set_device("raspberry-pi-4")(bundle),
-                    set_run("device_evidence", "")(bundle),
-                ],
-            ),
-        ),
     ),
     Rule(
         id="clocks-possible",
@@ -574,25 +498,6 @@ RULES = (
         ),
         rationale="An overclocked board is not the one that is sold, and eight cores are not two.",
         bundle_check=_clocks,
-        faults=(
-            *both("a Raspberry Pi 5 at 3.1 GHz", set_frequency("raspberry-pi-5", 3.1e9)),
-            recomputed(
-                "a core of any machine at 9 GHz",
-                add_constant_channel("cpu", "frequency.core0", "Hz", 9e9),
-            ),
-            recomputed(
-                "a core's measured clock at 9 GHz",
-                add_constant_channel("cpu-clock", "frequency.core0", "Hz", 9e9),
-            ),
-            *both("eight times the cycles", scale_counter("cycles", 8)),
-            *both(
-                "a Raspberry Pi 5 at its highest clock with the governor powersave",
-                lambda bundle: [
-                    set_frequency("raspberry-pi-5", 2.4e9)(bundle),
-                    bundle.system.update(architecture="aarch64", cpu_governor="powersave"),
-                ],
-            ),
-        ),
     ),
     Rule(
         id="governor-read",
@@ -602,7 +507,6 @@ RULES = (
             " meter reads."
         ),
         bundle_check=_scaled,
-        faults=both("a governor and no clock", silence_clocks("ondemand")),
     ),
     Rule(
         id="links-described",
@@ -614,24 +518,12 @@ RULES = (
             " wireless, and such drivers report no speed."
         ),
         bundle_check=_links,
-        faults=tuple(
-            fault
-            for name in ("wlan0", "wlp2s0")
-            for fault in both(
-                f"{name} as a wired link",
-                set_system(
-                    "links",
-                    [{"interface": name, "kind": "wired", "speed_mbit_s": 1000, "reason": None}],
-                ),
-            )
-        ),
     ),
     Rule(
         id="cores-described",
         sentence="No more cores are read than the description has.",
         rationale="A machine with cores that are switched off does not use them.",
         bundle_check=_cores,
-        faults=both("one core described, two read", set_system("cpu_cores", 1)),
     ),
     Rule(
         id="whole-above-part",
@@ -643,24 +535,11 @@ RULES = (
             " not belong to it."
         ),
         bundle_check=_nested,
-        faults=both(
-            "a GPU of 40 W on a board of 6 W", add_channel("nvml", "gpu0.power", "W", 40.0)
-        ),
     ),
     Rule(
         id="board-fits-profile",
         sentence="Power mode and rails are of the kind that the device's profile has.",
         rationale="A board's sensors have the names that its device tree gives them.",
         bundle_check=_board,
-        faults=(
-            *both("a power mode on a machine without any", set_system("power_mode", "15W")),
-            *both(
-                "a Xavier NX's rail on a Nano",
-                lambda bundle: [
-                    set_device("nano")(bundle),
-                    rename_source("um25c", "ina3221", "VDD_IN")(bundle),
-                ],
-            ),
-        ),
     ),
 )

@@ -4,8 +4,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from suite.catalog.divisions import Division
 from suite.catalog.meter_choice import LEFT_OUT, REQUIRED
-from suite.compliance.faults.fault import both, sealed
-from suite.compliance.faults.reading_edits import set_meter
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
@@ -55,12 +53,5 @@ RULES = (
         ),
         divisions=CLOSED,
         bundle_check=_chosen,
-        faults=(
-            *both("the CPU meter left out", set_meter("cpu", reason=LEFT_OUT)),
-            sealed(
-                "the CPU meter left out, without readings",
-                set_meter("cpu", reason=LEFT_OUT, available=False, readings=0),
-            ),
-        ),
     ),
 )

@@ -7,22 +7,6 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE
 from suite.bundle.layout import RUN
 from suite.catalog.meter_choice import LEFT_OUT, POWER_SCHEDULES, REQUIRED
-from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
-from suite.compliance.faults.file_edits import set_system
-from suite.compliance.faults.log_edits import set_everywhere
-from suite.compliance.faults.reading_edits import (
-    drop_readings,
-    free_meters,
-    hurry_meters,
-    leave_meter_out,
-    read_twice_as_often,
-    round_reading_times,
-    scale_longest_gaps,
-    scale_meter_times,
-    set_meter,
-    shift_end,
-)
-from suite.compliance.faults.table_edits import rename_source
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 from suite.compliance.values import is_number
@@ -522,35 +506,7 @@ def _recorded(
             yield node, records
 
 
-def _unread(name: str) -> Edit:
-    """Add the record of a meter that was available, and has no readings."""
-    record = {
-        "name": name,
-        "period_s": 1.0,
-        "available": True,
-        "reason": "",
-        "readings": 0,
-        "failures": 0,
-        "achieved_period_s": None,
-    }
-    return lambda bundle: bundle.run["meters"].append(
-        {**bundle.run["meters"][0], **record, "longest_gap_s": None}
-    )
-
-
-def _forget(name: str) -> Edit:
-    """Take a meter's record out."""
-    return lambda bundle: bundle.run.update(
-        meters=[meter for meter in bundle.run["meters"] if meter["name"] != name]
-    )
-
-
-def _cost_of_each(cost_s: float) -> Edit:
-    return lambda bundle: [meter.update(cost_s=cost_s) for meter in bundle.run["meters"]]
-
-
 OWN_NAME = f"{READINGS_AS_READ}; a meter of your own has a name of its own"
-METERS = ("um25c", "cpu", "counters")
 NOT_ON_DISK = (None, "network", "memory")
 OF_EVERY_LINUX = ("cpu", "memory")
 
@@ -560,11 +516,6 @@ RULES = (
         sentence="Only meters that were available have readings.",
         rationale="The recorder opens no other meter.",
         bundle_check=_available,
-        faults=tuple(
-            fault
-            for name in METERS
-            for fault in both(f"{name} said to be absent", set_meter(name, available=False))
-        ),
     ),
     Rule(
         id="meter-periods",
@@ -574,16 +525,6 @@ RULES = (
             " that were scaled in time, inserted or made up differ."
         ),
         bundle_check=_periods,
-        faults=(
-            *(
-                fault
-                for name in METERS
-                for fault in both(
-                    f"the times of {name} a fifth shorter", scale_meter_times(name, 0.8)
-                )
-            ),
-            *both("no achieved period", set_meter("um25c", achieved_period_s=None)),
-        ),
     ),
     Rule(
         id="meter-jitter",
@@ -593,10 +534,6 @@ RULES = (
             " and edited records differ."
         ),
         bundle_check=_jitter,
-        faults=(
-            *both("a third of a second of jitter", set_meter("um25c", jitter_s=0.3)),
-            *both("a second of jitter", set_meter("cpu", jitter_s=1.0)),
-        ),
     ),
     Rule(
         id="meter-own-schedule",
@@ -609,11 +546,6 @@ RULES = (
             " analyser keep the plug's."
         ),
         bundle_check=_as_its_class,
-        faults=(
-            *both("a plug's period of a USB meter", set_meter("um25c", period_s=1.0)),
-            *both("fixed moments of a USB meter", set_meter("um25c", moments="fixed")),
-            *both("random moments of the processor's meter", set_meter("cpu", moments="random")),
-        ),
     ),
     Rule(
         id="meter-gaps",
@@ -626,13 +558,6 @@ RULES = (
             " contradict it."
         ),
         bundle_check=_gaps,
-        faults=(
-            *both("five seconds of power readings left out", drop_readings("um25c", 10.0, 15.0)),
-            *both(
-                "no power readings but in the last two seconds", drop_readings("um25c", -10.0, 26.0)
-            ),
-            *both("no readings of the second half", drop_readings("cpu", 14.0, 100.0)),
-        ),
     ),
     Rule(
         id="meter-stated-gaps",
@@ -645,19 +570,12 @@ RULES = (
             " interpolated to new times are evenly spaced."
         ),
         bundle_check=_stated_gaps,
-        faults=(
-            recomputed("longer gaps in all records than in the readings", scale_longest_gaps(1.01)),
-        ),
     ),
     Rule(
         id="meter-failures",
         sentence="A meter's readings and failures together are at most one a period.",
         rationale="A call that fails has no reading.",
         bundle_check=_failures,
-        faults=both(
-            "a hundred failures of a meter with all readings",
-            set_meter("cpu", failures=100, last_error="timed out"),
-        ),
     ),
     Rule(
         id="meter-schedule",
@@ -671,13 +589,6 @@ RULES = (
             " channel comes beside the first."
         ),
         bundle_check=_schedule,
-        faults=(
-            recomputed("all times of the kernel's meters a tenth shorter", hurry_meters(0.9)),
-            *both(
-                "a clock of 400 MHz between the readings of 1.4 GHz",
-                read_twice_as_often("cpu", "frequency.core1", 0.4 / 1.4),
-            ),
-        ),
     ),
     Rule(
         id="meter-clock",
@@ -690,15 +601,6 @@ RULES = (
             " counted."
         ),
         bundle_check=_ahead,
-        faults=(
-            recomputed(
-                "the table of another program four seconds later",
-                lambda bundle: [
-                    rename_source("um25c", "meter-csv", "board.analyser")(bundle),
-                    scale_meter_times("meter-csv", 1.2)(bundle),
-                ],
-            ),
-        ),
     ),
     Rule(
         id="meter-cost",
@@ -707,7 +609,6 @@ RULES = (
             "The recorder measures its own time, so that its share of the run's load is known."
         ),
         bundle_check=_cost,
-        faults=both("meters that cost nothing", free_meters()),
     ),
     Rule(
         id="meter-cost-possible",
@@ -720,10 +621,6 @@ RULES = (
             " foreign load."
         ),
         bundle_check=_cost_possible,
-        faults=(
-            *both("meters that cost a nanosecond", _cost_of_each(1e-9)),
-            *both("meters that cost 500 seconds", _cost_of_each(500.0)),
-        ),
     ),
     Rule(
         id="meters-of-linux",
@@ -734,7 +631,6 @@ RULES = (
         ),
         divisions=CLOSED,
         bundle_check=_of_linux,
-        faults=both("the processor's meter left out", leave_meter_out("cpu")),
     ),
     Rule(
         id="meters-of-kernel",
@@ -748,29 +644,6 @@ RULES = (
             " shows neither other programs nor clock steps."
         ),
         bundle_check=_of_kernel,
-        faults=(
-            recomputed("the load said to be unavailable", leave_meter_out("load")),
-            recomputed(
-                "the load left out, with its record",
-                in_turn(leave_meter_out("load"), _forget("load")),
-            ),
-            recomputed(
-                "the wall clock said to be available, without readings",
-                in_turn(
-                    leave_meter_out("wall-clock"),
-                    set_meter("wall-clock", available=True, reason=""),
-                ),
-            ),
-            recomputed("the network said to be available, without readings", _unread("network")),
-            *both(
-                "the disk's meter said to be unavailable",
-                in_turn(leave_meter_out("disk"), set_system("storage_medium", "NVMe")),
-            ),
-            *both(
-                "the page cache emptied, its meter said to be unavailable",
-                in_turn(leave_meter_out("page-cache"), set_everywhere("cache_cleared", True)),
-            ),
-        ),
     ),
     Rule(
         id="readings-end",
@@ -783,18 +656,11 @@ RULES = (
             " framework slowly also leaves it slowly. Later readings belong to a longer run."
         ),
         bundle_check=_end,
-        faults=(
-            *both("power readings ten seconds later", shift_end(10.0, "um25c")),
-            *both("all readings ten seconds later", shift_end(10.0)),
-        ),
     ),
     Rule(
         id="readings-clock",
         sentence="The times of the readings are not all whole tenths of a millisecond.",
         rationale="They are read from a clock of nanoseconds, one meter after another.",
         bundle_check=_rounded,
-        faults=(
-            recomputed("all readings at whole half seconds", round_reading_times(500_000_000)),
-        ),
     ),
 )

@@ -6,17 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
-from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.faults.fault import recomputed, unsealed
-from suite.compliance.faults.file_edits import append, change_file, copy_file, resealed
-from suite.compliance.faults.log_edits import set_event, set_request
-from suite.compliance.faults.rank_log_edits import (
-    move_offset,
-    set_boot_of_rank,
-    set_in_all_logs,
-    shift_time_of_day,
-)
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -280,10 +270,6 @@ RULES = (
         ),
         rationale="Energy and times belong to the machines that worked.",
         bundle_check=_placed,
-        faults=(
-            recomputed("two nodes shown as one", set_request("parallel.nodes", 1), ranks=2),
-            recomputed("another boot of rank 1 than of its node", set_boot_of_rank(1, 0), ranks=2),
-        ),
     ),
     Rule(
         id="clock-offsets",
@@ -296,31 +282,6 @@ RULES = (
             " another, whose gradients it needs, begins it."
         ),
         bundle_check=_offsets,
-        faults=(
-            recomputed(
-                "five minutes of drift",
-                set_event("clock_offsets_ns", 1, value=[[0, 0], [7_000_300_000_000_000, 50_000]]),
-                ranks=2,
-            ),
-            recomputed(
-                "an uncertainty of a minute",
-                set_in_all_logs("clock_offsets_ns", [[0, 0], [7 * 10**15, 6 * 10**10]]),
-                ranks=2,
-            ),
-            recomputed(
-                "the offset of one rank only",
-                set_in_all_logs("clock_offsets_ns", [[0, 0]]),
-                ranks=2,
-            ),
-            recomputed(
-                "two nodes shown as one, with two clocks", set_request("parallel.nodes", 1), ranks=2
-            ),
-            recomputed(
-                "rank 1's offset five seconds larger, before and after the run",
-                move_offset(1, 5 * 10**9),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="nodes-times-of-day",
@@ -331,47 +292,17 @@ RULES = (
         ),
         bundle_check=_times_of_day,
         severity=Severity.WARNING,
-        faults=(
-            recomputed(
-                "the second node's time of day an hour behind",
-                shift_time_of_day(1, -3_600_000),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="nodes-addresses",
         sentence="No two nodes of a run have one address.",
         rationale="One machine under two names is one node.",
         bundle_check=_addresses,
-        faults=(
-            recomputed(
-                "the first node's address on both",
-                change_file(
-                    NODES, lambda values: values["nodes"][1]["link"].update(address="address0")
-                ),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="ranks-files",
         sentence="A bundle holds no log or readings of ranks and nodes that were not requested.",
         rationale="A rank that is recorded worked.",
         bundle_check=_files,
-        faults=(
-            unsealed(
-                "a log of a third rank", resealed(copy_file(log_name(1), log_name(2))), ranks=2
-            ),
-            unsealed(
-                "readings of a third node",
-                resealed(copy_file(node_tables(1)[0], node_tables(2)[0])),
-                ranks=2,
-            ),
-            unsealed(
-                "a baseload of a second node in a run of one",
-                resealed(append(node_baseloads(1)[0], b"x")),
-            ),
-        ),
     ),
 )

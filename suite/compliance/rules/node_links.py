@@ -7,10 +7,6 @@ from typing import Any
 
 from reference_impls.contract import EXACT, FLOAT32, SECONDS_PER_NS
 from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.faults.fault import recomputed
-from suite.compliance.faults.file_edits import change_file
-from suite.compliance.faults.reading_edits import scale_readings
-from suite.compliance.faults.table_edits import change_second_node, scale_unit
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.rules.node_clocks import is_offset
 from suite.compliance.updates import ends_update
@@ -149,20 +145,5 @@ RULES = (
             " make its exchange look smaller than it can be."
         ),
         bundle_check=lambda context: chain(_links(context), _counted(context)),
-        faults=(
-            recomputed(
-                "a link of 10 Mbit/s",
-                change_file(
-                    NODES, lambda values: values["nodes"][1]["link"].update(speed_mbit_s=10)
-                ),
-                ranks=2,
-            ),
-            recomputed(
-                "half of the second node's bytes", change_second_node(scale_unit("B", 0.5)), ranks=2
-            ),
-            recomputed(
-                "half of the first node's bytes", scale_readings("network", "", 0.5), ranks=2
-            ),
-        ),
     ),
 )

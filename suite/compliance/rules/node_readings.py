@@ -6,16 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.layout import node_baseloads
 from suite.bundle.nodes import read_nodes
-from suite.compliance.faults.fault import both, recomputed
-from suite.compliance.faults.table_edits import (
-    change_meter,
-    change_second_node,
-    copy_first_node,
-    forget_meter,
-    scale_unit,
-)
 from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -174,54 +165,23 @@ RULES = (
         sentence="A node whose recorder was not lost was read through the whole run.",
         rationale="Readings that end early leave out energy.",
         bundle_check=_throughout,
-        faults=(
-            recomputed(
-                "the second node's readings end after ten seconds",
-                change_second_node(lambda rows: rows[rows["t_ns"] < rows["t_ns"].min() + 10**10]),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="baseload-metered",
         sentence="A meter that read the idle machine is recorded as available during the run.",
         rationale="Power readings that are left out hide an energy.",
         bundle_check=_metered,
-        faults=(
-            *both(
-                "the power meter's record says that it was not there",
-                change_meter("um25c", available=False, reason="not connected"),
-            ),
-            recomputed(
-                "the second node's power meter left out of its records",
-                forget_meter("um25c"),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="nodes-load",
         sentence="A node's processor is busy while its ranks compute on it.",
         rationale="Readings of an idle machine are of another run.",
         bundle_check=_loads,
-        faults=(
-            recomputed(
-                "no load on the second node", change_second_node(scale_unit("%", 0.0)), ranks=2
-            ),
-        ),
     ),
     Rule(
         id="nodes-read-apart",
         sentence="No two nodes were read at the same moments, to the nanosecond.",
         rationale="A copy of one node's readings is no second meter.",
         bundle_check=_apart,
-        faults=(
-            recomputed("the first node's readings as the second's", copy_first_node(), ranks=2),
-            recomputed(
-                "the first node's baseload as the second's",
-                copy_first_node(node_baseloads(1)[0]),
-                ranks=2,
-            ),
-        ),
     ),
 )

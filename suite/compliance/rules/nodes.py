@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 
 from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.faults.fault import recomputed
-from suite.compliance.faults.file_edits import change_file
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import listed, numbers, shown
@@ -75,24 +73,6 @@ RULES = (
         sentence="A run on several nodes records which ranks ran on each node, and the log agrees.",
         rationale="Energy and bytes are sums over the nodes: a missing node makes them smaller.",
         bundle_check=_complete,
-        faults=(
-            recomputed(
-                "no record of the nodes", lambda bundle: (bundle.path / NODES).unlink(), ranks=2
-            ),
-            recomputed(
-                "a node left out", change_file(NODES, lambda values: values["nodes"].pop()), ranks=2
-            ),
-            recomputed(
-                "a rank left out",
-                change_file(NODES, lambda values: values["nodes"][1].update(ranks=[2])),
-                ranks=2,
-            ),
-            recomputed(
-                "another node",
-                change_file(NODES, lambda values: values["nodes"][1].update(node="pi7")),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="nodes-recorders",
@@ -103,14 +83,5 @@ RULES = (
         ),
         bundle_check=_recorders,
         severity=Severity.WARNING,
-        faults=(
-            recomputed(
-                "a recorder that was lost",
-                change_file(
-                    NODES, lambda values: values["nodes"][1].update(problem="its recorder ended")
-                ),
-                ranks=2,
-            ),
-        ),
     ),
 )

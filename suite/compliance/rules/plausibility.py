@@ -9,20 +9,6 @@ from suite.bundle.layout import STEPS, SYSTEM
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
 from suite.catalog.power import Coverage, PowerTotal
-from suite.compliance.faults.fault import both, recomputed, sealed
-from suite.compliance.faults.file_edits import set_system
-from suite.compliance.faults.log_edits import set_device
-from suite.compliance.faults.power_mode_edits import claim_orin_on_raspberry_pi
-from suite.compliance.faults.reading_edits import add_idle_utilisation
-from suite.compliance.faults.table_edits import (
-    change_second_node,
-    overload,
-    scale_column,
-    scale_power,
-    scale_unit,
-    set_cell,
-    speed_up,
-)
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, Rule, Violation
 
@@ -324,16 +310,6 @@ RULES = (
         ),
         rationale="Wrong units, missing rails and made-up readings give an impossible power.",
         bundle_check=_power,
-        faults=(
-            *both("hardly any power", scale_power(0.001)),
-            *both("power with the wrong sign", scale_power(-1)),
-            *both("90 W through a Jetson Nano", overload("nano", 15.0)),
-            recomputed(
-                "the second node's power with the wrong sign",
-                change_second_node(scale_unit("W", -1)),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="power-above-idle",
@@ -349,24 +325,6 @@ RULES = (
             " `baseload-idle`."
         ),
         bundle_check=_above_idle,
-        faults=(
-            *both("a third of the power", scale_power(0.33)),
-            *both(
-                "a busy machine before the run, a tenth of the power",
-                lambda bundle: [add_idle_utilisation(90.0)(bundle), scale_power(0.1)(bundle)],
-            ),
-            *both("a tenth of the power", scale_power(0.1)),
-            recomputed(
-                "a tenth of the second node's power",
-                change_second_node(scale_unit("W", 0.1)),
-                ranks=2,
-            ),
-            recomputed(
-                "the second node draws less than it did idle",
-                change_second_node(scale_unit("W", 0.4)),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="flop-rate",
@@ -379,7 +337,6 @@ RULES = (
             " multiplications that are counted."
         ),
         bundle_check=_rate,
-        faults=both("a hundred times a Raspberry Pi 4", speed_up("raspberry-pi-4", 100)),
     ),
     Rule(
         id="losses-possible",
@@ -392,16 +349,6 @@ RULES = (
             " them."
         ),
         bundle_check=_losses,
-        faults=(
-            *(
-                fault
-                for value in (float("nan"), float("inf"), -1.0)
-                for fault in both(f"a loss of {value}", set_cell("loss", 20, value))
-            ),
-            *both("one loss for all steps", scale_column("loss", 0, 2.3)),
-            *both("losses of a trained model", scale_column("loss", 0.1)),
-            *both("losses ten times as large", scale_column("loss", 10)),
-        ),
     ),
     Rule(
         id="machine-fits-profile",
@@ -414,16 +361,5 @@ RULES = (
             " is no contradiction (`machine-variant`)."
         ),
         bundle_check=_machine,
-        faults=(
-            sealed("a Raspberry Pi's device tree as an Orin", claim_orin_on_raspberry_pi),
-            *(
-                sealed(f"{name} = {value!r} in system.json", set_system(name, value))
-                for name, value in (("cpu_cores", 0), ("memory_size_bytes", "much"))
-            ),
-            *(
-                sealed(f"as the device {device}", set_device(device))
-                for device in ("orin", "raspberry-pi-5", "nano", "no-such-device")
-            ),
-        ),
     ),
 )

@@ -7,26 +7,7 @@ from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE as ATTACHED
-from suite.bundle.layout import BASELOAD
 from suite.catalog.power import Coverage, Tier, totals
-from suite.compliance.faults.fault import Edit, both, in_turn, recomputed
-from suite.compliance.faults.reading_edits import (
-    add_channel,
-    add_idle_utilisation,
-    call_analyser,
-    change_baseload,
-    clip_highest,
-    copy_channel,
-    count_energy,
-    interpolate,
-    paste_idle_power,
-    remove_baseload,
-    set_around_run,
-    set_constant,
-    set_units,
-    set_values,
-    take_idle_from_run,
-)
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation
@@ -475,13 +456,6 @@ def _idle_measured(context: BundleContext) -> Iterator[Violation]:
             )
 
 
-def _factors(volts: float, amperes: float) -> tuple[Edit, Edit]:
-    """Let the meter of USB have read this voltage and this current with every power."""
-    return copy_channel("um25c", "power", "voltage", "V", volts), copy_channel(
-        "um25c", "power", "current", "A", amperes
-    )
-
-
 def _powers(context: BundleContext) -> "Iterator[tuple[NodeContext, Channel]]":
     """Every meter's own power, with its node."""
     for node in context.nodes:
@@ -560,7 +534,6 @@ RULES = (
         sentence="The channels of a power total are in the unit of its rule.",
         rationale="Milliwatts that are added as watts are a thousandfold.",
         bundle_check=_units,
-        faults=both("power in mW", set_units("um25c", "mW")),
     ),
     Rule(
         id="power-plausible",
@@ -573,16 +546,6 @@ RULES = (
             " that was edited, measures nothing."
         ),
         bundle_check=_plausible,
-        faults=(
-            *both(
-                "every ninth reading negative",
-                set_values("um25c", "power", 9, lambda value: -value),
-            ),
-            *both(
-                "every ninth reading a thousandfold",
-                set_values("um25c", "power", 9, lambda value: 1000 * value),
-            ),
-        ),
     ),
     Rule(
         id="power-varies",
@@ -596,17 +559,12 @@ RULES = (
             " made up."
         ),
         bundle_check=_varies,
-        faults=(
-            *both("a constant power", set_constant("um25c", "power")),
-            *both("an energy counter on a straight line", count_energy("rapl", "package-0", 2.5)),
-        ),
     ),
     Rule(
         id="power-own",
         sentence="No sixteen power readings in a row occur twice in a run.",
         rationale="They are noise in their last digits.",
         bundle_check=_own,
-        faults=both("the idle machine's readings again and again", paste_idle_power()),
     ),
     Rule(
         id="power-unclipped",
@@ -619,7 +577,6 @@ RULES = (
             " that of the meter's range, or of an edit."
         ),
         bundle_check=_unclipped,
-        faults=both("the highest tenth of the readings cut", clip_highest("um25c", "power", 0.1)),
     ),
     Rule(
         id="power-uninterpolated",
@@ -633,15 +590,6 @@ RULES = (
         ),
         severity=Severity.WARNING,
         bundle_check=_own_values,
-        faults=(
-            *both(
-                "every fifth reading, the others on straight lines",
-                interpolate("um25c", "power", 5),
-            ),
-            *both(
-                "every second reading, the others between them", interpolate("um25c", "power", 2)
-            ),
-        ),
     ),
     Rule(
         id="power-around-run",
@@ -654,7 +602,6 @@ RULES = (
             " interpolated to the run's start and stop."
         ),
         bundle_check=_around,
-        faults=both("half a watt before and after the run", set_around_run("um25c", "power", 0.5)),
     ),
     Rule(
         id="power-resolved",
@@ -667,7 +614,6 @@ RULES = (
             " wall meter."
         ),
         bundle_check=_resolved,
-        faults=(recomputed("whole watts of an analyser", call_analyser("um25c")),),
     ),
     Rule(
         id="power-as-current",
@@ -679,10 +625,6 @@ RULES = (
             "One reply of the meter has all three. A power that was scaled contradicts the others."
         ),
         bundle_check=_own_factors,
-        faults=(
-            *both("5.1 V and 1 A at 6 W", in_turn(*_factors(5.1, 1.0))),
-            *both("230 V and 10 mA at 6 W", in_turn(*_factors(230.0, 0.01))),
-        ),
     ),
     Rule(
         id="power-as-energy",
@@ -694,10 +636,6 @@ RULES = (
             "The meter integrates its own power. A power that was scaled contradicts the counter."
         ),
         bundle_check=_own_counter,
-        faults=both(
-            "a counter of 8 W at 6 W",
-            add_channel("um25c", "energy", "J", lambda time_s: 1000.0 + 8.0 * time_s),
-        ),
     ),
     Rule(
         id="baseload-own",
@@ -707,21 +645,12 @@ RULES = (
             " training seem to add nothing."
         ),
         bundle_check=_idle_own,
-        faults=(
-            recomputed("the idle readings are the run's first ones", take_idle_from_run("um25c")),
-        ),
     ),
     Rule(
         id="baseload-meter",
         sentence="The idle machine's power was read by a meter that was read during the run.",
         rationale="The share of the baseload compares two readings of one meter.",
         bundle_check=_idle_meter,
-        faults=(
-            recomputed(
-                "the idle power of another meter",
-                change_baseload(lambda rows: rows.assign(source="shelly")),
-            ),
-        ),
     ),
     Rule(
         id="baseload-window",
@@ -731,13 +660,6 @@ RULES = (
         ),
         rationale="A chosen moment, or one of another day, is no baseload.",
         bundle_check=_idle_window,
-        faults=(
-            recomputed("two idle readings", change_baseload(lambda rows: rows.tail(2))),
-            recomputed(
-                "idle readings ten minutes older",
-                change_baseload(lambda rows: rows.assign(t_ns=rows["t_ns"] - 600 * 10**9)),
-            ),
-        ),
     ),
     Rule(
         id="baseload-idle",
@@ -750,7 +672,6 @@ RULES = (
         ),
         severity=Severity.WARNING,
         bundle_check=_idle,
-        faults=(recomputed("a busy machine before the run", add_idle_utilisation(90.0)),),
     ),
     Rule(
         id="baseload-measured",
@@ -758,6 +679,5 @@ RULES = (
         rationale="Without a baseload nobody can tell what the training added.",
         severity=Severity.WARNING,
         bundle_check=_idle_measured,
-        faults=(recomputed("no idle readings", remove_baseload(BASELOAD)),),
     ),
 )

@@ -5,14 +5,6 @@ from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import SYSTEM
-from suite.compliance.faults.fault import both, recomputed, sealed
-from suite.compliance.faults.log_edits import set_device
-from suite.compliance.faults.power_mode_edits import (
-    claim_jetson,
-    claim_variant,
-    lower_limits_in_mid_run,
-    without_mode_on_second_node,
-)
 from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
@@ -229,24 +221,6 @@ RULES = (
         rationale="Two modes are two entries: a run of an unknown mode can be compared with none.",
         divisions=CLOSED,
         bundle_check=_known,
-        faults=(
-            *(
-                fault
-                for mode in (None, "", 7)
-                for fault in both(f"an Orin in the mode {mode!r}", claim_jetson("orin", mode))
-            ),
-            *both(
-                "a custom mode without its clocks",
-                claim_jetson("orin", "custom mode 9", mode=None, is_custom=True, clocks=[]),
-            ),
-            *both("the settings of another mode", claim_jetson("orin", "MAXN", mode="MODE_15W")),
-            sealed("an Orin Nano without any power settings", set_device("orin-nano")),
-            recomputed(
-                "a mode that the second node does not state",
-                without_mode_on_second_node(claim_jetson("orin", "MAXN")),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="power-mode-listed",
@@ -257,15 +231,6 @@ RULES = (
         ),
         severity=Severity.WARNING,
         bundle_check=_listed,
-        faults=(
-            recomputed("a mode that the profile lacks", claim_jetson("orin", "GPU_FREQ_100")),
-            recomputed(
-                "a mode with other clocks",
-                claim_jetson(
-                    "orin", "MAXN", is_custom=True, differences=["GPU MAX_FREQ is 6 instead of 9"]
-                ),
-            ),
-        ),
     ),
     Rule(
         id="power-mode-steady",
@@ -278,15 +243,6 @@ RULES = (
         ),
         severity=Severity.WARNING,
         bundle_check=_steady,
-        faults=(
-            recomputed("another mode from the second epoch on", lower_limits_in_mid_run),
-            recomputed(
-                "another governor after the run",
-                claim_variant(
-                    "raspberry-pi-4", power_changes=["policy0 governor: ondemand, then powersave"]
-                ),
-            ),
-        ),
     ),
     Rule(
         id="machine-variant",
@@ -297,15 +253,6 @@ RULES = (
         ),
         severity=Severity.WARNING,
         bundle_check=_variant,
-        faults=(
-            recomputed(
-                "six cores of a Raspberry Pi 4", claim_variant("raspberry-pi-4", cpu_cores=6)
-            ),
-            recomputed(
-                "three GiB of a Raspberry Pi 4",
-                claim_variant("raspberry-pi-4", memory_size_bytes=3 * GIB),
-            ),
-        ),
     ),
     Rule(
         id="machine-virtual",
@@ -319,11 +266,5 @@ RULES = (
         ),
         severity=Severity.WARNING,
         bundle_check=_virtual,
-        faults=(
-            recomputed(
-                "a virtual disk in a Raspberry Pi 4",
-                claim_variant("raspberry-pi-4", storage_medium="virtual disk"),
-            ),
-        ),
     ),
 )

@@ -1,13 +1,10 @@
 """Power rules: a bundle's energies are totals as the rulebook defines them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import Any
 
 from suite.bundle.layout import POWER
 from suite.catalog.power import PowerRule, load_power_rules, rules_for
-from suite.compliance.faults.fault import both, unsealed
-from suite.compliance.faults.file_edits import change_file, delete, resealed
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import listed
 
@@ -65,21 +62,6 @@ def _difference(rule: PowerRule, rulebook: Sequence[PowerRule]) -> str:
     )[:300]
 
 
-def _set_in_first(**values: object) -> Callable[[Any], object]:
-    return lambda content: content["rules"][0].update(values)
-
-
-FAULTS = {
-    "a total said to cover the chip alone": _set_in_first(coverage="chip"),
-    "a cheap meter called an analyser": _set_in_first(tier="analyser"),
-    "readings above 4 W called implausible": _set_in_first(plausible_w=[0.0, 4.0]),
-    "a total of another channel": _set_in_first(channels=["current"]),
-    "a sensor called more accurate than it is": _set_in_first(gain_error=0.0001),
-    "a run allowed to have gaps": _set_in_first(min_coverage=0.1),
-    "the rules left out": lambda content: content["rules"].clear(),
-    "a rule twice": lambda content: content["rules"].append(content["rules"][0]),
-}
-
 RULES = (
     Rule(
         id="power-rules-known",
@@ -89,13 +71,5 @@ RULES = (
         ),
         rationale="A submitter who chose the channels of a total would choose the energy.",
         bundle_check=_known,
-        faults=(
-            *(
-                fault
-                for name, change in FAULTS.items()
-                for fault in both(name, change_file(POWER, change))
-            ),
-            unsealed("power.json left out, manifest made to fit", resealed(delete(POWER))),
-        ),
     ),
 )

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from reference_impls.contract import log_name
 from suite.bundle.nodes import read_nodes
-from suite.compliance.faults.fault import both, recomputed
-from suite.compliance.faults.reading_edits import add_channel, add_constant_channel, log_peak_memory
 from suite.compliance.remedies import READINGS_AS_READ, TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.values import is_number
@@ -168,53 +166,18 @@ RULES = (
             " another request. A rank that ran elsewhere used power there."
         ),
         bundle_check=_requested,
-        faults=(
-            *both(
-                "five processes of one rank",
-                add_constant_channel("memory", "process_tree_size", "processes", 5.0),
-            ),
-            recomputed(
-                "forty processes of two ranks",
-                add_constant_channel("memory", "process_tree_size", "processes", 40.0),
-                ranks=2,
-            ),
-            recomputed(
-                "one process of a node's rank",
-                add_constant_channel("memory", "process_tree_size", "processes", 1.0),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="ranks-peaks",
         sentence="Where the log states peaks of memory, it states one for each rank.",
         rationale="Every rank is a process, and states the peak that the kernel kept for it.",
         bundle_check=_listed,
-        faults=(
-            *both("the peaks of two ranks in a run of one", log_peak_memory(1.0, 2)),
-            recomputed("no peak", log_peak_memory(1.0, 0)),
-            recomputed("one peak of two ranks", log_peak_memory(1.0, 1), ranks=2),
-        ),
     ),
     Rule(
         id="peak-memory-rises",
         sentence="The peak memory of a single process never falls, but for a twentieth.",
         rationale="The kernel keeps the largest resident set since the process began.",
         bundle_check=_peaks,
-        faults=(
-            recomputed(
-                "a peak that falls by a fifth",
-                lambda bundle: [
-                    add_constant_channel("memory", "process_tree_size", "processes", 1.0)(bundle),
-                    add_channel(
-                        "memory",
-                        "largest_process_peak_rss",
-                        "B",
-                        lambda time_s: 3e8 if time_s < 10 else 2.4e8,
-                    )(bundle),
-                ],
-            ),
-        ),
     ),
     Rule(
         id="memory-adds-up",
@@ -226,17 +189,6 @@ RULES = (
             " moment."
         ),
         bundle_check=_sums,
-        faults=(
-            recomputed(
-                "half of the used memory in the second half of the run",
-                lambda bundle: [
-                    add_channel("memory", "used", "B", lambda time_s: 2e8 if time_s < 10 else 1e8)(
-                        bundle
-                    ),
-                    add_channel("memory", "available", "B", lambda time_s: 4e8)(bundle),
-                ],
-            ),
-        ),
     ),
     Rule(
         id="memory-whole",
@@ -246,14 +198,5 @@ RULES = (
         ),
         rationale="The description and the meter read the same line of the kernel (MemTotal).",
         bundle_check=_whole,
-        faults=both(
-            "half of the described memory used or available",
-            lambda bundle: [
-                add_constant_channel("memory", name, "B", bundle.system["memory_size_bytes"] / 4)(
-                    bundle
-                )
-                for name in ("used", "available")
-            ],
-        ),
     ),
 )

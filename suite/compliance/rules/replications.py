@@ -2,19 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import MAX_RUNS, RECORD, fresh_runs, sealed_files
-from suite.compliance.faults.fault import of_replication
-from suite.compliance.faults.replication_edits import (
-    change_replication,
-    copy_first_run,
-    halve_fresh_times,
-    lose_run,
-    resealed,
-)
 from suite.compliance.folder_rule import FolderKind, FolderRule, check_seal, compare_record
 from suite.compliance.rule import Violation
 from suite.errors import FileError, SuiteError
@@ -90,25 +80,6 @@ def _by_its_maker(folder: Path) -> Iterator[Violation]:
             )
 
 
-def _confirm(content: Any) -> None:
-    content["comparisons"]["times"]["verdict"] = content["comparisons"]["verdict"] = "confirmed"
-    content["comparisons"]["times"]["ratio"] = 1.001
-
-
-def _halve_fresh(content: Any) -> None:
-    for run in content["runs"]:
-        run["time_to_epoch_s"] /= 2
-
-
-def _other_maker(content: Any) -> None:
-    content["organization"] = "somebody else"
-
-
-def _later_originals(content: Any) -> None:
-    for run in content["originals"]:
-        run["started_time_ms"] += 10**12
-
-
 RULES = (
     FolderRule(
         kind=FolderKind.REPLICATION,
@@ -118,11 +89,6 @@ RULES = (
         ),
         rationale="It shows changed, lost and added runs, and a changed record.",
         check=_sealed,
-        faults=(
-            of_replication("a verdict changed", change_replication(_confirm)),
-            of_replication("a fresh run lost", lose_run(2)),
-            of_replication("no manifest", lambda folder: (folder / MANIFEST).unlink()),
-        ),
     ),
     FolderRule(
         kind=FolderKind.REPLICATION,
@@ -133,24 +99,6 @@ RULES = (
         ),
         rationale="Anybody can compute the verdict again; nobody has to believe it.",
         check=_recomputed,
-        faults=(
-            resealed("a verdict changed", change_replication(_confirm)),
-            resealed(
-                "the fresh runs' times halved in the record", change_replication(_halve_fresh)
-            ),
-            resealed("a fresh run lost", lose_run(2)),
-            resealed("a fresh run that is a copy of the first", copy_first_run(3)),
-            resealed(
-                "an unknown key", change_replication(lambda content: content.update(remark="x"))
-            ),
-            resealed(
-                "another schema", change_replication(lambda content: content.update(schema=9))
-            ),
-            resealed(
-                "no original", change_replication(lambda content: content.update(originals=[]))
-            ),
-            resealed("a fresh run with half the times", halve_fresh_times(2)),
-        ),
     ),
     FolderRule(
         kind=FolderKind.REPLICATION,
@@ -160,9 +108,5 @@ RULES = (
         ),
         rationale="Runs of somebody else, or from before, repeat nothing.",
         check=_by_its_maker,
-        faults=(
-            resealed("another organization", change_replication(_other_maker)),
-            resealed("originals that began later", change_replication(_later_originals)),
-        ),
     ),
 )

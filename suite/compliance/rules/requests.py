@@ -5,8 +5,6 @@ from typing import Any
 
 from reference_impls.contract import EXACT
 from suite.catalog.frameworks import known_frameworks
-from suite.compliance.faults.fault import Fault, both, in_turn
-from suite.compliance.faults.log_edits import request_also, set_everywhere
 from suite.compliance.rule import CLOSED, RequestContext, Rule, Violation
 
 ORDER = 20  # before the records: they follow from the request
@@ -194,38 +192,6 @@ def _equal(
         yield Violation(context.file, f"{name} = {expected}", f"{found}", f"{fix} {OPEN_INSTEAD}")
 
 
-REFUSED: dict[str, dict[str, Any]] = {
-    "closed-hyperparameters": {
-        "optimizer.momentum": 0.8,
-        "optimizer.weight_decay": 0.01,
-        "optimizer.schedule": "constant",
-        "optimizer.name": "adam",
-        "initial_weights": "zeros",
-        "preprocessing.mean": [0.0],
-        "preprocessing.std": [1.0],
-        "preprocessing.augmentation": "crop_flip",
-    },
-    "closed-length": {"epochs": 20, "target_accuracy": 0.9, "eval_every_epochs": 2, "steps": 1407},
-    "closed-tuning-range": {"global_batch_size": 256, "optimizer.base_learning_rate": 1.0},
-    "closed-data": {"data.name": "digits", "data.synthetic": True, "data.verified": False},
-    "closed-model": {"model": "lenet4"},
-    "closed-arithmetic": {"framework": "pytorch_bf16"},
-    "closed-collective": {"parallel.collective": "mpi"},
-    "closed-wire": {"parallel.wire": "float16"},
-    "data-read": {"batches": "synthetic", "drop_cache_every_epoch": True},
-}
-"""Values that are not allowed, by the rule that refuses them."""
-
-
-def _refused(rule: str) -> tuple[Fault, ...]:
-    """Each of the rule's refused values, in request and log alike."""
-    return tuple(
-        fault
-        for name, value in REFUSED[rule].items()
-        for fault in both(f"{name} = {value!r} everywhere", set_everywhere(name, value))
-    )
-
-
 RULES = (
     Rule(
         id="data-read",
@@ -238,7 +204,6 @@ RULES = (
             " they are no result."
         ),
         request_check=_read,
-        faults=_refused("data-read"),
     ),
     Rule(
         id="closed-data",
@@ -249,7 +214,6 @@ RULES = (
         ),
         divisions=CLOSED,
         request_check=_data,
-        faults=_refused("closed-data"),
     ),
     Rule(
         id="closed-model",
@@ -257,7 +221,6 @@ RULES = (
         rationale="The closed division compares devices, not models.",
         divisions=CLOSED,
         request_check=_model,
-        faults=_refused("closed-model"),
     ),
     Rule(
         id="closed-arithmetic",
@@ -270,7 +233,6 @@ RULES = (
         ),
         divisions=CLOSED,
         request_check=_framework,
-        faults=_refused("closed-arithmetic"),
     ),
     Rule(
         id="closed-collective",
@@ -285,17 +247,6 @@ RULES = (
         ),
         divisions=CLOSED,
         request_check=_collective,
-        faults=(
-            *_refused("closed-collective"),
-            *both(
-                "gradients that nobody sums", set_everywhere("parallel.collective", "none"), ranks=2
-            ),
-            *both(
-                "gradients summed by another library",
-                set_everywhere("parallel.collective", "gloo"),
-                ranks=2,
-            ),
-        ),
     ),
     Rule(
         id="closed-wire",
@@ -306,12 +257,6 @@ RULES = (
         ),
         divisions=CLOSED,
         request_check=_wire,
-        faults=(
-            *_refused("closed-wire"),
-            *both(
-                "gradients sent as bfloat16", set_everywhere("parallel.wire", "bfloat16"), ranks=2
-            ),
-        ),
     ),
     Rule(
         id="closed-accumulation",
@@ -322,7 +267,6 @@ RULES = (
         ),
         divisions=CLOSED,
         request_check=_accumulation,
-        faults=both("two mini-batches an update", request_also("accumulation", 2)),
     ),
     Rule(
         id="closed-length",
@@ -336,7 +280,6 @@ RULES = (
         ),
         divisions=CLOSED,
         request_check=_length,
-        faults=_refused("closed-length"),
     ),
     Rule(
         id="closed-hyperparameters",
@@ -350,7 +293,6 @@ RULES = (
         ),
         divisions=CLOSED,
         request_check=_fixed_hyperparameters,
-        faults=_refused("closed-hyperparameters"),
     ),
     Rule(
         id="closed-tuning-range",
@@ -363,7 +305,6 @@ RULES = (
         ),
         divisions=CLOSED,
         request_check=_tuned_in_range,
-        faults=_refused("closed-tuning-range"),
     ),
     Rule(
         id="closed-characterisation",
@@ -377,11 +318,5 @@ RULES = (
         ),
         divisions=CLOSED,
         request_check=_fixed_batch_size,
-        faults=both(
-            "another batch size without a target",
-            in_turn(
-                set_everywhere("workload", "mobilenetv3"), set_everywhere("global_batch_size", 32)
-            ),
-        ),
     ),
 )

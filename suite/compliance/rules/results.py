@@ -5,17 +5,6 @@ from collections.abc import Iterator, Mapping
 from reference_impls.structure import STRUCTURES
 from suite.catalog.frameworks import is_own
 from suite.catalog.scoring import load_scoring
-from suite.compliance.faults.fault import both, in_turn, recomputed, sealed
-from suite.compliance.faults.file_edits import move_to_first_round
-from suite.compliance.faults.log_edits import (
-    EPOCHS,
-    miss_target,
-    miss_target_in_all_epochs,
-    remove_event,
-    set_accuracy,
-    set_event,
-    set_metadata,
-)
 from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
@@ -142,37 +131,12 @@ RULES = (
         ),
         rationale="It shows rounded and invented accuracies.",
         bundle_check=_accuracy,
-        faults=(
-            *(
-                fault
-                for number in EPOCHS
-                for fault in both(
-                    f"accuracy {number + 1} raised",
-                    set_event("eval_accuracy", number, value=0.9999),
-                )
-            ),
-            *(
-                fault
-                for number in EPOCHS
-                for fault in both(
-                    f"correct {number + 1} raised",
-                    set_metadata("eval_accuracy", number, correct=9999),
-                )
-            ),
-            sealed("more correct than there are", set_accuracy(2, 1.2)),
-            sealed("an accuracy that is text", set_event("eval_accuracy", 2, value="0.9905")),
-        ),
     ),
     Rule(
         id="status-follows",
         sentence="The run's status is success if an evaluation reached the target, else aborted.",
         rationale="The status must follow from the evaluations.",
         bundle_check=_status,
-        faults=tuple(
-            fault
-            for status in ("aborted", "failed", None, 1)
-            for fault in both(f"status {status!r}", set_metadata("run_stop", status=status))
-        ),
     ),
     Rule(
         id="target-reached",
@@ -182,10 +146,6 @@ RULES = (
         ),
         divisions=CLOSED,
         bundle_check=_target,
-        faults=both(
-            "a target that was not reached, in the first round",
-            in_turn(miss_target(), move_to_first_round()),
-        ),
     ),
     Rule(
         id="target-missed",
@@ -197,10 +157,6 @@ RULES = (
         divisions=CLOSED,
         severity=Severity.WARNING,
         bundle_check=_missed,
-        faults=(
-            recomputed("all epochs trained, the target missed", miss_target_in_all_epochs()),
-            *both("a target that was not reached", miss_target()),
-        ),
     ),
     Rule(
         id="parameter-count",
@@ -208,13 +164,6 @@ RULES = (
         rationale="A smaller model would be faster.",
         divisions=CLOSED,
         bundle_check=_parameters,
-        faults=(
-            *(
-                sealed(f"parameters {value!r}", set_event("parameters", value=value))
-                for value in (61_705, 500, None, "61706")
-            ),
-            sealed("parameters not logged", remove_event("parameters")),
-        ),
     ),
     Rule(
         id="layers-as-built",
@@ -229,22 +178,5 @@ RULES = (
         ),
         divisions=CLOSED,
         bundle_check=_layers,
-        faults=(
-            *both(
-                "a dropout of 0.2",
-                set_event(
-                    "model_layers",
-                    value={"layers": 5, "sha256": STRUCTURES["lenet5"], "dropout": 0.2},
-                ),
-            ),
-            *both(
-                "another model's layers",
-                set_event(
-                    "model_layers",
-                    value={"layers": 9, "sha256": STRUCTURES["vgg11"], "dropout": 0.0},
-                ),
-            ),
-            recomputed("layers without a digest", set_event("model_layers", value="LeNet-5")),
-        ),
     ),
 )

@@ -2,15 +2,11 @@
 none."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from reference_impls.contract import log_name
 from suite.bundle.layout import RUN
 from suite.bundle.resumption import MS_PER_S, Resumption, read_resumption
 from suite.catalog.uncounted import load_uncounted_limits
-from suite.compliance.faults.fault import both, in_turn, recomputed
-from suite.compliance.faults.file_edits import set_run
-from suite.compliance.faults.rank_log_edits import add_to_all_logs
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 
 ORDER = 28  # before the log's course, which begins later in a resumed run
@@ -127,23 +123,6 @@ def _most_uncounted_s(resumed: Resumption, since_s: float) -> float:
     )
 
 
-_DIGESTS = {"parameter": "a" * 64, "velocity": "b" * 64, "statistic": "c" * 64}
-_RECORD: dict[str, Any] = {
-    "run_id": "lenet-pytorch-20270115T070000Z-000000",
-    "epoch": 1,
-    "state": _DIGESTS,
-    "ranks": 3,
-    "nodes": 3,
-    "reason": "rank 2 on node node2 exited",
-    "ended_time_ms": 1_000,
-    "began_time_ms": 0,
-    "began_mono_ns": 0,
-    "boot": None,
-    "uncounted_s": 0.0,
-}
-_RESUMED = set_run("resumed", _RECORD)
-_IN_LOGS = add_to_all_logs(RESTORED, [_DIGESTS, _DIGESTS])
-
 RULES = (
     Rule(
         id="closed-resumed",
@@ -156,7 +135,6 @@ RULES = (
         ),
         divisions=CLOSED,
         bundle_check=_whole,
-        faults=both("a record of a run before", _RESUMED),
     ),
     Rule(
         id="resumed-agrees",
@@ -171,19 +149,5 @@ RULES = (
             " on other machines."
         ),
         bundle_check=_agrees,
-        faults=(
-            *both("a record, and nothing restored", _RESUMED),
-            *both(
-                "a record with a key less",
-                set_run(
-                    "resumed", {name: value for name, value in _RECORD.items() if name != "ranks"}
-                ),
-            ),
-            *both(
-                "a record with a number of words", set_run("resumed", {**_RECORD, "epoch": "one"})
-            ),
-            recomputed("a state restored, and no record", _IN_LOGS, ranks=2),
-            recomputed("the state of another epoch", in_turn(_RESUMED, _IN_LOGS), ranks=2),
-        ),
     ),
 )

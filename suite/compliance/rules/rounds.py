@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from suite.bundle.layout import MANIFEST, RUN
 from suite.catalog.rounds import current_round, load_rounds
-from suite.compliance.faults.fault import sealed
-from suite.compliance.faults.file_edits import move_to_first_round, set_run
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 ORDER = 5  # the round decides which rules follow
@@ -56,16 +54,6 @@ RULES = (
             "A round decides targets and rules; results of different rounds are not compared."
         ),
         bundle_check=_known,
-        faults=(
-            *(
-                sealed(f"round {value!r}", set_run("round", value))
-                for value in ("banana", "v0.3", "", None)
-            ),
-            *(
-                sealed(f"suite version {value!r}", set_run("suite_version", value))
-                for value in ("0.1.0", "9.9.9", "")
-            ),
-        ),
     ),
     Rule(
         id="round-open",
@@ -75,6 +63,5 @@ RULES = (
             " weaker rules."
         ),
         bundle_check=_open,
-        faults=(sealed("a run moved to the first round", move_to_first_round()),),
     ),
 )

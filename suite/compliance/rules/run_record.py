@@ -7,12 +7,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from reference_impls.contract import (
-    ASYNCHRONOUS,
-    BF16_MIXED,
     EXACT,
-    FLOAT16,
     LOCAL,
-    SYNCHRONISED,
     Request,
 )
 from suite.bundle.attached import SOURCE as ATTACHED
@@ -22,17 +18,6 @@ from suite.catalog.frameworks import known_frameworks
 from suite.catalog.meter_choice import LEFT_OUT, left_out
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.timings import Timing
-from suite.compliance.faults.fault import both, in_turn, sealed
-from suite.compliance.faults.file_edits import set_run, update_system
-from suite.compliance.faults.log_edits import (
-    remove_event,
-    request_also,
-    set_event,
-    set_everywhere,
-    set_request,
-)
-from suite.compliance.faults.reading_edits import set_meter
-from suite.compliance.faults.recomputation_edits import claim_budget
 from suite.compliance.requested_timings import timings_of
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import listed
@@ -446,8 +431,6 @@ def _build(context: BundleContext) -> Iterator[Violation]:
             )
 
 
-TYPED = ("suite", "run", "--division", "closed", "--workload", "lenet")
-
 RULES = (
     Rule(
         id="command-agrees",
@@ -462,91 +445,6 @@ RULES = (
             " contradicts it."
         ),
         bundle_check=_command,
-        faults=(
-            *(
-                fault
-                for more in (
-                    ("--seed", "9"),
-                    ("--batch-size=32",),
-                    ("--learning-rate", "0.1"),
-                    ("--framework", "chainer"),
-                    ("--data", "synthetic"),
-                    ("--precision", "tf32"),
-                )
-                for fault in both(
-                    f"the command has {' '.join(more)}", set_run("command", [*TYPED, *more])
-                )
-            ),
-            *both(
-                "16 mini-batches ahead, and nothing of it in the command",
-                set_request("loading.prefetch", 16),
-            ),
-            *both(
-                "two workers, and nothing of it in the command", set_request("loading.workers", 2)
-            ),
-            *both(
-                "gradients in float16, and nothing of it in the command",
-                set_everywhere("parallel.wire", FLOAT16),
-                ranks=2,
-            ),
-            *both(
-                "gradients of four mini-batches summed, and nothing of it in the command",
-                request_also("accumulation", 4),
-            ),
-            *both(
-                "bfloat16, and nothing of it in the command", request_also("precision", BF16_MIXED)
-            ),
-            *both(
-                "asynchronous timing, and nothing of it in the command",
-                request_also("timing", ASYNCHRONOUS),
-            ),
-            *both(
-                "statistics synchronised, and nothing of it in the command",
-                set_everywhere("parallel.normalisation", SYNCHRONISED),
-                ranks=2,
-            ),
-            *both(
-                "meters left out by the command only",
-                set_run("command", [*TYPED, "--meters", "-cpu,-memory"]),
-            ),
-            *both("a meter left out by its record only", set_meter("cpu", reason=LEFT_OUT)),
-            *both(
-                "a power pulse, and nothing of it in the command",
-                set_run("power_pulse", {"loads_ns": []}),
-            ),
-            *both(
-                "an isolation, and nothing of it in the command",
-                set_run("isolation", {"kind": "namespace"}),
-            ),
-            *both(
-                "the command has another version of the framework",
-                set_run("command", [*TYPED, "--framework", "pytorch==0.4.1"]),
-            ),
-            *both(
-                "the command has an isolation that is not recorded",
-                set_run("command", [*TYPED, "--isolation", "namespace"]),
-            ),
-            sealed(
-                "the command has --data digits", set_run("command", [*TYPED, "--data", "digits"])
-            ),
-            sealed(
-                "the command has --memory-budget 2GB, and the request no schedule",
-                set_run("command", [*TYPED, "--memory-budget", "2GB"]),
-            ),
-            *both(
-                "activations on storage, and no --spill in the command",
-                claim_budget(spill=True, command=("--memory-budget", "2GB")),
-            ),
-            sealed(
-                "the command has --normalisation synchronised",
-                set_run("command", [*TYPED, "--normalisation", "synchronised"]),
-                ranks=2,
-            ),
-            sealed(
-                "the command has --threads of a word",
-                set_run("command", [*TYPED, "--threads", "many"]),
-            ),
-        ),
     ),
     Rule(
         id="command-runs",
@@ -556,15 +454,6 @@ RULES = (
             " asked for."
         ),
         bundle_check=_runs,
-        faults=(
-            *both("no command", set_run("command", [])),
-            *both("another command", set_run("command", ["suite", "check", "runs"])),
-            *both(
-                "an option cut short",
-                set_run("command", [*TYPED, "--witn", "http://witness.example"]),
-            ),
-            *both("a command that trains nothing", set_run("command", [*TYPED, "--dry-run"])),
-        ),
     ),
     Rule(
         id="run-id",
@@ -574,16 +463,6 @@ RULES = (
         ),
         rationale="The harness makes the id from them right before the run.",
         bundle_check=_run_id,
-        faults=tuple(
-            fault
-            for name in (
-                "lenet-pytorch-20240101T000000Z-000001",
-                "lenet-chainer-20270115T080000Z-000001",
-                "best-run",
-                "lenet-pytorch-20279915T080000Z-0",
-            )
-            for fault in both(f"the run id {name}", set_run("run_id", name))
-        ),
     ),
     Rule(
         id="no-findings-allowed",
@@ -592,7 +471,6 @@ RULES = (
             "A run that needs --allow-invalid cannot comply, as the command says before it starts."
         ),
         bundle_check=_allowed,
-        faults=both("closed-data allowed", set_run("findings_allowed", ["closed-data"])),
     ),
     Rule(
         id="processor-agrees",
@@ -605,19 +483,6 @@ RULES = (
             " and of a GPU."
         ),
         bundle_check=_processor,
-        faults=(
-            *both("one thread in the request only", set_request("threads", 1)),
-            *both("16 threads in the log only", set_event("framework_threads", value=16)),
-            *both("a GPU in the request only", set_request("accelerator", "cuda")),
-            *both("the accelerator not logged", remove_event("accelerator")),
-            *both(
-                "a GPU on a Raspberry Pi 5",
-                lambda bundle: [
-                    set_everywhere("accelerator", "cuda")(bundle),
-                    set_everywhere("platform", "raspberry-pi-5")(bundle),
-                ],
-            ),
-        ),
     ),
     Rule(
         id="accelerator-build",
@@ -627,12 +492,5 @@ RULES = (
             " processor trained."
         ),
         bundle_check=_build,
-        faults=both(
-            "a GPU, with PyTorch for processors",
-            in_turn(
-                set_everywhere("accelerator", "cuda"),
-                update_system({"libraries": {"numpy": "2.0", "torch": "2.13.0+cpu"}}),
-            ),
-        ),
     ),
 )

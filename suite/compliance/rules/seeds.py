@@ -4,12 +4,6 @@ from collections.abc import Iterator
 
 from suite.bundle.layout import RUN
 from suite.catalog.seeds import NonceUse, configuration_sha256, entry_sha256, read_nonce_use
-from suite.compliance.faults.fault import sealed
-from suite.compliance.faults.nonce_edits import (
-    nonce_of_another_request,
-    nonce_with,
-    seed_after_nonce,
-)
 from suite.compliance.rule import BundleContext, Rule, Violation
 
 ORDER = 26  # after the requests, which the seeds follow from
@@ -61,27 +55,5 @@ RULES = (
         ),
         rationale="Nobody chose such a seed; another one was chosen.",
         bundle_check=_seed,
-        faults=(
-            sealed("another seed than the nonce's", seed_after_nonce(7)),
-            sealed("the nonce of another configuration", nonce_of_another_request()),
-            *(
-                sealed(
-                    f"{name} = {value!r} beside the seed of a nonce", nonce_with(**{name: value})
-                )
-                for name, value in (
-                    ("nonce", "another"),
-                    ("nonce", ""),
-                    ("nonce", 5),
-                    ("round", "v9"),
-                    ("run_number", 1),
-                    ("run_number", -1),
-                    ("run_number", True),
-                    ("implementation_sha256", "3" * 64),
-                    ("configuration_sha256", "3" * 64),
-                    ("entry_sha256", "3" * 64),
-                    ("more", "x"),
-                )
-            ),
-        ),
     ),
 )

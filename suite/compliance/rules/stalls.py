@@ -1,21 +1,11 @@
 """Stall analyses: the record, its seal, and the three runs that it compares."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from suite.bundle.layout import MANIFEST, RUN
+from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD, Source, sealed_files
-from suite.compliance.faults.fault import Fault, of_analysis
-from suite.compliance.faults.stall_edits import (
-    change_record,
-    copy_run,
-    exchange,
-    reseal,
-    set_requested,
-)
-from suite.compliance.faults.submission_edits import delete_folder
 from suite.compliance.folder_rule import FolderKind, FolderRule, check_seal, compare_record
 from suite.compliance.rule import Violation
 from suite.errors import FileError, SuiteError
@@ -98,15 +88,6 @@ def _sources(folder: Path) -> Iterator[Violation]:
         seen.setdefault(str(run.run_id), source.value)
 
 
-def _halve_stall(content: Any) -> None:
-    content["figures"]["read_stall_s"]["value"] *= 0.5
-
-
-def _resealed(name: str, change: Callable[[Path], object]) -> Fault:
-    """The change, with digests in the record and a manifest that fit."""
-    return of_analysis(f"{name} [manifest fits]", reseal(change))
-
-
 RULES = (
     FolderRule(
         kind=FolderKind.STALLS,
@@ -117,12 +98,6 @@ RULES = (
         ),
         rationale="It shows changed, lost and exchanged files.",
         check=_sealed,
-        faults=(
-            of_analysis("a stall halved", change_record(_halve_stall)),
-            of_analysis("cold and warm run exchanged", exchange(Source.COLD, Source.WARM)),
-            of_analysis("the synthetic run lost", delete_folder(Source.SYNTHETIC.value)),
-            of_analysis("no manifest", lambda folder: (folder / MANIFEST).unlink()),
-        ),
     ),
     FolderRule(
         kind=FolderKind.STALLS,
@@ -133,17 +108,6 @@ RULES = (
         ),
         rationale="Every number can be followed to its raw records.",
         check=_recomputed,
-        faults=(
-            _resealed("a stall halved", change_record(_halve_stall)),
-            _resealed(
-                "a warm run of another batch size", set_requested(Source.WARM, global_batch_size=32)
-            ),
-            of_analysis("the warm run lost", delete_folder(Source.WARM.value)),
-            _resealed(
-                "another device in the record",
-                change_record(lambda content: content.update(device="orin")),
-            ),
-        ),
     ),
     FolderRule(
         kind=FolderKind.STALLS,
@@ -154,13 +118,5 @@ RULES = (
         ),
         rationale="The differences between the three mean nothing for other runs.",
         check=_sources,
-        faults=(
-            of_analysis("cold and warm run exchanged", exchange(Source.COLD, Source.WARM)),
-            _resealed("the warm run is the cold one", copy_run(Source.COLD, Source.WARM)),
-            _resealed(
-                "the synthetic run said to have read",
-                set_requested(Source.SYNTHETIC, batches="read"),
-            ),
-        ),
     ),
 )

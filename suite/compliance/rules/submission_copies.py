@@ -6,26 +6,6 @@ from itertools import product
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.compliance.copies import POWER_LENGTH
-from suite.compliance.faults.fault import of_first_run, of_submission, sealed
-from suite.compliance.faults.log_edits import rename_boot, shift_wall_clock
-from suite.compliance.faults.submission_edits import (
-    copy_data_record,
-    copy_digests,
-    copy_first_run,
-    copy_from_second,
-    copy_later_losses,
-    copy_losses,
-    copy_losses_with_noise,
-    copy_memory,
-    copy_power,
-    copy_readings,
-    copy_step_times,
-    copy_with_noise,
-    move_to_first,
-    rename_run,
-    rename_run_and_output,
-    repeat_seed_in_own_entry,
-)
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
@@ -308,20 +288,6 @@ RULES = (
         ),
         rationale="A copied run narrows the spread.",
         check=_duplicates,
-        faults=(
-            of_submission("run 1 again as run 4", copy_first_run()),
-            of_submission(
-                "run 1 again as run 4, under another id and seed", copy_first_run(rename_run)
-            ),
-            of_submission(
-                "run 1 again as run 4, another file renamed", copy_first_run(rename_run_and_output)
-            ),
-            of_submission("run 1 with run 2's step times", copy_from_second(copy_step_times)),
-            of_submission("run 1 with run 2's readings", copy_from_second(copy_readings)),
-            of_submission(
-                "run 1 with run 2's digests of the data", copy_from_second(copy_data_record)
-            ),
-        ),
     ),
     SubmissionRule(
         id="submission-losses",
@@ -331,12 +297,6 @@ RULES = (
             " were edited: a reviewer decides."
         ),
         check=_same_losses,
-        faults=(
-            of_submission(
-                "run 1 with run 2's losses and seed, as an entry of its own",
-                repeat_seed_in_own_entry(),
-            ),
-        ),
         severity=Severity.WARNING,
     ),
     SubmissionRule(
@@ -346,12 +306,6 @@ RULES = (
         ),
         rationale="The seed decides weights and order: two seeds do not give the same losses.",
         check=_seed_losses,
-        faults=(
-            of_submission("run 1 with run 2's losses", copy_from_second(copy_losses)),
-            of_submission(
-                "run 1 with run 2's losses from step 101 on", copy_from_second(copy_later_losses)
-            ),
-        ),
     ),
     SubmissionRule(
         id="submission-near-copies",
@@ -366,21 +320,6 @@ RULES = (
             " of their own."
         ),
         check=_near_copies,
-        faults=(
-            of_submission("run 1 as run 4, with noise", copy_with_noise(0.01)),
-            of_submission(
-                "run 1 as run 4, with noise, a hundredth slower", copy_with_noise(0.03, 1.01)
-            ),
-            of_submission(
-                "run 1's steps as run 4, in another order",
-                copy_with_noise(0.0, 1.0, is_shuffled=True),
-            ),
-            of_submission(
-                "run 1 with run 2's losses, with noise", copy_from_second(copy_losses_with_noise)
-            ),
-            of_submission("run 1 with run 2's power", copy_from_second(copy_power)),
-            of_submission("run 1 with run 2's memory", copy_from_second(copy_memory)),
-        ),
     ),
     SubmissionRule(
         id="submission-states",
@@ -392,7 +331,6 @@ RULES = (
             " every epoch."
         ),
         check=_states,
-        faults=(of_submission("run 1 with run 2's digests", copy_from_second(copy_digests)),),
     ),
     SubmissionRule(
         id="submission-overlap",
@@ -402,10 +340,6 @@ RULES = (
         ),
         rationale="Two runs at once slow each other, or one of them was not made.",
         check=_overlaps,
-        faults=(
-            of_submission("run 2 at the time of run 1", move_to_first(0.0)),
-            of_submission("run 2 six seconds after run 1", move_to_first(6.0)),
-        ),
     ),
     SubmissionRule(
         id="submission-boots",
@@ -414,18 +348,12 @@ RULES = (
             "Overlaps are sought among the runs of one boot: another boot id would hide them."
         ),
         check=_boots,
-        faults=(of_first_run(sealed("another boot id of run 1", rename_boot())),),
     ),
     SubmissionRule(
         id="submission-dates",
         sentence="Between the runs of one boot, nobody set the wall clock by more than a minute.",
         rationale="A run that is dated to another day may be one of another day.",
         check=_dates,
-        faults=(
-            of_first_run(
-                sealed("run 1 three days later by the wall clock", shift_wall_clock(3 * 86_400_000))
-            ),
-        ),
         severity=Severity.WARNING,
     ),
     SubmissionRule(
@@ -435,11 +363,6 @@ RULES = (
         ),
         rationale="A wall clock that was set back between runs dates them wrongly.",
         check=_clock_order,
-        faults=(
-            of_first_run(
-                sealed("run 1 an hour later by the wall clock", shift_wall_clock(3_600_000))
-            ),
-        ),
         severity=Severity.WARNING,
     ),
 )

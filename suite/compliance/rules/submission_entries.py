@@ -7,11 +7,6 @@ from typing import Any
 
 from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.catalog.scoring import load_scoring
-from suite.compliance.faults.fault import of_first_run, of_submission, recomputed, sealed
-from suite.compliance.faults.file_edits import set_system
-from suite.compliance.faults.log_edits import set_everywhere
-from suite.compliance.faults.submission_edits import delete_run, forget_run, set_value
-from suite.compliance.faults.table_edits import drop_power
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
@@ -216,15 +211,6 @@ RULES = (
         ),
         rationale="Fewer runs cannot be distinguished from chance.",
         check=_runs,
-        faults=(
-            of_submission("two runs only", forget_run(3)),
-            of_first_run(
-                sealed(
-                    "another learning rate within its range, in one run",
-                    set_everywhere("optimizer.base_learning_rate", 0.01),
-                )
-            ),
-        ),
         severity=Severity.WARNING,
     ),
     SubmissionRule(
@@ -232,24 +218,12 @@ RULES = (
         sentence="The runs of an entry have different seeds.",
         rationale="Repeating a seed measures the spread of the machine, not of training.",
         check=_seeds,
-        faults=(of_first_run(sealed("the seed of run 2", set_everywhere("seed", 2))),),
     ),
     SubmissionRule(
         id="submission-entries",
         sentence="The runs of a declared entry differ in their seeds only.",
         rationale="A mean over different settings is a result of none.",
         check=_one_entry,
-        faults=(
-            of_first_run(
-                sealed("one run with another batch size", set_everywhere("global_batch_size", 64))
-            ),
-            of_first_run(
-                sealed("one run with another number of threads", set_everywhere("threads", 1))
-            ),
-            of_first_run(
-                sealed("one run of the open division", set_everywhere("division", "open"))
-            ),
-        ),
     ),
     SubmissionRule(
         id="submission-software",
@@ -261,18 +235,6 @@ RULES = (
             "Another version may compute at another speed: then they are runs of two entries."
         ),
         check=_software,
-        faults=(
-            of_first_run(sealed("one run with another Python", set_system("python", "3.12.1"))),
-            of_first_run(
-                sealed("one run with another NumPy", set_system("libraries", {"numpy": "1.26.0"}))
-            ),
-            of_first_run(
-                sealed(
-                    "one run with another version of the framework",
-                    set_system("framework_version", "2.0.0"),
-                )
-            ),
-        ),
     ),
     SubmissionRule(
         id="submission-launches",
@@ -282,32 +244,12 @@ RULES = (
         ),
         rationale="Leaving out runs, or stopping when a result suits, chooses the result.",
         check=_launches,
-        faults=(
-            of_submission("no launches declared", set_value(NAME, "entries", [])),
-            of_submission("the slowest run left out", delete_run(3)),
-            of_submission(
-                "a run that was not declared",
-                set_value(NAME, "entries.0.launches.0.run_id", "another"),
-            ),
-            of_submission(
-                "a launch of another workload",
-                set_value(
-                    NAME, "entries.0.launches.0.run_id", "resnet18-pytorch-20270115T080000Z-000001"
-                ),
-            ),
-            of_submission(
-                "a submitted run declared as failed",
-                set_value(NAME, "entries.0.launches.0.status", "failed"),
-            ),
-            of_submission("five runs planned", set_value(NAME, "entries.0.planned_runs", 5)),
-        ),
     ),
     SubmissionRule(
         id="submission-numbers",
         sentence="The runs of a workload and framework are numbered from 1 without a gap.",
         rationale="A gap is a run that was taken out.",
         check=_numbers,
-        faults=(of_submission("run 2 taken out", delete_run(2)),),
     ),
     SubmissionRule(
         id="submission-power-meters",
@@ -317,7 +259,6 @@ RULES = (
             " has not."
         ),
         check=_power_meters,
-        faults=(of_first_run(recomputed("one run without its power readings", drop_power())),),
         severity=Severity.WARNING,
     ),
 )

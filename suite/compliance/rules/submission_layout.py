@@ -3,19 +3,7 @@
 from collections.abc import Iterator
 
 from suite.bundle.layout import SYSTEM
-from suite.bundle.machines import MACHINE, MEMORY_TOLERANCE, different_fields
-from suite.compliance.faults.fault import Fault, of_first_run, of_submission, sealed
-from suite.compliance.faults.file_edits import set_system
-from suite.compliance.faults.log_edits import set_everywhere
-from suite.compliance.faults.submission_edits import (
-    add_file,
-    add_file_to_first_run,
-    add_link,
-    other_board,
-    rename_framework,
-    rename_workload,
-    set_value,
-)
+from suite.bundle.machines import MEMORY_TOLERANCE, different_fields
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.compliance.wording import shown
@@ -73,40 +61,18 @@ def _system(context: SubmissionContext) -> Iterator[Violation]:
             )
 
 
-def _layout_faults() -> Iterator[Fault]:
-    """Files, folders and names out of place."""
-    yield of_submission("a file without a place", add_file("notes.txt"))
-    yield of_submission(
-        "a file without a place, in a run's folder", add_file_to_first_run("extra/file")
-    )
-    yield of_submission("a link without a place", add_link("more", "/etc"))
-    yield of_submission(
-        "a link in a run's folder", add_link("lenet/pytorch/run_2/more.txt", "/etc/passwd")
-    )
-    yield of_submission("another framework's folder", rename_framework("tensorflow"))
-    yield of_submission("another workload's folder", rename_workload("resnet18"))
-    yield of_submission("another organization", set_value(NAME, "organization", "globex"))
-    yield of_submission("another round", set_value(NAME, "round", "v9"))
-
-
 RULES = (
     SubmissionRule(
         id="submission-layout",
         sentence="Every file of a submission has its place, and the folders name what they hold.",
         rationale="A result must have one identity, wherever it is read.",
         check=_layout,
-        faults=tuple(_layout_faults()),
     ),
     SubmissionRule(
         id="submission-organization",
         sentence="A run is submitted by the organization that it was made for.",
         rationale="Nobody submits the runs of others.",
         check=_organization,
-        faults=(
-            of_first_run(
-                sealed("a run for another organization", set_everywhere("organization", "globex"))
-            ),
-        ),
     ),
     SubmissionRule(
         id="submission-system",
@@ -119,20 +85,5 @@ RULES = (
             " KiB from one start to the next."
         ),
         check=_system,
-        faults=(
-            *(
-                of_first_run(sealed(f"one run on another {name}", set_system(name, "another")))
-                for name in MACHINE
-                if name not in ("device", "board_digest")
-            ),
-            of_submission("one run on another board of this kind", other_board()),
-            *(
-                of_submission(
-                    f"another {name} in the submission's system.json",
-                    set_value(SYSTEM, name, "another"),
-                )
-                for name in ("cpu_model", "memory_size_bytes", "kernel")
-            ),
-        ),
     ),
 )

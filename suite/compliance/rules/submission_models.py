@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from suite.bundle.layout import RUN
@@ -18,14 +17,6 @@ from suite.catalog.workloads import (
     Workload,
     golden_name,
     load_workload,
-)
-from suite.compliance.faults.fault import of_submission
-from suite.compliance.faults.submission_edits import (
-    add_file,
-    delete_folder,
-    rename_implementation,
-    set_run_value,
-    set_value,
 )
 from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Violation
@@ -43,13 +34,6 @@ ROUNDED = ("timed first loss", "timed losses", "timed update")
 """Quantities in which float32 differs from a referee in float64: by 4e-8 to 6e-6 in real
 verdicts."""
 CPU, GPU = "cpu", "cuda"
-OTHER_PROBES = (
-    ("accelerator", "cuda"),
-    ("passed", False),
-    ("passed", "yes"),
-    ("workload", "vgg11"),
-    ("model", "lenet4"),
-)
 
 
 def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
@@ -476,51 +460,6 @@ def _versions(context: SubmissionContext) -> Iterator[Violation]:
             )
 
 
-def _without_rounding(submission: Path) -> None:
-    """Set the error of every timed quantity to 0."""
-    for number in range(FIRST_TIMED, FIRST_TIMED + len(ROUNDED)):
-        set_value(f"{PROBES}/*.json", f"subjects.0.differences.{number}.error", 0.0)(submission)
-
-
-def _by_other_files(submission: Path) -> None:
-    """Set the digest of the implementation's files in runs, verdict and declaration."""
-    digest = "1" * 64
-    for number in range(1, 4):
-        set_run_value(number, "implementation.sha256", digest)(submission)
-    set_value(f"{PROBES}/*.json", "subjects.0.implementation_sha256", digest)(submission)
-    set_value(NAME, "implementations.0.sha256", digest)(submission)
-
-
-FIRST_TIMED = 1 + len(GOLDEN)
-"""Of the differences of the reference's verdict, after the number of parameters and the pinned
-numbers."""
-
-OTHER_IMPLEMENTATIONS: tuple[object, ...] = ("1" * 64, None)
-FIRST, PINNED, TIMED = (f"subjects.0.differences.{number}" for number in (0, 1, FIRST_TIMED + 1))
-OTHER_TOLERANCES: tuple[tuple[str, object], ...] = (
-    (f"{FIRST}.tolerance", 0.5),
-    (f"{FIRST}.quantity", "loss"),
-    (f"{FIRST}.precision", "float32"),
-    ("subjects.0.parameters", 44_426),
-    ("expected_parameters", 44_426),
-    ("reference", "lenet-c"),
-    (f"{PINNED}.error", 0.37),
-    (f"{PINNED}.quantity", "logits"),
-    (f"{TIMED}.tolerance", 0.5),
-    (f"{TIMED}.quantity", "losses"),
-)
-OTHER_RESULTS: tuple[tuple[str, object], ...] = (
-    (f"{FIRST}.error", 0.37),
-    (f"{FIRST}.error", None),
-    (f"{FIRST}.passed", False),
-    ("subjects.0.differences", []),
-    ("subjects.0.name", "numpy"),
-    ("subjects.0.digests", {"float64": "0"}),
-    ("suite_version", "0.1.0"),
-    ("subjects", []),
-)
-
-
 RULES = (
     SubmissionRule(
         id="submission-equivalence",
@@ -530,15 +469,6 @@ RULES = (
         ),
         rationale="A name and a number of parameters prove nothing.",
         check=_equivalence,
-        faults=(
-            of_submission("no verdict on the model", delete_folder(PROBES)),
-            *(
-                of_submission(
-                    f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)
-                )
-                for name, value in OTHER_PROBES
-            ),
-        ),
         divisions=CLOSED,
     ),
     SubmissionRule(
@@ -551,18 +481,6 @@ RULES = (
             "A verdict that was edited, or that is of another implementation, proves nothing."
         ),
         check=_verdicts,
-        faults=(
-            *(
-                of_submission(
-                    f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)
-                )
-                for name, value in OTHER_RESULTS
-            ),
-            of_submission(
-                "a verdict on an implementation without runs",
-                add_file(f"{PROBES}/lenet-chainer.json"),
-            ),
-        ),
         divisions=CLOSED,
     ),
     SubmissionRule(
@@ -577,18 +495,6 @@ RULES = (
             " of itself."
         ),
         check=_tolerances,
-        faults=(
-            *(
-                of_submission(
-                    f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)
-                )
-                for name, value in OTHER_TOLERANCES
-            ),
-            of_submission("a verdict without rounding", _without_rounding),
-            of_submission(
-                "an implementation without its differences", rename_implementation("lenet-c")
-            ),
-        ),
         divisions=CLOSED,
     ),
     SubmissionRule(
@@ -603,33 +509,6 @@ RULES = (
             " code that ran."
         ),
         check=_implementation,
-        faults=(
-            *(
-                of_submission(
-                    f"a verdict on the files {value!r}",
-                    set_value(f"{PROBES}/*.json", "subjects.0.implementation_sha256", value),
-                )
-                for value in OTHER_IMPLEMENTATIONS
-            ),
-            *(
-                of_submission(
-                    f"a run by the files {value!r}",
-                    set_run_value(2, "implementation.sha256", value),
-                )
-                for value in (*OTHER_IMPLEMENTATIONS, "1")
-            ),
-            of_submission(
-                "another title of the same files", set_run_value(2, "implementation.title", "Rust")
-            ),
-            of_submission(
-                "a run without a record of its implementation",
-                set_run_value(2, "implementation", None),
-            ),
-            of_submission(
-                "other files declared", set_value(NAME, "implementations.0.sha256", "1" * 64)
-            ),
-            of_submission("no implementation declared", set_value(NAME, "implementations", [])),
-        ),
     ),
     SubmissionRule(
         id="submission-own-files",
@@ -642,7 +521,6 @@ RULES = (
             " implementation of their own, handed in with it."
         ),
         check=_own_files,
-        faults=(of_submission("runs by a changed implementation", _by_other_files),),
         divisions=CLOSED,
     ),
     SubmissionRule(
@@ -655,12 +533,6 @@ RULES = (
             "A step that leaves out a part of a large mini-batch does not do so in a small one."
         ),
         check=_batch_sizes,
-        faults=(
-            of_submission(
-                "a verdict on smaller mini-batches",
-                set_value(f"{PROBES}/*.json", "timed_batch_size", 4),
-            ),
-        ),
         divisions=CLOSED,
         severity=Severity.WARNING,
     ),
@@ -669,8 +541,5 @@ RULES = (
         sentence="The runs of a submission were made by the version of the suite that it declares.",
         rationale="Versions may differ in what they measure.",
         check=_versions,
-        faults=(
-            of_submission("another version declared", set_value(NAME, "suite_version", "0.1.0")),
-        ),
     ),
 )

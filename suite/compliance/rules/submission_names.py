@@ -3,12 +3,9 @@
 from collections.abc import Iterator
 
 from suite.bundle.disclosures import disclosures
-from suite.compliance.faults.fault import of_submission
-from suite.compliance.faults.submission_edits import set_value
 from suite.compliance.rule import Violation
 from suite.compliance.rules.disclosures import disclosed
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
-from suite.submission.declaration import NAME
 
 ORDER = 111  # after the signature: it reads every file
 
@@ -32,15 +29,5 @@ RULES = (
         ),
         rationale="Who submits is what the organization says; notes and records need no more.",
         check=_names,
-        faults=(
-            of_submission(
-                "an e-mail address in the notes",
-                set_value(NAME, "notes", "questions to jane.doe@example.org"),
-            ),
-            of_submission(
-                "a private repository",
-                set_value(NAME, "code.address", "ssh://jane@192.168.1.9/home/jane/suite.git"),
-            ),
-        ),
     ),
 )

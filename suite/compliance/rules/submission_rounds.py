@@ -3,9 +3,6 @@
 from collections.abc import Iterator
 
 from suite.catalog.rounds import load_rounds
-from suite.compliance.faults.fault import of_first_run, of_submission, sealed
-from suite.compliance.faults.file_edits import set_run
-from suite.compliance.faults.submission_edits import set_value
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.submission.declaration import NAME
@@ -42,12 +39,5 @@ RULES = (
         ),
         rationale="A submission is judged by the rules of one round.",
         check=_one_round,
-        faults=(
-            *(
-                of_submission(f"round {value!r} declared", set_value(NAME, "round", value))
-                for value in ("banana", "v0.1")
-            ),
-            of_first_run(sealed("one run of another round", set_run("round", "v0.1"))),
-        ),
     ),
 )

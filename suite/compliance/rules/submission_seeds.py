@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round
 from suite.catalog.seeds import NonceUse, read_nonce_use
-from suite.compliance.faults.fault import of_submission
-from suite.compliance.faults.nonce_edits import IMPLEMENTATION, NONCE, number_runs
 from suite.compliance.rule import Violation
 from suite.compliance.rules.seeds import AGAIN
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
@@ -116,18 +114,5 @@ RULES = (
             " seeds."
         ),
         check=_nonces,
-        faults=(
-            of_submission("run number 2 missing", number_runs((0, 1, 3))),
-            of_submission("the first run missing", number_runs((1, 2, 3))),
-            of_submission("run number 1 twice", number_runs((0, 1, 1))),
-            of_submission("a run whose seed was chosen", number_runs((0, 1, None))),
-            of_submission(
-                "a run with another nonce", number_runs((0, 1, 2), nonces=(NONCE, NONCE, "another"))
-            ),
-            of_submission(
-                "a run of another implementation",
-                number_runs((0, 1, 2), implementations=(IMPLEMENTATION, IMPLEMENTATION, "4" * 64)),
-            ),
-        ),
     ),
 )

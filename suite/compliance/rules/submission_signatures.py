@@ -2,14 +2,10 @@
 
 from collections.abc import Iterator
 
-from suite.compliance.faults.fault import of_submission
-from suite.compliance.faults.signature_edits import replace_listing, signed
-from suite.compliance.faults.submission_edits import add_file, add_link, set_value
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.files.signature import SignatureState
-from suite.submission.declaration import NAME
 from suite.submission.folders import LISTING, SIGNATURE
 from suite.submission.signature import allowed_signers
 
@@ -68,35 +64,6 @@ RULES = (
         ),
         rationale="A signature beside other files would vouch for what its owner never saw.",
         check=_fits,
-        faults=(
-            of_submission(
-                "a file edited after signing", signed(set_value(NAME, "notes", "better"))
-            ),
-            of_submission("a file added after signing", signed(add_file("probes/more.json"))),
-            of_submission(
-                "a file edited, and the listing made to fit",
-                signed(set_value(NAME, "notes", "better"), replace_listing()),
-            ),
-            of_submission(
-                "a listing without a signature",
-                signed(lambda submission: (submission / SIGNATURE).unlink()),
-            ),
-            of_submission(
-                "a signature without a listing",
-                signed(lambda submission: (submission / LISTING).unlink()),
-            ),
-            of_submission(
-                "a text in place of the signature",
-                signed(lambda submission: (submission / SIGNATURE).write_text("acme\n")),
-            ),
-            of_submission(
-                "a link in place of the signature",
-                signed(
-                    lambda submission: (submission / SIGNATURE).unlink(),
-                    add_link(SIGNATURE, "/etc/hostname"),
-                ),
-            ),
-        ),
     ),
     SubmissionRule(
         id="submission-signer",
@@ -106,7 +73,6 @@ RULES = (
         ),
         rationale="Readers learn who signed only where the key is known.",
         check=_signer,
-        faults=(of_submission("a signature by a key that nobody knows", signed()),),
         severity=Severity.NOTE,
     ),
 )

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from suite.compliance.faults.fault import of_first_run, sealed
-from suite.compliance.faults.file_edits import set_run
 from suite.compliance.rule import Violation
 from suite.compliance.rules.run_record import is_command
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
@@ -46,23 +44,5 @@ RULES = (
             " An entry is planned, and all of it counts."
         ),
         check=_no_study,
-        faults=(
-            of_first_run(
-                sealed(
-                    "a run of a study",
-                    set_run(
-                        "study",
-                        {"title": "Batches", "settings": {"batch_size": "16"}, "warm_up_steps": 5},
-                    ),
-                )
-            ),
-            of_first_run(sealed("a run whose mark cannot be read", set_run("study", {}))),
-            of_first_run(
-                sealed(
-                    "a run of a sweep without its mark",
-                    set_run("command", ["suite", "sweep", "--vary", "batch_size=16,32"]),
-                )
-            ),
-        ),
     ),
 )

@@ -5,9 +5,6 @@ from typing import Any
 
 from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.catalog.frameworks import known_frameworks
-from suite.compliance.faults.fault import in_turn, of_every_run, recomputed
-from suite.compliance.faults.log_edits import request_also, set_everywhere
-from suite.compliance.faults.step_edits import without_split
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
 from suite.submission.entries import split_key, timing_of
@@ -67,17 +64,5 @@ RULES = (
             "The score is of asynchronous timing, and only the other one shows how a step divides."
         ),
         check=_split,
-        faults=(
-            of_every_run(
-                recomputed(
-                    "asynchronous timing on a GPU, and no run that splits a step",
-                    in_turn(
-                        set_everywhere("accelerator", "cuda"),
-                        request_also("timing", ASYNCHRONOUS),
-                        without_split(),
-                    ),
-                )
-            ),
-        ),
     ),
 )

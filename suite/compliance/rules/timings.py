@@ -4,19 +4,13 @@ records are of the requested timing."""
 from collections.abc import Iterator
 
 from reference_impls.contract import ASYNCHRONOUS, WAITING
-from suite.bundle.layout import STEPS
+from suite.bundle.layout import PARTS, STEPS
 from suite.catalog.timings import Timing
-from suite.compliance.faults.fault import both, in_turn, recomputed
-from suite.compliance.faults.log_edits import request_also
-from suite.compliance.faults.step_edits import without_split
-from suite.compliance.faults.table_edits import PARTS, set_cell
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.requested_timings import timings_of
 from suite.compliance.rule import BundleContext, RequestContext, Rule, Violation
 
 ORDER = 58  # before the rules about step times
-
-_ASYNCHRONOUS = request_also("timing", ASYNCHRONOUS)
 
 
 def _possible(context: RequestContext) -> Iterator[Violation]:
@@ -62,14 +56,6 @@ RULES = (
             " that exchange gradients wait in every step."
         ),
         request_check=_possible,
-        faults=(
-            *both(
-                "asynchronous timing of PyTorch on a CPU", in_turn(_ASYNCHRONOUS, without_split())
-            ),
-            *both(
-                "asynchronous timing of two ranks", in_turn(_ASYNCHRONOUS, without_split()), ranks=2
-            ),
-        ),
     ),
     Rule(
         id="timing-agrees",
@@ -82,12 +68,5 @@ RULES = (
             " was copied and computed."
         ),
         bundle_check=_agrees,
-        faults=(
-            *both("the split of a synchronised run in an asynchronous one", _ASYNCHRONOUS),
-            recomputed(
-                "one copy timed",
-                in_turn(_ASYNCHRONOUS, without_split(), set_cell("copy_s", 20, 0.001)),
-            ),
-        ),
     ),
 )

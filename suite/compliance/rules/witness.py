@@ -4,32 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
-from suite.bundle.data_record import DATA
-from suite.bundle.layout import COUNTERS, OUTPUT, POWER, RUN, SUMMARY, SYSTEM, WITNESS
+from suite.bundle.layout import RUN, SYSTEM, WITNESS
 from suite.bundle.log import chain_head
 from suite.bundle.manifest import evidence_files
-from suite.compliance.faults.fault import save_after, sealed, unsealed
-from suite.compliance.faults.file_edits import append, delete, resealed, set_run, set_system
-from suite.compliance.faults.log_edits import set_boot
-from suite.compliance.faults.table_edits import (
-    a_day_earlier,
-    change_second_node,
-    scale_column,
-    scale_power,
-)
-from suite.compliance.faults.witness_edits import (
-    edited_after,
-    edited_and_digests_fitted,
-    edited_and_heads_fitted,
-    exchanged,
-    make_shorter,
-    slower_answers,
-    stamp_of_log_for_files,
-    with_token,
-    without_files_stamp,
-    without_stamp,
-    witnessed,
-)
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.errors import FileError
@@ -54,8 +31,6 @@ OPTION, MISSING = (
     "--witness",
     "no such file, which the harness writes even where the witness does not answer",
 )
-EDITED_FILES = (RUN, SYSTEM, SUMMARY, COUNTERS, POWER, OUTPUT, DATA, "log.txt")
-"""Files of the faults: a byte more leaves them readable."""
 
 RESTORE = (
     "restore the bundle as `suite run` sealed it; a witnessed run that was edited is made again"
@@ -365,46 +340,6 @@ RULES = (
             " edited afterwards has another head."
         ),
         bundle_check=_time,
-        faults=(
-            unsealed(
-                "a tenth off all times afterwards",
-                edited_after(save_after(make_shorter(0.9), recompute=True)),
-            ),
-            unsealed(
-                "a tenth off all times, and the new head in the record",
-                edited_and_heads_fitted(save_after(make_shorter(0.9), recompute=True)),
-            ),
-            unsealed(
-                "a tenth more on all times afterwards",
-                edited_after(save_after(make_shorter(1.1), recompute=True)),
-            ),
-            unsealed(
-                "another boot in the log afterwards",
-                edited_after(save_after(set_boot("submission_benchmark"))),
-            ),
-            unsealed("the witness's clock ran 100 s longer", witnessed(shorter_s=-100)),
-            unsealed("the witness's clock ran a third shorter", witnessed(shorter_s=10)),
-            unsealed("the receipt after init_start", witnessed(before_s=-1)),
-            unsealed("the stamp before run_stop", witnessed(after_s=-1)),
-            unsealed("100 s from the receipt to init_start", witnessed(before_s=100)),
-            unsealed("40 s from run_stop to the stamp", witnessed(after_s=40)),
-            unsealed("an answer that took a minute", witnessed(change=slower_answers(60))),
-            unsealed("receipt and stamp exchanged", witnessed(change=exchanged)),
-            *(
-                unsealed(
-                    f"the stamp with {name} = {value!r}",
-                    witnessed(change=with_token(**{name: value})),
-                )
-                for name, value in (
-                    ("kind", "word of honour"),
-                    ("kind", "rfc3161"),
-                    ("statement", "{}"),
-                    ("statement", 1),
-                    ("signature", ""),
-                    ("signature", 1),
-                )
-            ),
-        ),
     ),
     Rule(
         id="witness-files",
@@ -417,48 +352,6 @@ RULES = (
             " can be edited after it and sealed again."
         ),
         bundle_check=_files,
-        faults=(
-            unsealed(
-                "a tenth less power", edited_after(save_after(scale_power(0.9), recompute=True))
-            ),
-            unsealed(
-                "a tenth off the computing times",
-                edited_after(save_after(scale_column("compute_s", 0.9), recompute=True)),
-            ),
-            unsealed(
-                "another command",
-                edited_after(save_after(set_run("command", ["python3", "-m", "suite"]))),
-            ),
-            unsealed("more memory", edited_after(save_after(set_system("memory_bytes", 2**36)))),
-            *(
-                unsealed(f"{name} edited afterwards", edited_after(resealed(append(name, b" "))))
-                for name in EDITED_FILES
-            ),
-            unsealed(
-                "baseload.parquet left out", edited_after(resealed(delete("baseload.parquet")))
-            ),
-            unsealed("another log added", edited_after(resealed(append("log.rank1.txt", b"")))),
-            unsealed(
-                "readings edited, and their digest in the record",
-                edited_and_digests_fitted(save_after(scale_power(0.9))),
-            ),
-            unsealed(
-                "another system's description on the second node",
-                edited_after(resealed(append("nodes.json", b" "))),
-                ranks=2,
-            ),
-            unsealed(
-                "the second rank's log edited",
-                edited_after(resealed(append("log.rank1.txt", b"\n"))),
-                ranks=2,
-            ),
-            unsealed(
-                "a day between the second node's readings and the run",
-                edited_after(save_after(change_second_node(a_day_earlier))),
-                ranks=2,
-            ),
-            unsealed("the stamp of the log in its place", witnessed(change=stamp_of_log_for_files)),
-        ),
     ),
     Rule(
         id="witness-recorded",
@@ -468,22 +361,6 @@ RULES = (
             " not; one that is missing was taken out."
         ),
         bundle_check=_recorded,
-        faults=(
-            sealed(
-                "the record taken out",
-                set_run("command", ["suite", "run", "--witness", "http://witness.example:8731"]),
-            ),
-            sealed(
-                "the record taken out, the option in one word",
-                set_run("command", ["suite", "run", "--witness=http://witness.example:8731"]),
-            ),
-            unsealed(
-                "the record of another witness",
-                edited_after(
-                    save_after(set_run("command", ["suite", "run", "--witness", "http://other:1"]))
-                ),
-            ),
-        ),
     ),
     Rule(
         id="witness-known",
@@ -493,15 +370,6 @@ RULES = (
         ),
         rationale="The leaderboard calls a run witnessed only where readers know by whom.",
         bundle_check=_known,
-        faults=(
-            unsealed("a witness that nobody knows", witnessed()),
-            unsealed("a witness that did not answer at the end", witnessed(change=without_stamp)),
-            unsealed(
-                "a witness that did not answer at the closing",
-                witnessed(change=without_files_stamp),
-            ),
-            unsealed("a stamp over the files an hour later", witnessed(closed_after_s=3600)),
-        ),
         severity=Severity.NOTE,
     ),
 )

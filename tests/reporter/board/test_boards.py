@@ -9,12 +9,12 @@ import pytest
 import reporter
 from reporter.board.boards import make_boards
 from suite.compliance import submission_rule
-from suite.compliance.faults.audit_edits import add_audit
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.nonce_edits import set_nonce
 from suite.files.signature import make_key, public_key
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
+from tests.faults.edits.audit_edits import add_audit
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.nonce_edits import set_nonce
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import reporter
 from reference_impls.contract import BF16_MIXED, FLOAT32, PRECISIONS
 from reporter.board.boards import Board, make_boards
 from reporter.pages.shared import board_title
-from suite.compliance.faults.editable_bundle import EditableBundle
+from tests.faults.edits.editable_bundle import EditableBundle
 
 BITS = {FLOAT32: (23, False), "tf32": (10, False), BF16_MIXED: (7, False), "fp16-mixed": (10, True)}
 

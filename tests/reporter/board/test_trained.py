@@ -8,7 +8,7 @@ import pytest
 
 import reporter
 from reporter.board.boards import Board, make_boards
-from suite.compliance.faults.editable_bundle import EditableBundle
+from tests.faults.edits.editable_bundle import EditableBundle
 
 SOFTMAX = {"model_trained": "softmax_regression", "parameters": 490, "precision": "float64"}
 

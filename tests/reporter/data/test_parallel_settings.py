@@ -10,10 +10,10 @@ import reporter
 from reporter.board.columns import FACETS
 from reporter.data.frames import Row
 from reporter.site import build
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import Edit, in_turn
-from suite.compliance.faults.file_edits import set_run
-from suite.compliance.faults.log_edits import request_also, set_everywhere
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.fault import Edit, in_turn
+from tests.faults.edits.file_edits import set_run
+from tests.faults.edits.log_edits import request_also, set_everywhere
 
 RESUMED = {
     "run_id": "lenet-pytorch-20270115T070000Z-000000",

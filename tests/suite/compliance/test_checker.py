@@ -8,15 +8,15 @@ import pytest
 
 from reference_impls import contract
 from suite.compliance.checker import check_bundle, find_bundles
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import in_turn, save_after
-from suite.compliance.faults.load_edits import crowd
-from suite.compliance.faults.log_edits import set_everywhere
-from suite.compliance.faults.reading_edits import scale_readings
 from suite.compliance.registry import find_rule
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
 from tests.builders import Scenario, make_record, make_request
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.fault import in_turn, save_after
+from tests.faults.edits.load_edits import crowd
+from tests.faults.edits.log_edits import set_everywhere
+from tests.faults.edits.reading_edits import scale_readings
 
 FILES = (
     "run.json",

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from suite.compliance.checker import check_bundle
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import Edit
-from suite.compliance.faults.file_edits import set_run, set_system
-from suite.compliance.faults.log_edits import remove_event, set_event, set_everywhere, shift_event
-from suite.compliance.faults.table_edits import scale_column, set_cell
 from suite.compliance.finding import Severity
 from suite.compliance.wording import listed, numbers, seconds, shown
 from tests.builders import RICH, make_bundle
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.fault import Edit
+from tests.faults.edits.file_edits import set_run, set_system
+from tests.faults.edits.log_edits import remove_event, set_event, set_everywhere, shift_event
+from tests.faults.edits.table_edits import scale_column, set_cell
 
 GOLDEN: tuple[tuple[str, Edit, str], ...] = (
     (

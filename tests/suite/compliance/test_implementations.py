@@ -8,8 +8,9 @@ import pytest
 
 from suite.catalog.rounds import current_round
 from suite.compliance import submissions
-from suite.compliance.rules.submission_models import _at_once, _by_other_files
+from suite.compliance.rules.submission_models import _at_once
 from suite.compliance.submissions import check_submission
+from tests.faults.submission_models import train_by_other_files
 from tests.good_submissions import good_submission
 
 
@@ -18,7 +19,7 @@ def changed(tmp_path: Path) -> Path:
     """A submission whose runs, verdict and declaration have the digest of files that this checkout
     has not."""
     path = good_submission(tmp_path)
-    _by_other_files(path)
+    train_by_other_files(path)
     return path
 
 

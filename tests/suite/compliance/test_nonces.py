@@ -9,10 +9,10 @@ import pytest
 from suite.catalog.rounds import Round, current_round
 from suite.catalog.seeds import entry_sha256
 from suite.compliance import submissions
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.nonce_edits import IMPLEMENTATION, NONCE, number_runs
-from suite.compliance.faults.submission_edits import run
 from suite.compliance.submissions import check_submission
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.nonce_edits import IMPLEMENTATION, NONCE, number_runs
+from tests.faults.edits.submission_edits import run
 from tests.good_submissions import good_submission
 
 Judge = Callable[..., list[tuple[str, str]]]

@@ -9,10 +9,10 @@ import pytest
 
 from suite.bundle.arrays import Values
 from suite.compliance.checker import check_bundle
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import in_turn
-from suite.compliance.faults.reading_edits import change_baseload, set_around_run
 from tests.builders import RICH, make_bundle
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.fault import in_turn
+from tests.faults.edits.reading_edits import change_baseload, set_around_run
 
 RULES = {"power-uninterpolated", "power-around-run", "meter-schedule"}
 DRAWN = np.random.default_rng(5)

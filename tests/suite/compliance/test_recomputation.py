@@ -9,13 +9,13 @@ import pytest
 from reference_impls.contract import Recomputation
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import check_bundle
-from suite.compliance.faults.fault import save_after
-from suite.compliance.faults.recomputation_edits import claim_budget
 from suite.compliance.rules.recomputation import problem_of
 from suite.memory import schedulers
 from suite.memory.schedule import Schedule
 from suite.memory.spilling import spilled
 from suite.metrics.summary import read_summary
+from tests.faults.edits.fault import save_after
+from tests.faults.edits.recomputation_edits import claim_budget
 from tests.suite.memory.test_schedules import equal
 
 

@@ -9,8 +9,6 @@ import pytest
 
 from suite.compliance import rules
 from suite.compliance.checker import check_bundle
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import Fault, Scope
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.paths import check_paths
 from suite.compliance.registry import ALL, LAST, MODULES, RULES, AnyRule, discover, rules_of
@@ -19,12 +17,16 @@ from suite.compliance.submission_rule import SubmissionRule
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from tests.builders import RICH, make_analysis, make_bundle, make_experiment, make_replication
 from tests.every_case import one_of_each, some
+from tests.faults import FAULTS as FAULTS_OF
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.fault import Fault, Scope, sealed
+from tests.faults.edits.log_edits import remove_event
 from tests.good_submissions import good_submission
 from tests.viewpoints import make_viewpoint
 
 MISSED = "target-missed"
 FAULTS = one_of_each(
-    [(rule, fault) for rule in ALL for fault in rule.faults], lambda pair: pair[0].id
+    [(rule, fault) for rule in ALL for fault in FAULTS_OF[rule.id]], lambda pair: pair[0].id
 )
 """Of each rule one fault; `make prove rules` tries all of them."""
 OF_BUNDLES, OF_SUBMISSIONS, OF_ANALYSES, OF_EXPERIMENTS, OF_REPLICATIONS, OF_VIEWPOINTS = (
@@ -187,10 +189,10 @@ def test_a_warning_alone_does_not_make_a_result_invalid(
     rule: AnyRule, good_bundle_of: Callable[[int], Path], good_submission_of: Callable[[int], Path]
 ) -> None:
     """At least one fault of the rule breaks no other."""
-    fewest = min(fault.ranks for fault in rule.faults)
+    fewest = min(fault.ranks for fault in FAULTS_OF[rule.id])
     assert any(
         complies_with(fault, good_bundle_of, good_submission_of)
-        for fault in rule.faults
+        for fault in FAULTS_OF[rule.id]
         if fault.ranks == fewest
     )
 
@@ -222,8 +224,8 @@ def test_a_forged_chain_and_manifest_leave_only_the_fault_itself(good_bundle: Pa
 
 
 def test_every_rule_is_whole() -> None:
+    assert {rule.id for rule in ALL} == set(FAULTS_OF), "tests/faults has a fault of every rule"
     for rule in ALL:
-        assert rule.faults, f"give {rule.id} a fault: a change of a good bundle that it must find"
         assert rule.sentence.endswith(".") and rule.rationale.endswith("."), rule.id
         if isinstance(rule, Rule):
             assert (rule.request_check is None) or (rule.bundle_check is None), rule.id
@@ -265,8 +267,6 @@ def test_a_finding_names_the_true_line(good_bundle: Path) -> None:
 EXAMPLE = '''
 """Examples: discovered in a module of their own."""
 
-from suite.compliance.faults.fault import sealed
-from suite.compliance.faults.log_edits import remove_event
 from suite.compliance.rule import Rule, Violation
 
 RULES = (
@@ -275,7 +275,6 @@ RULES = (
         sentence="The log names the seed.",
         rationale="An example.",
         bundle_check=lambda context: [] if context.log.first("seed") else [Violation("log.txt", "a seed", "none", "run again")],
-        faults=(sealed("no seed", remove_event("seed")),),
     ),
 )
 '''  # noqa: E501
@@ -293,5 +292,5 @@ def test_a_rule_in_a_new_module_is_discovered_and_checked(
         "suite.compliance.checker.rules_of", lambda judged_by: (*rules_of(judged_by), rule)
     )
     assert check_bundle(good_bundle).findings == ()
-    rule.faults[0].change(good_bundle)
+    sealed("no seed", remove_event("seed")).change(good_bundle)
     assert "example" in {finding.rule for finding in check_bundle(good_bundle).findings}

@@ -9,10 +9,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.paths import CheckResult, check_paths
 from suite.compliance.registry import ALL
 from suite.compliance.sarif import SCHEMA, to_sarif
+from tests.faults.edits.editable_bundle import EditableBundle
 
 Run = Callable[..., Any]
 

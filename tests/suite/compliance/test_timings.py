@@ -8,13 +8,13 @@ import pytest
 
 from reference_impls.contract import ASYNCHRONOUS
 from suite.compliance.checker import BundleVerdict, check_bundle
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import Edit, in_turn, save_after
-from suite.compliance.faults.log_edits import request_also, set_device, set_everywhere
-from suite.compliance.faults.step_edits import without_split
-from suite.compliance.faults.table_edits import scale_column
 from suite.compliance.registry import RULES
 from suite.metrics.summary import NOT_SPLIT
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.fault import Edit, in_turn, save_after
+from tests.faults.edits.log_edits import request_also, set_device, set_everywhere
+from tests.faults.edits.step_edits import without_split
+from tests.faults.edits.table_edits import scale_column
 
 ON_GPU = set_everywhere("accelerator", "cuda")
 ASYNCHRONOUSLY = in_turn(request_also("timing", ASYNCHRONOUS), without_split())

@@ -21,7 +21,6 @@ from suite.bundle.resumption import Resumption, read_resumption
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import check_bundle
-from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.compliance.finding import Severity
 from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
@@ -30,6 +29,7 @@ from suite.execution.resume import resume
 from suite.files.paths import repository_root
 from tests.conftest import Run, environment_of, interruptible
 from tests.every_case import some
+from tests.faults.edits.editable_bundle import EditableBundle
 
 EPOCHS = 4
 OPTIONS = (

@@ -14,7 +14,6 @@ from suite.catalog.devices import Device, load_device, load_devices
 from suite.catalog.power import load_power_rules
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import check_bundle
-from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.datasets.prepare import generate
 from suite.files.json_file import write_json
 from suite.machine.identify import identify, resolve_device
@@ -22,6 +21,7 @@ from suite.machine.power_mode import read_power_settings
 from suite.machine.system import Software, describe
 from suite.metrics.power import power_totals
 from tests.boards import SERIAL_NUMBER, planted, readings_of
+from tests.faults.edits.editable_bundle import EditableBundle
 
 DEVICES = load_devices()
 every_device = pytest.mark.parametrize("device", DEVICES, ids=lambda device: device.name)
@@ -124,7 +124,7 @@ def test_boards_of_one_kind_are_told_apart_and_no_serial_number_is_written(
 @every_device
 def test_an_honest_run_complies(device: Device, good_bundle: Path, tmp_path: Path) -> None:
     """A run on the recorded machine breaks no rule: not for its mode, its memory or its cores."""
-    from suite.compliance.faults.log_edits import set_device
+    from tests.faults.edits.log_edits import set_device
 
     root = planted(tmp_path, device)
     described = json.loads(

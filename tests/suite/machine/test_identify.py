@@ -8,11 +8,11 @@ import pytest
 
 from suite.catalog.devices import Device, Sample, load_device, load_devices
 from suite.compliance.checker import check_bundle
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.log_edits import set_device
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.machine.identify import identify, resolve_device
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.log_edits import set_device
 
 GIB = 2**30
 X86 = """

@@ -11,12 +11,12 @@ import pytest
 
 from suite.bundle.reader import Bundle
 from suite.catalog.scoring import load_scoring
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.log_edits import set_everywhere
 from suite.errors import SuiteError
 from suite.metrics.costs import TrainingCost
 from suite.metrics.expected_epochs import ExpectedEpochs
 from suite.metrics.projection import EpochTimes, project, projection
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.log_edits import set_everywhere
 from tests.reference_losses import learn_as_the_reference
 
 SCORING = load_scoring()

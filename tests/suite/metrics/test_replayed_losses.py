@@ -9,7 +9,6 @@ import pytest
 
 from suite.bundle.steps import StepRecords
 from suite.catalog.audit import FLOAT64, AuditTolerances, PairTolerance, load_audit_tolerances
-from suite.compliance.faults.audit_edits import honest_audit
 from suite.errors import FileError, SuiteError
 from suite.metrics.audit_record import badge, contradictions, read_audit
 from suite.metrics.replayed_losses import (
@@ -19,6 +18,7 @@ from suite.metrics.replayed_losses import (
     recorded_losses,
     smallest_rate_error,
 )
+from tests.faults.edits.audit_edits import honest_audit
 
 STEPS = 6
 TRUE = (2.3, 2.2, 2.0, 1.7, 1.3, 0.9)

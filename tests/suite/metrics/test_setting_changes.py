@@ -8,12 +8,12 @@ import pytest
 
 from suite.bundle.channels import Channels, channels_of_frame
 from suite.compliance.checker import check_bundle
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.power_mode_edits import claim_jetson, lower_limits_in_mid_run
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.power_mode import PowerModeMeter
 from suite.metrics.machine_figures import channel_statistics, disturbances
 from suite.metrics.power_mode import find_setting_changes
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.power_mode_edits import claim_jetson, lower_limits_in_mid_run
 
 COLUMNS = ["t_ns", "source", "channel", "value", "unit"]
 RUN = (10, 100)

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from reference_impls.contract import ASYNCHRONOUS
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import Edit, in_turn, save_after
-from suite.compliance.faults.log_edits import request_also, set_everywhere
-from suite.compliance.faults.step_edits import without_split
 from suite.compliance.rules import submission_timings
 from suite.compliance.submissions import check_submission
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from tests.builders import Scenario, make_bundle
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.fault import Edit, in_turn, save_after
+from tests.faults.edits.log_edits import request_also, set_everywhere
+from tests.faults.edits.step_edits import without_split
 from tests.suite.submission.conftest import LATER_S, started_name
 
 RULE = "submission-split"

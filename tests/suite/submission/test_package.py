@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from suite.bundle.study_mark import StudyMark
-from suite.compliance.faults.editable_bundle import EditableBundle
 from suite.errors import SuiteError
 from suite.submission.declaration import read_declaration
 from suite.submission.package import PackagedImplementation, PackageRequest, package
+from tests.faults.edits.editable_bundle import EditableBundle
 from tests.suite.submission.conftest import make_runs
 
 FILES, OTHERS = "a" * 64, "b" * 64

@@ -10,13 +10,13 @@ import pytest
 
 from suite.bundle.layout import MANIFEST
 from suite.bundle.manifest import seal
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.log_edits import shift_wall_clock
 from suite.compliance.paths import check_paths
 from suite.compliance.submissions import check_submission, check_submissions
 from suite.errors import SuiteError
 from suite.files.archive import pack, unpack
 from suite.submission.package import PackageRequest, package
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.log_edits import shift_wall_clock
 from tests.suite.submission.conftest import make_runs
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from suite.bundle.layout import MANIFEST, RUN
-from suite.compliance.faults.editable_bundle import EditableBundle
 from tests.conftest import Run, environment_of
+from tests.faults.edits.editable_bundle import EditableBundle
 
 STEPS = 6
 

@@ -11,14 +11,14 @@ import pytest
 
 from reference_impls.state_file import StateFile, write_state
 from suite.bundle.reader import Bundle
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.log_edits import add_correct
 from suite.errors import SuiteError
 from suite.execution import kept_states
 from suite.execution.kept_states import refuse_full_disk, states_folder, states_size_bytes
 from suite.metrics.epoch_draw import drawn_epoch
 from suite.metrics.uncounted import uncounted_intervals
 from tests.conftest import Run, environment_of
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.log_edits import add_correct
 
 EPOCHS = 3
 KEPT = (

@@ -16,15 +16,15 @@ import pytest
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import check_bundle
-from suite.compliance.faults.fault import save_after
-from suite.compliance.faults.table_edits import scale_column
-from suite.compliance.faults.witness_edits import make_record
 from suite.compliance.rules import witness as rule
 from suite.execution.witnessing import ask_files_stamp
 from suite.files.signature import SignatureState
 from suite.witness.client import AUTHORITY, ask
 from suite.witness.tokens import verify_token
 from suite.witness.verdict import judge_tokens
+from tests.faults.edits.fault import save_after
+from tests.faults.edits.table_edits import scale_column
+from tests.faults.edits.witness_edits import make_record
 
 DIGEST = "5" * 64
 CONFIGURATION = """

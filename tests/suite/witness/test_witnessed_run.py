@@ -19,10 +19,6 @@ from suite.bundle.log import chain_head
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import BundleVerdict, check_bundle
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.fault import save_after
-from suite.compliance.faults.reading_edits import scale_readings
-from suite.compliance.faults.witness_edits import make_record, make_shorter
 from suite.compliance.rules import witness as rule
 from suite.execution.finish import finish
 from suite.execution.redacting import keep_witness_address
@@ -34,6 +30,10 @@ from suite.witness.verdict import judge_tokens
 from tests.builders import Scenario, make_bundle
 from tests.conftest import Run
 from tests.dead_disk import DeadDisk, Killed
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.fault import save_after
+from tests.faults.edits.reading_edits import scale_readings
+from tests.faults.edits.witness_edits import make_record, make_shorter
 from tests.suite.witness.conftest import Lab, open_lab
 
 FAKE = (

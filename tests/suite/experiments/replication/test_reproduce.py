@@ -10,9 +10,9 @@ import pytest
 from suite import api
 from suite.bundle.layout import RUN
 from suite.bundle.replication_folder import RECORD, write_manifest
-from suite.compliance.faults.editable_bundle import EditableBundle
 from tests.builders import make_bundle
 from tests.conftest import Run
+from tests.faults.edits.editable_bundle import EditableBundle
 
 OPTIONS = (
     "--division",

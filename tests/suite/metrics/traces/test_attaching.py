@@ -16,15 +16,15 @@ from suite import api
 from suite.bundle.attached import KEPT, SOURCE
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import check_bundle, find_bundles
-from suite.compliance.faults.attached_edits import START_S, made_trace
-from suite.compliance.faults.editable_bundle import EditableBundle
-from suite.compliance.faults.load_edits import add_load
-from suite.compliance.faults.reading_edits import count_written
-from suite.compliance.faults.witness_edits import witnessed
 from suite.errors import SuiteError
 from suite.metrics.traces import attaching, reading
 from suite.metrics.traces.course import course_of
 from tests.builders import RICH, make_bundle
+from tests.faults.edits.attached_edits import START_S, made_trace
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.load_edits import add_load
+from tests.faults.edits.reading_edits import count_written
+from tests.faults.edits.witness_edits import witnessed
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Edits of bundles, submissions and experiments, which faults are made of."""

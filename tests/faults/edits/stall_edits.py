@@ -1,0 +1,61 @@
+"""Edits of a stall analysis's folder."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from suite.bundle.layout import MANIFEST
+from suite.bundle.stall_folder import RECORD, Source, write_manifest
+from suite.files.digest import sha256
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.fault import edit
+
+
+@edit
+def change_record(folder: Path, change: Callable[[Any], object]) -> None:
+    """Change the content of stalls.json in place."""
+    path = folder / RECORD
+    content = json.loads(path.read_text(encoding="utf-8"))
+    change(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+@edit
+def set_requested(folder: Path, /, source: Source, **values: Any) -> None:
+    """Set values of one run's request, its figures recomputed and its bundle sealed."""
+    bundle = EditableBundle(folder / source.value)
+    bundle.request.update(values)
+    bundle.save(recomputed=True)
+
+
+@edit
+def exchange(folder: Path, one: Source, other: Source) -> None:
+    """Exchange two runs."""
+    aside = folder / "aside"
+    (folder / one.value).rename(aside)
+    (folder / other.value).rename(folder / one.value)
+    aside.rename(folder / other.value)
+
+
+@edit
+def copy_run(folder: Path, source: Source, target: Source) -> None:
+    """Replace a run by a copy of another."""
+    shutil.rmtree(folder / target.value)
+    shutil.copytree(folder / source.value, folder / target.value)
+
+
+@edit
+def reseal(folder: Path, change: Callable[[Path], object]) -> None:
+    """Apply a change, then write the runs' digests into the record, and a manifest that fits."""
+    change(folder)
+
+    def digests(content: Any) -> None:
+        for source in Source:
+            content["runs"][source.value]["manifest_sha256"] = sha256(
+                folder / source.value / MANIFEST
+            )
+
+    change_record(digests)(folder)
+    write_manifest(folder)

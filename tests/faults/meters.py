@@ -1,0 +1,138 @@
+"""Faults that the rules of suite.compliance.rules.meters find, by rule."""
+
+from tests.faults.edits.fault import Edit, Fault, both, in_turn, recomputed
+from tests.faults.edits.file_edits import set_system
+from tests.faults.edits.log_edits import set_everywhere
+from tests.faults.edits.reading_edits import (
+    drop_readings,
+    free_meters,
+    hurry_meters,
+    leave_meter_out,
+    read_twice_as_often,
+    round_reading_times,
+    scale_longest_gaps,
+    scale_meter_times,
+    set_meter,
+    shift_end,
+)
+from tests.faults.edits.table_edits import rename_source
+
+
+def _unread(name: str) -> Edit:
+    """Add the record of a meter that was available, and has no readings."""
+    record = {
+        "name": name,
+        "period_s": 1.0,
+        "available": True,
+        "reason": "",
+        "readings": 0,
+        "failures": 0,
+        "achieved_period_s": None,
+    }
+    return lambda bundle: bundle.run["meters"].append(
+        {**bundle.run["meters"][0], **record, "longest_gap_s": None}
+    )
+
+
+def _forget(name: str) -> Edit:
+    """Take a meter's record out."""
+    return lambda bundle: bundle.run.update(
+        meters=[meter for meter in bundle.run["meters"] if meter["name"] != name]
+    )
+
+
+def _cost_of_each(cost_s: float) -> Edit:
+    return lambda bundle: [meter.update(cost_s=cost_s) for meter in bundle.run["meters"]]
+
+
+METERS = ("um25c", "cpu", "counters")
+
+
+FAULTS: dict[str, tuple[Fault, ...]] = {
+    "meter-available": tuple(
+        fault
+        for name in METERS
+        for fault in both(f"{name} said to be absent", set_meter(name, available=False))
+    ),
+    "meter-periods": (
+        *(
+            fault
+            for name in METERS
+            for fault in both(f"the times of {name} a fifth shorter", scale_meter_times(name, 0.8))
+        ),
+        *both("no achieved period", set_meter("um25c", achieved_period_s=None)),
+    ),
+    "meter-jitter": (
+        *both("a third of a second of jitter", set_meter("um25c", jitter_s=0.3)),
+        *both("a second of jitter", set_meter("cpu", jitter_s=1.0)),
+    ),
+    "meter-own-schedule": (
+        *both("a plug's period of a USB meter", set_meter("um25c", period_s=1.0)),
+        *both("fixed moments of a USB meter", set_meter("um25c", moments="fixed")),
+        *both("random moments of the processor's meter", set_meter("cpu", moments="random")),
+    ),
+    "meter-gaps": (
+        *both("five seconds of power readings left out", drop_readings("um25c", 10.0, 15.0)),
+        *both("no power readings but in the last two seconds", drop_readings("um25c", -10.0, 26.0)),
+        *both("no readings of the second half", drop_readings("cpu", 14.0, 100.0)),
+    ),
+    "meter-stated-gaps": (
+        recomputed("longer gaps in all records than in the readings", scale_longest_gaps(1.01)),
+    ),
+    "meter-failures": both(
+        "a hundred failures of a meter with all readings",
+        set_meter("cpu", failures=100, last_error="timed out"),
+    ),
+    "meter-schedule": (
+        recomputed("all times of the kernel's meters a tenth shorter", hurry_meters(0.9)),
+        *both(
+            "a clock of 400 MHz between the readings of 1.4 GHz",
+            read_twice_as_often("cpu", "frequency.core1", 0.4 / 1.4),
+        ),
+    ),
+    "meter-clock": (
+        recomputed(
+            "the table of another program four seconds later",
+            lambda bundle: [
+                rename_source("um25c", "meter-csv", "board.analyser")(bundle),
+                scale_meter_times("meter-csv", 1.2)(bundle),
+            ],
+        ),
+    ),
+    "meter-cost": both("meters that cost nothing", free_meters()),
+    "meter-cost-possible": (
+        *both("meters that cost a nanosecond", _cost_of_each(1e-9)),
+        *both("meters that cost 500 seconds", _cost_of_each(500.0)),
+    ),
+    "meters-of-linux": both("the processor's meter left out", leave_meter_out("cpu")),
+    "meters-of-kernel": (
+        recomputed("the load said to be unavailable", leave_meter_out("load")),
+        recomputed(
+            "the load left out, with its record",
+            in_turn(leave_meter_out("load"), _forget("load")),
+        ),
+        recomputed(
+            "the wall clock said to be available, without readings",
+            in_turn(
+                leave_meter_out("wall-clock"),
+                set_meter("wall-clock", available=True, reason=""),
+            ),
+        ),
+        recomputed("the network said to be available, without readings", _unread("network")),
+        *both(
+            "the disk's meter said to be unavailable",
+            in_turn(leave_meter_out("disk"), set_system("storage_medium", "NVMe")),
+        ),
+        *both(
+            "the page cache emptied, its meter said to be unavailable",
+            in_turn(leave_meter_out("page-cache"), set_everywhere("cache_cleared", True)),
+        ),
+    ),
+    "readings-end": (
+        *both("power readings ten seconds later", shift_end(10.0, "um25c")),
+        *both("all readings ten seconds later", shift_end(10.0)),
+    ),
+    "readings-clock": (
+        recomputed("all readings at whole half seconds", round_reading_times(500_000_000)),
+    ),
+}

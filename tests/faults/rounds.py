@@ -1,0 +1,18 @@
+"""Faults that the rules of suite.compliance.rules.rounds find, by rule."""
+
+from tests.faults.edits.fault import Fault, sealed
+from tests.faults.edits.file_edits import move_to_first_round, set_run
+
+FAULTS: dict[str, tuple[Fault, ...]] = {
+    "round-known": (
+        *(
+            sealed(f"round {value!r}", set_run("round", value))
+            for value in ("banana", "v0.3", "", None)
+        ),
+        *(
+            sealed(f"suite version {value!r}", set_run("suite_version", value))
+            for value in ("0.1.0", "9.9.9", "")
+        ),
+    ),
+    "round-open": (sealed("a run moved to the first round", move_to_first_round()),),
+}

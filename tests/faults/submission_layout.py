@@ -1,0 +1,60 @@
+"""Faults that the rules of suite.compliance.rules.submission_layout find, by rule."""
+
+from collections.abc import Iterator
+
+from suite.bundle.layout import SYSTEM
+from suite.bundle.machines import MACHINE
+from suite.submission.declaration import NAME
+from tests.faults.edits.fault import Fault, of_first_run, of_submission, sealed
+from tests.faults.edits.file_edits import set_system
+from tests.faults.edits.log_edits import set_everywhere
+from tests.faults.edits.submission_edits import (
+    add_file,
+    add_file_to_first_run,
+    add_link,
+    other_board,
+    rename_framework,
+    rename_workload,
+    set_value,
+)
+
+
+def _layout_faults() -> Iterator[Fault]:
+    """Files, folders and names out of place."""
+    yield of_submission("a file without a place", add_file("notes.txt"))
+    yield of_submission(
+        "a file without a place, in a run's folder", add_file_to_first_run("extra/file")
+    )
+    yield of_submission("a link without a place", add_link("more", "/etc"))
+    yield of_submission(
+        "a link in a run's folder", add_link("lenet/pytorch/run_2/more.txt", "/etc/passwd")
+    )
+    yield of_submission("another framework's folder", rename_framework("tensorflow"))
+    yield of_submission("another workload's folder", rename_workload("resnet18"))
+    yield of_submission("another organization", set_value(NAME, "organization", "globex"))
+    yield of_submission("another round", set_value(NAME, "round", "v9"))
+
+
+FAULTS: dict[str, tuple[Fault, ...]] = {
+    "submission-layout": tuple(_layout_faults()),
+    "submission-organization": (
+        of_first_run(
+            sealed("a run for another organization", set_everywhere("organization", "globex"))
+        ),
+    ),
+    "submission-system": (
+        *(
+            of_first_run(sealed(f"one run on another {name}", set_system(name, "another")))
+            for name in MACHINE
+            if name not in ("device", "board_digest")
+        ),
+        of_submission("one run on another board of this kind", other_board()),
+        *(
+            of_submission(
+                f"another {name} in the submission's system.json",
+                set_value(SYSTEM, name, "another"),
+            )
+            for name in ("cpu_model", "memory_size_bytes", "kernel")
+        ),
+    ),
+}
