@@ -186,6 +186,16 @@ def test_a_full_disk_is_recorded_and_the_meters_go_on(tmp_path: Path, clock: Any
     assert (records["recorder"].readings, records["meter"].readings) == (0, 12)
 
 
+def test_an_error_of_the_recorder_itself_is_in_its_record(tmp_path: Path, clock: Any) -> None:
+    time = clock(10.5)
+    cpu_s = time.thread_cpu_s
+    results = iter([cpu_s, cpu_s, lambda: 1 // 0])
+    time.thread_cpu_s = lambda: next(results, cpu_s)()
+    recorder = record(tmp_path, time, ScriptedMeter("meter", time))["recorder"]
+    error = "ZeroDivisionError: integer division or modulo by zero"
+    assert (recorder.failures, recorder.last_error) == (1, error)
+
+
 class StuckMeter(ScriptedMeter):
     """Waits for a sensor that does not answer, and then writes all the same."""
 
