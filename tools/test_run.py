@@ -47,7 +47,7 @@ COLLECT = ("pytest", "-q", "--collect-only")
 all tests each."""
 TESTS = Phase(
     "tests",
-    (("pytest", "-q", "-o", "console_output_style=classic", "-n", "4", "--dist", "worksteal"),),
+    (("pytest", "-q", "-o", "console_output_style=classic", "-n", "3", "--dist", "worksteal"),),
 )
 QUICK = Phase("tests of what changed", (("tools.changed_tests",),))
 PLANS = {"test": (replace(STYLE, ahead=COLLECT), TESTS), "quick": (STYLE, QUICK), "lint": (STYLE,)}
