@@ -70,6 +70,8 @@ def test_ranks_train_as_one(some_framework: str, workload: str, suite: Run) -> N
         <= {one["quantity"] for one in verdict["differences"]}
         for verdict in verdicts
     )
+    uneven = [verdict["batch_size"] % verdict["ranks"] for verdict in verdicts]
+    assert all(uneven), "only unequal shares show whether they are weighed"
 
 
 @pytest.mark.proof
