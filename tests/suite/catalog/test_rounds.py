@@ -32,6 +32,14 @@ def test_every_earlier_round_is_closed_with_rules_that_exist(each: rounds.Round)
     assert {*each.rules.invalid, *each.rules.warning} <= {rule.id for rule in ALL}
 
 
+def test_rounds_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    folder = rounds.folder(tmp_path)
+    folder.mkdir(parents=True)
+    for name in ("v0.9", "v0.10", "v0.1"):
+        (folder / f"{name}.toml").write_text(to_toml(replace(FIRST, name=name)))
+    assert [each.name for each in load_rounds(tmp_path)] == ["v0.1", "v0.9", "v0.10"]
+
+
 def test_an_open_round_has_every_rule_with_its_severity() -> None:
     left_out = set(current_round().rules_left_out)
     assert rules_of(current_round()) == tuple(rule for rule in ALL if rule.id not in left_out)
