@@ -24,7 +24,7 @@ from suite.files.redaction import FORMS, ROOTS
 from suite.launch.recipe import name_of, read_lock
 from suite.meters.meter import Meter
 from suite.meters.registry import meter_classes
-from tests.faults import FAULTS
+from tests.faults import all_faults
 
 
 def pages(root: Path | None = None) -> Iterator[Path]:
@@ -251,13 +251,13 @@ def _plain_comment(comment: str) -> str:
 
 def _faults() -> str:
     """The number of rules and faults by module, with examples."""
-    rows = []
+    rows, faults_of = [], all_faults()
     for module in MODULES:
-        of_rules = [FAULTS[rule.id] for rule in module.rules]
+        of_rules = [faults_of[rule.id] for rule in module.rules]
         examples = dict.fromkeys(faults[0].name.partition(" [")[0] for faults in of_rules)
         count = f"{sum(map(len, of_rules))}"
         rows.append((module.title, f"{len(of_rules)}", count, "; ".join(list(examples)[:3])))
-    total = (f"{len(FAULTS)}", f"{sum(map(len, FAULTS.values()))}")
+    total = (f"{len(faults_of)}", f"{sum(map(len, faults_of.values()))}")
     return table(("rules", "number", "faults", "for instance"), [*rows, ("all", *total, "")])
 
 

@@ -24,7 +24,6 @@ from suite.launch.process import PR_SET_CHILD_SUBREAPER
 from tools import framework_environments
 
 GRACE_S = 10
-_STARTED: dict[int, subprocess.Popen[bytes]] = {}
 INTERRUPTED = 130
 
 
@@ -67,10 +66,10 @@ def main(words: Sequence[str]) -> int:
         print(f"{number} of {len(plan)}: {phase.name}", flush=True)
         began_s = time.monotonic()
         try:
-            ahead = phase.ahead and _start(phase.ahead, subprocess.DEVNULL)
-            is_good = all(_ended(_start(command)) for command in phase.commands)
-            if ahead:
-                _ended(ahead)
+            ahead = [_start(phase.ahead, subprocess.DEVNULL)] if phase.ahead else []
+            is_good = all(_succeeds(_start(command), *ahead) for command in phase.commands)
+            for process in ahead:
+                _succeeds(process)
         except KeyboardInterrupt:
             end_everything()
             print(
@@ -92,24 +91,23 @@ def main(words: Sequence[str]) -> int:
 def _start(command: Sequence[str], output: int | None = None) -> subprocess.Popen[bytes]:
     """Start a module in a session of its own, so that Ctrl-C reaches this program alone, which then
     ends all sessions."""
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-m", *command],
         cwd=repository_root(),
         start_new_session=True,
         stdout=output,
         stderr=output,
     )
-    _STARTED[process.pid] = process
-    return process
 
 
-def _ended(process: subprocess.Popen[bytes]) -> bool:
-    """Wait for its end; True: it succeeded. Orphans become children of this program, which reaps
-    them: tests look whether a process has ended."""
+def _succeeds(process: subprocess.Popen[bytes], *beside: subprocess.Popen[bytes]) -> bool:
+    """Wait for its end. Those beside it may end before it. Orphans become children of this program,
+    which reaps them: tests look whether a process has ended."""
     while process.returncode is None:
         ended, status = os.wait()
-        if ended in _STARTED:
-            _STARTED[ended].returncode = os.waitstatus_to_exitcode(status)
+        for each in (process, *beside):
+            if each.pid == ended:
+                each.returncode = os.waitstatus_to_exitcode(status)
     return process.returncode == 0
 
 

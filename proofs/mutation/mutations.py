@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from suite.compliance.registry import ALL
-from tests.faults import FAULTS
+from tests.faults import all_faults
 from tests.faults.edits.fault import Fault, recomputed
 from tests.faults.edits.log_edits import add_correct, set_accuracy, set_everywhere
 from tests.faults.edits.table_edits import (
@@ -60,7 +60,7 @@ def survivors() -> tuple[Mutation, ...]:
 def rule_mutations() -> Iterator[Mutation]:
     """Every fault of every rule."""
     for rule in ALL:
-        yield from (Mutation(fault, rule.id) for fault in FAULTS[rule.id])
+        yield from (Mutation(fault, rule.id) for fault in all_faults()[rule.id])
 
 
 def all_mutations() -> tuple[Mutation, ...]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Integers, Values
+from suite.bundle.layout import PARTS
 
 if TYPE_CHECKING:
     import pandas
@@ -54,7 +55,7 @@ class StepRecords:
     @cached_property
     def parts_s(self) -> Values:
         """Fetch stall, copy, compute and communication, shape (4, steps), s."""
-        return np.stack([self.fetch_stall_s, self.copy_s, self.compute_s, self.communication_s])
+        return np.stack([getattr(self, name) for name in PARTS])
 
     @property
     def is_split(self) -> bool:

@@ -11,7 +11,7 @@ from proofs.mutation.mutations import Mutation, all_mutations, survivors
 from suite.compliance.registry import ALL, MODULES, RuleModule
 from suite.compliance.submissions import check_submission
 from suite.files.paths import repository_root
-from tests.faults import FAULTS
+from tests.faults import all_faults
 from tests.faults.edits.fault import Edit, save_after
 from tests.faults.edits.log_edits import stop_early, stop_early_in_order
 from tests.good_submissions import good_submission
@@ -42,7 +42,7 @@ def test_the_first_fault_of_a_module_is_found_by_its_rule(
     mutations = (
         Mutation(fault, rule.id)
         for rule in module.rules
-        for fault in FAULTS[rule.id]
+        for fault in all_faults()[rule.id]
         if fault.ranks == ranks
     )
     first = next(mutations, None)

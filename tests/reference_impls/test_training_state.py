@@ -78,9 +78,9 @@ def test_any_difference_is_another_digest(other: dict[str, np.ndarray]) -> None:
     assert digests(other)["velocity"] == own["velocity"]
 
 
-def answer_of(framework: str, name: str, program: str, tmp_path: Path) -> None:
-    """Run a program with the framework's interpreter on a request of this workload, with eight
-    samples and one thread."""
+def train_and_go_on(framework: str, name: str, tmp_path: Path) -> None:
+    """Run TRAIN_AND_GO_ON with the framework's interpreter on a request of this workload, with
+    eight samples and one thread."""
     workload, definition = load_workload(name), load_data_set(load_workload(name).data)
     WRITERS[definition.layout](tmp_path, definition, 8, 5, 1)
     request = make_request(tmp_path, Scenario(framework=framework))._replace(
@@ -101,7 +101,7 @@ def answer_of(framework: str, name: str, program: str, tmp_path: Path) -> None:
     command = [
         str(interpreter),
         "-c",
-        program,
+        TRAIN_AND_GO_ON,
         module,
         str(tmp_path / contract.REQUEST_NAME),
         str(tmp_path),
@@ -128,7 +128,7 @@ def test_a_framework_returns_the_canonical_state_and_goes_on_from_it_bit_for_bit
     does all: most of its time is the start.
     """
     workload = load_workload(name)
-    answer_of(framework, name, TRAIN_AND_GO_ON, tmp_path)
+    train_and_go_on(framework, name, tmp_path)
     before, after = (dict(np.load(tmp_path / f"{when}.npz")) for when in ("before", "after"))
     names = [each.partition("/")[2] for each in before if each.startswith("parameter/")]
     expected = initial_weights.make(

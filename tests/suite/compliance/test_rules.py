@@ -17,7 +17,7 @@ from suite.compliance.submission_rule import SubmissionRule
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from tests.builders import RICH, make_analysis, make_bundle, make_experiment, make_replication
 from tests.every_case import one_of_each, some
-from tests.faults import FAULTS as FAULTS_OF
+from tests.faults import all_faults
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Fault, Scope, sealed
 from tests.faults.edits.log_edits import remove_event
@@ -26,7 +26,7 @@ from tests.viewpoints import make_viewpoint
 
 MISSED = "target-missed"
 FAULTS = one_of_each(
-    [(rule, fault) for rule in ALL for fault in FAULTS_OF[rule.id]], lambda pair: pair[0].id
+    [(rule, fault) for rule in ALL for fault in all_faults()[rule.id]], lambda pair: pair[0].id
 )
 """Of each rule one fault; `make prove rules` tries all of them."""
 OF_BUNDLES, OF_SUBMISSIONS, OF_ANALYSES, OF_EXPERIMENTS, OF_REPLICATIONS, OF_VIEWPOINTS = (
@@ -189,10 +189,10 @@ def test_a_warning_alone_does_not_make_a_result_invalid(
     rule: AnyRule, good_bundle_of: Callable[[int], Path], good_submission_of: Callable[[int], Path]
 ) -> None:
     """At least one fault of the rule breaks no other."""
-    fewest = min(fault.ranks for fault in FAULTS_OF[rule.id])
+    fewest = min(fault.ranks for fault in all_faults()[rule.id])
     assert any(
         complies_with(fault, good_bundle_of, good_submission_of)
-        for fault in FAULTS_OF[rule.id]
+        for fault in all_faults()[rule.id]
         if fault.ranks == fewest
     )
 
@@ -224,7 +224,7 @@ def test_a_forged_chain_and_manifest_leave_only_the_fault_itself(good_bundle: Pa
 
 
 def test_every_rule_is_whole() -> None:
-    assert {rule.id for rule in ALL} == set(FAULTS_OF), "tests/faults has a fault of every rule"
+    assert {rule.id for rule in ALL} == set(all_faults()), "tests/faults has a fault of every rule"
     for rule in ALL:
         assert rule.sentence.endswith(".") and rule.rationale.endswith("."), rule.id
         if isinstance(rule, Rule):
