@@ -8,6 +8,8 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 BESIDE_THE_PACKAGES = ("rules", "reference_impls", "examples", "submissions/ALLOWED_SIGNERS")
+PROGRAMS = ("extensions/__init__.py", "extensions/*/__init__.py", "extensions/*/programs")
+"""What runs in the environments of frameworks, beside implementations."""
 
 
 class BuildSuite(build_py):
@@ -21,7 +23,8 @@ class BuildSuite(build_py):
             return
         shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
-        for name in BESIDE_THE_PACKAGES:
+        patterns = (*BESIDE_THE_PACKAGES, *PROGRAMS)
+        for name in (str(path) for pattern in patterns for path in Path().glob(pattern)):
             target = Path(self.build_lib, "suite", "installed", name)
             target.parent.mkdir(parents=True, exist_ok=True)
             if Path(name).is_dir():

@@ -19,11 +19,16 @@ from benchmarks.runner.needs import framework_environment
 from benchmarks.runner.training import generated_data, request_of
 from reference_impls.contract import request_from_dict
 from suite.catalog.frameworks import load_framework
-from suite.concurrent.arrivals import ArrivalKind, Arrivals
-from suite.concurrent.experiment import Plan, Side
-from suite.concurrent.schedules import ScheduleKind
-from suite.concurrent.trials import Choices, candidates, measure_trial, tune_here
-from suite.concurrent.tuning import Aim, Candidate, Trial
+from suite.extensions.concurrent.measuring.experiment import Plan, Side
+from suite.extensions.concurrent.measuring.schedules import ScheduleKind
+from suite.extensions.concurrent.measuring.trials import (
+    Choices,
+    candidates,
+    measure_trial,
+    tune_here,
+)
+from suite.extensions.concurrent.measuring.tuning import Aim, Candidate, Trial
+from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals
 from suite.launch.environments import find
 
 CHOICES = Choices(threads=(1,))

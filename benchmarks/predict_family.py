@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.predict_laws import Law
-from suite.prediction.modes import Modes
+from suite.extensions.prediction.record.modes import Modes
 
 Array = Any  # of float64
 Random = np.random.Generator

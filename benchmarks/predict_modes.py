@@ -25,13 +25,13 @@ import numpy as np
 from benchmarks.predict_family import random_law
 from benchmarks.predict_laws import FOLDER, Law, load_law
 from suite.errors import SuiteError
+from suite.extensions.prediction.record.design import initial_design, next_mode
+from suite.extensions.prediction.record.limits import Quantity, Question, best, question
+from suite.extensions.prediction.record.models import MODELS, fit
+from suite.extensions.prediction.record.modes import Modes, read_grid
+from suite.extensions.prediction.record.samples import Intervals, Predictor, Samples
+from suite.extensions.prediction.record.table import Profile, read_table
 from suite.files.paths import rules_folder
-from suite.prediction.design import initial_design, next_mode
-from suite.prediction.limits import Quantity, Question, best, question
-from suite.prediction.models import MODELS, fit
-from suite.prediction.modes import Modes, read_grid
-from suite.prediction.samples import Intervals, Predictor, Samples
-from suite.prediction.table import Profile, read_table
 
 Array = Any  # of float64
 

@@ -1,5 +1,5 @@
-"""Learns the widths of the intervals of `suite predict` (suite.prediction.posterior: TIME_WIDTH,
-POWER_WIDTH).
+"""Learns the widths of the intervals of `suite predict`
+(suite.extensions.prediction.record.posterior: TIME_WIDTH, POWER_WIDTH).
 
     python -m benchmarks.predict_widths                   over every law of benchmarks/predict_laws,
     six draws each python -m benchmarks.predict_widths --laws a.py b.py  over these laws python -m
@@ -24,10 +24,10 @@ import numpy as np
 from benchmarks.predict_family import random_law
 from benchmarks.predict_laws import FOLDER, Law, load_law
 from benchmarks.predict_modes import Judge, drawn
+from suite.extensions.prediction.record.modes import read_grid
+from suite.extensions.prediction.record.posterior import POWER_WIDTH, TIME_WIDTH
+from suite.extensions.prediction.record.samples import CONFIDENCE, Intervals, Samples
 from suite.files.paths import rules_folder
-from suite.prediction.modes import read_grid
-from suite.prediction.posterior import POWER_WIDTH, TIME_WIDTH
-from suite.prediction.samples import CONFIDENCE, Intervals, Samples
 
 Array = Any  # of float64
 

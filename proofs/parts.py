@@ -20,14 +20,24 @@ from pathlib import Path
 from proofs.proof import Proof
 from proofs.result import RECORD, REPORT
 from suite.files.paths import repository_root
-from tools.imports import imports
+from tools.imports import imports, module_name
 
-TOPS = ("suite", "reporter", "reference_impls", "tests", "proofs", "benchmarks", "tools")
+TOPS = (
+    "suite",
+    "extensions",
+    "reporter",
+    "reference_impls",
+    "tests",
+    "proofs",
+    "benchmarks",
+    "tools",
+)
 DATA = {"submissions", "examples"}
 DISCOVERS = {"importlib", "pkgutil"}
 WORD = re.compile(rf"""["']((?:{"|".join((*TOPS, *sorted(DATA)))})(?:\.\w+)*)["']""")
 BRINGS = {
     "suite.catalog": ("rules", "reference_impls"),
+    "suite.catalog.extensions": ("extensions",),
     "suite.launch": ("reference_impls",),
     "reporter": ("reporter",),
 }
@@ -98,8 +108,7 @@ def modules_of(root: Path) -> dict[str, Path]:
     for top in TOPS:
         for path in below(root / top):
             if path.suffix == ".py":
-                relative = path.relative_to(root).with_suffix("")
-                found[".".join(relative.parts[: -1 if path.name == "__init__.py" else None])] = path
+                found[module_name(path, root)] = path
     return found
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from suite.bundle.manifest import refuse_inside_run
 from suite.catalog.divisions import Division
+from suite.catalog.extensions import Part, extensions
 from suite.catalog.precisions import Precision
 from suite.catalog.timings import Timing
 from suite.errors import Interrupted, SuiteError
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from suite.execution.finish import FinishedRun
     from suite.execution.run import RunResult
     from suite.experiments.boards import Boards
-    from suite.experiments.bringup.bringup import WrittenBringUp
-    from suite.experiments.bringup.record import BringUp
     from suite.experiments.matrix import MatrixDefinition, PlannedMatrix
     from suite.experiments.one_run import CannotComply
     from suite.experiments.sweep import Sweep
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     from suite.metrics.trace_file import WrittenTrace
     from suite.metrics.traces.attaching import Attachment
     from suite.metrics.traces.sniffing import TraceOptions
-    from suite.prediction.answers import Answer, Known
     from suite.verify.kept_state import Draw
 
 __all__ = [
@@ -68,7 +66,6 @@ __all__ = [
     "Attachment",
     "AuditRecord",
     "Boards",
-    "BringUp",
     "CannotComply",
     "CheckResult",
     "Collective",
@@ -96,11 +93,9 @@ __all__ = [
     "Timing",
     "TraceOptions",
     "Wire",
-    "WrittenBringUp",
     "WrittenTrace",
     "attach_power",
     "audit",
-    "bring_up",
     "check",
     "compare",
     "compare_with_reference",
@@ -114,7 +109,6 @@ __all__ = [
     "place",
     "plan_matrix",
     "plan_sweep",
-    "predict",
     "report",
     "reproduce",
     "resolve",
@@ -127,13 +121,11 @@ __all__ = [
 ]
 
 DEFAULT_BASELOAD_S = 10.0
-DEFAULT_STEP_S = 20.0
 Choice = TypeVar("Choice", bound=enum.Enum)
 Paths = str | Path | Iterable[str | Path]
 _LAZY = {
     "Attachment": "suite.metrics.traces.attaching",
     "AuditRecord": "suite.metrics.audit_record",
-    "BringUp": "suite.experiments.bringup.record",
     "Boards": "suite.experiments.boards",
     "CannotComply": "suite.experiments.one_run",
     "CheckResult": "suite.compliance.paths",
@@ -148,16 +140,23 @@ _LAZY = {
     "RunResult": "suite.execution.run",
     "StallAnalysis": "suite.metrics.stall_analysis",
     "Study": "suite.metrics.study",
-    "WrittenBringUp": "suite.experiments.bringup.bringup",
     "WrittenTrace": "suite.metrics.trace_file",
 }
 """Classes that are imported when they are named first: start-up time."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LAZY[name]), name)
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    for extension in extensions():
+        if name in extension.functions:
+            return getattr(extension.part(Part.API), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Names of extensions, too."""
+    return sorted({*__all__, *(name for each in extensions() for name in each.functions)})
 
 
 def _paths(paths: Paths) -> tuple[Path, ...]:
@@ -417,28 +416,6 @@ def run_sweep(
     return run_sweep(sweep, Path(directory), command=command, progress=progress)
 
 
-def predict(
-    table: str | Path,
-    *,
-    grid: str | Path | None = None,
-    max_watts: float | None = None,
-    max_minutes: float | None = None,
-    max_joules: float | None = None,
-    model: str = "physical",
-    seed: int = 0,
-) -> "tuple[Known, Answer]":
-    """Predict every mode from a table of profiled ones: what is known of each (``known.samples``),
-    and the best within the limits."""
-    from suite.prediction.answers import answer  # start-up: NumPy
-    from suite.prediction.knowing import known_of  # start-up: NumPy
-    from suite.prediction.limits import question  # start-up: NumPy
-
-    known, _ = known_of(Path(table), grid, model, seed=seed)
-    return known, answer(
-        known, question(max_watts, None if max_minutes is None else 60 * max_minutes, max_joules)
-    )
-
-
 def plan_matrix(
     definition: "MatrixDefinition", options: RunOptions, *, hosts: tuple[str, ...] = ()
 ) -> "PlannedMatrix":
@@ -574,29 +551,6 @@ def draw_epoch(bundle: str | Path, value: str | None = None) -> "Draw":
     from suite.verify.kept_state import draw  # start-up: numpy
 
     return draw(Path(bundle), value)
-
-
-def bring_up(
-    output: str | Path | None = None,
-    *,
-    step_s: float = DEFAULT_STEP_S,
-    with_identity: bool = True,
-    confirm: "Callable[[BringUp], bool]" = lambda found: True,
-    report: Callable[[str], None] = lambda line: None,
-) -> "WrittenBringUp":
-    """Gather what this machine reports, its meters' first readings, and a staircase of loads that
-    calibrates its power sensor, in one file.
-
-    ``confirm`` gets what was collected, without what identifies its owner, before anything is
-    written (docs/boards.md); False keeps nothing. ``step_s`` is the length of each load. ``report``
-    gets a line for each part. Ctrl-C raises KeyboardInterrupt, which names the file.
-    """
-    from suite.experiments.bringup import bringup  # start-up: numpy, meters
-
-    options = bringup.BringUpOptions(
-        None if output is None else Path(output), step_s, with_identity
-    )
-    return bringup.bring_up(options, confirm, report)
 
 
 def load(paths: Paths) -> "Frames":

@@ -12,9 +12,9 @@ from typing import Any
 import pandas
 
 from reference_impls import contract
-from reference_impls.beside.turns import COLUMNS, STEP_TIMES
 from reference_impls.schedules import SCHEDULES
 from reference_impls.structure import STRUCTURES
+from reference_impls.turns.messages import COLUMNS, STEP_TIMES
 from suite import __version__
 from suite.bundle import frames, layout, manifest, replication_folder
 from suite.bundle.data_record import DataRecord, write_data_record
@@ -28,13 +28,13 @@ from suite.catalog.meter_choice import POWER_SCHEDULES
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
 from suite.catalog.workloads import GOLDEN, NARROW, WIDE, Workload, golden_name, load_workload
-from suite.concurrent import records as concurrent_records
-from suite.concurrent.arrivals import ArrivalKind, Arrivals, intended_ns
-from suite.concurrent.layout import beside, inference_alone, training_alone
-from suite.concurrent.results import close as close_experiment
-from suite.concurrent.simulation import simulate
 from suite.execution.meter_session import MeterRecord
 from suite.execution.redacting import recorded_request
+from suite.extensions.concurrent.measuring.simulation import simulate
+from suite.extensions.concurrent.record import records as concurrent_records
+from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals, intended_ns
+from suite.extensions.concurrent.record.layout import beside, inference_alone, training_alone
+from suite.extensions.concurrent.record.results import close as close_experiment
 from suite.files.digest import FileDigest
 from suite.files.json_file import write_json
 from suite.machine import system

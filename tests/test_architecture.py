@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from suite.files.paths import repository_root
-from tools.imports import imports
+from tools.imports import imports, module_name
 
 ROOT = repository_root()
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-TOPS = ("suite", "reporter", "reference_impls")
+TOPS = ("suite", "extensions", "reporter", "reference_impls")
 FRAMEWORKS = {
     "torch": "pytorch",
     "torchvision": "pytorch",
@@ -23,16 +23,14 @@ FRAMEWORKS = {
     "keras": "tensorflow",
     "chainer": "chainer",
 }
-EVERYBODY = {"suite", "suite.errors", "suite.files", "reference_impls"}
-MAX_ENTRIES = 21
+EVERYBODY = {"suite", "suite.extensions", "suite.errors", "suite.files", "reference_impls"}
+WHOLE = {"suite", "suite.extensions", "reporter", "reference_impls"}
+MAX_ENTRIES = 20
 
 
-def module_name(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-MODULES = {module_name(path): path for top in TOPS for path in sorted((ROOT / top).rglob("*.py"))}
+MODULES = {
+    module_name(path, ROOT): path for top in TOPS for path in sorted((ROOT / top).rglob("*.py"))
+}
 
 
 def names_imported(path: Path) -> Iterator[str]:
@@ -56,8 +54,17 @@ def graph() -> dict[str, set[str]]:
 
 
 def room(module: str) -> str:
+    """Its folder; of an extension's module the part, alike for all extensions."""
     parts = module.split(".")
+    if parts[:2] == ["suite", "extensions"]:
+        return ".".join((*parts[:2], *parts[3:4]))
     return parts[0] if parts[0] == "reference_impls" or len(parts) == 1 else ".".join(parts[:2])
+
+
+def extension(module: str) -> str | None:
+    """The extension that a module belongs to."""
+    parts = module.split(".")
+    return parts[2] if parts[:2] == ["suite", "extensions"] and len(parts) > 2 else None
 
 
 def table() -> dict[str, set[str]]:
@@ -85,12 +92,12 @@ def reachable(module: str) -> set[str]:
 
 
 def test_the_table_names_every_room() -> None:
-    rooms = {room(module) for module in MODULES} - {"suite", "reporter", "reference_impls"}
+    rooms = {room(module) for module in MODULES} - WHOLE
     assert set(table()) == rooms
 
 
 def test_imports_follow_the_table() -> None:
-    rooms = {name: room(name) for name in MODULES if room(name) not in ("suite", "reporter")}
+    rooms = {name: room(name) for name in MODULES if room(name) not in WHOLE - {"reference_impls"}}
     allowed = {
         own: {own} if own == "reference_impls" else table()[own] | {own}
         for own in set(rooms.values())
@@ -104,12 +111,23 @@ def test_imports_follow_the_table() -> None:
     assert not wrong
 
 
+def test_an_extension_is_imported_by_none_but_itself() -> None:
+    wrong = [
+        f"{name} imports {target}"
+        for name in MODULES
+        for target in graph()[name]
+        if extension(target) not in (None, extension(name))
+    ]
+    assert not wrong
+
+
 READERS = (
     "suite.bundle",
     "suite.metrics",
     "suite.submission",
     "suite.compliance",
     *sorted({room(name) for name in MODULES if name.startswith("reporter.")}),
+    *(f"suite.extensions.{part}" for part in ("record", "rules", "figures", "page")),
 )
 
 
@@ -134,7 +152,9 @@ def test_only_api_command_line_and_experiments_reach_execution() -> None:
         for module in MODULES
         if any(room(target) == "suite.execution" for target in graph()[module])
     }
-    assert reach <= {"suite.execution", "suite.api", "suite.cli", "suite.experiments"}
+    of_extensions = {f"suite.extensions.{part}" for part in ("api", "command", "measuring")}
+    core = {"suite.execution", "suite.api", "suite.cli", "suite.experiments"}
+    assert reach <= core | of_extensions
 
 
 def test_there_is_no_import_circle() -> None:
@@ -174,7 +194,7 @@ def test_a_framework_is_imported_only_in_its_own_folder() -> None:
 
 def test_no_other_code_imports_a_framework() -> None:
     for name, path in MODULES.items():
-        if not name.startswith("reference_impls"):
+        if not name.startswith("reference_impls") and room(name) != "suite.extensions.programs":
             assert not [
                 module for module in names_imported(path) if module.split(".")[0] in FRAMEWORKS
             ], name

@@ -54,9 +54,9 @@ class Scratch:
             check=True,
         ).stdout
         for name in filter(None, listed.split("\0")):
-            if (ROOT / name).is_file():
+            if os.path.lexists(ROOT / name):
                 (path / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, path / name)
+                shutil.copy(ROOT / name, path / name, follow_symlinks=False)
 
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
         variables = {

@@ -12,12 +12,13 @@ FOLDERS = (
     "tests/faults",
     "tests/suite/meters/samples",
     "reference_impls",
+    "extensions",
 )
 FILES = sorted(
     path
     for folder in FOLDERS
     for path in (ROOT / folder).rglob("*")
-    if path.suffix in (".py", ".toml")
+    if path.suffix in (".py", ".toml", ".md")
 )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from suite.catalog.frameworks import load_frameworks
 from suite.files.paths import repository_root
+from tools.imports import module_name
 
 ROOT = repository_root()
 IMPORT_ALL = """
@@ -23,7 +24,7 @@ sys.exit(" ".join(failed) or 0)
 """
 
 
-ROOMS = ("suite", "reporter", "reference_impls", "benchmarks")
+ROOMS = ("suite", "extensions", "reporter", "reference_impls", "benchmarks")
 
 
 def modules() -> list[str]:
@@ -40,12 +41,8 @@ def modules() -> list[str]:
         for path in sorted((ROOT / room).rglob("*.py"))
         if path.name != "__main__.py"
     ]
-    here = [
-        path.relative_to(ROOT).with_suffix("")
-        for path in paths
-        if not any(path.is_relative_to(folder) for folder in elsewhere)
-    ]
-    return [".".join(path.parts).removesuffix(".__init__") for path in here]
+    here = [path for path in paths if not any(path.is_relative_to(each) for each in elsewhere)]
+    return [module_name(path, ROOT) for path in here]
 
 
 @pytest.mark.usefixtures("starts_programs")

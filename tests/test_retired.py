@@ -15,7 +15,7 @@ else:
 
 ROOT = repository_root()
 LISTS = tomllib.loads((ROOT / "tests" / "retired.toml").read_text(encoding="utf-8"))
-CODE = ("suite", "reporter", "reference_impls")
+CODE = ("suite", "extensions", "reporter", "reference_impls")
 SCOPES = {
     "code": CODE,
     "text": (

@@ -100,9 +100,10 @@ def copy_of_the_checkout(folder: Path) -> Path:
     )
     if listed.returncode != 0:
         pytest.skip("needs the repository's list of files, which an unpacked archive lacks")
-    for name in (name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, folder / name)
+    for name in filter(None, listed.stdout.split("\0")):
+        if os.path.lexists(ROOT / name):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
     git(folder, "init", "--quiet")
     commit(folder)
     return folder

@@ -4,10 +4,10 @@ three views."""
 import json
 from pathlib import Path
 
-from reference_impls.viewpoint import task
+from suite.extensions.viewpoint.programs import task
+from suite.extensions.viewpoint.record.records import SETTING, Energy, Setting
+from suite.extensions.viewpoint.record.results import close
 from suite.files.json_file import write_json
-from suite.metrics.viewpoint import close
-from suite.metrics.viewpoint_records import SETTING, Energy, Setting
 
 TRACKS, FRAMES, TESTED, EPOCHS, SAMPLES = 40, 10, 20, 2, 16
 KEPT = 25

@@ -90,10 +90,12 @@ def _text(stream: object) -> str:
 
 def main(descriptor: int) -> None:
     """Import everything, then fork a supervisor for each request until the other end closes."""
+    from suite.catalog.extensions import Part, modules
     from suite.cli.app import COMMANDS
 
     for module in (*HEAVY, *(f"suite.cli.{command.module}" for command in COMMANDS.values())):
         importlib.import_module(module)
+    list(modules(Part.COMMAND))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are nobody's business
     requests = socket.socket(fileno=descriptor)
     while True:

@@ -15,9 +15,10 @@ from reference_impls import contract, definitions
 from reporter.papers.presets import PRESETS
 from suite.catalog.audit import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Identity, Sample, load_devices
+from suite.catalog.extensions import Part, modules
 from suite.catalog.frameworks import load_frameworks, locks_folder
-from suite.cli.json_formats import FORMATS
-from suite.compliance.registry import MODULES
+from suite.cli.json_formats import FORMATS, JsonFormat
+from suite.compliance.registry import all_modules
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
 from suite.files.redaction import FORMS, ROOTS
@@ -118,7 +119,7 @@ def _tree() -> str:
     root = repository_root()
     paths = [
         path
-        for top in ("suite", "reporter", "reference_impls")
+        for top in ("suite", "extensions", "reporter", "reference_impls")
         for path in sorted((root / top).rglob("*.py"), key=_position)
     ]
     lines = [
@@ -252,7 +253,7 @@ def _plain_comment(comment: str) -> str:
 def _faults() -> str:
     """The number of rules and faults by module, with examples."""
     rows, faults_of = [], all_faults()
-    for module in MODULES:
+    for module in all_modules():
         of_rules = [faults_of[rule.id] for rule in module.rules]
         examples = dict.fromkeys(faults[0].name.partition(" [")[0] for faults in of_rules)
         count = f"{sum(map(len, of_rules))}"
@@ -308,9 +309,15 @@ def _probe_files() -> str:
 
 
 def _json_formats() -> str:
-    """One row per key of every format."""
+    """One row per key of every format, those of extensions too."""
     rows = []
-    for one in FORMATS.values():
+    of_extensions = {
+        each.name: each
+        for _, module in modules(Part.COMMAND)
+        for each in vars(module).values()
+        if isinstance(each, JsonFormat)
+    }
+    for _, one in sorted((FORMATS | of_extensions).items()):
         for place, (key, about) in enumerate(one.keys.items()):
             label = f"`{one.label}`" + (", in `rows`" if one.is_list else "") if place == 0 else ""
             rows.append(

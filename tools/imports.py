@@ -19,7 +19,7 @@ class Import(NamedTuple):
 
 @cache
 def imports(path: Path) -> tuple[Import, ...]:
-    """Every import statement of a file; relative ones name nothing."""
+    """Every import statement of a file; relative ones are those of its own folder."""
     text = path.read_text(encoding="utf-8")
     lines, found = text.splitlines(), []
     waiting: list[tuple[ast.AST, bool]] = [(node, False) for node in ast.parse(text).body]
@@ -30,7 +30,7 @@ def imports(path: Path) -> tuple[Import, ...]:
                 line for line in lines[: node.lineno - 1][-1:] if line.lstrip().startswith("#")
             ]
             written = (*above, *lines[node.lineno - 1 : node.end_lineno])
-            found.append(Import(_named(node), node.lineno, written, is_local))
+            found.append(Import(_named(node, path), node.lineno, written, is_local))
         inside = is_local or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
             children = getattr(node, field, ())
@@ -40,12 +40,19 @@ def imports(path: Path) -> tuple[Import, ...]:
     return tuple(found)
 
 
-def _named(node: ast.Import | ast.ImportFrom) -> tuple[str, ...]:
+def module_name(path: Path, root: Path) -> str:
+    """The dotted name of a file's module; extensions are imported through suite/extensions."""
+    parts = path.relative_to(root).with_suffix("").parts
+    named = parts[:-1] if parts[-1] == "__init__" else parts
+    return ".".join(("suite", *named) if named[:1] == ("extensions",) else named)
+
+
+def _named(node: ast.Import | ast.ImportFrom, path: Path) -> tuple[str, ...]:
     names = [alias.name for alias in node.names]
     if isinstance(node, ast.Import):
         return tuple(names)
-    return (
-        (node.module, *(f"{node.module}.{name}" for name in names))
-        if node.module and not node.level
-        else ()
-    )
+    module = node.module or ""
+    if node.level:
+        root = next(folder for folder in path.parents if not (folder / "__init__.py").is_file())
+        module = ".".join(filter(None, (module_name(path.parent / "__init__.py", root), module)))
+    return (module, *(f"{module}.{name}" for name in names))

@@ -51,7 +51,7 @@ def opened(current: Round) -> Round:
 
 def closed(current: Round, date: str, submissions: Path) -> Round:
     """The round with its rules and results, closed on ``date``."""
-    rules = rules_of(current)
+    rules = rules_of(current, of_extensions=True)
     ids = {
         severity: tuple(rule.id for rule in rules if rule.severity is severity)
         for severity in Severity

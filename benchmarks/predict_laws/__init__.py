@@ -5,8 +5,9 @@ A law is a Python file with two functions, ``time_s(mode)`` and ``power_w(mode)`
 epoch and average watts. ``mode`` is a dict of ``cores``, ``cpu_mhz``, ``gpu_mhz`` and ``emc_mhz``
 (the columns of the grid). ``held_out_*.py`` were not looked at while the model was tuned;
 ``outsider_*.py`` are of an author who had not read it; ``published_*.py`` put shapes and tables of
-published sources together and were committed before their author read `suite/prediction`. A
-simulated board yields numbers alone: it writes no bundle, so it can never make a submission.
+published sources together and were committed before their author read
+`extensions/prediction/record`. A simulated board yields numbers alone: it writes no bundle, so it
+can never make a submission.
 """
 
 import runpy
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.prediction.modes import Modes
+from suite.extensions.prediction.record.modes import Modes
 
 Array = Any  # of float64
 FOLDER = Path(__file__).parent

@@ -29,7 +29,7 @@ needs."""
 OWN_MODULES = {"i2c-stub": "drivers/i2c/i2c-stub.c", "ina3221": "drivers/hwmon/ina3221.c"}
 """Modules that Debian's arm64 kernel lacks, by their file in its own source."""
 CROSS = "aarch64-linux-gnu-"
-COPIED = ("suite", "reporter", "reference_impls", "rules", "proofs/box")
+COPIED = ("suite", "extensions", "reporter", "reference_impls", "rules", "proofs/box")
 """Folders of the checkout that run in the box."""
 
 

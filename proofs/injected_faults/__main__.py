@@ -103,7 +103,7 @@ def _copy(folder: Path) -> Path:
     ).stdout
     for name in filter(None, listed.split("\0")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(root / name, folder / name)
+        shutil.copyfile(root / name, folder / name, follow_symlinks=False)
     return folder
 
 

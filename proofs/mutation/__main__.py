@@ -13,7 +13,7 @@ from proofs.figures import hand_over
 from proofs.mutation.mutations import Mutation, all_mutations
 from suite.compliance.finding import Finding
 from suite.compliance.paths import check_paths
-from suite.compliance.registry import ALL
+from suite.compliance.registry import all_rules
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from tests.builders import make_analysis, make_experiment, make_replication
 from tests.faults.edits.fault import Scope, first_run
@@ -94,11 +94,11 @@ def report(outcomes: Sequence[Outcome]) -> bool:
                 f" {outcome.mutation.reason or 'UNEXPLAINED'}"
             )
     counts = Counter(rule for outcome in outcomes for rule in outcome.rules)
-    for rule in ALL:
+    for rule in all_rules():
         print(f"{rule.id:28} fired in {counts[rule.id]:4} mutations")
-    never = [rule.id for rule in ALL if not counts[rule.id]]
+    never = [rule.id for rule in all_rules() if not counts[rule.id]]
     print(
-        f"rules that fired: {len(ALL) - len(never)} of {len(ALL)}"
+        f"rules that fired: {len(all_rules()) - len(never)} of {len(all_rules())}"
         + (f"; never: {', '.join(never)}" if never else "")
     )
     refused = [outcome for outcome in caught if outcome.is_refused]
@@ -116,8 +116,8 @@ def report(outcomes: Sequence[Outcome]) -> bool:
         refused_by_the_right_rule=len(refused),
         score_percent=round(100 * share, 1),
         warned_of_by_the_right_rule=len(caught) - len(refused),
-        rules=len(ALL),
-        rules_that_fired=len(ALL) - len(never),
+        rules=len(all_rules()),
+        rules_that_fired=len(all_rules()) - len(never),
     )
     unexplained = any(not outcome.is_caught and not outcome.mutation.reason for outcome in outcomes)
     return share >= MIN_SCORE and not never and not unexplained

@@ -4,7 +4,7 @@ rule can find."""
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from suite.compliance.registry import ALL
+from suite.compliance.registry import all_rules
 from tests.faults import all_faults
 from tests.faults.edits.fault import Fault, recomputed
 from tests.faults.edits.log_edits import add_correct, set_accuracy, set_everywhere
@@ -59,7 +59,7 @@ def survivors() -> tuple[Mutation, ...]:
 
 def rule_mutations() -> Iterator[Mutation]:
     """Every fault of every rule."""
-    for rule in ALL:
+    for rule in all_rules():
         yield from (Mutation(fault, rule.id) for fault in all_faults()[rule.id])
 
 

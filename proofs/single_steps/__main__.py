@@ -21,14 +21,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from proofs.figures import hand_over
-from reference_impls.beside.turns import CONTINUE, PAUSE
+from reference_impls.turns.messages import CONTINUE, PAUSE
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import load_framework
-from suite.concurrent.experiment import Side, start_training
 from suite.errors import SuiteError
 from suite.execution.request import Accelerator, RunOptions
 from suite.execution.resolve import resolve_options
-from suite.experiments.counted_steps import AVX2
+from suite.extensions.concurrent.measuring.experiment import Side, start_training
+from suite.extensions.counted_steps.measuring.counting import AVX2
 from suite.launch.environments import find
 
 PEEKUSER, SINGLESTEP, SEIZE, INTERRUPT = 3, 9, 0x4206, 0x4207

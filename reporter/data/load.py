@@ -36,18 +36,13 @@ from reporter.data.workers import Workers
 from suite.bundle import replication_folder, stall_folder
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.bundle.layout import is_withdrawal
+from suite.catalog.extensions import extensions
 from suite.compliance.checker import BundleVerdict, find_bundles
-from suite.concurrent.layout import FIGURES as BESIDE
 from suite.errors import SuiteError
 from suite.metrics.linpack import RECORD
 from suite.metrics.linpack_study import STUDY
-from suite.metrics.memory_study import STUDY as MEMORY_STUDY
-from suite.metrics.viewpoint import FIGURES as VIEWPOINT
 from suite.submission.declaration import NAME, Declaration, read_declaration
 from suite.submission.folders import withdrawal_beside
-
-WITHOUT_BUNDLES = (RECORD, STUDY, MEMORY_STUDY, BESIDE, VIEWPOINT)
-"""A folder with one of these holds no bundle."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +85,7 @@ def load(paths: str | Path | Iterable[str | Path]) -> Frames:
 def load_with(workers: Workers, paths: str | Path | Iterable[str | Path]) -> Frames:
     """As :func:`load`, by these workers, which have more to do afterwards."""
     given = [Path(paths)] if isinstance(paths, str | Path) else list(map(Path, paths))
-    found = list(
-        find(
-            [path for path in given if not any((path / name).is_file() for name in WITHOUT_BUNDLES)]
-        )
-    )
+    found = list(find([path for path in given if not _holds_a_record(path)]))
     read_of = dict(zip(found, _read_all([one.path for one in found], workers), strict=True))
     submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
     read: dict[str, Placed] = {}
@@ -331,3 +322,9 @@ def _declaration(found: Found) -> Declaration | None:
         return None if folder is None else read_declaration(folder)
     except SuiteError:
         return None
+
+
+def _holds_a_record(path: Path) -> bool:
+    """Whether a folder is that of a record, which holds no bundle."""
+    names = (RECORD, STUDY, *(each.record for each in extensions() if each.record))
+    return any((path / name).is_file() for name in names)

@@ -11,7 +11,7 @@ from reporter.data.shown_replications import ShownReplication
 from reporter.data.text import plain, plain_or_none, reason_of
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import RECORD
-from suite.compliance.replications import check_replication, find_replications
+from suite.compliance.folders import REPLICATIONS
 from suite.errors import SuiteError
 from suite.metrics.replication_record import MeasuredRun, Replication, measure, read_replication
 
@@ -32,7 +32,7 @@ def read_replications(
     found: dict[str, dict[str, ShownReplication]] = {}
     broken = []
     for given in paths:
-        for folder in find_replications(given):
+        for folder in REPLICATIONS.find(given):
             try:
                 entry, shown = _shown(folder, placed)
                 found.setdefault(entry, {})[shown.replication_id] = shown
@@ -52,7 +52,7 @@ def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownRep
     """The entry and the replication; raises SuiteError where record, fresh runs and originals do
     not fit."""
     record = read_replication(folder / RECORD)
-    finding = next(iter(check_replication(folder).findings), None)
+    finding = next(iter(REPLICATIONS.check(folder).findings), None)
     if finding is not None:
         raise SuiteError(
             f"the replication breaks {finding.rule}: {finding.expected} expected,"

@@ -25,6 +25,7 @@ from reporter.data.frames import (
 from reporter.data.seals import refuse_broken_seal
 from reporter.data.text import plain, plain_or_none, reason_of
 from reporter.data.values import label
+from suite.catalog.extensions import Part
 from suite.errors import SuiteError
 from suite.files.json_file import read_json
 from suite.metrics.json_diff import differences
@@ -94,10 +95,11 @@ class StudyKind:
 
 @cache
 def study_kinds() -> dict[str, StudyKind]:
-    """Every kind of study that a module of reporter.data.study_kinds declares, by name."""
+    """Every kind of study that a module of reporter.data.study_kinds or an extension declares, by
+    name."""
     return {
         kind.name: kind
-        for kind in declarations("reporter.data.study_kinds", "STUDY_KIND", StudyKind)
+        for kind in declarations("reporter.data.study_kinds", Part.PAGE, "STUDY_KIND", StudyKind)
     }
 
 

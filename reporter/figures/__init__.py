@@ -5,14 +5,16 @@ from functools import cache
 
 from reporter.data.discovery import declarations
 from reporter.figures.chart import Chart, StudyCharts
+from suite.catalog.extensions import Part
 
 
 @cache
 def all_charts() -> tuple[Chart, ...]:
-    """Every chart that a module of this package declares, by position."""
+    """Every chart that a module of this package or an extension declares, by position."""
     return tuple(
         sorted(
-            declarations(__name__, "CHART", Chart), key=lambda chart: (chart.position, chart.name)
+            declarations(__name__, Part.FIGURES, "CHART", Chart),
+            key=lambda chart: (chart.position, chart.name),
         )
     )
 
@@ -25,4 +27,7 @@ def charts_for(page: str) -> tuple[Chart, ...]:
 @cache
 def study_charts() -> dict[str, StudyCharts]:
     """The charts of each kind of study, by the kind's name."""
-    return {charts.kind: charts for charts in declarations(__name__, "STUDY_CHART", StudyCharts)}
+    return {
+        charts.kind: charts
+        for charts in declarations(__name__, Part.FIGURES, "STUDY_CHART", StudyCharts)
+    }

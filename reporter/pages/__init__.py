@@ -11,6 +11,7 @@ from reporter.data.machine_names import machine_title
 from reporter.data.text import plain
 from reporter.data.words import any_of, in_words, property_name
 from reporter.pages.shared import PageKind
+from suite.catalog.extensions import Part
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
@@ -19,7 +20,9 @@ TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 def page_kinds() -> tuple[PageKind, ...]:
     """Every kind of page that a module of this package declares, by position."""
     return tuple(
-        sorted(declarations(__name__, "PAGE_KIND", PageKind), key=lambda kind: kind.position)
+        sorted(
+            declarations(__name__, Part.PAGE, "PAGE_KIND", PageKind), key=lambda kind: kind.position
+        )
     )
 
 

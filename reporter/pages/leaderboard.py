@@ -14,7 +14,6 @@ from reporter.board.boards import Board, BoardRow
 from reporter.board.columns import Cell, Column, Facet
 from reporter.board.instruments import measured_by
 from reporter.board.matrix import matrices
-from reporter.board.predicted_modes import predicted_modes
 from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
 from reporter.data.frames import ACCEPTED, GENERATED
 from reporter.data.instrument_names import instrument_words
@@ -27,6 +26,7 @@ from reporter.pages.shared import (
     Page,
     PageKind,
     SiteContents,
+    board_sections,
     place_charts,
     trained_title,
 )
@@ -160,7 +160,7 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             charts=charts,
             answers=answers(board),
             energies=measured_by(board),
-            predicted=predicted_modes(board),
+            sections=[section.render(board, environment, "../") for section in board_sections()],
             table_of=partial(entry_table, board),
             max_table_rows=MAX_ROWS_OF_FIGURE_TABLES,
             is_scored=board.time.figure in SCORES,

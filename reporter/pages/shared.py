@@ -10,12 +10,14 @@ import jinja2
 import markupsafe
 
 from reporter.board.boards import Board
+from reporter.data.discovery import declarations
 from reporter.data.entries import STRICT
 from reporter.data.frames import Frames
 from reporter.data.studies import StudyRecord
 from reporter.data.words import workload_title
 from reporter.figures import charts_for
 from reporter.figures.chart import MAX_ROWS, Caption, Chart, Context, Drawing, NotDrawn
+from suite.catalog.extensions import Part
 
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
 
@@ -73,6 +75,27 @@ class PageKind:
     make: Callable[[SiteContents, jinja2.Environment], Iterator[Page]]
     position: int
     menu: MenuItem | None = None
+
+
+@dataclass(frozen=True)
+class BoardSection:
+    """A section that an extension adds to the pages of leaderboards: a template, which gets what
+    ``find`` finds in the board as ``found``, and ``root``. Nothing is shown where that is empty."""
+
+    template: Path
+    find: Callable[[Board], Sequence[object]]
+
+    def render(self, board: Board, environment: jinja2.Environment, root: str) -> markupsafe.Markup:
+        """The section of a board."""
+        found = self.find(board)
+        template = environment.from_string(self.template.read_text(encoding="utf-8"))
+        return markupsafe.Markup(template.render(found=found, root=root) if found else "")
+
+
+@cache
+def board_sections() -> tuple[BoardSection, ...]:
+    """The sections that extensions declare as BOARD_SECTION."""
+    return declarations(None, Part.PAGE, "BOARD_SECTION", BoardSection)
 
 
 @dataclass(frozen=True)

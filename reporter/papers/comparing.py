@@ -5,10 +5,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reporter.papers.calculated import memory_cells, own_cells
+from reporter.papers.calculated import own_cells
 from reporter.papers.measures import Found, Source, Unknown, measure
+from reporter.papers.records import record_kinds
 from suite.catalog.papers import Item, PublishedValue, Relation
-from suite.memory.paper_tables import LIMIT
 
 
 class Agreement(str, enum.Enum):
@@ -35,7 +35,11 @@ class Compared:
 
 def compare(item: Item, source: Source | None) -> tuple[Compared, ...]:
     """Every published value of an item beside ours. ``source`` None: there are no runs of it."""
-    return (*_cells(item), *_memory_cells(item), *(_value(value, source) for value in item.values))
+    return (
+        *_cells(item),
+        *_cells_of_extensions(item),
+        *(_value(value, source) for value in item.values),
+    )
 
 
 def _value(value: PublishedValue, source: Source | None) -> Compared:
@@ -164,10 +168,8 @@ def _plain(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
 
 
-def _memory_cells(item: Item) -> Iterator[Compared]:
-    for cell in memory_cells(item):
-        verdict = Agreement.AGREES if abs(cell.deviation) <= LIMIT else Agreement.DIFFERS
-        name = f"ResNet-{cell.depth}, {cell.batch} pictures of {cell.image}x{cell.image}"
-        yield Compared(
-            name, f"{cell.published:.2f}", f"{cell.calculated:.2f}", verdict, item.number, ""
-        )
+def _cells_of_extensions(item: Item) -> Iterator[Compared]:
+    for kind in record_kinds().values():
+        for cell in kind.cells(item):
+            verdict = Agreement.AGREES if cell.agrees else Agreement.DIFFERS
+            yield Compared(cell.quantity, cell.published, cell.ours, verdict, item.number, "")

@@ -6,21 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.data.load import load
-from reporter.data.seals import refuse_broken_seal
-from reporter.papers import beside, calculated, counted, machine_column, memory_runs
+from reporter.papers import calculated, machine_column
 from reporter.papers.captions import caption_of
 from reporter.papers.comparing import Compared, compare
 from reporter.papers.exports import to_csv, to_latex, to_page
 from reporter.papers.make import draw, preset_of
 from reporter.papers.measures import Source
 from reporter.papers.model import Missing, PaperFigure, Table
+from reporter.papers.records import record_kinds
 from reporter.papers.render import render
 from reporter.papers.style import Look
-from suite.catalog.papers import Item, Registry, RunKind, RunSet, State
-from suite.concurrent import layout
+from suite.catalog.papers import Item, Registry, RunSet, State
 from suite.files.durable import output_errors
-from suite.metrics.counted_steps import COUNTED, read_counted_steps
-from suite.metrics.memory_study import STUDY, read_memory_study
 
 TABLE_WIDTH_IN = 6.6
 REAL_STATES = {
@@ -36,7 +33,6 @@ REAL_STATES = {
     State.NEEDS: "Drawn from real runs.",
 }
 WITH_RUNS = "Calculated or from the suite's catalogue, and beside it what real runs show."
-BESIDE = "concurrent-"
 
 
 @dataclass(frozen=True)
@@ -52,35 +48,20 @@ class DrawnItem:
     mark: str
 
 
-def source_of(runs: RunSet | None, folders: Sequence[Path]) -> Source | None:
-    """What the folders hold of an item's runs; None where they hold nothing of the kind. Raises
-    SuiteError for what cannot be read."""
+def source_of(item: Item, runs: RunSet | None, folders: Sequence[Path]) -> Source | None:
+    """What the folders hold of an item's runs; None where they hold nothing of the kind, or where
+    the extension that makes it is not there. Raises SuiteError for what cannot be read."""
     if runs is None:
-        return Source()
+        return Source() if item.runs is None else None
     there = [folder for folder in folders if folder.exists()]
-    if runs.kind is RunKind.BESIDE:
-        found = next((folder for folder in there if layout.batch_sizes(folder)), None)
-        return None if found is None else Source(folder=found)
-    if runs.kind is RunKind.MEMORY:
-        return _memory_source(there)
-    if runs.kind is RunKind.COUNTED:
-        found = next((folder for folder in there if (folder / COUNTED).is_file()), None)
-        if found is not None:
-            refuse_broken_seal(found, COUNTED)
-            return Source(counted=read_counted_steps(found))
+    kind = record_kinds().get(runs.kind)
+    record = kind.read(there) if kind is not None else None
+    if kind is not None and record is not None:
+        return Source(record=record, of_record=kind.measure)
     if not there:
         return None
     frames = load(there)
     return None if frames.measured().runs.empty else Source(frames=frames.measured())
-
-
-def _memory_source(folders: Sequence[Path]) -> Source | None:
-    """The first study of memory, whose seal must be intact."""
-    found = next((folder for folder in folders if (folder / STUDY).is_file()), None)
-    if found is None:
-        return None
-    refuse_broken_seal(found, STUDY)
-    return Source(memory=read_memory_study(found))
 
 
 def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnItem | Missing:
@@ -88,37 +69,20 @@ def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnIte
     if item.state is State.CALCULATED:
         figure = calculated.draw(item)
         return _drawn(registry, item, figure, f"{item.title}.\n{figure.about}\n", Source())
-    if source is None:
+    runs = registry.runs_of(item)
+    if source is None or runs is None:
         return Missing("there are no runs of it")
-    if source.folder is not None:
-        title, draw_it = beside.FIGURES[item.id.removeprefix(BESIDE)]
-        figure = draw_it(source.folder)
-        return _drawn(
-            registry,
-            item,
-            figure,
-            f"{title}.\n{figure.about}\nError bars: {figure.error_bars}.\n",
-            source,
-        )
-    if source.counted is not None:
-        counts = counted.draw(item, source.counted)
-        if isinstance(counts, Missing):
-            return counts
-        return _drawn(
-            registry,
-            item,
-            counts,
-            f"{item.title}.\n{counts.about}\nError bars: {counts.error_bars}.\n",
-            source,
-        )
-    if source.memory is not None or item.table is not None:
-        found = _beside_calculated(item, source)
-        return (
-            found
-            if isinstance(found, Missing)
-            else _drawn(registry, item, found, f"{item.title}.\n{found.about}\n", source)
-        )
+    if source.record is not None:
+        drawn = record_kinds()[runs.kind].draw(item, source.record)
+        return drawn if isinstance(drawn, Missing) else _drawn(registry, item, *drawn, source)
     assert source.frames is not None
+    if item.table is not None:
+        table = machine_column.draw(item, source.frames)
+        return (
+            table
+            if isinstance(table, Missing)
+            else _drawn(registry, item, table, f"{item.title}.\n{table.about}\n", source)
+        )
     preset = preset_of(item.figure or item.id)
     found = draw(preset, source.frames)
     return (
@@ -128,19 +92,11 @@ def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnIte
     )
 
 
-def _beside_calculated(item: Item, source: Source) -> PaperFigure | Missing:
-    """A table or panel of calculated values with measured ones beside them."""
-    if source.memory is not None:
-        return memory_runs.draw(item, source.memory)
-    assert source.frames is not None
-    return machine_column.draw(item, source.frames)
-
-
 def _drawn(
     registry: Registry, item: Item, figure: PaperFigure, caption: str, source: Source
 ) -> DrawnItem:
-    paper = registry.paper(item)
-    told = [caption.rstrip(), _state_of(item, source)] + (
+    paper, mark = registry.paper(item), _state_of(item, figure, source)
+    told = [caption.rstrip(), mark] + (
         [f"Differs from the paper: {item.differs}."] if item.differs else []
     )
     return DrawnItem(
@@ -149,14 +105,14 @@ def _drawn(
         "\n".join(told) + "\n",
         compare(item, source),
         f"{item.number} of {paper.source}",
-        _state_of(item, source),
+        mark,
     )
 
 
-def _state_of(item: Item, source: Source) -> str:
+def _state_of(item: Item, figure: PaperFigure, source: Source) -> str:
     """How the item came to be. A processor's own counters simulate nothing."""
-    is_table = item.table is not None or item.id in calculated.MEMORY_TABLES
-    if item.state is State.SIMULATED and source.counted is None:
+    is_table = any(isinstance(panel, Table) for panel in figure.panels)
+    if item.state is State.SIMULATED and source.record is None:
         return REAL_STATES[State.REAL]
     return WITH_RUNS if is_table and item.state is State.REAL else REAL_STATES[item.state]
 

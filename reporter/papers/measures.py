@@ -2,23 +2,17 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from reporter.data.frames import IDENTITY, Frames, Row, known, rows_of
 from reporter.data.values import entries_of, values_of_runs
-from reporter.papers import calculated
 from suite.catalog.devices import load_device
 from suite.catalog.papers import Measure, Selection
-from suite.concurrent.results import BatchResult, Results, read_results
-from suite.concurrent.stability import QueueState
 from suite.metrics.comparisons import quantile
-from suite.metrics.counted_steps import CountedSteps, figures, rates
-from suite.metrics.memory_study import MemoryStudy
 
 CONFIDENCE = 0.95
 PER_STEP = "_per_step_s"
-PER_EPOCH = "_per_epoch"
 FOLLOWS = (
     "framework_version",
     "implementation",
@@ -52,52 +46,40 @@ class Unknown:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A cell of a published table beside ours, both as text."""
+
+    quantity: str
+    published: str
+    ours: str
+    agrees: bool
+
+
+@dataclass(frozen=True)
 class Source:
-    """What a measure reads: frames of bundles, the folder of an experiment with training beside
-    inference, a study of memory, or counted steps."""
+    """What a measure reads: frames of bundles, or the record of an extension and how it measures
+    it."""
 
     frames: Frames | None = None
-    folder: Path | None = None
-    memory: MemoryStudy | None = None
-    counted: CountedSteps | None = None
+    record: Any = None
+    of_record: "Callable[[Measure, Any], Found | Unknown] | None" = None
 
 
 def measure(wanted: Measure, source: Source) -> Found | Unknown:
     """Our value of a measure."""
+    if source.of_record is not None:
+        return source.of_record(wanted, source.record)
     if wanted.measure is not None:
         return NAMED[wanted.measure](wanted, source)
-    if source.counted is not None:
-        return _counted(wanted, source.counted)
     assert wanted.figure is not None and source.frames is not None
     values = of_entries(source.frames, wanted.figure)
     pairs = list(_pairs(source.frames, values, wanted))
     if not pairs:
         return Unknown(
-            f"no runs have {wanted.figure} for {_text(wanted.of)}"
-            + (f" and {_text(wanted.over)}, all else equal" if wanted.over else "")
+            f"no runs have {wanted.figure} for {in_words(wanted.of)}"
+            + (f" and {in_words(wanted.over)}, all else equal" if wanted.over else "")
         )
-    return _ratio(pairs)
-
-
-def _counted(wanted: Measure, record: CountedSteps) -> Found | Unknown:
-    """A figure of one framework, or over that of another. Counts have no interval; rates have that
-    of the timed windows."""
-    counts, timed = figures(record), rates(record)
-    name = (wanted.figure or "").removesuffix(PER_EPOCH)
-    names = [side.framework or "" for side in (wanted.of, wanted.over) if side is not None]
-    windows = [timed.get(each, {}).get(name, ()) for each in names]
-    if all(windows):
-        return replace(
-            _ratio([(windows[0], windows[1] if len(windows) > 1 else ())]),
-            of="counted by valgrind, timed without it",
-        )
-    values = [value for each in names if (value := counts.get(each, {}).get(name)) is not None]
-    if len(values) < len(names):
-        return Unknown(
-            f"{name} was not counted for {_text(wanted.of)}"
-            + (f" and {_text(wanted.over)}" if wanted.over else "")
-        )
-    return Found(values[0] / values[1] if len(values) > 1 else values[0], of="counted by valgrind")
+    return ratio(pairs)
 
 
 def of_entries(frames: Frames, figure: str) -> dict[str, list[float]]:
@@ -152,11 +134,11 @@ def _matches(entry: Row, selection: Selection) -> bool:
     return all(entry[name] == value for name, value in _set(selection).items())
 
 
-def _text(selection: Selection) -> str:
+def in_words(selection: Selection) -> str:
     return ", ".join(f"{name} {value}" for name, value in _set(selection).items()) or "any setting"
 
 
-def _ratio(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -> Found:
+def ratio(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -> Found:
     """The geometric mean over pairs of the ratio of their geometric means; interval by Welch's t on
     logarithms, where every side has two runs."""
     sides = [[math.log(value) for value in side] for pair in pairs for side in pair if side]
@@ -186,7 +168,7 @@ def _ratio(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -> Found:
 def _later_stall_over_first(wanted: Measure, source: Source) -> Found | Unknown:
     first, later = _stalls(source.frames, is_first=True), _stalls(source.frames, is_first=False)
     pairs = [(later[name], first[name]) for name in later if name in first]
-    return _ratio(pairs) if pairs else Unknown("no run finished two epochs")
+    return ratio(pairs) if pairs else Unknown("no run finished two epochs")
 
 
 def _stalls(frames: Frames | None, is_first: bool) -> dict[str, list[float]]:
@@ -209,7 +191,7 @@ def _largest_over_smallest(wanted: Measure, source: Source) -> Found | Unknown:
         (found for found in values.values() if found), key=lambda each: sum(each) / len(each)
     )
     return (
-        _ratio([(found[-1], found[0])])
+        ratio([(found[-1], found[0])])
         if len(found) > 1
         else Unknown(f"fewer than two entries have {wanted.figure}")
     )
@@ -224,67 +206,7 @@ def _slowest_over_fastest(wanted: Measure, source: Source) -> Found | Unknown:
     found = sorted(
         (found for found in values.values() if found), key=lambda each: sum(each) / len(each)
     )
-    return _ratio([(found[-1], found[0])])
-
-
-def _of_batch(source: Source, batch: int | None) -> tuple[Results, BatchResult | None]:
-    assert source.folder is not None
-    results = read_results(source.folder)
-    return results, next((each for each in results.batches if each.batch == batch), None)
-
-
-def _sawtooth_over_gap(wanted: Measure, source: Source) -> Found | Unknown:
-    assert source.folder is not None
-    results = read_results(source.folder)
-    gaps = {
-        each.batch: each.beside.arrival_gap_s
-        for each in results.batches
-        if each.beside.arrival_gap_s is not None and each.batch >= 8
-    }
-    if not gaps:
-        return Unknown("no measurement with batches of 8 or more has a sawtooth")
-    batch = min(gaps, key=lambda size: abs(size - 16))
-    return Found((gaps[batch] or 0.0) * results.setting.rate_per_s, of=f"batches of {batch}")
-
-
-def _unstable(wanted: Measure, source: Source) -> Found | Unknown:
-    _, found = _of_batch(source, wanted.batch)
-    if found is None:
-        return Unknown(f"batches of {wanted.batch} were not measured")
-    state = found.beside.stability.state
-    if state is QueueState.UNDECIDED:
-        return Unknown("the queue is undecided: measure for longer")
-    return Found(float(state is QueueState.UNSTABLE), of="one measurement")
-
-
-def _latency_ratio(wanted: Measure, source: Source) -> Found | Unknown:
-    (_, one), (_, two) = _of_batch(source, wanted.batch), _of_batch(source, wanted.other)
-    mine, other = one and one.beside.latency_s, two and two.beside.latency_s
-    if not mine or not other:
-        return Unknown(
-            f"the mean latency with batches of {wanted.batch} or {wanted.other} is unknown"
-        )
-    return Found(
-        mine.value / other.value,
-        mine.low / other.high,
-        mine.high / other.low,
-        "one measurement of each",
-    )
-
-
-def _training_ratio(wanted: Measure, source: Source) -> Found | Unknown:
-    (_, one), (_, two) = _of_batch(source, wanted.batch), _of_batch(source, wanted.other)
-    mine, other = one and one.training.steps_per_s, two and two.training.steps_per_s
-    if not mine or not other:
-        return Unknown(
-            f"the training rate beside batches of {wanted.batch} or {wanted.other} is unknown"
-        )
-    return Found(
-        mine.value / other.value,
-        mine.low / other.high,
-        mine.high / other.low,
-        "one measurement of each",
-    )
+    return ratio([(found[-1], found[0])])
 
 
 def _device(wanted: Measure, source: Source) -> Found | Unknown:
@@ -303,30 +225,10 @@ def _device(wanted: Measure, source: Source) -> Found | Unknown:
     )
 
 
-def _memory(name: str) -> Callable[[Measure, Source], Found | Unknown]:
-    def found(wanted: Measure, source: Source) -> Found | Unknown:
-        image, batch = wanted.image or 0, wanted.batch or 0
-        if name == "least-factor":
-            return Found(calculated.least_factor(image, batch), of="calculated")
-        value = (
-            calculated.highest_gib(image, batch)
-            if name == "highest-gib"
-            else calculated.memory_bytes(18, image, batch, 1.0) / calculated.GIB
-        )
-        return Found(value, of="calculated")
-
-    return found
-
-
 NAMED: Mapping[str, Callable[[Measure, Source], Found | Unknown]] = {
     "later-stall-over-first": _later_stall_over_first,
     "largest-over-smallest": _largest_over_smallest,
     "slowest-over-fastest": _slowest_over_fastest,
-    "sawtooth-over-gap": _sawtooth_over_gap,
-    "unstable": _unstable,
-    "latency-ratio": _latency_ratio,
-    "training-ratio": _training_ratio,
     "device": _device,
-    **{name: _memory(name) for name in ("highest-gib", "least-factor", "resnet18-gib")},
 }
 """Measures by the name that the registry uses."""

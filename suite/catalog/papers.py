@@ -7,11 +7,13 @@ from functools import cached_property
 from pathlib import Path
 
 from suite.catalog.definitions import unknown_name
+from suite.catalog.extensions import extensions
 from suite.errors import SuiteError
 from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
 
 FILE = "papers.toml"
+RUN = "run"
 
 
 class State(str, enum.Enum):
@@ -33,16 +35,6 @@ class Relation(str, enum.Enum):
     ABOVE = "above"
 
 
-class RunKind(str, enum.Enum):
-    """What an item's runs are: bundles of training, training beside inference, a study of memory,
-    or counts of `suite cachegrind`."""
-
-    RUN = "run"
-    BESIDE = "beside"
-    MEMORY = "memory"
-    COUNTED = "counted"
-
-
 @dataclass(frozen=True)
 class Paper:
     """A paper."""
@@ -54,15 +46,16 @@ class Paper:
 
 @dataclass(frozen=True)
 class RunSet:
-    """Runs that items share. ``commands`` are arguments of ``suite``, with ``{runs}`` for their
-    folder and other names for what the user gives.
+    """Runs that items share. ``kind`` is RUN, bundles of training, or a kind of record that an
+    extension draws. ``commands`` are arguments of ``suite``, with ``{runs}`` for their folder and
+    other names for what the user gives.
 
     ``minutes`` is what they took on a machine with two cores. ``folder`` holds bundles of them that
     come with the project.
     """
 
     name: str
-    kind: RunKind
+    kind: str
     title: str
     commands: tuple[str, ...]
     minutes: int
@@ -145,9 +138,9 @@ class Item:
 class Registry:
     """All papers, the runs that their items need, and the items."""
 
-    papers: tuple[Paper, ...]
-    runs: tuple[RunSet, ...]
-    items: tuple[Item, ...]
+    papers: tuple[Paper, ...] = ()
+    runs: tuple[RunSet, ...] = ()
+    items: tuple[Item, ...] = ()
 
     @cached_property
     def by_id(self) -> dict[str, Item]:
@@ -167,10 +160,22 @@ class Registry:
         return next(paper for paper in self.papers if paper.name == item.paper)
 
     def runs_of(self, item: Item) -> RunSet | None:
-        """The runs that an item needs; None: it needs none."""
+        """The runs that an item needs; None: it needs none, or those of an extension that is not
+        there."""
         return next((runs for runs in self.runs if runs.name == item.runs), None)
 
 
 def load_papers(root: Path | None = None) -> Registry:
-    """The registry."""
-    return read_toml(rules_folder(root) / FILE, Registry)
+    """The registry, with what extensions draw, in the order of the papers."""
+    files = [Path(each.folder) / FILE for each in extensions()]
+    found = [
+        read_toml(file, Registry) for file in (rules_folder(root) / FILE, *files) if file.is_file()
+    ]
+    papers = found[0].papers
+    order = [paper.name for paper in papers]
+    items = [item for each in found for item in each.items]
+    return Registry(
+        papers,
+        tuple(runs for each in found for runs in each.runs),
+        tuple(sorted(items, key=lambda item: order.index(item.paper))),
+    )

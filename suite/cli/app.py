@@ -16,6 +16,7 @@ import typer.core
 import typer.main
 
 from suite import __version__
+from suite.catalog.extensions import Part, extensions
 from suite.cli.examples import with_examples
 from suite.cli.streams import tolerant_streams
 from suite.compliance.finding import escaped
@@ -43,8 +44,8 @@ EXTRAS = {
 
 
 class Command(NamedTuple):
-    """Where a command is: a function, or a Typer of subcommands; ``help`` is the first line of its
-    help text."""
+    """Where a command is: a module of suite.cli with a function, or a Typer of subcommands;
+    ``help`` is the first line of its help text."""
 
     module: str
     attribute: str
@@ -147,49 +148,18 @@ COMMANDS = {
     "linpack": Command(
         "linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."
     ),
-    "cachegrind": Command(
-        "cachegrind",
-        "cachegrind",
-        "Count a training step with valgrind (instructions, data, branches) and time it without.",
-    ),
-    "predict": Command(
-        "predict",
-        "predict",
-        "Predict time, power and energy of modes that were never profiled, and the best mode within"
-        " limits.",
-    ),
-    "memory": Command(
-        "memory",
-        "app",
-        "Plan the memory of training: does it fit, with which schedule, at which price.",
-    ),
-    "concurrent": Command(
-        "concurrent",
-        "app",
-        "Measure training beside inference: latency, queue, throughput, and what each side loses.",
-    ),
-    "viewpoint": Command(
-        "viewpoint",
-        "viewpoint",
-        "Train a student on frames from the side, with labels of a teacher that knows the front.",
-    ),
     "doctor": Command(
         "doctor",
         "doctor",
         "List what this machine can measure and run, and how to get each missing thing.",
     ),
-    "baseload": Command("baseload", "baseload", "Measure the idle machine's power in four states."),
-    "bringup": Command(
-        "bringup",
-        "bringup",
-        "Gather what this board reports, readings and a calibration in one file, shown before it is"
-        " kept.",
-    ),
     "implementation": Command(
         "implementation", "app", "Begin and test an implementation of your own."
     ),
     "new": Command(
-        "new", "new", "Write the skeleton of a new device, meter, rule, workload or framework."
+        "new",
+        "new",
+        "Write the skeleton of a new device, meter, rule, workload, framework or extension.",
     ),
     "list": Command(
         "listing",
@@ -216,14 +186,21 @@ ALSO_CALLED = {"reference": "reference-points"}
 """Further names of commands, which work and are not listed."""
 
 
+def commands() -> dict[str, str]:
+    """The first line of every command's help, by name: the suite's own, then those of
+    extensions."""
+    own = {name: command.help for name, command in COMMANDS.items()}
+    return own | {each.name: each.help for one in extensions() for each in one.commands}
+
+
 class LazyGroup(typer.core.TyperGroup):
     """Imports a command's module when the command runs. Ctrl-C ends a command with one sentence,
     like every other failure."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        for name, command in COMMANDS.items():
-            self.add_command(typer.core.TyperCommand(name, help=command.help))
+        for name, text in commands().items():
+            self.add_command(typer.core.TyperCommand(name, help=text))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that was typed, loaded, in place of the stub that `suite --help` lists."""
@@ -259,9 +236,16 @@ def _elsewhere(words: list[str]) -> str:
 
 
 def load_command(name: str) -> Any:
-    """Import a command of the table and make it ready to run."""
-    command = COMMANDS[name]
-    found = getattr(importlib.import_module(f"suite.cli.{command.module}"), command.attribute)
+    """Import a command, of the table or of an extension, and make it ready to run."""
+    if name in COMMANDS:
+        command = COMMANDS[name]
+        found = getattr(importlib.import_module(f"suite.cli.{command.module}"), command.attribute)
+    else:
+        found = next(
+            getattr(extension.part(Part.COMMAND), name.replace("-", "_"))
+            for extension in extensions()
+            if name in (each.name for each in extension.commands)
+        )
     if isinstance(found, typer.Typer):
         return with_examples(name, typer.main.get_group(found))
     single = typer.Typer(add_completion=False)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from suite.catalog.extensions import extensions
+
 CODES = {
     "run": "Exit code: 0 done, 1 refused, since the run could never comply, 2 could not.",
     "cluster doctor": "Exit code: 0 the hosts can train together, 1 they cannot, 2 could not tell.",
@@ -41,22 +43,7 @@ EXAMPLES = {
     "submit": "suite submit --check-only submissions/v0.2/acme",
     "submissions status": "suite submissions status",
     "linpack": "suite linpack --size 6000",
-    "cachegrind": "suite cachegrind --workload lenet --data digits",
-    "predict": "suite predict modes.csv --grid agx-xavier --max-watts 20",
-    "memory plan": "suite memory plan resnet18 --budget 2GB",
-    "memory tables": "suite memory tables",
-    "memory framework": "suite memory framework",
-    "memory times": "suite memory times resnet18",
-    "memory kept": "suite memory kept resnet18",
-    "memory study": "suite memory study --networks resnet18 --output memory-study",
-    "concurrent": "suite concurrent --train lenet --infer lenet --rate 100",
-    "concurrent tune": "suite concurrent tune --train lenet --infer lenet --p99 300ms",
-    "concurrent show": "suite concurrent show runs/concurrent",
-    "concurrent figures": "suite concurrent figures runs/concurrent --output figures",
-    "viewpoint": "suite viewpoint runs/teacher --output runs/viewpoint",
     "doctor": "suite doctor",
-    "baseload": "suite baseload",
-    "bringup": "suite bringup",
     "implementation new": "suite implementation new my-lenet --language c",
     "implementation test": "suite implementation test my-lenet",
     "new": "suite new device my-board",
@@ -82,12 +69,18 @@ EXAMPLES = {
 }
 
 
+def examples() -> dict[str, str]:
+    """An example of every command and subcommand, those of extensions too."""
+    return EXAMPLES | {each.command: each.typed for one in extensions() for each in one.examples}
+
+
 def with_examples(path: str, command: Any) -> Any:
     """The command, and those below it, with an example and the exit codes at the end of the
     help."""
-    if path in EXAMPLES:
+    example = examples().get(path)
+    if example:
         codes = "" if "Exit code:" in (command.help or "") else CODES.get(path, USUAL_CODES)
-        command.epilog = f"For example: {EXAMPLES[path]}" + (f"\n\n{codes}" if codes else "")
+        command.epilog = f"For example: {example}" + (f"\n\n{codes}" if codes else "")
     for name, child in getattr(command, "commands", {}).items():
         with_examples(f"{path} {name}", child)
     return command

@@ -59,46 +59,6 @@ FORMATS: Mapping[str, JsonFormat] = {
             },
         ),
         JsonFormat(
-            "baseload",
-            "suite baseload",
-            {
-                "state": "logged, quiet, free or suspended",
-                "title": "the state in words",
-                "power": "figure of the mean power, W, with the reason where it is unknown",
-                "meters": "names of what was read",
-                "power_mode": "power mode and clocks, or null",
-                "time_s": "length",
-            },
-            is_list=True,
-        ),
-        JsonFormat(
-            "bringup",
-            "suite bringup",
-            {
-                "schema": "schema of the file",
-                "suite": "version of the suite",
-                "date": "day",
-                "status": "complete, interrupted or failed",
-                "emulator": "name, or null on a board",
-                "device": "profile",
-                "evidence": "how the device was recognised",
-                "board": "model, or null",
-                "compatible": "names in the device tree",
-                "architecture": "of the processor",
-                "kernel": "version",
-                "board_digest": "keyed digest of the serial number, or null",
-                "files": "list: path and content",
-                "programs": "list: command and output",
-                "meters": "list: a trial of each meter",
-                "step_s": "length of each step, or null",
-                "steps": "the staircase of loads",
-                "ranges": "list: lowest and highest reading of each channel",
-                "calibrations": "list: gain and offset of each sensor",
-                "failures": "sentences",
-                "removed": "what was replaced, in sentences",
-            },
-        ),
-        JsonFormat(
             "check",
             "suite check, submit, package",
             {
@@ -121,36 +81,6 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "answers": "list: what each host answered",
                 "links": "latency and bandwidth between hosts, or null",
                 "problems": "list: node, point, sentence, remedy",
-            },
-        ),
-        JsonFormat(
-            "concurrent",
-            "suite concurrent",
-            {
-                "folder": "where the records are",
-                "setting": "arrivals, schedule, threads and priorities of the measurements of both",
-                "training_alone": "steps, samples_per_s, steps_per_s; each an interval or null",
-                "batches": (
-                    "list: batch size, inference alone and beside, training beside, interference"
-                ),
-            },
-        ),
-        JsonFormat(
-            "concurrent-tune",
-            "suite concurrent tune",
-            {
-                "folder": "where the records are",
-                "best": (
-                    "batch, schedule, train_threads, infer_threads, power_mode (null: left as it"
-                    " was)"
-                ),
-                "minimised": "time or energy",
-                "samples_per_s": "median training rate of its final trials",
-                "energy_j": "median energy of the machine per trained sample, or null",
-                "trials": (
-                    "list: candidate, duration_s, samples_per_s, p99_s (null: unfinished images),"
-                    " windows_within, power_w, energy_j"
-                ),
             },
         ),
         JsonFormat(
@@ -292,98 +222,6 @@ FORMATS: Mapping[str, JsonFormat] = {
             is_list=True,
         ),
         JsonFormat(
-            "cachegrind",
-            "suite cachegrind",
-            {
-                "path": "folder of the record",
-                "schema": "version of the record",
-                "title": "what was counted",
-                "source": "what counted, and that caches are simulated",
-                "valgrind": "version of valgrind",
-                "caches": (
-                    "processor, and size in bytes, ways and line in bytes of l1i, l1d and last"
-                ),
-                "cpu_model": "of this machine, or null",
-                "workload": "its name",
-                "data": "name of the data set",
-                "train_samples": "samples of an epoch",
-                "batch_size": "mini-batch size",
-                "threads": "that computed; valgrind runs one at a time",
-                "seed": "of weights and sample order",
-                "processes": (
-                    "list: framework, framework_version, steps, counts (totals of the process)"
-                ),
-                "timed": (
-                    "list: framework, steps, cpu_s and clock_hz (or null) of a window without"
-                    " valgrind"
-                ),
-                "figures": "by framework, named as those of hardware counters; counts per epoch",
-            },
-        ),
-        JsonFormat(
-            "memory-plan",
-            "suite memory plan",
-            {
-                "network": "its name",
-                "batch": "mini-batch size",
-                "image": "width and height of a picture",
-                "optimizer": "sgd, sgd-momentum or adam",
-                "budget_bytes": "memory that training may take",
-                "framework_bytes": "resident size of the framework's process before any weight",
-                "framework_source": "where that figure is from",
-                "weight_bytes": "weights",
-                "buffer_bytes": "running statistics",
-                "gradient_bytes": "gradients of the weights",
-                "state_bytes": "optimizer state",
-                "activation_bytes": "what all blocks keep for the backward pass",
-                "transient_bytes": "what the highest moment needs beyond it",
-                "peak_bytes": "highest memory without recomputation, everything included",
-                "planned_bytes": "the same under the schedule",
-                "fits": "whether training fits without recomputation",
-                "largest_batch": "largest mini-batch that fits without recomputation, or null",
-                "largest_image": "largest picture that does, or null",
-                "bfloat16": "planned_bytes if all activations were kept in bfloat16",
-                "storage": (
-                    "the schedule that keeps the fewest activations on storage and recomputes none:"
-                    " planned_bytes, and as schedule; or null"
-                ),
-                "blocks": (
-                    "list: sizes and times of each block of the chain, and its options to keep less"
-                ),
-                "schedule": (
-                    "name, peak_bytes, time, recompute_factor, spilled_bytes of a step, steps"
-                    " (action, block, operations that run again)"
-                ),
-            },
-            optional=frozenset({"schedule"}),
-        ),
-        JsonFormat(
-            "memory-tables",
-            "suite memory tables",
-            {
-                "table": "I, II or III",
-                "depth": "of the ResNet",
-                "batch": "mini-batch size",
-                "image": "width and height of a picture",
-                "published": "value of the paper: MiB, in Table III GiB",
-                "calculated": "value from the layers",
-                "kept": "weights and what PyTorch keeps for the backward pass",
-                "deviation": "calculated over published, less 1",
-            },
-            is_list=True,
-        ),
-        JsonFormat(
-            "memory-kept",
-            "suite memory kept",
-            {
-                "name": "part of the network that is trained",
-                "trained": "number of its parameters",
-                "kept_bytes": "storage that autograd keeps for the backward pass",
-                "weight_bytes": "part of it that is weights, which are in memory anyway",
-            },
-            is_list=True,
-        ),
-        JsonFormat(
             "paper-list",
             "suite paper list",
             {
@@ -426,27 +264,6 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "compared": (
                     "list: quantity, published, ours, verdict (agrees, differs, not comparable),"
                     " place, quote, why"
-                ),
-            },
-        ),
-        JsonFormat(
-            "predict",
-            "suite predict",
-            {
-                "model": "physical, linear or neural",
-                "modes": "number of modes",
-                "profiled": "number of profiled ones",
-                "limits": "of time (s), power (W) and energy (J), where one was given",
-                "minimised": "time, power or energy",
-                "recommended": (
-                    "mode, estimates with 90 % intervals, is_profiled, probability of being within"
-                    " the limits; or null"
-                ),
-                "binds": "what keeps the mode from being better, or null",
-                "time_follows": "elasticity of the time in each resource",
-                "next": "mode to profile next, as recommended; or null",
-                "front": (
-                    "list of profiled modes on the Pareto front: mode, membership (on, possibly)"
                 ),
             },
         ),
@@ -897,25 +714,6 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "passed": "whether all differences are within tolerance",
             },
             is_list=True,
-        ),
-        JsonFormat(
-            "viewpoint",
-            "suite viewpoint",
-            {
-                "folder": "where the records are",
-                "schema": "schema of viewpoint.json, which is the same without the folder",
-                "setting": "teacher, student, tracks, storage, idle machine and energy",
-                "teacher_parameters": "number",
-                "student_parameters": "number",
-                "labels": (
-                    "tracks, sure and kept ones, frames, size_bytes, noise as a share with its"
-                    " interval"
-                ),
-                "views": (
-                    "list: view_deg, and the accuracy of teacher, student before and student after"
-                ),
-                "training": "steps, samples, time_s, cpu_s",
-            },
         ),
     )
 }

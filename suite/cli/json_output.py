@@ -12,18 +12,20 @@ from suite.files.durable import refuse_no_place
 from suite.files.json_file import write_json
 
 
-def print_json(name: str, values: Mapping[str, Any]) -> None:
-    """Print an object of a format of :data:`FORMATS`."""
-    _expect_keys(FORMATS[name], values)
-    _print(FORMATS[name], values)
+def print_json(kind: str | JsonFormat, values: Mapping[str, Any]) -> None:
+    """Print an object of a format: one of :data:`FORMATS` by its name, or an extension's own."""
+    found = FORMATS[kind] if isinstance(kind, str) else kind
+    _expect_keys(found, values)
+    _print(found, values)
 
 
-def print_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+def print_rows(kind: str | JsonFormat, rows: Iterable[Mapping[str, Any]]) -> None:
     """Print a list of equal objects."""
+    found = FORMATS[kind] if isinstance(kind, str) else kind
     listed = list(rows)
     for row in listed:
-        _expect_keys(FORMATS[name], row)
-    _print(FORMATS[name], {"rows": listed})
+        _expect_keys(found, row)
+    _print(found, {"rows": listed})
 
 
 def expect_place(output: Path | None) -> None:

@@ -19,7 +19,7 @@ from suite.catalog.studies import load_studies
 from suite.catalog.workloads import load_workloads
 from suite.cli.json_output import print_rows
 from suite.cli.options import Json
-from suite.compliance.registry import ALL, rules_of
+from suite.compliance.registry import all_rules, rules_of
 from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.machine.identify import identify
@@ -142,7 +142,7 @@ def rounds(json: Json = False) -> None:
             each.suite_versions,
             tuple(workload.name for workload in each.workloads),
             each.closed,
-            len(rules_of(each)),
+            len(rules_of(each, of_extensions=True)),
         )
         for each in load_rounds()
     ]
@@ -155,7 +155,7 @@ def rules(json: Json = False) -> None:
     _show(
         "rules",
         ("id", "severity", "rule"),
-        [(rule.id, rule.severity.value, rule.sentence) for rule in ALL],
+        [(rule.id, rule.severity.value, rule.sentence) for rule in all_rules()],
         json,
     )
 

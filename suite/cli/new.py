@@ -1,4 +1,4 @@
-"""`suite new device|meter|rule|workload|framework NAME`."""
+"""`suite new device|meter|rule|workload|framework|extension NAME`."""
 
 from typing import Annotated
 
@@ -14,7 +14,8 @@ def new(
     name: Annotated[str, typer.Argument(help="Its name, in lower case.")],
     json: Json = False,
 ) -> None:
-    """Write the skeleton of a new device, meter, rule, workload or framework.
+    """Write the skeleton of a new device, meter, rule, workload, framework or
+    extension.
 
     Its contract tests fail, and name what to fill in, until every place is filled.
     docs/extending.md has an example of each kind.

@@ -207,8 +207,8 @@ def _source(registry: Registry, item: Item, paths: list[Path] | None) -> "Source
                 f"{missing} does not exist; name folders with runs, or none to use those that come"
                 " with the project."
             )
-        return source_of(runs, paths)
-    return source_of(runs, _places(runs))
+        return source_of(item, runs, paths)
+    return source_of(item, runs, _places(runs))
 
 
 def _places(runs: RunSet | None) -> list[Path]:

@@ -1,7 +1,6 @@
 """A rule of folders that hold several bundles and a record about them: what shows when these are
 compared."""
 
-import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,20 +17,10 @@ from suite.files.json_file import read_json
 from suite.metrics.json_diff import differences, json_values
 
 
-class FolderKind(str, enum.Enum):
-    """What a folder holds, in words."""
-
-    STALLS = "stall analysis"
-    BESIDE = "training beside inference"
-    REPLICATION = "replication"
-    VIEWPOINT = "student and teacher"
-
-
 @dataclass(frozen=True)
 class FolderRule:
-    """One rule: the kind of folders that it is about, its text, and its check of a folder."""
+    """One rule of the folders of a kind: its text, and its check of a folder."""
 
-    kind: FolderKind
     id: str
     sentence: str
     rationale: str

@@ -10,14 +10,11 @@ from pathlib import Path
 from reference_impls.contract import log_name
 from suite.bundle.layout import RUN, STEPS, SUMMARY
 from suite.bundle.reader import Bundle
-from suite.compliance.beside import check_experiment, find_experiments
+from suite.bundle.stall_folder import Source
 from suite.compliance.checker import BundleVerdict, check_bundle, find_bundles
 from suite.compliance.finding import Finding
-from suite.compliance.folders import FolderVerdict
-from suite.compliance.replications import check_replication, find_replications
-from suite.compliance.stalls import ALLOWED, check_stall_folder, find_stall_folders, is_part
+from suite.compliance.folders import STALLS, FolderKind, FolderVerdict, folder_kinds
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
-from suite.compliance.viewpoints import check_viewpoint, find_viewpoints
 from suite.errors import SuiteError
 from suite.files.archive import unpack
 from suite.files.tree import folders_below
@@ -27,20 +24,14 @@ from suite.submission.folders import RUN_FOLDER, find_submissions, undeclared_su
 REMAINS = (log_name(0), STEPS, SUMMARY)
 """Files that only a bundle has."""
 
-RECORDS = (
-    (find_experiments, check_experiment),
-    (find_replications, check_replication),
-    (find_viewpoints, check_viewpoint),
-)
-"""How folders with a record of their own are found and checked. Those of stall analyses have a say
-in how their bundles are judged, too."""
+ALLOWED = "data-read"
+"""The rule that runs of a stall analysis break on purpose: they are no results."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The results for bundles outside submissions, for submissions, and for stall analyses,
-    experiments with training beside inference, replications, and students with their teachers
-    (``analyses``), and a sentence for each that could not be checked."""
+    """The results for bundles outside submissions, for submissions, and for folders with a record
+    of their own (``analyses``), and a sentence for each that could not be checked."""
 
     bundles: tuple[BundleVerdict, ...]
     submissions: tuple[SubmissionVerdict, ...]
@@ -69,8 +60,8 @@ class CheckResult:
 
 
 def check_paths(paths: Sequence[Path]) -> CheckResult:
-    """Check every submission, stall analysis, record (RECORDS) and other bundle at or below the
-    paths; archives are unpacked temporarily.
+    """Check every submission, folder with a record (suite.compliance.folders) and other bundle at
+    or below the paths; archives are unpacked temporarily.
 
     Folders that are left over from a bundle cannot be checked: one sentence for each, as for a path
     that holds none of all these. Raises SuiteError for such a path if it is the only one.
@@ -81,14 +72,8 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         submissions = list(
             dict.fromkeys(submission for root in roots for submission in find_submissions(root))
         )
-        analyses = list(
-            dict.fromkeys(folder for root in roots for folder in find_stall_folders(root))
-        )
         records = {
-            (check, folder): None
-            for root in roots
-            for find, check in RECORDS
-            for folder in find(root)
+            folder: kind for root in roots for kind in folder_kinds() for folder in kind.find(root)
         }
         leftovers = [sentence for root in roots for sentence in _leftovers(root)]
         bundles: list[Path] = []
@@ -97,7 +82,7 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
                 bundles += _outside(
                     root,
                     submissions,
-                    is_empty=not (submissions or analyses or records or leftovers),
+                    is_empty=not (submissions or records or leftovers),
                 )
             except SuiteError as error:
                 if len(paths) == 1:
@@ -106,16 +91,13 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         verdicts, broken = [], [*unread, *leftovers, *_undeclared(bundles, roots)]
         for bundle in bundles:
             try:
-                verdicts.append(
-                    _as_part(check_bundle(bundle))
-                    if is_part(bundle, analyses)
-                    else check_bundle(bundle)
-                )
+                verdict = check_bundle(bundle)
+                verdicts.append(_as_part(verdict) if _is_part(bundle, records) else verdict)
             except SuiteError as error:
                 broken.append(str(error))
         checked = check_submissions(submissions)
         broken += [sentence for verdict in checked for sentence in verdict.broken]
-        wholes = (*map(check_stall_folder, analyses), *(check(folder) for check, folder in records))
+        wholes = tuple(kind.check(folder) for folder, kind in records.items())
         return _named(CheckResult(tuple(verdicts), checked, tuple(broken), wholes), unpacked)
 
 
@@ -170,6 +152,11 @@ def _roots(
 def _refuse_file_of_run(path: Path) -> None:
     if path.is_file() and (path.parent / RUN).is_file():
         raise SuiteError(f"{path} is a file of the run {path.parent}; give that folder.")
+
+
+def _is_part(bundle: Path, records: Mapping[Path, FolderKind]) -> bool:
+    """Whether the bundle is one of the three of a stall analysis."""
+    return records.get(bundle.parent) is STALLS and bundle.name in [each.value for each in Source]
 
 
 def _as_part(verdict: BundleVerdict) -> BundleVerdict:

@@ -12,7 +12,7 @@ from suite.catalog.devices import load_devices
 from suite.catalog.power import load_power_rules
 from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import Workload, load_workloads
-from suite.compliance.registry import ALL, AnyRule, rules_of
+from suite.compliance.registry import AnyRule, all_rules, rules_of
 from suite.compliance.rule import Rule
 from suite.files.generated import fill, table
 from suite.files.paths import rules_folder
@@ -127,7 +127,7 @@ def _power() -> str:
 def _rules() -> str:
     rows = [
         (f"`{rule.id}`", _judged(rule), _severities(rule), rule.sentence, rule.rationale)
-        for rule in ALL
+        for rule in all_rules()
     ]
     return table(("rule", "divisions", "severity", "sentence", "why"), rows)
 
@@ -161,7 +161,7 @@ def _rounds() -> str:
             each.title,
             ", ".join(each.suite_versions),
             each.closed or "open",
-            f"{len(rules_of(each))}",
+            f"{len(rules_of(each, of_extensions=True))}",
             _results(each),
         )
         for each in load_rounds()

@@ -3,6 +3,7 @@
 Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0, 2020.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -10,13 +11,12 @@ from urllib.parse import quote
 from suite import __version__
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.paths import CheckResult
-from suite.compliance.registry import ALL, AnyRule
+from suite.compliance.registry import AnyRule, all_rules
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 LEVELS = {Severity.INVALID: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
-_INDEX = {rule.id: index for index, rule in enumerate(ALL)}
 
 
 def to_sarif(verdict: CheckResult, root: Path) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def to_sarif(verdict: CheckResult, root: Path) -> dict[str, Any]:
             "driver": {
                 "name": "suite check",
                 "version": __version__,
-                "rules": [_rule(rule) for rule in ALL],
+                "rules": [_rule(rule) for rule in all_rules()],
             }
         },
         "invocations": [invocation],
@@ -60,7 +60,7 @@ def _result(folder: Path, finding: Finding, root: Path) -> dict[str, Any]:
         location["region"] = {"startLine": finding.line}
     return {
         "ruleId": finding.rule,
-        "ruleIndex": _INDEX[finding.rule],
+        "ruleIndex": _indices()[finding.rule],
         "level": LEVELS[finding.severity],
         "message": {
             "text": (
@@ -70,6 +70,11 @@ def _result(folder: Path, finding: Finding, root: Path) -> dict[str, Any]:
         },
         "locations": [{"physicalLocation": location}],
     }
+
+
+@cache
+def _indices() -> dict[str, int]:
+    return {rule.id: index for index, rule in enumerate(all_rules())}
 
 
 def _artifact(path: Path, root: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 environment."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from suite.files.paths import rules_folder
 Pair = tuple[int, int]
 ONE: Pair = (1, 1)
 NONE: Pair = (0, 0)
+
+
+TRACED = re.compile(r"\((\w+:[\w:]+)\)")
 
 
 @dataclass(frozen=True)
@@ -109,3 +113,9 @@ def as_json(network: Network, rows: list[dict[str, Any]]) -> str:
     head = {"title": network.title, "source": network.source, "image": network.image}
     lines = ",\n".join(json.dumps(row) for row in rows)
     return json.dumps(head)[:-1] + ', "rows": [\n' + lines + "\n]}\n"
+
+
+def model_of(network: Network) -> str:
+    """The model as reference_impls.pytorch.trace names it, which the network was traced from."""
+    found = TRACED.search(network.source)
+    return found[1] if found else f"torchvision:{network.name}"

@@ -6,8 +6,7 @@ from pathlib import Path
 from suite.errors import SuiteError
 from suite.files.json_file import read_json
 from suite.memory.chain import Times
-from suite.memory.kept_parts import model_of
-from suite.memory.network import Network
+from suite.memory.network import Network, model_of
 from suite.memory.programs import answers_of, keep, kept_place
 
 PROGRAM = "reference_impls.pytorch.operation_times"

@@ -11,8 +11,8 @@ from benchmarks.predict_family import random_law
 from benchmarks.predict_laws import FOLDER, load_law
 from benchmarks.predict_modes import Judge, draw, judge_table
 from benchmarks.predict_widths import left_out, needed_factors, width_of
-from suite.prediction.modes import Axis, grid
-from suite.prediction.samples import intervals
+from suite.extensions.prediction.record.modes import Axis, grid
+from suite.extensions.prediction.record.samples import intervals
 
 MODES = grid(
     (

@@ -1,12 +1,14 @@
 """Faults: single changes of good bundles, submissions and experiments that the rules must find.
 
 ``tests/faults/<subject>.py`` has those of the rules in ``suite/compliance/rules/<subject>.py``, by
-rule id; it is found by being there. ``edits`` has the changes that they are made of.
+rule id, ``tests/extensions/<kind>/faults.py`` those of an extension's; they are found by being
+there. ``edits`` has the changes that they are made of.
 """
 
 import importlib
 import pkgutil
 from functools import cache
+from pathlib import Path
 
 from tests.faults.edits.fault import Fault
 
@@ -15,8 +17,11 @@ from tests.faults.edits.fault import Fault
 def all_faults() -> dict[str, tuple[Fault, ...]]:
     """The faults of every rule, by its id. Imports every rule: an edit alone needs none."""
     found: dict[str, tuple[Fault, ...]] = {}
-    for name in sorted(each.name for each in pkgutil.iter_modules(__path__) if not each.ispkg):
-        of_subject = importlib.import_module(f"{__name__}.{name}").FAULTS
+    own = [f"{__name__}.{each.name}" for each in pkgutil.iter_modules(__path__) if not each.ispkg]
+    beside = Path(__file__).parent.parent / "extensions"
+    kinds = [f"tests.extensions.{file.parent.name}.faults" for file in beside.glob("*/faults.py")]
+    for name in sorted((*own, *kinds)):
+        of_subject = importlib.import_module(name).FAULTS
         if twice := found.keys() & of_subject.keys():
             raise ValueError(f"another module has faults of {', '.join(sorted(twice))}, too")
         found |= of_subject

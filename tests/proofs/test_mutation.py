@@ -8,7 +8,7 @@ import pytest
 
 from proofs.mutation.__main__ import RANKS, findings_of, try_out
 from proofs.mutation.mutations import Mutation, all_mutations, survivors
-from suite.compliance.registry import ALL, MODULES, RuleModule
+from suite.compliance.registry import RuleModule, all_modules, all_rules
 from suite.compliance.submissions import check_submission
 from suite.files.paths import repository_root
 from tests.faults import all_faults
@@ -34,7 +34,7 @@ def test_a_good_submission_has_no_finding(submissions: dict[int, Path]) -> None:
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+@pytest.mark.parametrize("module", all_modules(), ids=lambda module: module.name)
 @pytest.mark.parametrize("ranks", RANKS)
 def test_the_first_fault_of_a_module_is_found_by_its_rule(
     module: RuleModule, ranks: int, submissions: dict[int, Path], tmp_path: Path
@@ -64,7 +64,7 @@ def test_mutations_are_many_and_distinct_and_cover_every_rule() -> None:
     mutations = all_mutations()
     assert len(mutations) >= MIN_MUTATIONS
     assert len({mutation.name for mutation in mutations}) == len(mutations)
-    assert {mutation.rule for mutation in mutations} - {None} == {rule.id for rule in ALL}
+    assert {mutation.rule for mutation in mutations} - {None} == {rule.id for rule in all_rules()}
     assert all(mutation.reason for mutation in mutations if mutation.rule is None)
 
 

@@ -17,6 +17,10 @@ from tests.builders import Scenario, make_request
 from tests.conftest import environment_of
 from tests.every_case import some
 
+PROGRAMS = sorted(
+    path.relative_to(repository_root()).as_posix()
+    for path in repository_root().glob("extensions/*/programs")
+)
 JETPACKS = {4: "3.6", 5: "3.8", 6: "3.10", 7: "3.12"}
 NEWER_BUT_OPTIONAL = {
     ("contract.py", "'time.monotonic_ns' member"),
@@ -27,7 +31,8 @@ NEWER_BUT_OPTIONAL = {
 
 
 def newer_than(version: str) -> set[tuple[str, str]]:
-    """What vermin finds in reference_impls that needs a later Python: file and feature."""
+    """What vermin finds in reference_impls and programs of extensions that needs a later Python:
+    file and feature."""
     command = [
         sys.executable,
         "-c",
@@ -38,7 +43,7 @@ def newer_than(version: str) -> set[tuple[str, str]]:
         "--violations",
     ]
     answer = subprocess.run(
-        [*command, f"-t={version}-", "reference_impls"],
+        [*command, f"-t={version}-", "reference_impls", *PROGRAMS],
         cwd=repository_root(),
         capture_output=True,
         text=True,

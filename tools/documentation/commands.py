@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from suite.cli.app import COMMANDS, load_command
+from suite.cli.app import commands, load_command
 from suite.files.generated import table
 
 
 def command_reference() -> str:
     """A section for each command and subcommand: usage, what it does, arguments and options."""
-    sections = "".join("\n".join(_section(name, load_command(name))) for name in sorted(COMMANDS))
+    sections = "".join("\n".join(_section(name, load_command(name))) for name in sorted(commands()))
     intro = (
         "Generated from `suite --help` and the help of each command. Exit codes: 0 done, 1 judged"
         " not compliant, 2 could not."

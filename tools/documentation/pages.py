@@ -15,7 +15,8 @@ from pathlib import Path
 from tools.documentation.commands import command_reference
 
 HOME = "docs/README.md"
-EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
+ROOT = Path(__file__).parents[2]
+EVIDENCE = ROOT / "docs" / "evidence"
 NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "Tutorials": (
         "docs/tutorials/owner.md",
@@ -31,13 +32,14 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
         "docs/data.md",
         "docs/measuring.md",
         "docs/memory.md",
-        "docs/concurrent.md",
-        "docs/viewpoint.md",
         "docs/containers.md",
         "docs/cluster.md",
         "docs/linpack.md",
         "docs/trace.md",
         "docs/mistakes.md",
+    ),
+    "Extensions": tuple(
+        path.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("extensions/*/README.md"))
     ),
     "Implement and extend": (
         "docs/implementing.md",
@@ -61,7 +63,6 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
         "docs/papers.md",
         "docs/results-lenet.md",
         "docs/scaling.md",
-        "docs/predicting.md",
     ),
     "Reference": (
         "rules/RULES.md",

@@ -25,6 +25,12 @@ class Kind(str, enum.Enum):
     RULE = "rule"
     WORKLOAD = "workload"
     FRAMEWORK = "framework"
+    EXTENSION = "extension"
+
+    @property
+    def one(self) -> str:
+        """With its article."""
+        return f"{'an' if self is Kind.EXTENSION else 'a'} {self.value}"
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,10 @@ CONTRACTS = {
     Kind.FRAMEWORK: Contract(
         ("tests/reference_impls/test_framework_folders.py",), has_python_name=True
     ),
+    Kind.EXTENSION: Contract(
+        ("tests/extensions/test_extensions.py", "tests/reporter/figures/test_figures.py"),
+        has_python_name=True,
+    ),
 }
 
 
@@ -86,8 +96,8 @@ def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
     root, folder = root or checkout(), TEMPLATES / kind.value
     if root is None:
         raise SuiteError(
-            f"A {kind.value} is written into a checkout of the suite, and this suite is installed:"
-            " use that of a checkout (`make setup` there)."
+            f"{kind.one.capitalize()} is written into a checkout of the suite, and this suite is"
+            " installed: use that of a checkout (`make setup` there)."
         )
     values = {
         "name": name,
@@ -125,9 +135,9 @@ def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
 def _known_names(kind: Kind) -> frozenset[str]:
     """Names of parts whose files may have other names."""
     if kind is Kind.RULE:
-        from suite.compliance.registry import ALL  # start-up: every rule
+        from suite.compliance.registry import all_rules  # start-up: every rule
 
-        return frozenset(rule.id for rule in ALL)
+        return frozenset(rule.id for rule in all_rules())
     if kind is Kind.METER:
         from suite.meters.registry import meter_classes  # start-up: every meter
 
@@ -153,7 +163,7 @@ def _refuse_invalid(kind: Kind, name: str) -> None:
     ):
         example = "my_framework" if python else f"my-{kind.value}"
         raise SuiteError(
-            f"{name!r} cannot name a {kind.value}: use lower-case letters, digits and single"
+            f"{name!r} cannot name {kind.one}: use lower-case letters, digits and single"
             f" {joint!r}, a letter first, no keyword of Python, at most {MAX_NAME_LENGTH}"
             f" characters, as in {example!r}."
         )

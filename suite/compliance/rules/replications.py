@@ -5,7 +5,7 @@ from pathlib import Path
 
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import MAX_RUNS, RECORD, fresh_runs, sealed_files
-from suite.compliance.folder_rule import FolderKind, FolderRule, check_seal, compare_record
+from suite.compliance.folder_rule import FolderRule, check_seal, compare_record
 from suite.compliance.rule import Violation
 from suite.errors import FileError, SuiteError
 
@@ -82,7 +82,6 @@ def _by_its_maker(folder: Path) -> Iterator[Violation]:
 
 RULES = (
     FolderRule(
-        kind=FolderKind.REPLICATION,
         id="replication-sealed",
         sentence=(
             f"The manifest of a replication seals {RECORD} and the manifests of its fresh runs."
@@ -91,7 +90,6 @@ RULES = (
         check=_sealed,
     ),
     FolderRule(
-        kind=FolderKind.REPLICATION,
         id="replication-recomputes",
         sentence=(
             "A replication's figures follow from its fresh runs, and its verdicts from them and the"
@@ -101,7 +99,6 @@ RULES = (
         check=_recomputed,
     ),
     FolderRule(
-        kind=FolderKind.REPLICATION,
         id="replication-maker",
         sentence=(
             "The fresh runs of a replication were made for its organization, after the originals."

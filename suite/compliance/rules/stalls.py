@@ -6,7 +6,7 @@ from pathlib import Path
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD, Source, sealed_files
-from suite.compliance.folder_rule import FolderKind, FolderRule, check_seal, compare_record
+from suite.compliance.folder_rule import FolderRule, check_seal, compare_record
 from suite.compliance.rule import Violation
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
@@ -90,7 +90,6 @@ def _sources(folder: Path) -> Iterator[Violation]:
 
 RULES = (
     FolderRule(
-        kind=FolderKind.STALLS,
         id="stalls-sealed",
         sentence=(
             "The manifest of a stall analysis seals stalls.json and the manifests of the three"
@@ -100,7 +99,6 @@ RULES = (
         check=_sealed,
     ),
     FolderRule(
-        kind=FolderKind.STALLS,
         id="stalls-recompute",
         sentence=(
             "stalls.json equals the analysis of the three runs beside it, which have the same"
@@ -110,7 +108,6 @@ RULES = (
         check=_recomputed,
     ),
     FolderRule(
-        kind=FolderKind.STALLS,
         id="stalls-sources",
         sentence=(
             "The cold run drops the page cache every epoch, the warm one reads without dropping it,"

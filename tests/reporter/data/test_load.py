@@ -11,8 +11,8 @@ import reporter
 from reporter.data import frames
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.errors import SuiteError
+from suite.extensions.memory_study.record.study_file import STUDY as MEMORY_STUDY
 from suite.files.paths import repository_root
-from suite.metrics.memory_study import STUDY as MEMORY_STUDY
 from tests.builders import Scenario, make_bundle, run_id
 from tests.reporter.conftest import SCENARIOS
 

@@ -4,23 +4,21 @@ compared with what the paper states."""
 import csv
 import io
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reporter.data.frames import Frames
-from reporter.papers.beside import FIGURES
-from reporter.papers.calculated import PANELS, highest_gib, least_factor, memory_bytes
 from reporter.papers.comparing import Agreement, compare, judge
 from reporter.papers.exports import to_latex
-from reporter.papers.items import BESIDE, DrawnItem, draw_item, source_of, write_item
+from reporter.papers.items import DrawnItem, draw_item, source_of, write_item
 from reporter.papers.measures import NAMED, Found, Source, Unknown, measure
-from reporter.papers.model import Bars, Missing, PaperFigure, Table
+from reporter.papers.model import Missing, PaperFigure, Table
 from reporter.papers.presets import PRESETS
 from reporter.papers.render import render
 from reporter.papers.style import Look
 from suite.catalog.papers import (
+    RUN,
     Item,
     Measure,
     PublishedValue,
@@ -31,25 +29,28 @@ from suite.catalog.papers import (
 )
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-from suite.memory.paper_tables import cells
-from tests.builders import make_experiment
 from tests.every_case import one_of_each
 
 REGISTRY = load_papers()
 COUNTS = {"jetson": 31, "pi": 12, "memory": 7, "concurrent": 3, "trends": 1}
 CALCULATED = [item for item in REGISTRY.items if item.state is State.CALCULATED]
-MEMORY = [item for item in REGISTRY.items if item.paper == "memory"]
+OF_RECORDS = [
+    item
+    for item in REGISTRY.items
+    if (runs := REGISTRY.runs_of(item)) is not None
+    and runs.kind != RUN
+    and item.id not in {preset.name for preset in PRESETS}
+]
+"""Those that extensions draw."""
 TABLES = [item for item in REGISTRY.items if item.table is not None]
 FROM_RUNS = [
     item
     for item in REGISTRY.items
-    if item.state is not State.CALCULATED
-    and not item.id.startswith(BESIDE)
-    and item not in (*MEMORY, *TABLES)
+    if item.state is not State.CALCULATED and item not in (*OF_RECORDS, *TABLES)
 ]
 COUNTED = ("pi-2a", "pi-2b", "pi-2c", "pi-2d", "pi-2e", "pi-2f", "pi-2g", "pi-2h")
 SHIPPED = (
-    *(item.id for item in (*MEMORY, *TABLES)),
+    *(item.id for item in (*OF_RECORDS, *TABLES)),
     "jetson-3a",
     "jetson-3b",
     "jetson-9a",
@@ -63,9 +64,6 @@ SHIPPED = (
     "jetson-4c",
     "pi-1a",
     "pi-1b",
-    "concurrent-1a",
-    "concurrent-1b",
-    "concurrent-1c",
     "pi-1c",
     *COUNTED,
 )
@@ -81,32 +79,25 @@ def test_every_table_and_panel_is_registered_once() -> None:
 @by_id
 def test_an_item_names_what_draws_it_and_what_it_needs(item: Item) -> None:
     presets = {preset.name for preset in PRESETS}
-    is_calculated = item.state is State.CALCULATED or item in (*MEMORY, *TABLES)
-    is_drawn = (
-        is_calculated
-        or item.id.removeprefix(BESIDE) in FIGURES
-        or (item.figure or item.id) in presets
-    )
+    is_calculated = item.state is State.CALCULATED or item in TABLES
+    is_drawn = is_calculated or item in OF_RECORDS or (item.figure or item.id) in presets
     assert is_drawn and (
         item.needs is not None or item.state in (State.REAL, State.SIMULATED, State.CALCULATED)
     )
     assert (REGISTRY.runs_of(item) is None) is (item.state is State.CALCULATED)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [value for item in REGISTRY.items for value in item.values],
-    ids=lambda value: value.quantity,
-)
-def test_a_published_value_has_its_place_and_either_ours_or_a_reason(value: PublishedValue) -> None:
-    assert (
-        value.place and value.quote and (value.ours is None) is (value.not_comparable is not None)
-    )
-    assert (
-        value.ours is None
-        or value.ours.measure in NAMED
-        or (value.ours.measure is None and value.ours.figure)
-    )
+@by_id
+def test_a_published_value_has_its_place_and_either_ours_or_a_reason(item: Item) -> None:
+    for value in item.values:
+        assert value.place and value.quote
+        assert (value.ours is None) is (value.not_comparable is not None)
+        assert (
+            value.ours is None
+            or item in OF_RECORDS
+            or value.ours.measure in NAMED
+            or (value.ours.measure is None and value.ours.figure)
+        )
 
 
 @pytest.mark.parametrize("item", CALCULATED, ids=lambda item: item.id)
@@ -142,13 +133,6 @@ def test_without_runs_the_reason_is_said() -> None:
     }
 
 
-def test_an_experiment_is_drawn_and_held_against_the_paper(tmp_path: Path) -> None:
-    source = Source(folder=make_experiment(tmp_path / "beside"))
-    drawn = draw_item(REGISTRY, REGISTRY.item("concurrent-1b"), source)
-    assert isinstance(drawn, DrawnItem)
-    assert "batches of 64 were not measured" in {one.why for one in drawn.compared}
-
-
 @pytest.mark.parametrize("name", one_of_each(SHIPPED, lambda name: name.split("-")[0]))
 def test_an_item_is_drawn_from_the_runs_that_come_with_the_project(
     name: str, tmp_path: Path
@@ -156,7 +140,7 @@ def test_an_item_is_drawn_from_the_runs_that_come_with_the_project(
     item = REGISTRY.item(name)
     runs = REGISTRY.runs_of(item)
     assert runs is not None and runs.folder is not None
-    drawn = draw_item(REGISTRY, item, source_of(runs, [repository_root() / runs.folder]))
+    drawn = draw_item(REGISTRY, item, source_of(item, runs, [repository_root() / runs.folder]))
     assert isinstance(drawn, DrawnItem) and len(write_item(drawn, tmp_path)) == 5
 
 
@@ -178,55 +162,16 @@ def test_what_is_drawn_from_runs_is_not_fewer() -> None:
     assert {item.id for item in from_runs if item.runs in shipped} == set(SHIPPED)
 
 
-@pytest.mark.parametrize("name", COUNTED)
-def test_what_valgrind_counted_says_so_and_what_it_simulated_too(name: str) -> None:
-    item = REGISTRY.item(name)
-    runs = REGISTRY.runs_of(item)
-    assert runs is not None and runs.folder is not None
-    drawn = draw_item(REGISTRY, item, source_of(runs, [repository_root() / runs.folder]))
-    assert isinstance(drawn, DrawnItem) and "counted by valgrind cachegrind" in drawn.caption
-    is_simulated = item.state is State.SIMULATED
-    assert ("simulated caches" in drawn.mark) is is_simulated
-    axes = [panel.axis for panel in drawn.figure.panels if isinstance(panel, Bars)]
-    assert any("simulated" in axis for axis in axes) is is_simulated
-
-
 def test_hardware_counters_draw_the_same_panel_without_a_mark(paper_frames: Frames) -> None:
     drawn = draw_item(REGISTRY, REGISTRY.item("pi-2f"), Source(frames=paper_frames))
     assert isinstance(drawn, DrawnItem) and drawn.mark == "Drawn from real runs."
-
-
-@pytest.mark.parametrize("item", MEMORY, ids=lambda item: item.id)
-def test_measured_memory_stands_beside_the_papers_model(item: Item) -> None:
-    runs = REGISTRY.runs_of(item)
-    assert runs is not None and runs.folder is not None
-    drawn = draw_item(REGISTRY, item, source_of(runs, [repository_root() / runs.folder]))
-    assert isinstance(drawn, DrawnItem) and "easured" in drawn.caption
-    if isinstance(drawn.figure.panels[0], Table):
-        assert {row[1] for row in drawn.figure.panels[0].rows} == {"calculated", "measured"}
-    else:
-        assert len(drawn.figure.panels) == 2
-
-
-def test_a_study_without_the_papers_pictures_is_no_measurement_of_them() -> None:
-    runs = REGISTRY.runs_of(MEMORY[0])
-    assert runs is not None and runs.folder is not None
-    source = source_of(runs, [repository_root() / runs.folder])
-    assert source is not None and source.memory is not None
-    bare = Source(
-        memory=replace(
-            source.memory,
-            panels=tuple(replace(panel, measured=()) for panel in source.memory.panels),
-        )
-    )
-    assert all(isinstance(draw_item(REGISTRY, item, bare), Missing) for item in MEMORY)
 
 
 @pytest.mark.parametrize("item", TABLES, ids=lambda item: item.id)
 def test_a_table_of_devices_has_the_machine_of_the_runs(item: Item) -> None:
     runs = REGISTRY.runs_of(item)
     assert runs is not None and runs.folder is not None
-    drawn = draw_item(REGISTRY, item, source_of(runs, [repository_root() / runs.folder]))
+    drawn = draw_item(REGISTRY, item, source_of(item, runs, [repository_root() / runs.folder]))
     assert isinstance(drawn, DrawnItem)
     (table,) = drawn.figure.panels
     assert isinstance(table, Table) and any(
@@ -289,25 +234,6 @@ def test_a_ratio_is_of_entries_that_are_alike_in_all_else(paper_frames: Frames) 
         Measure("time_to_epoch_s", Selection(batch_size=7)), Source(frames=paper_frames)
     )
     assert isinstance(nobody, Unknown) and "batch_size 7" in nobody.reason
-
-
-def test_all_cells_of_the_memory_tables_agree_within_a_hundredth() -> None:
-    compared = [
-        one
-        for number in (1, 2, 3)
-        for one in compare(REGISTRY.item(f"memory-table-{number}"), Source())
-    ]
-    assert len(compared) == len(cells()) and {one.verdict for one in compared} == {Agreement.AGREES}
-
-
-@pytest.mark.parametrize(("image", "batch"), PANELS.values())
-def test_more_recomputation_never_needs_more_memory(image: int, batch: int) -> None:
-    found = [memory_bytes(50, image, batch, 1 + step / 10) for step in range(20)]
-    assert found == sorted(found, reverse=True)
-    factor = least_factor(image, batch)
-    assert highest_gib(image, batch, factor) <= 2.0 and (
-        factor == 1.0 or highest_gib(image, batch, factor - 0.01) > 2.0
-    )
 
 
 def test_a_device_that_differs_from_the_paper_is_said() -> None:

@@ -10,7 +10,7 @@ from suite.catalog import rounds
 from suite.catalog.rounds import current_round, load_round, load_rounds, pin
 from suite.catalog.workloads import load_workload, load_workloads
 from suite.compliance.finding import Severity
-from suite.compliance.registry import ALL, rules_of
+from suite.compliance.registry import all_rules, rules_of
 from suite.errors import SuiteError
 from suite.files.toml_file import read_toml
 from tools.pin_round import closed, to_toml
@@ -29,7 +29,7 @@ def test_the_current_round_is_open_and_admits_this_version_with_every_workload()
 @pytest.mark.parametrize("each", load_rounds()[:-1], ids=lambda each: each.name)
 def test_every_earlier_round_is_closed_with_rules_that_exist(each: rounds.Round) -> None:
     assert each.closed and each.rules is not None and each.results
-    assert {*each.rules.invalid, *each.rules.warning} <= {rule.id for rule in ALL}
+    assert {*each.rules.invalid, *each.rules.warning} <= {rule.id for rule in all_rules()}
 
 
 def test_rounds_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -42,13 +42,18 @@ def test_rounds_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 
 def test_an_open_round_has_every_rule_with_its_severity() -> None:
     left_out = set(current_round().rules_left_out)
-    assert rules_of(current_round()) == tuple(rule for rule in ALL if rule.id not in left_out)
+    assert rules_of(current_round(), of_extensions=True) == tuple(
+        rule for rule in all_rules() if rule.id not in left_out
+    )
 
 
 def test_a_closed_round_keeps_its_rules_and_severities_when_the_code_has_others() -> None:
     assert FIRST.severity("wall-clock", "invalid") == "warning"
     assert FIRST.severity("a-later-rule", "invalid") is None
-    assert {rule.id for rule in rules_of(FIRST)} == {*FIRST.rules.invalid, *FIRST.rules.warning}  # type: ignore[union-attr]
+    assert {rule.id for rule in rules_of(FIRST, of_extensions=True)} == {
+        *FIRST.rules.invalid,
+        *FIRST.rules.warning,
+    }  # type: ignore[union-attr]
 
 
 def test_a_rule_that_is_left_out_of_an_open_round_does_not_apply() -> None:
@@ -102,11 +107,11 @@ def test_closing_a_round_writes_its_rules_and_results(tmp_path: Path) -> None:
     assert (
         pinned.rules is not None
         and pinned.severity("wall-clock", "")
-        == next(rule.severity for rule in ALL if rule.id == "wall-clock").value
+        == next(rule.severity for rule in all_rules() if rule.id == "wall-clock").value
     )
     severities = [
         pinned.severity(rule.id, "")
-        for rule in ALL
+        for rule in all_rules()
         if rule.id not in current_round().rules_left_out
     ]
     assert {Severity(severity or "") for severity in severities} == set(Severity)

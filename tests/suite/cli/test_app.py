@@ -13,8 +13,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from suite.cli.app import COMMANDS, app, load_command, main
-from suite.cli.examples import EXAMPLES
+from suite.cli.app import app, commands, load_command, main
+from suite.cli.examples import examples
 from suite.cli.options import with_options
 from suite.files.paths import repository_root
 from tests.conftest import Run
@@ -23,13 +23,13 @@ from tests.every_case import some
 HEAVY = ("pandas", "pyarrow", "scipy", "jinja2", "sklearn")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_the_tables_help_is_the_first_paragraph_of_the_commands(name: str) -> None:
     paragraph = load_command(name).help.partition("\n\n")[0]
-    assert COMMANDS[name].help == " ".join(paragraph.split())
+    assert commands()[name] == " ".join(paragraph.split())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_help_of_a_command_is_that_of_the_real_one(name: str) -> None:
     shown = CliRunner().invoke(app, [name, "--help"]).output
     assert f"suite {name}" in shown or f"root {name}" in shown
@@ -47,30 +47,30 @@ def leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield from leaves(f"{path} {name}", child)
 
 
-LEAVES = dict(leaf for name in COMMANDS for leaf in leaves(name, load_command(name)))
+LEAVES = dict(leaf for name in commands() for leaf in leaves(name, load_command(name)))
 
 
 def test_the_examples_are_of_the_commands_that_there_are() -> None:
-    assert set(EXAMPLES) == set(LEAVES)
+    assert set(examples()) == set(LEAVES)
 
 
-@pytest.mark.parametrize("path", EXAMPLES)
+@pytest.mark.parametrize("path", examples())
 def test_the_help_of_a_command_ends_with_an_example_that_can_be_typed_and_its_exit_codes(
     path: str,
 ) -> None:
-    command, (program, *words) = LEAVES[path], EXAMPLES[path].split()
+    command, (program, *words) = LEAVES[path], examples()[path].split()
     said = " ".join(f"{command.help} {command.epilog}".split())
-    assert EXAMPLES[path] in said and said.count("Exit code: 0 ") == 1
+    assert examples()[path] in said and said.count("Exit code: 0 ") == 1
     # `suite audit RUN` is `suite audit bundle RUN`
     names = [name for name, word in zip(path.split(), words, strict=False) if name == word]
-    assert program == "suite" and names and names[0] in COMMANDS
+    assert program == "suite" and names and names[0] in commands()
     # an unknown option, a missing one and a word too many raise
     command.make_context(path, words[len(names) :])
 
 
 def test_every_command_is_listed() -> None:
     shown = CliRunner().invoke(app, ["--help"]).output
-    assert all(f" {name} " in shown for name in COMMANDS)
+    assert all(f" {name} " in shown for name in commands())
 
 
 def test_a_mistyped_command_gets_a_suggestion() -> None:

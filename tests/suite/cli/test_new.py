@@ -14,7 +14,8 @@ from suite.cli.skeletons import MARKER, Kind, contract_command, write_skeleton
 from suite.errors import SuiteError
 from tests.conftest import Run
 
-NAMES = {kind: "new_one" if kind is Kind.FRAMEWORK else "new-one" for kind in Kind}
+PYTHON = (Kind.FRAMEWORK, Kind.EXTENSION)
+NAMES = {kind: "new_one" if kind in PYTHON else "new-one" for kind in Kind}
 
 
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
@@ -55,7 +56,7 @@ def test_an_existing_part_is_not_touched(kind: Kind, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
 def test_a_name_that_none_can_have_is_refused(kind: Kind, name: str, tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match=f"cannot name a {kind.value}: use lower-case letters"):
+    with pytest.raises(SuiteError, match=f"cannot name {kind.one}: use lower-case letters"):
         write_skeleton(kind, name, tmp_path)
     assert not list(tmp_path.iterdir())
 

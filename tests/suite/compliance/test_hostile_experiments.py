@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.concurrent.layout import FIGURES, MEASUREMENT
+from suite.extensions.concurrent.record.layout import FIGURES, MEASUREMENT
 from tests.builders import make_experiment
 from tests.suite.compliance.hostile_records import (
     NO_RECORD,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from reference_impls.viewpoint.task import PREDICTIONS, STEPS, STUDENT, TEACHER, TRACKS
-from suite.metrics.viewpoint import FIGURES
-from suite.metrics.viewpoint_records import SETTING
+from suite.extensions.viewpoint.programs.task import PREDICTIONS, STEPS, STUDENT, TEACHER, TRACKS
+from suite.extensions.viewpoint.record.records import SETTING
+from suite.extensions.viewpoint.record.results import FIGURES
 from tests.suite.compliance.hostile_records import (
     NO_RECORD,
     checked_with,

@@ -11,7 +11,7 @@ from suite.compliance import rules
 from suite.compliance.checker import check_bundle
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.paths import check_paths
-from suite.compliance.registry import ALL, LAST, MODULES, RULES, AnyRule, discover, rules_of
+from suite.compliance.registry import LAST, MODULES, RULES, AnyRule, all_rules, discover, rules_of
 from suite.compliance.rule import Rule
 from suite.compliance.submission_rule import SubmissionRule
 from suite.compliance.submissions import SubmissionVerdict, check_submission
@@ -26,7 +26,8 @@ from tests.viewpoints import make_viewpoint
 
 MISSED = "target-missed"
 FAULTS = one_of_each(
-    [(rule, fault) for rule in ALL for fault in all_faults()[rule.id]], lambda pair: pair[0].id
+    [(rule, fault) for rule in all_rules() for fault in all_faults()[rule.id]],
+    lambda pair: pair[0].id,
 )
 """Of each rule one fault; `make prove rules` tries all of them."""
 OF_BUNDLES, OF_SUBMISSIONS, OF_ANALYSES, OF_EXPERIMENTS, OF_REPLICATIONS, OF_VIEWPOINTS = (
@@ -182,7 +183,9 @@ def good_submission_of(_good_submissions: dict[int, Path], tmp_path: Path) -> Ca
 
 @pytest.mark.parametrize(
     "rule",
-    some([rule for rule in ALL if rule.severity is Severity.WARNING and rule.id != MISSED], 5),
+    some(
+        [rule for rule in all_rules() if rule.severity is Severity.WARNING and rule.id != MISSED], 5
+    ),
     ids=lambda rule: rule.id,
 )
 def test_a_warning_alone_does_not_make_a_result_invalid(
@@ -224,8 +227,10 @@ def test_a_forged_chain_and_manifest_leave_only_the_fault_itself(good_bundle: Pa
 
 
 def test_every_rule_is_whole() -> None:
-    assert {rule.id for rule in ALL} == set(all_faults()), "tests/faults has a fault of every rule"
-    for rule in ALL:
+    assert {rule.id for rule in all_rules()} == set(all_faults()), (
+        "tests/faults has a fault of every rule"
+    )
+    for rule in all_rules():
         assert rule.sentence.endswith(".") and rule.rationale.endswith("."), rule.id
         if isinstance(rule, Rule):
             assert (rule.request_check is None) or (rule.bundle_check is None), rule.id
@@ -233,7 +238,7 @@ def test_every_rule_is_whole() -> None:
 
 
 def test_ids_are_unique() -> None:
-    assert len({rule.id for rule in ALL}) == len(ALL)
+    assert len({rule.id for rule in all_rules()}) == len(all_rules())
 
 
 def test_the_order_of_checking_is_explicit() -> None:

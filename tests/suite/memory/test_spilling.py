@@ -11,10 +11,10 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.execution.spill_folder import refuse_spill_folder
+from suite.extensions.memory_study.measuring.halved import peak_in_bfloat16
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.memory.chain import chain, updated_at_once
-from suite.memory.halved import peak_in_bfloat16
 from suite.memory.network import load_network
 from suite.memory.optimal import least_bytes
 from suite.memory.schedule import Action, Cost, Schedule, Step, simulate, spill_bytes

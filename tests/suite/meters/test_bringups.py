@@ -2,7 +2,7 @@
 is tested by being there.
 
 A file is untrusted: it is read with bounds, and nothing in it is executed
-(suite.experiments.bringup.record).
+(suite.extensions.bringup.record).
 """
 
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.experiments.bringup.record import SUFFIX, BringUp, MeterTrial, load_bringup, plant
-from suite.experiments.bringup.trials import FROM_FILES, try_meter
+from suite.extensions.bringup.measuring.trials import FROM_FILES, try_meter
+from suite.extensions.bringup.record import SUFFIX, BringUp, MeterTrial, load_bringup, plant
 from suite.machine.identify import identify
 from suite.meters.registry import meter_classes, open_meters
 

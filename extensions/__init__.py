@@ -1,0 +1,1 @@
+"""What a researcher adds to the suite, one folder each; imported as suite.extensions."""

@@ -1,0 +1,164 @@
+"""`suite bringup`: one file of a board that its owner can send, and that becomes a fixture of the
+tests."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from suite.cli.json_formats import JsonFormat
+from suite.cli.json_output import print_json
+from suite.cli.options import Json
+from suite.compliance.finding import escaped
+from suite.errors import Reported, SuiteError
+from suite.extensions.bringup import api
+from suite.extensions.bringup.record import BringUp, Calibration
+
+FORMAT = JsonFormat(
+    "bringup",
+    "suite bringup",
+    {
+        "schema": "schema of the file",
+        "suite": "version of the suite",
+        "date": "day",
+        "status": "complete, interrupted or failed",
+        "emulator": "name, or null on a board",
+        "device": "profile",
+        "evidence": "how the device was recognised",
+        "board": "model, or null",
+        "compatible": "names in the device tree",
+        "architecture": "of the processor",
+        "kernel": "version",
+        "board_digest": "keyed digest of the serial number, or null",
+        "files": "list: path and content",
+        "programs": "list: command and output",
+        "meters": "list: a trial of each meter",
+        "step_s": "length of each step, or null",
+        "steps": "the staircase of loads",
+        "ranges": "list: lowest and highest reading of each channel",
+        "calibrations": "list: gain and offset of each sensor",
+        "failures": "sentences",
+        "removed": "what was replaced, in sentences",
+    },
+)
+
+
+def bringup(
+    output: Annotated[
+        Path | None, typer.Option(help="File to write (default: DEVICE-DATE.bringup.json here).")
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(help="Length of each step of the staircase of loads.")
+    ] = api.DEFAULT_STEP_S,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Keep what was collected without being asked.")
+    ] = False,
+    no_identity: Annotated[
+        bool,
+        typer.Option("--no-identity", help="Leave out the digest of the board's serial number."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Gather what this board reports, readings and a calibration in one file, shown before it is
+    kept."""
+    if json and not yes:
+        raise SuiteError("--json prints the finished file and asks nothing: give --yes as well.")
+    if not yes and not sys.stdin.isatty():
+        raise SuiteError(
+            "Standard input is no terminal, so nobody can be asked whether to keep what is"
+            " collected: give --yes, and look at the file afterwards."
+        )
+
+    def confirm(found: BringUp) -> bool:
+        if not json:
+            print("\n".join(map(escaped, _listing(found))))
+        return yes or typer.confirm("Keep this, and measure?", default=True)
+
+    written = api.bring_up(
+        output, step_s=seconds, with_identity=not no_identity, confirm=confirm, report=_report
+    )
+    if json:
+        print_json(FORMAT, asdict(written.bringup))
+    else:
+        print("\n".join(map(escaped, _result(written.bringup))))
+        print(
+            f"{written.path}: {written.path.stat().st_size / 1024:.0f} KiB."
+            " extensions/bringup/README.md says where to send it."
+        )
+    if written.bringup.failures:
+        count = len(written.bringup.failures)
+        raise Reported(
+            f"{count} part{'s' if count > 1 else ''} of the bring-up failed; the file says which,"
+            " and has all others: send it."
+        )
+
+
+def _report(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _listing(found: BringUp) -> Iterator[str]:
+    """Everything that is to be kept: files with one line beside their names, others indented below
+    them."""
+    yield (
+        f"device: {found.device} ({found.evidence}); {found.board or 'no name'};"
+        f" {found.architecture}, Linux {found.kernel}"
+    )
+    if found.emulator:
+        yield f"emulated by {found.emulator}: nothing in this file is a measurement"
+    yield f"board digest: {found.board_digest or 'left out'}"
+    for file in found.files:
+        yield from _text(f"/{file.path}", file.content)
+    for program in found.programs:
+        ending = (
+            "ended after its time limit"
+            if program.exit_code is None
+            else f"exit code {program.exit_code}"
+        )
+        yield from _text(f"$ {program.command} ({ending})", program.output)
+    for trial in found.meters:
+        readings = ", ".join(f"{one.channel} {one.value:g} {one.unit}" for one in trial.readings)
+        yield f"meter {trial.name}: {readings or trial.reason or 'no reading'}"
+    yield from (f"failed: {failure}" for failure in found.failures)
+    yield f"removed: {', '.join(found.removed) or 'nothing'}"
+
+
+def _text(name: str, content: str) -> Iterator[str]:
+    lines = content.replace("\0", " ").strip().splitlines()
+    if len(lines) < 2:
+        yield f"{name}: {''.join(lines)}"
+    else:
+        yield f"{name}:"
+        yield from (f"    {line}" for line in lines)
+
+
+def _result(found: BringUp) -> Iterator[str]:
+    """The staircase and the calibrations."""
+    for step in found.steps:
+        powers = ", ".join(f"{each.total} {each.power_w:.2f} W" for each in step.powers)
+        cores = f"{step.busy_cores} busy core{'' if step.busy_cores == 1 else 's'}"
+        yield f"{cores}: {powers or 'no power meter'}"
+    yield from map(_calibration, found.calibrations)
+    yield from (f"failed: {failure}" for failure in found.failures)
+
+
+def _calibration(one: Calibration) -> str:
+    if one.gain is None or one.gain_low is None or one.gain_high is None or one.offset_w is None:
+        return f"{one.sensor} against {one.meter}: {one.reason}"
+    expected = (
+        f"{one.expected_low:g}"
+        if one.expected_low == one.expected_high
+        else f"{one.expected_low:g} to {one.expected_high:g}"
+    )
+    verdict = {
+        True: f"outside the expected {expected}",
+        False: f"within the expected {expected}",
+        None: f"partly outside the expected {expected}: longer steps (--seconds) narrow it",
+    }[one.deviates]
+    return (
+        f"{one.sensor} = {one.gain:.4f} x {one.meter} {one.offset_w:+.2f} W; gain"
+        f" {one.gain_low:.3f} to {one.gain_high:.3f} (95 %), {verdict}"
+    )

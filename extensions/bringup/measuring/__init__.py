@@ -1,0 +1,1 @@
+"""Gathers what kernel, vendor's programs and meters say, and a calibration."""

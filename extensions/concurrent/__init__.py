@@ -1,0 +1,1 @@
+"""Training beside inference: how much each side loses by the other."""

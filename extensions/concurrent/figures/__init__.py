@@ -1,0 +1,1 @@
+"""Charts of an experiment, and panels of the paper."""

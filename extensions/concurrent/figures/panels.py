@@ -1,0 +1,167 @@
+"""Training beside inference, from an experiment's raw records: Figures 1a, 1b and 1c of Prashanthi
+et al. (CCGrid workshops, 2023)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from reporter.papers.measures import Found, Unknown
+from reporter.papers.model import Estimate, Line, Lines, PaperFigure
+from reporter.papers.records import RecordKind
+from suite.catalog.papers import Item, Measure
+from suite.errors import SuiteError
+from suite.extensions.concurrent.record import series
+from suite.extensions.concurrent.record.layout import batch_sizes
+from suite.extensions.concurrent.record.results import BatchResult, Results, read_results
+from suite.extensions.concurrent.record.series import FIRST_S, INTERVALS, LatencySeries
+from suite.extensions.concurrent.record.stability import QueueState
+
+PAPER = "concurrent-"
+"""What the ids of its items begin with."""
+
+
+def sawtooth(folder: Path) -> PaperFigure:
+    """Latency of each image of the first seconds, ms."""
+    panel = Lines("image", "latency, ms", (_line(0, series.sawtooth(folder)),), is_from_zero=False)
+    about = (
+        f"Latency of every image that arrived within the first {FIRST_S:g} s: queueing and"
+        " execution, from its intended arrival."
+    )
+    return PaperFigure((panel,), (), about, "none: every point is one image")
+
+
+def over_time(folder: Path) -> PaperFigure:
+    """Mean latency over time, ms, a line per batch size."""
+    lines = tuple(
+        _line(style, found) for style, found in enumerate(series.over_time(folder)) if found.points
+    )
+    about = (
+        f"Mean latency of the images that arrived within each of {INTERVALS} intervals, by batch"
+        " size. A line that ends: the rest was not finished."
+    )
+    return PaperFigure((Lines("arrival, s", "latency, ms", lines),), (), about, "none")
+
+
+def throughput(folder: Path) -> PaperFigure:
+    """Training throughput beside the inference, steps/s, by batch size of the inference; the thin
+    line is the training alone."""
+    found = series.rates(folder)
+    if not found.beside:
+        raise SuiteError(
+            f"{folder} has too few training steps to draw their rate; measure for longer."
+        )
+    points = tuple(
+        (float(size), Estimate(rate.value, rate.low, rate.high))
+        for size, rate in found.beside.items()
+    )
+    reference = (
+        () if found.alone is None else tuple((size, found.alone.value) for size, _ in points)
+    )
+    panel = Lines(
+        "inference batch, images",
+        "training, steps/s",
+        (Line("beside", 0, points),),
+        is_doubling=True,
+        reference=reference,
+    )
+    about = (
+        "Training steps per second beside the inference, by inference batch size; thin line: alone."
+    )
+    return PaperFigure((panel,), (), about, "95 % interval of blocks within the measurement")
+
+
+FIGURES: Mapping[str, tuple[str, Callable[[Path], PaperFigure]]] = {
+    "1a": ("Latency of the first images", sawtooth),
+    "1b": ("Latency over time by inference batch size", over_time),
+    "1c": ("Training throughput by inference batch size", throughput),
+}
+"""Title and drawing by the number in the study."""
+
+
+def _line(style: int, found: LatencySeries) -> Line:
+    return Line(
+        f"batch {found.batch}", style, tuple((x, Estimate(value)) for x, value in found.points)
+    )
+
+
+def measure(wanted: Measure, folder: Path) -> Found | Unknown:
+    """A named measure of an experiment."""
+    return MEASURES[wanted.measure or ""](wanted, folder)
+
+
+def _of_batch(folder: Path, batch: int | None) -> tuple[Results, BatchResult | None]:
+    results = read_results(folder)
+    return results, next((each for each in results.batches if each.batch == batch), None)
+
+
+def _sawtooth_over_gap(wanted: Measure, folder: Path) -> Found | Unknown:
+    results = read_results(folder)
+    gaps = {
+        each.batch: each.beside.arrival_gap_s
+        for each in results.batches
+        if each.beside.arrival_gap_s is not None and each.batch >= 8
+    }
+    if not gaps:
+        return Unknown("no measurement with batches of 8 or more has a sawtooth")
+    batch = min(gaps, key=lambda size: abs(size - 16))
+    return Found((gaps[batch] or 0.0) * results.setting.rate_per_s, of=f"batches of {batch}")
+
+
+def _unstable(wanted: Measure, folder: Path) -> Found | Unknown:
+    _, found = _of_batch(folder, wanted.batch)
+    if found is None:
+        return Unknown(f"batches of {wanted.batch} were not measured")
+    state = found.beside.stability.state
+    if state is QueueState.UNDECIDED:
+        return Unknown("the queue is undecided: measure for longer")
+    return Found(float(state is QueueState.UNSTABLE), of="one measurement")
+
+
+def _latency_ratio(wanted: Measure, folder: Path) -> Found | Unknown:
+    (_, one), (_, two) = _of_batch(folder, wanted.batch), _of_batch(folder, wanted.other)
+    mine, other = one and one.beside.latency_s, two and two.beside.latency_s
+    if not mine or not other:
+        return Unknown(
+            f"the mean latency with batches of {wanted.batch} or {wanted.other} is unknown"
+        )
+    return Found(
+        mine.value / other.value,
+        mine.low / other.high,
+        mine.high / other.low,
+        "one measurement of each",
+    )
+
+
+def _training_ratio(wanted: Measure, folder: Path) -> Found | Unknown:
+    (_, one), (_, two) = _of_batch(folder, wanted.batch), _of_batch(folder, wanted.other)
+    mine, other = one and one.training.steps_per_s, two and two.training.steps_per_s
+    if not mine or not other:
+        return Unknown(
+            f"the training rate beside batches of {wanted.batch} or {wanted.other} is unknown"
+        )
+    return Found(
+        mine.value / other.value,
+        mine.low / other.high,
+        mine.high / other.low,
+        "one measurement of each",
+    )
+
+
+MEASURES: Mapping[str, Callable[[Measure, Path], Found | Unknown]] = {
+    "sawtooth-over-gap": _sawtooth_over_gap,
+    "unstable": _unstable,
+    "latency-ratio": _latency_ratio,
+    "training-ratio": _training_ratio,
+}
+
+
+def _read(folders: Sequence[Path]) -> Path | None:
+    return next((folder for folder in folders if batch_sizes(folder)), None)
+
+
+def _with_caption(item: Item, folder: Path) -> tuple[PaperFigure, str]:
+    title, draw = FIGURES[item.id.removeprefix(PAPER)]
+    figure = draw(folder)
+    return figure, f"{title}.\n{figure.about}\nError bars: {figure.error_bars}.\n"
+
+
+PAPER_RECORD = RecordKind("beside", _read, _with_caption, measure)

@@ -1,0 +1,1 @@
+"""Measures both sides, each alone and beside the other, and tunes their settings."""

@@ -1,0 +1,43 @@
+"""Power modes of the trials of `suite concurrent tune`, which are put back at its end, also after
+it was killed (suite.machine.modes)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from suite.errors import SuiteError
+from suite.experiments.before_runs import refuse_at_once
+from suite.extensions.concurrent.measuring.trials import Mode
+from suite.machine.modes.keeper import held_modes, refuse_mode
+from suite.machine.modes.offer import read_offer
+from suite.machine.modes.places import SYSTEM
+from suite.machine.modes.wanted import WantedMode, cores_on_line
+
+
+def modes_of(names: Sequence[str], root: Path = SYSTEM) -> tuple[Mode, ...]:
+    """The modes to choose from, each once, with their cores. Raises SuiteError for those that this
+    machine has not, or this user cannot set."""
+    if not all(names):
+        raise SuiteError(
+            "--power-modes has an empty name; write names with commas, as `suite power list` shows"
+            " them."
+        )
+    offer, wanted = read_offer(root), {name: WantedMode(name) for name in dict.fromkeys(names)}
+    refuse_at_once(lambda mode=mode: refuse_mode(mode, root) for mode in wanted.values())  # type: ignore[misc]
+    return tuple(Mode(name, cores_on_line(mode, offer)) for name, mode in wanted.items())
+
+
+@contextmanager
+def held_for_trials(root: Path = SYSTEM) -> Iterator[Callable[[str], None]]:
+    """A function that sets a mode by its name, unless it is set; after the block everything is as
+    it was."""
+    with held_modes(root) as apply:
+        now: str | None = None
+
+        def set_mode(name: str) -> None:
+            nonlocal now
+            if name != now:
+                apply(WantedMode(name))
+                now = name
+
+        yield set_mode

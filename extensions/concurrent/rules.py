@@ -1,0 +1,147 @@
+"""Training beside inference: the seal, the figures, the baselines, and schedules that say who ran
+when."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from suite.compliance.folder_rule import FolderRule, check_figures, check_whole_seal
+from suite.compliance.rule import Violation
+from suite.errors import FileError, SuiteError
+from suite.extensions.concurrent.record.layout import (
+    FIGURES,
+    MEASUREMENT,
+    batch_sizes,
+    beside,
+    inference_alone,
+    training_alone,
+)
+from suite.files.json_file import read_json
+
+ORDER = 99  # after the rules of stall analyses
+AGAIN = "measure again (`suite concurrent`); records are never edited"
+SHARED = (
+    "infers",
+    "trains",
+    "kind",
+    "rate_per_s",
+    "seed",
+    "batch",
+    "deadline_s",
+    "threads_infer",
+    "threads_train",
+)
+"""What a measurement of both sides has in common with its baselines, as far as they have it."""
+
+
+def _sealed(folder: Path) -> Iterator[Violation]:
+    """Compare the manifest with every file."""
+    return check_whole_seal(folder, AGAIN)
+
+
+def _recomputed(folder: Path) -> Iterator[Violation]:
+    """Compute the figures from the raw records again and compare them, to 1e-9 relative."""
+    from suite.extensions.concurrent.record.results import (  # start-up: loads NumPy
+        SCHEMA,
+        as_dict,
+        read_results,
+    )
+
+    return check_figures(
+        folder, FIGURES, lambda records: {"schema": SCHEMA, **as_dict(read_results(records))}, AGAIN
+    )
+
+
+def _baselines(folder: Path) -> Iterator[Violation]:
+    """Compare the settings of each measurement with those of its two baselines."""
+    for batch in batch_sizes(folder):
+        both = _setting(beside(folder, batch))
+        for baseline, absent in (
+            (training_alone(folder), "infers"),
+            (inference_alone(folder, batch), "trains"),
+        ):
+            name = f"{baseline.name}/{MEASUREMENT}"
+            alone = _setting(baseline)
+            if alone is None or both is None:
+                yield Violation(
+                    name, f"a baseline of batch size {batch}", "no setting that can be read", AGAIN
+                )
+                continue
+            if alone.get(absent) is not None:
+                yield Violation(
+                    name, f"{absent} = null in a baseline", f"{alone[absent]!r}"[:100], AGAIN
+                )
+            for key in SHARED:
+                is_own = key == absent or (key == "batch" and absent == "infers")
+                if not is_own and alone.get(key) != both.get(key):
+                    yield Violation(
+                        name,
+                        f"{key} = {both.get(key)!r}, as in the measurement of both"[:300],
+                        f"{alone.get(key)!r}"[:100],
+                        AGAIN,
+                    )
+
+
+def _setting(folder: Path) -> dict[str, Any] | None:
+    try:
+        return read_json(folder / MEASUREMENT)
+    except (OSError, FileError):
+        return None
+
+
+def _exclusive(folder: Path) -> Iterator[Violation]:
+    """Check that, with managed interleaving, no training step overlaps a batch of inference."""
+    from suite.extensions.concurrent.record.overlap import overlaps  # start-up: loads NumPy
+    from suite.extensions.concurrent.record.records import read_recording  # start-up: loads NumPy
+
+    for batch in batch_sizes(folder):
+        try:
+            found = read_recording(beside(folder, batch))
+        except SuiteError:
+            continue  # beside-recompute reports it
+        if found.setting.schedule == "managed":
+            for step, of_batch in overlaps(found):
+                name = f"{beside(folder, batch).name}/training/step_times.csv"
+                yield Violation(
+                    name,
+                    "training steps between the batches of inference",
+                    f"step {step} runs during batch {of_batch}",
+                    AGAIN,
+                    step + 1,
+                )
+
+
+RULES = (
+    FolderRule(
+        id="beside-sealed",
+        sentence="The manifest of an experiment with training beside inference seals every file.",
+        rationale="It shows changed, lost and added files.",
+        check=_sealed,
+    ),
+    FolderRule(
+        id="beside-recompute",
+        sentence=(
+            "beside.json follows from the raw records: batches, noticed arrivals, and the arrivals"
+            " that the setting gives."
+        ),
+        rationale=(
+            "Latencies count from intended arrivals, which nobody can move: they are in no file."
+        ),
+        check=_recomputed,
+    ),
+    FolderRule(
+        id="beside-baselines",
+        sentence=(
+            "Baselines have the arrivals, batch size and threads of the measurement that they are"
+            " compared with, and one side only."
+        ),
+        rationale="Interference is the difference that the other side makes, and nothing else.",
+        check=_baselines,
+    ),
+    FolderRule(
+        id="beside-exclusive",
+        sentence="With managed interleaving no training step overlaps a batch of inference.",
+        rationale="The schedule promises it; overlapping steps are those of another schedule.",
+        check=_exclusive,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Training steps counted by valgrind's cachegrind, and timed without it."""

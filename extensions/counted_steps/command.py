@@ -1,0 +1,132 @@
+"""`suite cachegrind`: instructions, data accesses, cache misses and branches of a training step,
+without hardware counters."""
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from suite.catalog.divisions import Division
+from suite.cli.json_formats import JsonFormat
+from suite.cli.json_output import print_json
+from suite.cli.options import Json
+from suite.errors import SuiteError
+from suite.execution.request import Accelerator, RunOptions
+from suite.execution.resolve import resolve_options
+from suite.extensions.counted_steps.measuring.counting import Asked, count
+from suite.extensions.counted_steps.record import CountedSteps, figures, rates
+from suite.files.typed import typed
+
+FORMAT = JsonFormat(
+    "cachegrind",
+    "suite cachegrind",
+    {
+        "path": "folder of the record",
+        "schema": "version of the record",
+        "title": "what was counted",
+        "source": "what counted, and that caches are simulated",
+        "valgrind": "version of valgrind",
+        "caches": ("processor, and size in bytes, ways and line in bytes of l1i, l1d and last"),
+        "cpu_model": "of this machine, or null",
+        "workload": "its name",
+        "data": "name of the data set",
+        "train_samples": "samples of an epoch",
+        "batch_size": "mini-batch size",
+        "threads": "that computed; valgrind runs one at a time",
+        "seed": "of weights and sample order",
+        "processes": ("list: framework, framework_version, steps, counts (totals of the process)"),
+        "timed": (
+            "list: framework, steps, cpu_s and clock_hz (or null) of a window without valgrind"
+        ),
+        "figures": "by framework, named as those of hardware counters; counts per epoch",
+    },
+)
+
+
+def cachegrind(
+    workload: Annotated[str, typer.Option(help="Workload that trains (`suite list workloads`).")],
+    data: Annotated[str | None, typer.Option(help="Data set, as in `suite run`.")] = None,
+    framework: Annotated[
+        str, typer.Option(metavar="NAME,…", help="Frameworks (`suite list frameworks`).")
+    ] = "pytorch",
+    batch_size: Annotated[
+        int | None, typer.Option(help="Mini-batch size (default: the workload's).")
+    ] = None,
+    steps: Annotated[
+        int, typer.Option(min=1, help="Steps that are counted, after five that warm up.")
+    ] = 20,
+    processor: Annotated[
+        str, typer.Option(help="Whose caches are simulated: cortex-a72 or cortex-a53.")
+    ] = "cortex-a72",
+    threads: Annotated[
+        int, typer.Option(min=1, help="Threads; valgrind runs one of them at a time.")
+    ] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of weights and sample order.")] = 1,
+    output: Annotated[Path, typer.Option(help="Folder of the record.")] = Path(
+        "runs/counted-steps"
+    ),
+    json: Json = False,
+) -> None:
+    """Count a training step with valgrind (instructions, data, branches) and time it without."""
+    names = tuple(dict.fromkeys(name.strip() for name in framework.split(",") if name.strip()))
+    if not names:
+        raise SuiteError("--framework names no framework", "give one, such as pytorch")
+    requests = tuple(
+        resolve_options(
+            RunOptions(
+                Division.OPEN,
+                "auto",
+                workload,
+                name,
+                data=data,
+                seed=seed,
+                batch_size=batch_size,
+                threads=threads,
+                workers=0,
+                accelerator=Accelerator.CPU,
+            )
+        ).training
+        for name in names
+    )
+    record = count(
+        Asked(requests, steps, processor, output),
+        lambda line: None if json else print(line, flush=True),
+    )
+    if json:
+        print_json(FORMAT, {"path": str(output), **asdict(record), "figures": figures(record)})
+        return
+    print("\n".join(_lines(record)))
+    print(f"The record is in {output}\nDraw it:   {typed('suite paper make pi-2a', output)}")
+
+
+def _lines(record: CountedSteps) -> Iterator[str]:
+    yield f"of a step of {record.batch_size} samples; caches simulated: {record.caches.processor}"
+    yield (
+        f"{'framework':12}{'instructions':>16}{'data accesses':>16}{'misses':>9}"
+        f"{'branches':>16}{'mispredicted':>14}"
+    )
+    ratios = figures(record)
+    for name, step in record.of_step.items():
+        misses, mispredicted = (
+            ratios[name]["l1d_miss_ratio"],
+            ratios[name]["branch_mispredict_ratio"],
+        )
+        yield (
+            f"{name:12}{step.instructions:>16,.0f}{step.l1d_access:>16,.0f}{misses:>9.2%}"
+            f"{step.branches:>16,.0f}{mispredicted:>14.2%}"
+        )
+    yield "without valgrind:"
+    for name, of in rates(record).items():
+        known = {figure: statistics.fmean(values) for figure, values in of.items() if values}
+        cycles = (
+            f"{known['ipc']:.2f} per cycle"
+            if "ipc" in known
+            else "per cycle unknown (the cores' clock was not measured)"
+        )
+        yield (
+            f"{name:12}{known['instructions_per_cpu_s'] / 1e9:.2f} thousand million instructions"
+            f" per CPU second, {cycles}"
+        )

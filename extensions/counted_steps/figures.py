@@ -1,0 +1,178 @@
+"""Figures 2a to 2h of the Raspberry Pi study from counts of valgrind's cachegrind (`suite
+cachegrind`)."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from reporter.data.seals import refuse_broken_seal
+from reporter.figures.counters import COUNTERS
+from reporter.papers.measures import Found, Unknown, in_words, ratio
+from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, PaperFigure
+from reporter.papers.records import RecordKind
+from suite.catalog.frameworks import load_framework
+from suite.catalog.papers import Item, Measure
+from suite.extensions.counted_steps.record import (
+    COUNTED,
+    CountedSteps,
+    figures,
+    rates,
+    read_counted_steps,
+)
+
+PER_EPOCH = "_per_epoch"
+FIGURES = {
+    "pi-2a": ("instructions",),
+    "pi-2b": ("instructions_per_cpu_s",),
+    "pi-2c": ("l1d_access",),
+    "pi-2d": ("ipc",),
+    "pi-2e": ("l1d_refill",),
+    "pi-2f": ("l1d_miss_ratio",),
+    "pi-2g": ("branches", "branch_mispredicts"),
+    "pi-2h": ("branch_mispredict_ratio",),
+}
+RATES = frozenset({"instructions_per_cpu_s", "ipc"})
+"""Figures that need times of the training without valgrind."""
+
+SIMULATED = frozenset(
+    {"l1d_refill", "l1d_miss_ratio", "branch_mispredicts", "branch_mispredict_ratio"}
+)
+"""Figures of cachegrind's model of caches and branch predictor; all others are counted."""
+
+
+def draw(item: Item, record: CountedSteps) -> PaperFigure | Missing:
+    """A bar per framework; an axis of simulated figures says so. Missing: rates of a record whose
+    training was not timed."""
+    by_name = {counter.figure: counter for counter in COUNTERS}
+    panels, names = [], FIGURES[item.id]
+    for name in names:
+        of, counter = _estimates(record, name), by_name[name]
+        if not of:
+            return Missing(
+                f"the record has no {'clock of the cores' if name == 'ipc' else 'times'}: count"
+                " again with `suite cachegrind`"
+            )
+        bars = tuple(
+            Bar(load_framework(framework).title, (_scaled(value, counter.factor),), style)
+            for style, (framework, value) in enumerate(of.items())
+        )
+        mark = " (simulated caches)" if name.startswith("l1d") else " (simulated)"
+        panels.append(
+            Bars(counter.title + (mark if name in SIMULATED else ""), (BarGroup("", bars),))
+        )
+    if names[0] in RATES:
+        return PaperFigure(
+            tuple(panels),
+            (),
+            _about(record, names) + _timed(record, names),
+            "± one standard deviation over the windows",
+        )
+    return PaperFigure(
+        tuple(panels),
+        (),
+        _about(record, names),
+        "none: counts of one pair of processes of each framework",
+    )
+
+
+def _estimates(record: CountedSteps, name: str) -> dict[str, Estimate]:
+    """By framework; empty where a rate is unknown."""
+    if name not in RATES:
+        return {framework: Estimate(values[name]) for framework, values in figures(record).items()}
+    of = {framework: values[name] for framework, values in rates(record).items()}
+    return (
+        {framework: _mean(values) for framework, values in of.items()} if all(of.values()) else {}
+    )
+
+
+def _mean(values: tuple[float, ...]) -> Estimate:
+    mean, deviation = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+    return Estimate(mean, mean - deviation, mean + deviation)
+
+
+def _scaled(of: Estimate, factor: float) -> Estimate:
+    return Estimate(
+        of.value * factor, *(None if end is None else end * factor for end in (of.low, of.high))
+    )
+
+
+def _timed(record: CountedSteps, names: tuple[str, ...]) -> str:
+    """How the time of a step and the clock were measured."""
+    windows, clocks_hz = (
+        len(record.timed) // len(record.pairs),
+        [window.clock_hz for window in record.timed if window.clock_hz is not None],
+    )
+    clock = ""
+    if "ipc" in names:
+        clock = (
+            " Cycles: CPU time times the cores' mean clock in the same window"
+            f" ({min(clocks_hz) / 1e9:.2f} to {max(clocks_hz) / 1e9:.2f} GHz), "
+        )
+        clock += "which a chain of additions measured."
+    return (
+        f" CPU time of a step: the same training without valgrind, {windows} windows, with the"
+        f" instructions that valgrind offers (AVX2).{clock}"
+    )
+
+
+def _about(record: CountedSteps, names: tuple[str, ...]) -> str:
+    versions = ", ".join(
+        f"{load_framework(name).title} {pair[0].framework_version or ''}".strip()
+        for name, pair in record.pairs.items()
+    )
+    steps = sorted({more.steps - fewer.steps for fewer, more in record.pairs.values()})
+    caches = (
+        f" Caches: those of a {record.caches.processor}, without prefetching."
+        if SIMULATED & set(names)
+        else ""
+    )
+    per_epoch = (
+        "" if names[0] in RATES else f", times the {record.steps_per_epoch} steps of an epoch"
+    )
+    return (
+        f"{record.workload} on {record.data} ({versions}; mini-batches of {record.batch_size},"
+        f" {record.threads} thread), counted by {record.source.split(',')[0]} ({record.valgrind}):"
+        f" a step's counts, from {' and '.join(map(str, steps))} steps{per_epoch}, no evaluation;"
+        f" x86-64 instructions of {record.cpu_model or 'an unknown processor'}.{caches}"
+    )
+
+
+def measure(wanted: Measure, record: CountedSteps) -> Found | Unknown:
+    """A figure of one framework, or over that of another. Counts have no interval; rates have that
+    of the timed windows."""
+    counts, timed = figures(record), rates(record)
+    name = (wanted.figure or "").removesuffix(PER_EPOCH)
+    names = [side.framework or "" for side in (wanted.of, wanted.over) if side is not None]
+    windows = [timed.get(each, {}).get(name, ()) for each in names]
+    if all(windows):
+        return replace(
+            ratio([(windows[0], windows[1] if len(windows) > 1 else ())]),
+            of="counted by valgrind, timed without it",
+        )
+    values = [value for each in names if (value := counts.get(each, {}).get(name)) is not None]
+    if len(values) < len(names):
+        return Unknown(
+            f"{name} was not counted for {in_words(wanted.of)}"
+            + (f" and {in_words(wanted.over)}" if wanted.over else "")
+        )
+    return Found(values[0] / values[1] if len(values) > 1 else values[0], of="counted by valgrind")
+
+
+def _read(folders: Sequence[Path]) -> CountedSteps | None:
+    """The first record, whose seal must be intact."""
+    found = next((folder for folder in folders if (folder / COUNTED).is_file()), None)
+    if found is None:
+        return None
+    refuse_broken_seal(found, COUNTED)
+    return read_counted_steps(found)
+
+
+def _with_caption(item: Item, record: CountedSteps) -> tuple[PaperFigure, str] | Missing:
+    found = draw(item, record)
+    if isinstance(found, Missing):
+        return found
+    return found, f"{item.title}.\n{found.about}\nError bars: {found.error_bars}.\n"
+
+
+PAPER_RECORD = RecordKind("counted", _read, _with_caption, measure)

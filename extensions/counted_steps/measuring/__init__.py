@@ -1,0 +1,1 @@
+"""Counts steps under valgrind and times them without."""

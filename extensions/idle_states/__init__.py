@@ -1,0 +1,1 @@
+"""The power of an idle machine in four states."""

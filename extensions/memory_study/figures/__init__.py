@@ -1,0 +1,1 @@
+"""Charts of a study, and panels of the paper."""

@@ -1,0 +1,130 @@
+"""Tables I to III and Figure 1 of Kukreja et al. (PAISE 2019): the paper's model, and beside it
+what a study of memory measured."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from reporter.data.seals import refuse_broken_seal
+from reporter.papers.model import Estimate, Line, Lines, Missing, PaperFigure, Table
+from reporter.papers.records import RecordKind
+from suite.catalog.papers import Item
+from suite.extensions.memory_study.figures import calculated
+from suite.extensions.memory_study.record.paper_tables import published
+from suite.extensions.memory_study.record.study_file import (
+    STUDY,
+    Measurement,
+    MemoryStudy,
+    read_memory_study,
+)
+
+ORDINARY = 1.0
+"""Planned recompute factor of training that keeps everything."""
+
+
+def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
+    """The calculated table or panel, with the highest resident sets that the study measured at the
+    same picture and mini-batch."""
+    figure = calculated.draw(item)
+    (panel,) = figure.panels
+    if isinstance(panel, Table):
+        return _table(figure, panel, item, study)
+    measured = _lines(item, study)
+    if not measured:
+        return Missing("the study measured no schedule at this picture and mini-batch")
+    second = Lines("recompute factor, measured", "highest resident set, MiB", measured)
+    about = (
+        f"{figure.about} Below, measured: PyTorch with one thread, the framework's"
+        f" {_mib(study.framework_bytes):.0f} MiB in them; factor: CPU time of a step over that"
+        " without recomputation."
+    )
+    return PaperFigure((panel, second), (), about, "none: every point is one process")
+
+
+def _lines(item: Item, study: MemoryStudy) -> tuple[Line, ...]:
+    by_network: dict[str, list[Measurement]] = {}
+    for panel in study.panels:
+        if (panel.image, panel.batch) == calculated.PANELS[item.id]:
+            for one in panel.measured:
+                by_network.setdefault(one.network, []).append(one)
+    lines = []
+    for style, depth in enumerate(published().depths):
+        found = sorted(
+            (one.factor or one.planned_factor, one.measured_bytes)
+            for one in by_network.get(f"resnet{depth}", ())
+        )
+        if found:
+            lines.append(
+                Line(
+                    f"ResNet-{depth}",
+                    style,
+                    tuple((factor, Estimate(_mib(size))) for factor, size in found),
+                )
+            )
+    return tuple(lines)
+
+
+def _table(
+    figure: PaperFigure, panel: Table, item: Item, study: MemoryStudy
+) -> PaperFigure | Missing:
+    """A row of measured values below each calculated one that has any: highest resident set without
+    recomputation, less the framework's own."""
+    measured = _ordinary(study)
+    rows, count = [], 0
+    for row in panel.rows:
+        rows.append((row[0], "calculated", *row[1:]))
+        found = tuple(_cells(item, int(row[0]), measured, study.framework_bytes))
+        if any(found):
+            rows.append((row[0], "measured", *found))
+            count += sum(map(bool, found))
+    if not count:
+        return Missing("the study measured no network at this table's pictures and mini-batches")
+    columns = (panel.columns[0], "how", *panel.columns[1:])
+    about = (
+        f"{figure.about} Measured ({count} cells): highest resident set of a process of PyTorch"
+        f" without recomputation, less the framework's own {_mib(study.framework_bytes):.0f} MiB;"
+        " SGD with momentum."
+    )
+    return PaperFigure((Table(columns, tuple(rows)),), (), about, "")
+
+
+def _cells(
+    item: Item, row: int, measured: Mapping[tuple[str, int, int], int], framework_bytes: int
+) -> Iterator[str]:
+    table = calculated.memory_table(item)
+    batch, image = (row, table.image or row) if table.varies == "batch" else (table.batch or 1, row)
+    for depth in published().depths:
+        size = measured.get((f"resnet{depth}", image, batch))
+        yield "" if size is None else f"{(size - framework_bytes) / table.unit_bytes:.2f}"
+
+
+def _ordinary(study: MemoryStudy) -> dict[tuple[str, int, int], int]:
+    """Highest resident sets without recomputation, by network, picture and mini-batch."""
+    return {
+        (one.network, panel.image, panel.batch): one.measured_bytes
+        for panel in study.panels
+        for one in panel.measured
+        if one.planned_factor == ORDINARY
+    }
+
+
+def _mib(size_bytes: float) -> float:
+    return size_bytes / calculated.MIB
+
+
+def _read(folders: Sequence[Path]) -> MemoryStudy | None:
+    """The first study of memory, whose seal must be intact."""
+    found = next((folder for folder in folders if (folder / STUDY).is_file()), None)
+    if found is None:
+        return None
+    refuse_broken_seal(found, STUDY)
+    return read_memory_study(found)
+
+
+def _with_caption(item: Item, study: MemoryStudy) -> tuple[PaperFigure, str] | Missing:
+    found = draw(item, study)
+    return found if isinstance(found, Missing) else (found, f"{item.title}.\n{found.about}\n")
+
+
+PAPER_RECORD = RecordKind(
+    "memory", _read, _with_caption, calculated.measure, calculated.compared_cells
+)

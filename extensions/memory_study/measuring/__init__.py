@@ -1,0 +1,1 @@
+"""Plans the study's points and measures them in PyTorch's environment."""

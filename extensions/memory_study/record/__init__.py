@@ -1,0 +1,1 @@
+"""The study's file, and the published tables."""

@@ -1,0 +1,1 @@
+"""Time, power and energy of power modes that were never profiled."""

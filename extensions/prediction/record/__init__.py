@@ -1,0 +1,1 @@
+"""Tables of profiled modes, models fitted to them, and answers."""

@@ -1,0 +1,76 @@
+"""Fits a model by its name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from suite.errors import SuiteError
+from suite.extensions.prediction.record import linear, neural, posterior
+from suite.extensions.prediction.record.modes import Modes
+from suite.extensions.prediction.record.samples import Predictor, Samples
+from suite.extensions.prediction.record.table import UNMEASURED, Profile
+
+MODELS = ("physical", "linear", "neural")
+MIN_MODES = 3
+UNKNOWN_ERROR = 1e3
+"""Relative standard error of a power that was not measured: it says nothing."""
+
+
+@dataclass(frozen=True)
+class TimesAlone:
+    """A predictor that was fitted to times without powers."""
+
+    predictor: Predictor
+
+    def predict(self, rows: Any) -> Samples:
+        """Times of modes; powers are NaN."""
+        log_time = self.predictor.predict(rows).log_time
+        return Samples(log_time, np.full_like(log_time, UNMEASURED))
+
+
+def fit(
+    model: str, modes: Modes, profile: Profile, others: Sequence[Profile] = (), seed: int = 0
+) -> Predictor:
+    """Fit one of :data:`MODELS` to profiled modes; ``others`` are tables of other workloads, which
+    the baselines learn from."""
+    if len(profile) < MIN_MODES:
+        problem = f"{len(profile)} modes were profiled, and a prediction needs {MIN_MODES} or more"
+        raise SuiteError(problem, "profile those that `suite predict --design` names")
+    for other in others:
+        if other.names != profile.names:
+            problem = (
+                f"The tables have different resources: {', '.join(profile.names)} and"
+                f" {', '.join(other.names)}"
+            )
+            raise SuiteError(problem, "give tables of one board")
+        if profile.has_power and not other.has_power:
+            raise SuiteError(
+                "A table of another workload has no power, and this one has",
+                "give tables with power_w or energy_j",
+            )
+    if not profile.has_power:
+        count = len(profile)
+        return TimesAlone(
+            _fitted(
+                model,
+                modes,
+                replace(profile, power_w=np.ones(count), power_error=np.full(count, UNKNOWN_ERROR)),
+                others,
+                seed,
+            )
+        )
+    return _fitted(model, modes, profile, others, seed)
+
+
+def _fitted(
+    model: str, modes: Modes, profile: Profile, others: Sequence[Profile], seed: int
+) -> Predictor:
+    if model == "physical":
+        return posterior.fit(modes, profile, seed)
+    if model == "linear":
+        return linear.fit(profile, others)
+    if model == "neural":
+        return neural.fit(profile, others, seed)
+    raise SuiteError(f"There is no model {model!r}", f"known are {', '.join(MODELS)}")

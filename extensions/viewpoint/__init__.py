@@ -1,0 +1,1 @@
+"""Student and teacher: a teacher labels what a camera sees from the side, a student learns it."""

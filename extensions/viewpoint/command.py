@@ -1,0 +1,171 @@
+"""`suite viewpoint`: a teacher labels what a camera sees from the side, and a smaller student
+learns it while the machine is idle."""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from suite.cli.json_formats import JsonFormat
+from suite.cli.json_output import print_json
+from suite.cli.options import Json, with_options
+from suite.errors import SuiteError
+from suite.extensions.viewpoint.measuring.learning import teach_and_learn
+from suite.extensions.viewpoint.measuring.options import Options
+from suite.extensions.viewpoint.record.results import Results, as_dict
+from suite.launch.child_environment import refuse_threads, usable_cores
+from suite.memory.sizes import parse_size
+from suite.metrics.proportion import Proportion
+
+FORMAT = JsonFormat(
+    "viewpoint",
+    "suite viewpoint",
+    {
+        "folder": "where the records are",
+        "schema": "schema of viewpoint.json, which is the same without the folder",
+        "setting": "teacher, student, tracks, storage, idle machine and energy",
+        "teacher_parameters": "number",
+        "student_parameters": "number",
+        "labels": (
+            "tracks, sure and kept ones, frames, size_bytes, noise as a share with its interval"
+        ),
+        "views": ("list: view_deg, and the accuracy of teacher, student before and student after"),
+        "training": "steps, samples, time_s, cpu_s",
+    },
+)
+
+RUNS = Path("runs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewpointOptions:
+    """The options of the command."""
+
+    student: Annotated[
+        str, typer.Option(help="Model that learns; it must have fewer parameters than the teacher.")
+    ] = "lenet5_half"
+    framework: Annotated[
+        str | None,
+        typer.Option(help="Framework of both (default: the one that trained the teacher)."),
+    ] = None
+    tracks: Annotated[
+        int,
+        typer.Option(help="Subjects that pass the camera, each a picture of the evaluation set."),
+    ] = 1000
+    frames: Annotated[
+        int, typer.Option(help="Frames of each, from a skewed view to a nearly frontal one.")
+    ] = 12
+    sure: Annotated[
+        float,
+        typer.Option(
+            help="Probability from which on the teacher's class of the last frame labels the track."
+        ),
+    ] = 0.95
+    storage: Annotated[
+        str,
+        typer.Option(
+            help="Limit of all kept frames; a track that does not fit is not kept: 64MB, 10GB."
+        ),
+    ] = "64MB"
+    views: Annotated[
+        str, typer.Option(help="Angles at which accuracies are measured, degrees.")
+    ] = "0,30,60"
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of the student.")] = 5
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=2**32 - 1,
+            help="Seed of tracks, tested pictures, student's weights and order of frames.",
+        ),
+    ] = 1
+    threads: Annotated[
+        int | None, typer.Option(help="Threads of both (default: every usable core).")
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the records (default: in runs/, named after the time)."),
+    ] = None
+    json: Json = False
+
+
+@with_options
+def viewpoint(
+    run: Annotated[Path, typer.Argument(help="The teacher: a bundle of a run with --keep-states.")],
+    options: ViewpointOptions,
+) -> None:
+    """Train a student on frames from the side, with labels of a teacher that knows the front."""
+    threads = usable_cores() if options.threads is None else options.threads
+    refuse_threads(threads)
+    chosen = Options(
+        run=run,
+        output=options.output or RUNS / time.strftime("viewpoint-%Y%m%dT%H%M%S"),
+        student=options.student,
+        framework=options.framework,
+        tracks=options.tracks,
+        frames=options.frames,
+        sure=options.sure,
+        storage_bytes=parse_size(options.storage),
+        views_deg=_views(options.views),
+        epochs=options.epochs,
+        seed=options.seed,
+        threads=threads,
+    )
+    found = teach_and_learn(chosen, lambda line: None if options.json else typer.echo(line))
+    if options.json:
+        print_json(FORMAT, {**as_dict(found), "folder": os.fspath(chosen.output)})
+    else:
+        print("\n".join([*_lines(found), f"records: {chosen.output}"]))
+
+
+def _views(text: str) -> tuple[int, ...]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() and len(word) < 10 for word in words):
+        raise SuiteError(
+            f"--views {text!r} is not a list of whole degrees; write them with commas, such as"
+            " 0,30,60."
+        )
+    return tuple(dict.fromkeys(map(int, words)))
+
+
+def _lines(found: Results) -> Iterator[str]:
+    labels, training, setting = found.labels, found.training, found.setting
+    yield (
+        f"teacher {setting.teacher} ({found.teacher_parameters:,} parameters), student"
+        f" {setting.student} ({found.student_parameters:,})"
+    )
+    yield (
+        f"labels: the teacher was sure of {labels.sure} of {labels.tracks} tracks; {labels.kept}"
+        f" kept, {labels.frames} frames, {labels.size_bytes / 1e6:.1f} MB; {_percent(labels.noise)}"
+        " of them wrong"
+    )
+    yield f"{'view':>5} {'teacher':>24} {'student before':>24} {'student after':>24}"
+    for view in found.views:
+        yield (
+            f"{view.view_deg:>4}° {_percent(view.teacher):>24} {_percent(view.before):>24}"
+            f" {_percent(view.after):>24}"
+        )
+    waited = (
+        ""
+        if setting.waiting is None
+        else f"; some task waited for a CPU {setting.waiting:.0%} of the time"
+    )
+    yield (
+        f"training: {training.steps} steps in {training.time_s:.1f} s with {training.cpu_s:.1f} s"
+        f" of CPU time ({setting.idle}); other programs used {setting.foreign_cores:.2f} of"
+        f" {setting.cores} cores{waited}"
+    )
+    energy = setting.energy
+    yield (
+        f"energy: {energy.energy_j:.4g} J ({energy.method})"
+        if energy.energy_j is not None
+        else f"energy: not measured ({energy.reason})"
+    )
+
+
+def _percent(share: Proportion) -> str:
+    return f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%})"

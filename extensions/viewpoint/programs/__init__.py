@@ -1,0 +1,1 @@
+"""What runs in a framework's environment; imported there as extensions.viewpoint.programs."""

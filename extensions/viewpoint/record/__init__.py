@@ -1,0 +1,1 @@
+"""What was recorded of a student and its teacher, and what follows from it."""

@@ -1,2 +1,0 @@
-"""Training beside inference: the two processes of `suite concurrent`, for every implementation of
-the checkout."""

@@ -1,2 +1,0 @@
-"""Training beside inference: arrivals, batches, schedules, the queue's records, and what follows
-from them."""

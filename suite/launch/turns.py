@@ -1,0 +1,187 @@
+"""A process that takes turns with the harness, a training or an inference: its two pipes, its
+priority and its CPU set."""
+
+import os
+import select
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reference_impls.turns.messages import READY
+from suite.errors import SuiteError
+from suite.launch.child_environment import child_environment
+from suite.launch.gate import release
+from suite.launch.mpirun import last_output_line
+from suite.launch.priority import set_priority
+from suite.launch.process import start, terminate
+
+START_TIMEOUT_S = 600.0
+"""More than a board needs to import a framework from an SD card and to prepare the first
+mini-batch."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to start: a module with the environment's interpreter, its request file, and how it
+    shares the machine.
+
+    ``nice`` is the priority (setpriority(2)), ``cpus`` the CPUs that it may use; empty: all of
+    them. ``variables`` are set in its environment.
+    """
+
+    what: str
+    interpreter: Path
+    module: str
+    implementation: str
+    request: Path
+    threads: int
+    nice: int = 0
+    cpus: tuple[int, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def command(self, commands: int, answers: int) -> list[str]:
+        """The command line, with the numbers of its ends of the pipes."""
+        options = {
+            "implementation": self.implementation,
+            "request": self.request,
+            "commands": commands,
+            "answers": answers,
+        }
+        return [
+            str(self.interpreter),
+            "-m",
+            self.module,
+            *(word for name, value in options.items() for word in (f"--{name}", str(value))),
+        ]
+
+
+class ProcessEnded(SuiteError):
+    """A process ended before the harness ended it; ``last_line`` is its last output line."""
+
+    def __init__(self, what: str, last_line: str, exit_code: int) -> None:
+        super().__init__(f"The {what} ended ({exit_code}): {last_line}")
+        self.last_line, self.exit_code = last_line, exit_code
+
+
+class Child:
+    """A started process. Use it as a context: at its end the process and all its descendants are
+    gone."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self._rest = program, b""
+        self._output = program.request.parent / "output.txt"
+        for_child, self._commands = os.pipe()
+        self._answers, from_child = os.pipe()
+        variables = {
+            **child_environment(program.threads),
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            **program.variables,
+        }
+        try:
+            self._process = start(
+                program.command(for_child, from_child),
+                variables,
+                self._output,
+                (for_child, from_child),
+            )
+        finally:
+            os.close(for_child)
+            os.close(from_child)
+        # Before the release: every thread of the program inherits both.
+        set_priority(self._process.pid, program.nice)
+        if program.cpus:
+            os.sched_setaffinity(self._process.pid, program.cpus)
+        release(self._process)
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.send_signal(signal.SIGCONT)  # a stopped process handles no other signal
+        os.close(self._commands)
+        os.close(self._answers)
+        terminate(self._process)
+
+    def wait_until_ready(self) -> int:
+        """Wait until the process is ready; returns the number that its answer holds, 0 without
+        one."""
+        try:
+            word, _, number = self.wait_for_answer().partition(" ")
+        except BaseException:
+            self.__exit__()
+            raise
+        assert word == READY, word
+        return int(number or 0)
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """The answers' descriptor, for select(2)."""
+        return self._answers
+
+    def command(self, text: str) -> None:
+        """Send a line. Raises ProcessEnded if nobody reads it."""
+        try:
+            os.write(self._commands, f"{text}\n".encode("ascii"))
+        except BrokenPipeError:
+            raise self._ended() from None
+
+    def answers(self) -> list[str]:
+        """The lines that have come since the last call; never waits. Raises ProcessEnded when the
+        process has ended."""
+        while select.select([self._answers], [], [], 0)[0]:
+            received = os.read(self._answers, 65536)
+            if not received:
+                raise self._ended()
+            self._rest += received
+        *lines, self._rest = self._rest.split(b"\n")
+        return [line.decode("ascii", "replace") for line in lines]
+
+    def wait_for_answer(self, timeout_s: float = START_TIMEOUT_S) -> str:
+        """The next line, the only one that has come. Raises ProcessEnded when the process ends,
+        SuiteError after ``timeout_s``."""
+        until_s = time.monotonic() + timeout_s
+        while not (lines := self.answers()):
+            select.select([self._answers], [], [], max(0.0, until_s - time.monotonic()))
+            if time.monotonic() > until_s:
+                raise SuiteError(
+                    f"The {self.program.what} was not ready within {timeout_s:g} s; its output is"
+                    f" in {self._output}."
+                )
+        (line,) = lines
+        return line
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the process and its descendants of the same group."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
+
+    def _ended(self) -> ProcessEnded:
+        exit_code = self._process.wait()
+        lines = (
+            self._output.read_text(encoding="utf-8", errors="replace").splitlines()
+            if self._output.exists()
+            else []
+        )
+        return ProcessEnded(
+            self.program.what,
+            (last_output_line(lines) or "no output").removeprefix("error: "),
+            exit_code,
+        )
+
+
+def usable(cpus: Sequence[int]) -> tuple[int, ...]:
+    """The CPU set; raises SuiteError for a CPU that this process may not use."""
+    allowed = os.sched_getaffinity(0)
+    if foreign := sorted(set(cpus) - allowed):
+        raise SuiteError(
+            f"CPU {foreign[0]} cannot be used here; usable are"
+            f" {', '.join(map(str, sorted(allowed)))}."
+        )
+    return tuple(sorted(set(cpus)))

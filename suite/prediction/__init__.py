@@ -1,1 +1,0 @@
-"""Prediction of time, power and energy in modes that were never profiled, from a few that were."""

@@ -1,0 +1,24 @@
+"""Panels of the Raspberry Pi study from counts of valgrind."""
+
+import pytest
+
+from reporter.papers.items import DrawnItem, draw_item, source_of
+from reporter.papers.model import Bars
+from suite.catalog.papers import State, load_papers
+from suite.extensions.counted_steps.figures import FIGURES
+from suite.files.paths import repository_root
+
+REGISTRY = load_papers()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_what_valgrind_counted_says_so_and_what_it_simulated_too(name: str) -> None:
+    item = REGISTRY.item(name)
+    runs = REGISTRY.runs_of(item)
+    assert runs is not None and runs.folder is not None
+    drawn = draw_item(REGISTRY, item, source_of(item, runs, [repository_root() / runs.folder]))
+    assert isinstance(drawn, DrawnItem) and "counted by valgrind cachegrind" in drawn.caption
+    is_simulated = item.state is State.SIMULATED
+    assert ("simulated caches" in drawn.mark) is is_simulated
+    axes = [panel.axis for panel in drawn.figure.panels if isinstance(panel, Bars)]
+    assert any("simulated" in axis for axis in axes) is is_simulated

@@ -1,0 +1,63 @@
+"""Tables and panels of the paper on memory: calculated, and what a study measured beside them."""
+
+from dataclasses import replace
+
+import pytest
+
+from reporter.papers.comparing import Agreement, compare
+from reporter.papers.items import DrawnItem, draw_item, source_of
+from reporter.papers.measures import Source
+from reporter.papers.model import Missing, Table
+from suite.catalog.papers import Item, load_papers
+from suite.extensions.memory_study.figures.calculated import (
+    PANELS,
+    highest_gib,
+    least_factor,
+    memory_bytes,
+)
+from suite.extensions.memory_study.record.paper_tables import cells
+from suite.files.paths import repository_root
+
+REGISTRY = load_papers()
+MEMORY = [item for item in REGISTRY.items if item.paper == "memory"]
+
+
+@pytest.mark.parametrize("item", MEMORY, ids=lambda item: item.id)
+def test_measured_memory_stands_beside_the_papers_model(item: Item) -> None:
+    runs = REGISTRY.runs_of(item)
+    assert runs is not None and runs.folder is not None
+    drawn = draw_item(REGISTRY, item, source_of(item, runs, [repository_root() / runs.folder]))
+    assert isinstance(drawn, DrawnItem) and "easured" in drawn.caption
+    if isinstance(drawn.figure.panels[0], Table):
+        assert {row[1] for row in drawn.figure.panels[0].rows} == {"calculated", "measured"}
+    else:
+        assert len(drawn.figure.panels) == 2
+
+
+def test_a_study_without_the_papers_pictures_is_no_measurement_of_them() -> None:
+    runs = REGISTRY.runs_of(MEMORY[0])
+    assert runs is not None and runs.folder is not None
+    source = source_of(MEMORY[0], runs, [repository_root() / runs.folder])
+    assert source is not None and source.record is not None
+    panels = tuple(replace(panel, measured=()) for panel in source.record.panels)
+    bare = replace(source, record=replace(source.record, panels=panels))
+    assert all(isinstance(draw_item(REGISTRY, item, bare), Missing) for item in MEMORY)
+
+
+def test_all_cells_of_the_memory_tables_agree_within_a_hundredth() -> None:
+    compared = [
+        one
+        for number in (1, 2, 3)
+        for one in compare(REGISTRY.item(f"memory-table-{number}"), Source())
+    ]
+    assert len(compared) == len(cells()) and {one.verdict for one in compared} == {Agreement.AGREES}
+
+
+@pytest.mark.parametrize(("image", "batch"), PANELS.values())
+def test_more_recomputation_never_needs_more_memory(image: int, batch: int) -> None:
+    found = [memory_bytes(50, image, batch, 1 + step / 10) for step in range(20)]
+    assert found == sorted(found, reverse=True)
+    factor = least_factor(image, batch)
+    assert highest_gib(image, batch, factor) <= 2.0 and (
+        factor == 1.0 or highest_gib(image, batch, factor - 0.01) > 2.0
+    )

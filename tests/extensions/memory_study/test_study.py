@@ -1,0 +1,70 @@
+"""The study of memory: planned lines, the paper's points, and what fits on which board."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.extensions.memory_study.figures.charts import charts
+from suite.extensions.memory_study.measuring.study import Asked, fits_of, make, paper_line
+from suite.extensions.memory_study.page import read
+from suite.extensions.memory_study.record.study_file import MemoryStudy, read_memory_study, write
+from suite.memory.network import load_network
+from suite.memory.resident import Resident
+
+FRAMEWORK = Resident(300_000_000, "of this test")
+
+
+@pytest.fixture(scope="module")
+def study() -> MemoryStudy:
+    return make(Asked(("resnet18",), (), 2_000_000_000, 1, 1), FRAMEWORK, None, lambda line: None)
+
+
+def test_the_four_panels_have_planned_lines_that_fall(study: MemoryStudy) -> None:
+    assert [panel.name for panel in study.panels] == ["1a", "1b", "1c", "1d"]
+    for panel in study.panels:
+        points = panel.planned[0].points
+        assert points[0].factor == 1
+        assert len(points) >= 2
+        sizes = [point.size_bytes for point in points]
+        assert sizes == sorted(sizes, reverse=True)
+        assert len(panel.published) == len(panel.paper) == 5
+
+
+def test_published_points_are_the_tables(study: MemoryStudy) -> None:
+    of_18 = [panel.published[0].points[0].size_bytes for panel in study.panels]
+    assert of_18 == pytest.approx([230.05 * 2**20, 0.60 * 2**30, 449.21 * 2**20, 2.31 * 2**30])
+
+
+def test_the_papers_model_fits_2_gb_where_the_paper_says() -> None:
+    """Section VI: with a mini-batch of 8 and pictures of 500x500, all models fit into 2 GB with a
+    factor above 1.6."""
+    least = {}
+    for depth in (18, 34, 50, 101, 152):
+        line = list(paper_line(load_network(f"resnet{depth}"), depth, 500, 8))
+        assert line[0].factor == 1
+        assert line[0].size_bytes > 2 * 2**30, "not even ResNet-18 fits without recomputation"
+        least[depth] = min(point.factor for point in line if point.size_bytes <= 2 * 2**30)
+    assert max(least.values()) == least[152] == pytest.approx(1.6, abs=0.01)
+
+
+@pytest.mark.proof
+def test_what_fits_on_a_board_is_as_the_plan_says() -> None:
+    fits = {fit.memory_gb: fit for fit in fits_of("resnet50", FRAMEWORK)}
+    assert fits[2.0].factor == 1
+    assert fits[1.0].factor is not None and fits[1.0].factor > 1
+    assert "raspberry-pi-4" in fits[2.0].devices
+    batches = [fit.largest_batch or 0 for _, fit in sorted(fits.items())]
+    assert batches == sorted(batches)
+
+
+def test_the_record_reads_back_and_is_drawn(study: MemoryStudy, tmp_path: Path) -> None:
+    record = write(study, tmp_path)
+    assert read_memory_study(tmp_path) == study
+    shown = read(record, "here")
+    assert (
+        shown.words is not None
+        and len({len(row) for row in (shown.words.headings, *shown.words.rows)}) == 1
+    )
+    assert shown.words.rows[0][:2] == ("0.5 GB", "Raspberry Pi 3")
+    drawn = [chart.draw(None, None) for chart in charts(study)]  # type: ignore[arg-type]
+    assert all("<svg" in each.svg and len(each.rows) > 10 for each in drawn)  # type: ignore[union-attr]

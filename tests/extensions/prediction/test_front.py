@@ -1,0 +1,76 @@
+"""The Pareto front: exact, and certain only where the intervals leave no doubt."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from suite.extensions.prediction.record.front import (
+    Membership,
+    front_of,
+    measured_intervals,
+    memberships,
+    pareto_front,
+)
+from tests.extensions.prediction.boards import profile
+
+POINTS = arrays(
+    float, st.tuples(st.integers(1, 12), st.integers(1, 3)), elements=st.integers(0, 4).map(float)
+)
+
+
+def dominated(row: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.all(other <= row) and np.any(other < row))
+
+
+@given(POINTS)
+def test_the_front_is_every_row_that_no_other_dominates(values: np.ndarray) -> None:
+    expected = [not any(dominated(row, other) for other in values) for row in values]
+    assert pareto_front(values).tolist() == expected
+
+
+@given(POINTS, st.integers(0, 2), st.integers(0, 2**32 - 1))
+def test_certain_memberships_hold_wherever_the_values_lie(
+    low: np.ndarray, width: int, seed: int
+) -> None:
+    high = low + width
+    found = memberships(low, high)
+    for _ in range(5):
+        on = pareto_front(low + np.random.default_rng(seed).uniform(0, 1, low.shape) * (high - low))
+        assert all(on[index] for index, one in enumerate(found) if one is Membership.ON)
+        assert not any(on[index] for index, one in enumerate(found) if one is Membership.OFF)
+
+
+def test_values_without_error_leave_no_doubt() -> None:
+    values = np.array([[1.0, 5.0], [2.0, 2.0], [3.0, 3.0], [4.0, 1.0]])
+    assert memberships(values, values) == [
+        Membership.ON,
+        Membership.ON,
+        Membership.OFF,
+        Membership.ON,
+    ]
+
+
+def test_larger_errors_leave_fewer_modes_certain() -> None:
+    def certain(error: float) -> int:
+        return sum(
+            one is Membership.ON for _, one in front_of(profile(np.arange(0, 240, 7), error))
+        )
+
+    assert certain(1e-6) > certain(0.02) >= certain(0.2)
+
+
+def test_the_intervals_hold_all_together() -> None:
+    chosen = np.arange(0, 240, 10)
+    true = profile(chosen, 0.0)
+    held = 0
+    for seed in range(400):
+        held += all(
+            np.all((one.low <= value) & (value <= one.high))
+            for one, value in zip(
+                measured_intervals(profile(chosen, 0.02, seed)),
+                (true.time_s, true.power_w, true.time_s * true.power_w),
+                strict=False,
+            )
+        )
+    assert held >= 0.92 * 400

@@ -1,0 +1,117 @@
+"""The contract of extensions: what each declares is there, and nothing notices that one is gone."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reporter.data.studies import study_kinds
+from suite import api
+from suite.catalog import extensions as catalog
+from suite.catalog.extensions import Extension, Part, extensions
+from suite.cli.app import commands, load_command
+from suite.compliance.folders import folder_kinds
+from suite.compliance.registry import all_modules
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+from tests.every_case import some
+from tools.imports import module_name
+
+ROOT = repository_root()
+COPIED = ("suite", "extensions", "reporter", "reference_impls", "rules")
+BUNDLE = "submissions/v0.2/reference/lenet/pytorch/run_1"
+each = pytest.mark.parametrize("extension", extensions(), ids=lambda extension: extension.name)
+
+
+def test_every_folder_is_an_extension() -> None:
+    folders = {path.name for path in (ROOT / "extensions").iterdir() if path.is_dir()}
+    assert {one.name for one in extensions()} == folders - {"__pycache__"}
+
+
+@each
+def test_what_an_extension_declares_is_there(extension: Extension) -> None:
+    folder = Path(extension.folder)
+    assert extension.title and (folder / "README.md").read_text().startswith("# ")
+    for listed in extension.commands:
+        assert commands()[listed.name] == listed.help and load_command(listed.name)
+    for name in extension.functions:
+        assert getattr(api, name) and name in dir(api)
+    names = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert names - {"__init__", "__pycache__", "templates"} <= set(vars(Part).values())
+
+
+@each
+def test_its_record_is_checked_and_shown(extension: Extension) -> None:
+    checked = {kind.title for kind in folder_kinds()}
+    assert (extension.title in checked) is extension.has(Part.RULES)
+    assert extension.has(Part.RULES) is (extension.name in {one.name for one in all_modules()})
+    if extension.record is not None and extension.has(Part.PAGE):
+        assert extension.record in {kind.record for kind in study_kinds().values()}
+
+
+def run(folder: Path, *words: str) -> str:
+    """What a program of the copy prints; it must end well."""
+    answer = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+@pytest.mark.usefixtures("starts_programs")
+@pytest.mark.parametrize("extension", some(extensions()), ids=lambda extension: extension.name)
+def test_nothing_notices_that_an_extension_is_gone(extension: Extension, tmp_path: Path) -> None:
+    for name in (*COPIED, BUNDLE):
+        shutil.copytree(ROOT / name, tmp_path / name, symlinks=True)  # with what was compiled
+    shutil.rmtree(tmp_path / "extensions" / extension.name)
+    paths = [
+        path
+        for top in ("suite", "extensions", "reporter")
+        for path in (tmp_path / top).rglob("*.py")
+    ]
+    modules = [
+        name
+        for name in (module_name(path, tmp_path) for path in paths)
+        if ".programs" not in name and not name.endswith("__main__")
+    ]
+    run(tmp_path, "-c", f"import importlib\nfor name in {modules!r}: importlib.import_module(name)")
+    suite = ("-c", "from suite.cli.start import main; main()")
+    shown = run(tmp_path, *suite, "--help")
+    assert " check " in shown
+    assert not [one.name for one in extension.commands if f" {one.name} " in shown]
+    assert extension.name not in run(tmp_path, *suite, "list", "figures")
+    assert "manifest" in run(tmp_path, *suite, "list", "rules")
+    run(tmp_path, *suite, "paper", "list")
+    assert ": complies" in run(tmp_path, *suite, "check", BUNDLE)
+
+
+def test_an_extension_of_another_distribution_uses_the_same_door(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "acme_figures"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "extension.toml").write_text('title = "what Acme adds"\n')
+    (package / "figures.py").write_text("SEEN = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = type("Entry", (), {"name": "acme", "value": "acme_figures"})()
+    monkeypatch.setattr(catalog, "entry_points", lambda group: [entry])
+    extensions.cache_clear()
+    try:
+        found = next(one for one in extensions() if one.name == "acme_figures")
+        figures = found.part(Part.FIGURES)
+        assert figures is not None and figures.SEEN and found.part(Part.RULES) is None
+        entry.value = "acme_gone"
+        extensions.cache_clear()
+        with pytest.raises(SuiteError, match="acme_gone is registered"):
+            extensions()
+    finally:
+        monkeypatch.undo()
+        extensions.cache_clear()

@@ -1,0 +1,77 @@
+"""The figures of a student and its teacher, worked out by hand from a made-up record, and records
+that have none."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.errors import SuiteError
+from suite.extensions.viewpoint.record.records import SETTING
+from suite.extensions.viewpoint.record.results import FIGURES, Results, as_dict, read_results
+from suite.files.json_file import read_json
+from suite.metrics.json_diff import json_values
+from tests.viewpoints import make_viewpoint
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return read_results(make_viewpoint(tmp_path_factory.mktemp("viewpoints") / "good"))
+
+
+def test_labels_count_what_was_sure_and_fitted(found: Results) -> None:
+    labels = found.labels
+    assert (labels.tracks, labels.sure, labels.kept, labels.frames, labels.size_bytes) == (
+        40,
+        30,
+        25,
+        250,
+        25_000,
+    )
+    assert (labels.noise.successes, labels.noise.count) == (1, 25)
+
+
+def test_accuracy_is_counted_by_view_and_model(found: Results) -> None:
+    shares = {
+        view.view_deg: (
+            view.teacher.successes,
+            view.before.successes,
+            view.after.successes,
+            view.after.count,
+        )
+        for view in found.views
+    }
+    assert shares == {0: (20, 2, 19, 20), 30: (20, 2, 19, 20), 60: (12, 2, 19, 20)}
+
+
+def test_time_is_that_of_the_training(found: Results) -> None:
+    assert (found.training.samples, found.training.time_s, found.training.cpu_s) == (500, 4.0, 3.0)
+    assert found.setting.energy.energy_j is None and found.setting.energy.reason
+
+
+def test_the_written_figures_are_the_computed_ones(tmp_path: Path) -> None:
+    folder = make_viewpoint(tmp_path / "good")
+    assert read_json(folder / FIGURES) == json_values(as_dict(read_results(folder)))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        (SETTING, '"sure": 0.95', '"sure": 2.0', "sure is 2.0"),
+        (SETTING, '"tracks": 40', '"tracks": 0', "tracks is 0"),
+        ("tracks.csv", "0.99,1000", "NaN,1000", "not a finite number"),
+        ("tracks.csv", "0.99,1000", "1.5,1000", "no probability"),
+        ("tracks.csv", "track,", "tracks,", "expected the columns"),
+        ("teacher.csv", "30,0,0,0", "30,0,0", "has not 4 values"),
+        ("student_after.csv", "30,0,0,1", "30,0,5,1", "other pictures or views"),
+        ("student.json", '"parameters": 15738', '"parameters": 0', "no process has"),
+    ],
+)
+def test_an_impossible_record_names_its_file(
+    name: str, old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    folder = make_viewpoint(tmp_path / "bad")
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1))
+    with pytest.raises(SuiteError, match=said):
+        read_results(folder)

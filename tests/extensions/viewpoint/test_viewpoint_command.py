@@ -1,0 +1,210 @@
+"""What `suite viewpoint` refuses, a sentence each, and both processes in every framework that has a
+student."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reference_impls import contract, initial_weights
+from reference_impls.state_file import Progress, write_state
+from suite.catalog.frameworks import load_framework
+from suite.errors import SuiteError
+from suite.extensions.viewpoint.measuring import learning
+from suite.extensions.viewpoint.measuring.options import (
+    Options,
+    refuse_few_pictures,
+    refuse_options,
+)
+from suite.extensions.viewpoint.measuring.teacher import Teacher, open_teacher
+from suite.files.paths import repository_root
+from tests.builders import Scenario, make_bundle, make_request
+from tests.conftest import environment_of
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Options:
+    return Options(
+        tmp_path / "teacher",
+        tmp_path / "out",
+        "lenet5_half",
+        None,
+        100,
+        12,
+        0.95,
+        10**7,
+        (0, 30, 60),
+        1,
+        1,
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            {"views_deg": (0, 95)},
+            "95 degrees is no view; name angles from 0 (the front) to 75, such as --views 0,30,60.",
+        ),
+        ({"views_deg": ()}, "--views takes 1 to 16 angles; 0 were given."),
+        (
+            {"tracks": 0},
+            "--tracks takes 1 to 100,000, each of 2 to 100 --frames; 0 of 12 were requested.",
+        ),
+        (
+            {"frames": 1},
+            "--tracks takes 1 to 100,000, each of 2 to 100 --frames; 100 of 1 were requested.",
+        ),
+        ({"sure": 1.5}, "--sure 1.5 is no probability between 0 and 1; 0.95 is one."),
+    ],
+)
+def test_an_impossible_option_is_one_sentence(
+    changed: dict[str, object], said: str, options: Options
+) -> None:
+    with pytest.raises(SuiteError) as caught:
+        refuse_options(replace(options, **changed))  # type: ignore[arg-type]
+    assert str(caught.value) == said
+
+
+def test_a_folder_that_exists_is_not_written_into(options: Options) -> None:
+    options.frames_folder.mkdir()
+    with pytest.raises(SuiteError, match=r"out\.frames exists; choose another --output"):
+        refuse_options(options)
+
+
+def test_tracks_that_leave_no_picture_to_test_are_refused() -> None:
+    with pytest.raises(
+        SuiteError, match="s 359 pictures some must be in no track; --tracks 179 leaves 180 to test"
+    ):
+        refuse_few_pictures(359, 359)
+    with pytest.raises(SuiteError, match="--tracks 9000 leaves 1000 to test"):
+        refuse_few_pictures(10_000, 10_000)
+
+
+def test_records_that_cannot_be_written_are_one_sentence(options: Options, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        SuiteError, match=r"file/out cannot be created: Not a directory; choose another --output\."
+    ):
+        learning.write_task(replace(options, output=tmp_path / "file" / "out"), None)  # type: ignore[arg-type]
+
+
+def test_a_teacher_that_is_not_there_is_said(options: Options) -> None:
+    with pytest.raises(
+        SuiteError,
+        match=r"teacher does not exist; name a teacher's bundle, or train one with `suite run",
+    ):
+        open_teacher(options)
+
+
+def test_a_folder_without_a_bundle_is_no_teacher(options: Options) -> None:
+    options.run.mkdir()
+    with pytest.raises(
+        SuiteError,
+        match=(
+            "is no sealed bundle, and a teacher is a model that the suite trained; train one with"
+            " `suite run"
+        ),
+    ):
+        open_teacher(options)
+
+
+def test_a_bundle_that_kept_no_state_is_no_teacher(options: Options) -> None:
+    make_bundle(options.run, Scenario())
+    with pytest.raises(SuiteError, match=r"kept no training state \(.*epoch_.*npz is missing\)"):
+        open_teacher(options)
+
+
+def test_an_edited_bundle_is_no_teacher(options: Options) -> None:
+    make_bundle(options.run, Scenario())
+    (options.run / "output.txt").write_text("better")
+    with pytest.raises(SuiteError, match="is not as it was sealed"):
+        open_teacher(options)
+
+
+@contextmanager
+def at_once() -> Iterator[tuple[str, Callable[[int], None]]]:
+    """No cgroup: a test does not wait until the machine is idle."""
+    yield "cpu.idle", lambda pid: None
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    "framework",
+    [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("pytorch", "tensorflow")],
+)
+def test_both_processes_work_in_every_framework(
+    framework: str, options: Options, digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The teacher has the seed's weights: it is sure of nothing, and the first track's probability
+    is known."""
+    environment = environment_of(framework)
+    monkeypatch.setattr(learning, "when_idle", at_once)
+    (tmp_path / "request").mkdir()
+    data = contract.DataSet("digits", str(digits), "idx", 10, 1438, 359, False, False)
+    request = make_request(tmp_path / "request", Scenario(framework=framework))._replace(
+        data=data, threads=1
+    )
+    chosen = replace(options, tracks=20, frames=3, sure=0.05, views_deg=(0,))
+    learning.write_task(
+        chosen,
+        Teacher(
+            request, "untrained", "0" * 64, 1, _seed_s_state(request, tmp_path / "epoch_1.npz")
+        ),
+    )
+    processes = learning.Processes(chosen, load_framework(framework), environment)
+    processes.teach()
+    found = processes.learn(lambda line: None)
+    assert found.energy.energy_j is not None or found.energy.reason
+    first = (options.output / "tracks.csv").read_text().splitlines()[1].split(",")
+    assert first[:3] == ["0", "7", "6"] and float(first[3]) == pytest.approx(0.126758, abs=1e-4)
+    assert json.loads((options.output / "student.json").read_text())["parameters"] == 15_738
+    assert len((options.output / "steps.csv").read_text().splitlines()) == 1 + -(
+        -60 // request.global_batch_size
+    )
+
+
+def test_what_a_process_refuses_is_said_and_leaves_no_folder(
+    options: Options, digits: Path, tmp_path: Path
+) -> None:
+    """The fake framework reads its own data."""
+    (tmp_path / "request").mkdir()
+    data = contract.DataSet("digits", str(digits), "idx", 10, 1438, 359, False, False)
+    request = make_request(tmp_path / "request", Scenario(framework="fake"))._replace(
+        data=data, threads=1
+    )
+    learning.write_task(
+        options, Teacher(request, "untrained", "0" * 64, 1, tmp_path / "epoch_1.npz")
+    )
+    framework = load_framework("fake")
+    with pytest.raises(SuiteError) as caught:
+        learning.Processes(options, framework, environment_of("fake")).teach()
+    assert (
+        str(caught.value)
+        == "The framework fake reads its data in its own way, and no frames; choose another"
+        " --framework."
+    )
+    assert not options.output.exists() and not options.frames_folder.exists()
+
+
+def _seed_s_state(request: contract.Request, path: Path) -> Path:
+    shapes = json.loads((repository_root() / "tests/reference_impls/parameters.json").read_text())[
+        "lenet5"
+    ]
+    weights = initial_weights.make(
+        request.initial_weights,
+        {name: tuple(shape) for name, shape in shapes.items()},
+        request.seed,
+    )
+    state = {f"parameter/{name}": value for name, value in weights.items()}
+    write_state(
+        str(path),
+        {**state, **{f"velocity/{name}": np.zeros_like(value) for name, value in weights.items()}},
+        Progress(1, 1),
+    )
+    return path
