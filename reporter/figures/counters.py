@@ -8,8 +8,9 @@ from reporter.data.frames import Frames, known, rows_of
 from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
-from reporter.figures.panels import Bars, bar_panels
+from reporter.figures.chart import Chart, Context
+from reporter.figures.model import Estimate, Figure, Missing, Row, Rows
+from reporter.figures.scales import Scale
 
 MAX_ENTRIES = 12
 
@@ -50,67 +51,71 @@ COUNTERS = (
 )
 
 
-def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+def describe(frames: Frames, context: Context) -> Figure | Missing:
     """A panel per counter with a bar per entry: run_start to run_stop, all threads and processes,
     evaluations included, per finished epoch."""
     entries = entries_of(frames)
-    values = {counter: _values(frames, counter) for counter in COUNTERS}
-    drawn = [counter for counter in COUNTERS if values[counter]]
-    if not drawn:
-        return NotDrawn(why(frames, COUNTERS))
-    largest = max(
-        (value for of_counter in values.values() for value in of_counter.values()), default=0.0
-    )
-    order = {name: values[drawn[0]].get(name, 2 * abs(largest) + 1) for name in entries}
+    found = {counter: values_of_runs(frames, counter) for counter in COUNTERS}
+    values = {
+        counter: {name: statistics.fmean(of_runs) for name, of_runs in of_counter.items()}
+        for counter, of_counter in found.items()
+        if of_counter
+    }
+    if not values:
+        return Missing(why(frames, COUNTERS))
+    of_first = next(iter(values.values()))
+    largest = max(abs(value) for of_counter in values.values() for value in of_counter.values())
+    order = {name: of_first.get(name, 2 * largest + 1) for name in entries}
     chosen = choose(order, lambda name: str(entries[name]["framework"]), MAX_ENTRIES)
+    shown: list[tuple[str, tuple[str, ...]]]
+    shown = [(entries[name]["label"], (name,)) for name in chosen.ids]
+    shown += [(group.label, group.ids) for group in chosen.groups]
     ids = sorted(entries, key=lambda name: (order[name], entries[name]["label"], name))
-    shown: list[tuple[str, tuple[str, ...], str]] = [
-        (entries[name]["label"], (name,), context.entry(name) + "#runs") for name in chosen.ids
-    ]
-    shown += [
-        (group.label, group.ids, context.entry(group.ids[0]) + "#runs") for group in chosen.groups
-    ]
-    names = [(label, target) for label, _, target in shown]
-    panels = [
-        Bars(
-            counter.title,
-            {
-                row: _bar(
-                    [values[counter][name] for name in of_row if name in values[counter]],
-                    context.colour(entries[of_row[0]]["framework"]),
-                )
-                for row, (_, of_row, _) in enumerate(shown)
-                if any(name in values[counter] for name in of_row)
-            },
+
+    def row(counter: Counter, label: str, names: tuple[str, ...]) -> Row:
+        known_ones = [values[counter][name] for name in names if name in values[counter]]
+        link = context.entry(names[0], "runs")
+        if not known_ones:
+            return Row(label, (), link=link, texts=("unknown",))
+        middle, colour = (
+            statistics.median(known_ones),
+            context.colour(entries[names[0]]["framework"]),
         )
-        for counter in drawn
-    ]
-    canvas = bar_panels(CHART.title, CHART.about, names, panels)
-    frameworks_legend(canvas, [entries[name] for name in ids], context)
-    rows = tuple(
+        is_one = len(known_ones) == 1
+        text = digits(middle) if is_one else f"median {digits(middle)}"
+        style = f"c{colour}" if is_one else f"c{colour} faint"
+        tip = f"{label}, {counter.title}: {text}"
+        return Row(label, (Estimate(max(middle, 0.0)),), style, link, (text,), (tip,))
+
+    panels = []
+    for counter in values:
+        rows = tuple(row(counter, label, names) for label, names in shown)
+        scale = Scale(
+            (0.0, max((one.value for each in rows for one in each.values), default=0.0) or 1.0)
+        )
+        panels.append(
+            Rows(
+                counter.title,
+                scale,
+                rows,
+                names=context.frameworks([entries[name] for name in ids]),
+                has_axis=False,
+            )
+        )
+    table = tuple(
         (
             entries[name]["label"],
             *(
-                digits(values[counter][name], 4) if name in values[counter] else "unknown"
-                for counter in drawn
+                digits(of_counter[name], 4) if name in of_counter else "unknown"
+                for of_counter in values.values()
             ),
         )
         for name in ids
     )
-    return Drawing(
-        canvas,
-        ("entry", *(counter.title for counter in drawn)),
-        rows,
-        _note(frames, drawn, chosen.note),
+    headings = ("entry", *(counter.title for counter in values))
+    return Figure(
+        tuple(panels), headings, table, _note(frames, list(values), chosen.note), columns=3
     )
-
-
-def _values(frames: Frames, counter: Counter) -> dict[str, float]:
-    """Mean over the runs of each entry, in the shown unit; entries with a run without a value are
-    left out."""
-    return {
-        name: sum(values) / len(values) for name, values in values_of_runs(frames, counter).items()
-    }
 
 
 def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:
@@ -128,16 +133,6 @@ def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:
         name: [value for value in values if value is not None] for name, values in found.items()
     }
     return {name: values for name, values in complete.items() if len(values) == len(found[name])}
-
-
-def _bar(values: Sequence[float], colour: int) -> tuple[float, str, str]:
-    """A bar for one entry, or a faint one for the median of several."""
-    middle = statistics.median(values)
-    return (
-        middle,
-        f"c{colour}" if len(values) == 1 else f"c{colour} faint",
-        digits(middle) if len(values) == 1 else f"median {digits(middle)}",
-    )
 
 
 def _note(frames: Frames, drawn: list[Counter], shared: str) -> str:
@@ -166,7 +161,7 @@ CHART = Chart(
     "CPU counters",
     "All threads and processes from run_start to run_stop with evaluations; counts are per finished"
     " epoch. Means over runs, one scale per panel.",
+    describe,
     frozenset({"comparison", "study"}),
-    draw,
     position=150,
 )

@@ -1,18 +1,15 @@
 """Radar chart of frameworks along several figures, as in Figure 1d of the Raspberry Pi study."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reporter.data.frames import Frames, Row
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, legend
-from reporter.figures.svg import Canvas
+from reporter.figures.chart import Chart, Context
+from reporter.figures.model import Figure, Missing, Named, Polygon, Radar
 
 MAX_SERIES, MIN_AXES = 4, 3
-WIDTH, HEIGHT, RADIUS, LINE = 900, 530, 165, 14
-CENTRE = (WIDTH / 2, 310)
 
 
 @dataclass(frozen=True)
@@ -41,51 +38,39 @@ AXES = (
 )
 
 
-def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+def describe(frames: Frames, context: Context) -> Figure | Missing:
     """One polygon per framework (its fastest entry), at most MAX_SERIES; along each axis
     value/best, or best/value where less is better."""
-    chosen = series(frames)
+    chosen, entries = series(frames), entries_of(frames)
     if len(chosen) < 2:
-        return NotDrawn("fewer than two frameworks have finished two epochs")
+        return Missing("fewer than two frameworks have finished two epochs")
     axes, shares = shares_of(frames, chosen)
     if len(axes) < MIN_AXES:
-        return NotDrawn(f"fewer than {MIN_AXES} figures are known for all of the frameworks")
-    entries = entries_of(frames)
-    values = _values(frames, axes, chosen)
-    canvas = _web(axes)
-    for name in chosen:
-        style, label = context.colour(entries[name]["framework"]), entries[name]["label"]
-        points = [_at(index, len(axes), shares[name][index]) for index in range(len(axes))]
-        canvas.path(points, f"c{style} area", closed=True)
-        canvas.path(points, f"l{style} curve", closed=True)
-        with canvas.link(context.entry(name), label):
-            for index, point in enumerate(points):
-                canvas.dot(
-                    *point,
-                    f"c{style}",
-                    f"{label}, {axes[index].title}:"
-                    f" {digits(values[name][index] * axes[index].factor)}",
-                )
-    for line, name in enumerate(chosen):  # one below the other: labels can be long
-        legend(
-            canvas,
-            [(f"c{context.colour(entries[name]['framework'])}", entries[name]["label"])],
-            20,
-            10 + 18 * line,
-        )
-    rows = tuple(
-        (
+        return Missing(f"fewer than {MIN_AXES} figures are known for all of the frameworks")
+    values = {
+        name: [digits(value * axis.factor) for axis, value in zip(axes, of_entry, strict=True)]
+        for name, of_entry in _values(frames, axes, chosen).items()
+    }
+    polygons = tuple(
+        Polygon(
             entries[name]["label"],
-            *(digits(value * axis.factor) for axis, value in zip(axes, values[name], strict=True)),
+            context.colour(entries[name]["framework"]),
+            tuple(shares[name]),
+            tuple(
+                f"{entries[name]['label']}, {axis.title}: {value}"
+                for axis, value in zip(axes, values[name], strict=True)
+            ),
+            context.entry(name),
         )
         for name in chosen
     )
-    return Drawing(
-        canvas,
-        ("entry", *(axis.title for axis in axes)),
-        rows,
-        _note(axes, entries.keys() - set(chosen)),
-    )
+    legend = tuple(Named(f"c{one.style}", one.label) for one in polygons)
+    better = {1: "more", -1: "less"}
+    titles = tuple(f"{axis.title}\n({better[axis.better]} is better)" for axis in axes)
+    rows = tuple((entries[name]["label"], *values[name]) for name in chosen)
+    headings = ("entry", *(axis.title for axis in axes))
+    note = _note(axes, entries.keys() - set(chosen))
+    return Figure((Radar(titles, polygons, legend),), headings, rows, note)
 
 
 def shares_of(frames: Frames, entries: list[str]) -> tuple[list[Axis], dict[str, list[float]]]:
@@ -139,36 +124,6 @@ def series(frames: Frames) -> list[str]:
     return list(best.values())[:MAX_SERIES]
 
 
-def _web(axes: list[Axis]) -> Canvas:
-    canvas = Canvas(WIDTH, HEIGHT, CHART.title, CHART.about)
-    for ring in (0.25, 0.5, 0.75, 1.0):
-        canvas.path(
-            [_at(index, len(axes), ring) for index in range(len(axes))], "ring", closed=True
-        )
-        canvas.text(CENTRE[0] + 4, CENTRE[1] - ring * RADIUS - 3, f"{ring:g}", "tick")
-    for index, axis in enumerate(axes):
-        canvas.line(*CENTRE, *_at(index, len(axes), 1.0), "grid")
-        _name(canvas, axis, *_at(index, len(axes), 1.13))
-    return canvas
-
-
-def _name(canvas: Canvas, axis: Axis, x: float, y: float) -> None:
-    """The axis title beyond the rim, on two lines aligned away from the circle."""
-    anchor = "middle" if abs(x - CENTRE[0]) < 40 else "start" if x > CENTRE[0] else "end"
-    upper = y - 10 if y < CENTRE[1] - RADIUS / 2 else y + 4 if y > CENTRE[1] + RADIUS / 2 else y - 3
-    canvas.text(x, upper, axis.title, "axis", anchor)
-    canvas.text(
-        x, upper + LINE, f"({'more' if axis.better > 0 else 'less'} is better)", "axis", anchor
-    )
-
-
-def _at(index: int, count: int, reach: float) -> tuple[float, float]:
-    angle = 2 * math.pi * index / count - math.pi / 2
-    return CENTRE[0] + reach * RADIUS * math.cos(angle), CENTRE[1] + reach * RADIUS * math.sin(
-        angle
-    )
-
-
 def _note(axes: list[Axis], omitted: set[str]) -> str:
     missing = [axis.title for axis in AXES if axis not in axes]
     note = (
@@ -188,7 +143,7 @@ CHART = Chart(
     "Framework overview",
     "Per axis, value relative to the best drawn one (rim = 1; inverted where less is better);"
     " fastest entry per framework. Areas have no meaning.",
+    describe,
     frozenset({"comparison", "study"}),
-    draw,
     position=140,
 )

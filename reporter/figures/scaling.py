@@ -1,77 +1,67 @@
 """Speed-up over nodes, as in Figure 1c of the Raspberry Pi study."""
 
+from collections.abc import Mapping
+
 from reporter.data.frames import Frames
-from reporter.data.scaling import STRONG, scaling_lines
+from reporter.data.scaling import STRONG, ScalingLine, scaling_lines
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
-from reporter.figures.plane import ACROSS, UP, plane
-from reporter.figures.svg import linear
+from reporter.figures.chart import Chart, Context
+from reporter.figures.model import Dot, Figure, Line, Missing, Plane, dot, through
+from reporter.figures.scales import linear
+
+RATE = "samples_per_s"
 
 
-def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+def describe(frames: Frames, context: Context) -> Figure | Missing:
     """Throughput of n nodes over that of one node, against n; the thin line is linear speed-up. The
     table also has the efficiency.
 
     A line holds ranks per node, threads, collective and either the global batch (strong) or the
     batch per rank (weak).
     """
-    found, entries = figures_of(frames, "samples_per_s"), entries_of(frames)
-    lines = [
-        line
-        for line in scaling_lines(frames, found)
-        if float(found[line.by_nodes[1]["entry_id"]]["value"]) > 0
-    ]
-    if not lines:
-        return NotDrawn(
+    rates = {name: float(row["value"]) for name, row in figures_of(frames, RATE).items()}
+    entries, found = entries_of(frames), lines_with_rates(frames, rates)
+    if not found:
+        return Missing(
             "no setting was run on one node and on several with the same ranks per node, threads,"
             " collective and batch"
         )
-    speedups = [
-        {
-            n: (
-                float(found[entry["entry_id"]]["value"])
-                / float(found[line.by_nodes[1]["entry_id"]]["value"])
-            )
-            for n, entry in line.by_nodes.items()
-        }
-        for line in lines
-    ]
-    max_nodes = max(n for line in lines for n in line.by_nodes)
-    highest = [max_nodes, *(value for of_line in speedups for value in of_line.values())]
-    chart = plane(
-        CHART.title,
-        CHART.about,
-        linear([max_nodes], *ACROSS),
-        linear(highest, *UP),
-        ("nodes", "speed-up, ×"),
-    )
-    frameworks_legend(
-        chart.canvas, [entries[line.by_nodes[1]["entry_id"]] for line in lines], context
-    )
-    chart.canvas.path([chart.at(1, 1), chart.at(max_nodes, max_nodes)], "join")
-    rows = []
-    for line, of_line in zip(lines, speedups, strict=True):
-        style = context.colour(str(line.by_nodes[1]["framework"]))
-        chart.canvas.path(
-            [chart.at(n, value) for n, value in of_line.items()],
-            f"l{style} curve{'' if line.kind == STRONG else ' weak'}",
+    lines, dots, rows = list[Line](), list[Dot](), list[tuple[str, ...]]()
+    for line in found:
+        alone, style = (
+            rates[line.by_nodes[1]["entry_id"]],
+            context.colour(line.by_nodes[1]["framework"]),
         )
-        for n, entry in line.by_nodes.items():
-            label = f"{entries[entry['entry_id']]['label']} ({line.text})"
-            with chart.canvas.link(f"{context.entry(entry['entry_id'])}#samples_per_s", label):
-                chart.canvas.dot(
-                    *chart.at(n, of_line[n]), f"c{style}", f"{label}: {of_line[n]:.2f}×"
-                )
-            rate = digits(float(found[entry["entry_id"]]["value"]))
-            rows.append(
-                (label, str(n), rate, f"{of_line[n]:.2f}×", f"{100 * of_line[n] / n:.0f} %")
-            )
-    return Drawing(
-        chart.canvas,
-        ("entry", "nodes", "samples per second", "speed-up", "efficiency"),
-        tuple(rows),
+        points = [
+            (float(n), rates[entry["entry_id"]] / alone) for n, entry in line.by_nodes.items()
+        ]
+        lines.append(through(points, f"l{style} curve{'' if line.kind == STRONG else ' weak'}"))
+        for (n, value), entry in zip(points, line.by_nodes.values(), strict=True):
+            name = entry["entry_id"]
+            label = f"{entries[name]['label']} ({line.text})"
+            tip, link = f"{label}: {value:.2f}×", context.entry(name, RATE)
+            dots.append(dot((n, value), f"c{style}", tip, link, label))
+            of_one = (f"{value:.2f}×", f"{100 * value / n:.0f} %")
+            rows.append((label, f"{n:g}", digits(rates[name]), *of_one))
+    most = max(dot.x.value for dot in dots)
+    panel = Plane(
+        "nodes",
+        "speed-up, ×",
+        linear([most]),
+        linear([most, *(dot.y.value for dot in dots)]),
+        (through([(1.0, 1.0), (most, most)], "join"), *lines),
+        tuple(dots),
+        context.frameworks([line.by_nodes[1] for line in found]),
     )
+    headings = ("entry", "nodes", "samples per second", "speed-up", "efficiency")
+    return Figure((panel,), headings, tuple(rows))
+
+
+def lines_with_rates(frames: Frames, rates: Mapping[str, float]) -> list[ScalingLine]:
+    """The lines of entries whose throughput is known; on one node it is more than 0."""
+    lines = scaling_lines(frames, rates)
+    return [line for line in lines if rates[line.by_nodes[1]["entry_id"]] > 0]
 
 
 CHART = Chart(
@@ -79,7 +69,7 @@ CHART = Chart(
     "Scaling over nodes",
     "Throughput over that of one node with the same ranks per node, threads and collective. Solid:"
     " same global batch; dashed: same batch per rank; thin: linear.",
+    describe,
     frozenset({"figures", "study"}),
-    draw,
     position=160,
 )

@@ -4,10 +4,8 @@ Raspberry Pi study."""
 from reporter.data.frames import Frames
 from reporter.data.framework_names import framework_name
 from reporter.data.selection import choose
-from reporter.data.text import digits
 from reporter.data.values import entries_of
 from reporter.figures.chart import Context
-from reporter.figures.linpack import Line as LinpackLine
 from reporter.figures.linpack import lines_of
 from reporter.figures.radar import AXES, MIN_AXES, series, shares_of
 from reporter.papers.entries import MAX_ROWS, names_of, styles_of
@@ -54,20 +52,14 @@ def linpack(frames: Frames) -> PaperFigure | Missing:
     if not lines:
         return Missing("there is no LINPACK record of these machines")
     entries, styles = entries_of(frames), styles_of(frames)
-    trained = {
-        line.target.partition(".html")[0].rpartition("/")[2]: line
-        for line in lines
-        if line.share is not None
-    }
+    trained = {line.entry: line for line in lines if line.entry}
     chosen = choose(
         {name: -line.gflops for name, line in trained.items()},
         lambda name: str(entries[name]["framework"]),
         MAX_ROWS,
     )
     bars = [
-        Bar(line.name, (Estimate(line.gflops),), LINPACK_STYLE)
-        for line in lines
-        if line.share is None
+        Bar(line.name, (Estimate(line.gflops),), LINPACK_STYLE) for line in lines if not line.entry
     ]
     names = names_of([entries[name] for name in trained])
     for name in chosen.ids:
@@ -77,7 +69,7 @@ def linpack(frames: Frames) -> PaperFigure | Missing:
                 names[name] or framework_name(framework),
                 (Estimate(trained[name].gflops),),
                 styles[framework],
-                _share(trained[name]),
+                f"{trained[name].percent} %",
             )
         )
     for group in chosen.groups:
@@ -98,7 +90,3 @@ def linpack(frames: Frames) -> PaperFigure | Missing:
         "",
         notes,
     )
-
-
-def _share(line: LinpackLine) -> str:
-    return "" if line.share is None else f"{digits(100 * line.share, 2)} %"
