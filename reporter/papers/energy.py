@@ -1,128 +1,32 @@
 """Energy per epoch and baseload: Figures 2c, 3c, 7 and 9b of the Jetson study. Energies of
 different instruments are never in one panel."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from reporter.data.frames import Frames, Row, known
+from reporter.data.frames import Frames, known
+from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import instrument_named
 from reporter.data.machine_names import short_title
 from reporter.data.values import entries_of, figures_of, why_missing
+from reporter.figures.entries import estimates
+from reporter.figures.model import Estimate, Missing, PaperFigure, Row, Rows
 from reporter.papers.entries import (
     OVER_RUNS,
-    estimates,
+    Varied,
     flat_rows,
     names_of,
     rows_of_groups,
+    rows_panel,
     varied,
 )
-from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, Panel, PaperFigure
 from suite.catalog.power import Tier
 
 ENERGY, BASELOAD_ENERGY, BASELOAD = "energy_per_epoch_j", "baseload_per_epoch_j", "baseload_power_w"
+AXIS = "energy per epoch, J"
 TIERS = [tier.value for tier in Tier]
-
-
-def by_workers(frames: Frames) -> PaperFigure | Missing:
-    """Energy per epoch, J, by data-loading processes; a panel per kind of instrument."""
-    return _by(frames, ("workers",), 1, "")
-
-
-def by_storage(frames: Frames) -> PaperFigure | Missing:
-    """Energy per epoch, J, by storage medium; a panel per kind of instrument."""
-    return _by(frames, ("storage_medium",), 2, "two storage media")
-
-
-def by_mode(frames: Frames) -> PaperFigure | Missing:
-    """Energy per epoch, J, by power mode, of which the baseload; a panel per kind of instrument."""
-    found, idle = estimates(frames, ENERGY), estimates(frames, BASELOAD_ENERGY)
-    split = {
-        name: (
-            Estimate(min(idle[name].value, one.value)),
-            Estimate(max(one.value - idle[name].value, 0.0), one.low, one.high),
-        )
-        for name, one in found.items()
-        if name in idle
-    }
-    if not found or not split:
-        return Missing(
-            "the energy or the baseload is unknown:"
-            f" {why_missing(frames, BASELOAD_ENERGY if found else ENERGY)}"
-        )
-    panels, notes, ids = list[Panel](), list[str](), list[str]()
-    for kind, names in kinds_of(frames, ENERGY, split).items():
-        if groups := varied(frames, names, ("power_mode",)):
-            rows, note = rows_of_groups(
-                frames,
-                groups,
-                lambda entry: split[entry["entry_id"]],
-                ("power_mode",),
-                is_stacked=True,
-            )
-            panels.append(
-                Bars(
-                    with_instrument("energy per epoch, J", kind),
-                    rows,
-                    ("baseload", "training"),
-                    is_stacked=True,
-                )
-            )
-            notes += [note] if note else []
-            ids += [entry["entry_id"] for group in groups for entry in group.entries]
-    if not panels:
-        return Missing("no training was run in two power modes with all else equal")
-    about = (
-        "Mean over epochs 2 to last. Baseload: the power of the idle machine before the run, times"
-        " the time of an epoch."
-    )
-    return PaperFigure(
-        tuple(panels), tuple(ids), about, f"of the total, {OVER_RUNS}", tuple(notes), ENERGY
-    )
-
-
-def baseload(frames: Frames) -> PaperFigure | Missing:
-    """Power of the idle machine, W, before runs; one row per device and power mode, a panel per
-    kind of instrument."""
-    found = estimates(frames, BASELOAD)
-    if not found:
-        return Missing(f"the baseload is unknown: {why_missing(frames, BASELOAD)}")
-    entries, panels, notes, ids = entries_of(frames), list[Panel](), list[str](), list[str]()
-    for kind, names in kinds_of(frames, BASELOAD, found).items():
-        of_machine: dict[tuple[str, ...], str] = {}
-        for name in sorted(names, key=lambda one: (found[one].value, one)):
-            of_machine.setdefault(
-                tuple(str(entries[name][key]) for key in ("device", "cpu_model", "power_mode")),
-                name,
-            )
-        chosen = list(of_machine.values())
-        machines = [{**entries[name], **dict.fromkeys(_OF_RUN)} for name in chosen]
-        labels = {
-            name: text or short_title(entries[name]) for name, text in names_of(machines).items()
-        }
-        bars, note = flat_rows(frames, {name: (found[name],) for name in chosen}, labels)
-        panels.append(
-            Bars(
-                with_instrument("baseload, W", kind),
-                (BarGroup("", tuple(_in_one_style(bar) for bar in bars)),),
-            )
-        )
-        notes += [note] if note else []
-        ids += chosen
-    about = (
-        "Power of the idle machine before the run, with the suite's meters on; of each device and"
-        " power mode the entry with the lowest one."
-    )
-    return PaperFigure(
-        tuple(panels),
-        tuple(ids),
-        about,
-        "± one standard deviation over runs",
-        tuple(notes),
-        BASELOAD,
-    )
-
-
-_OF_RUN = (
+OF_RUN = (
     "workload",
     "data",
     "framework",
@@ -146,11 +50,130 @@ _OF_RUN = (
     "availability",
 )
 """Properties that do not tell idle machines apart."""
+WITH_ENERGY = {
+    "workers": (1, ""),
+    "storage_medium": (2, "two storage media"),
+}
+"""By the property that a figure varies: how many values it needs, and what they are."""
+Drawn = tuple[Sequence[Row], str, Sequence[str]]
+"""Rows, a note on them, and the entries that they are of."""
 
 
-def kinds_of(frames: Frames, figure: str, ids: Iterable[str]) -> dict[str, list[str]]:
+def by(frames: Frames, varies: str) -> PaperFigure | Missing:
+    """Energy per epoch, J, by a property of WITH_ENERGY; a panel per kind of instrument."""
+    found, (least, needed) = estimates(frames, ENERGY), WITH_ENERGY[varies]
+    if not found:
+        return Missing(f"the energy is unknown: {why_missing(frames, ENERGY)}")
+    values = {name: (one,) for name, one in found.items()}
+
+    def rows(names: Sequence[str]) -> Drawn:
+        return of_groups(frames, varied(frames, names, (varies,), least), values, varies)
+
+    panels, notes, ids = of_kinds(frames, ENERGY, AXIS, values, rows)
+    if not panels:
+        return Missing(f"no training with a known energy was run with {needed} and all else equal")
+    return PaperFigure(panels, ids, "Mean over epochs 2 to last.", OVER_RUNS, notes, ENERGY)
+
+
+def by_mode(frames: Frames) -> PaperFigure | Missing:
+    """Energy per epoch, J, by power mode, of which the baseload; a panel per kind of instrument."""
+    found, idle = estimates(frames, ENERGY), estimates(frames, BASELOAD_ENERGY)
+    split = {
+        name: (
+            Estimate(min(idle[name].value, one.value)),
+            Estimate(max(one.value - idle[name].value, 0.0), one.low, one.high),
+        )
+        for name, one in found.items()
+        if name in idle
+    }
+    if not split:
+        return Missing(
+            "the energy or the baseload is unknown:"
+            f" {why_missing(frames, BASELOAD_ENERGY if found else ENERGY)}"
+        )
+
+    def rows(names: Sequence[str]) -> Drawn:
+        groups = varied(frames, names, ("power_mode",))
+        return of_groups(frames, groups, split, "power_mode", is_stacked=True)
+
+    stacked = partial(rows_panel, series=("baseload", "training"), is_stacked=True)
+    panels, notes, ids = of_kinds(frames, ENERGY, AXIS, split, rows, stacked)
+    if not panels:
+        return Missing("no training was run in two power modes with all else equal")
+    about = (
+        "Mean over epochs 2 to last. Baseload: the power of the idle machine before the run, times"
+        " the time of an epoch."
+    )
+    return PaperFigure(panels, ids, about, f"of the total, {OVER_RUNS}", notes, ENERGY)
+
+
+def baseload(frames: Frames) -> PaperFigure | Missing:
+    """Power of the idle machine, W, before runs; one row per device and power mode, a panel per
+    kind of instrument."""
+    found, entries = estimates(frames, BASELOAD), entries_of(frames)
+    if not found:
+        return Missing(f"the baseload is unknown: {why_missing(frames, BASELOAD)}")
+
+    def rows(names: Sequence[str]) -> Drawn:
+        of_machine: dict[tuple[str, ...], str] = {}
+        for name in sorted(names, key=lambda one: (found[one].value, one)):
+            machine = (str(entries[name][key]) for key in ("device", "cpu_model", "power_mode"))
+            of_machine.setdefault(tuple(machine), name)
+        chosen = tuple(of_machine.values())
+        labels = {
+            name: text or short_title(entries[name])
+            for name, text in names_of([entries[one] for one in chosen], OF_RUN).items()
+        }
+        bars, note = flat_rows(frames, {name: (found[name],) for name in chosen}, labels)
+        return [replace(bar, style="c0") for bar in bars], note, chosen
+
+    panels, notes, ids = of_kinds(frames, BASELOAD, "baseload, W", found, rows)
+    about = (
+        "Power of the idle machine before the run, with the suite's meters on; of each device and"
+        " power mode the entry with the lowest one."
+    )
+    return PaperFigure(panels, ids, about, "± one standard deviation over runs", notes, BASELOAD)
+
+
+def of_groups(
+    frames: Frames,
+    groups: Sequence[Varied],
+    values: Mapping[str, tuple[Estimate, ...]],
+    varies: str,
+    is_stacked: bool = False,
+) -> Drawn:
+    """The rows of groups of entries."""
+    rows, note = rows_of_groups(
+        frames, groups, lambda entry: values[entry["entry_id"]], (varies,), is_stacked
+    )
+    return rows, note, [entry["entry_id"] for group in groups for entry in group.entries]
+
+
+def of_kinds(
+    frames: Frames,
+    figure: str | None,
+    axis: str,
+    ids: Iterable[str],
+    rows_of: Callable[[Sequence[str]], Drawn],
+    panel: Callable[[str, Sequence[Row]], Rows] = rows_panel,
+) -> tuple[tuple[Rows, ...], tuple[str, ...], tuple[str, ...]]:
+    """A panel per kind of instrument that has rows, with notes and entries; one panel where
+    ``figure`` needs no instrument (None)."""
+    panels, notes, drawn = list[Rows](), list[str](), list[str]()
+    for kind, names in kinds_of(frames, figure, ids).items():
+        rows, note, of_kind = rows_of(names)
+        if rows:
+            panels.append(panel(with_instrument(axis, kind), rows))
+            notes += [note] if note else []
+            drawn += of_kind
+    return tuple(panels), tuple(notes), tuple(drawn)
+
+
+def kinds_of(frames: Frames, figure: str | None, ids: Iterable[str]) -> dict[str, list[str]]:
     """Entry ids by kind of instrument ("meter at the wall"), the best tier first; where the runs of
-    an entry differ: "mixed instruments"."""
+    an entry differ: "mixed instruments". All of one kind where ``figure`` needs no instrument."""
+    if figure is None:
+        return {"": list(ids)}
     rows, found = figures_of(frames, figure), dict[tuple[int, str], list[str]]()
     for name in ids:
         found.setdefault(_kind(rows[name]), []).append(name)
@@ -162,38 +185,9 @@ def with_instrument(axis: str, kind: str) -> str:
     return f"{axis}\n({kind})" if kind else axis
 
 
-def _kind(row: Mapping[str, object]) -> tuple[int, str]:
+def _kind(row: Entry) -> tuple[int, str]:
     if not known(row["tier"]) or not known(row["covers"]):
         return len(TIERS), "mixed instruments"
     tier = str(row["tier"])
-    return TIERS.index(tier) if tier in TIERS else len(TIERS), instrument_named(
-        tier, str(row["covers"])
-    )
-
-
-def _by(
-    frames: Frames, properties: Sequence[str], least: int, needed: str
-) -> PaperFigure | Missing:
-    found = estimates(frames, ENERGY)
-    if not found:
-        return Missing(f"the energy is unknown: {why_missing(frames, ENERGY)}")
-    panels, notes, ids = list[Panel](), list[str](), list[str]()
-
-    def energy(entry: Row) -> tuple[Estimate, ...]:
-        return (found[entry["entry_id"]],)
-
-    for kind, names in kinds_of(frames, ENERGY, found).items():
-        if groups := varied(frames, names, properties, least):
-            rows, note = rows_of_groups(frames, groups, energy, properties)
-            panels.append(Bars(with_instrument("energy per epoch, J", kind), rows))
-            notes += [note] if note else []
-            ids += [entry["entry_id"] for group in groups for entry in group.entries]
-    if not panels:
-        return Missing(f"no training with a known energy was run with {needed} and all else equal")
-    return PaperFigure(
-        tuple(panels), tuple(ids), "Mean over epochs 2 to last.", OVER_RUNS, tuple(notes), ENERGY
-    )
-
-
-def _in_one_style(bar: Bar) -> Bar:
-    return replace(bar, style=0)
+    place = TIERS.index(tier) if tier in TIERS else len(TIERS)
+    return place, instrument_named(tier, str(row["covers"]))

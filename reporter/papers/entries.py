@@ -1,25 +1,38 @@
-"""Entries as rows of figures for papers: groups that differ in one setting, names, estimates with
-error bars."""
+"""Entries as rows and lines of figures for papers: groups that differ in one setting, names, and
+those that share a row or line."""
 
-import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from reporter.data.entries import describe, differences
-from reporter.data.frames import IDENTITY, Frames, Row, known, rows_of
+from reporter.data.frames import Frames, known
+from reporter.data.frames import Row as Entry
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name
 from reporter.data.selection import choose, more_of
-from reporter.data.values import entries_of, figures_of
-from reporter.papers.model import Bar, BarGroup, Estimate
+from reporter.data.values import entries_of
+from reporter.figures.chart import COLOURS, Context
+from reporter.figures.entries import alike
+from reporter.figures.model import Estimate, Line, Marks, Named, Plane, Row, Rows
+from reporter.figures.scales import Scale, close, fitting, linear, logarithmic, spans_a_decade
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 
-MAX_ROWS = 24
+MAX_ROWS, MAX_LINES = 24, 8
 LOCKED = "clocks locked"
 OVER_RUNS = "± one standard deviation over runs; of a single run, over its epochs"
+Points = tuple[tuple[float, Estimate], ...]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line before it has a style: what it is called, its framework, and its points."""
+
+    label: str
+    framework: str
+    points: Points
 
 
 @dataclass(frozen=True)
@@ -28,13 +41,14 @@ class Varied:
     ``heading`` is what sets them apart from others."""
 
     heading: str
-    entries: tuple[Row, ...]
+    entries: tuple[Entry, ...]
 
 
-def styles_of(frames: Frames) -> dict[str, int]:
+def context_of(frames: Frames) -> Context:
     """A number of colour, marker and hatch for each framework, the same in all figures of these
-    frames."""
-    return {name: index for index, name in enumerate(sorted(set(frames.entries["framework"])))}
+    frames, and the most rows of a figure."""
+    frameworks = sorted(set(frames.entries["framework"]))
+    return Context("", {name: index for index, name in enumerate(frameworks)}, MAX_ROWS)
 
 
 @cache
@@ -47,44 +61,48 @@ def model_title(name: str) -> str:
         return name
 
 
-def property_text(entry: Mapping[str, object], name: str) -> str:
-    """A property of an entry in the words of a figure."""
+def property_text(entry: Mapping[str, object], name: str, is_whole: bool = False) -> str:
+    """A property of an entry in the words of a figure; ``is_whole``: with the clocks of a power
+    mode."""
     if name == "framework":
         return framework_name(str(entry["framework"]))
     if name == "workload":
         return model_title(str(entry["workload"]))
     if name == "device":
         return machine_name(entry)
-    if name == "power_mode" and known(entry["power_mode"]):
-        return str(entry["power_mode"]).partition(":")[0] + (
-            ", locked" if LOCKED in str(entry["power_mode"]) else ""
-        )
+    if name == "power_mode" and known(entry["power_mode"]) and not is_whole:
+        mode = str(entry["power_mode"])
+        return mode.partition(":")[0] + (", locked" if LOCKED in mode else "")
     return describe(name, entry[name])
 
 
-def _whole_text(entry: Mapping[str, object], name: str) -> str:
-    """As :func:`property_text`, with the clocks of a power mode."""
-    return describe(name, entry[name]) if name == "power_mode" else property_text(entry, name)
-
-
-def names_of(entries: Sequence[Row], left_out: Iterable[str] = ()) -> dict[str, str]:
-    """For each entry id, the properties in which the entries differ, without ``left_out``; empty if
-    there are none."""
+def names_of(entries: Sequence[Entry], left_out: Iterable[str] = ()) -> dict[str, str]:
+    """For each entry id, the properties in which the entries differ, without ``left_out``; its
+    framework if there are none."""
     by_id = {str(entry["entry_id"]): entry for entry in entries}
-    texts = {
-        name: [property_text(by_id[name], one) for one, _ in properties]
-        for name, properties in differences(entries, left_out).items()
-    }
-    whole = {
-        name: [_whole_text(by_id[name], one) for one, _ in properties]
-        for name, properties in differences(entries, left_out).items()
-    }
-    if len(set(map(tuple, texts.values()))) < len(set(map(tuple, whole.values()))):
-        texts = whole
+    differing = differences(entries, left_out)
+    short, whole = (
+        {
+            name: tuple(property_text(by_id[name], one, is_whole) for one, _ in properties)
+            for name, properties in differing.items()
+        }
+        for is_whole in (False, True)
+    )
+    texts = whole if len(set(short.values())) < len(set(whole.values())) else short
     kept = _telling(list(texts.values()))
     return {
         name: " · ".join(dict.fromkeys(of_one[index] for index in kept))
         for name, of_one in texts.items()
+    }
+
+
+def labels_of(entries: Sequence[Entry], left_out: Iterable[str] = ()) -> dict[str, str]:
+    """As :func:`names_of`; the framework of an entry that nothing tells apart."""
+    names = names_of(entries, left_out)
+    return {
+        name: names[name] or property_text(entry, "framework")
+        for entry in entries
+        for name in (str(entry["entry_id"]),)
     }
 
 
@@ -106,149 +124,68 @@ def varied(
 ) -> tuple[Varied, ...]:
     """The entries in groups that differ in ``properties`` only, in at least ``least`` of their
     values; headings are relative to these groups."""
-    entries, groups = entries_of(frames), dict[tuple[str, ...], list[Row]]()
-    for name in sorted(ids):
-        entry = entries[name]
-        groups.setdefault(
-            tuple(str(entry[key]) for key in IDENTITY if key not in properties), []
-        ).append(entry)
-    chosen = [
-        group
-        for group in groups.values()
-        if len({tuple(str(one[key]) for key in properties) for one in group}) >= least
-    ]
-    names = names_of([entry for group in chosen for entry in group], properties)
-    made = [
-        Varied(
-            names[group[0]["entry_id"]],
-            tuple(sorted(group, key=lambda one: _order(one, properties))),
-        )
-        for group in chosen
-    ]
+    groups = alike(frames, ids, properties, least)
+    names = names_of([entry for group in groups for entry in group], properties)
+    made = [Varied(names[group[0]["entry_id"]], tuple(group)) for group in groups]
     return tuple(sorted(made, key=lambda one: one.heading))
 
 
-def _order(entry: Row, properties: Sequence[str]) -> tuple[tuple[bool, float, str], ...]:
-    """Numbers by value, texts by letter, unknown values first."""
-    values = [entry[name] for name in properties]
-    return tuple(
-        (
-            isinstance(value, int | float),
-            float(value) if isinstance(value, int | float) else 0.0,
-            str(value),
-        )
-        for value in values
-    )
-
-
-def estimate_of(figures: Mapping[str, Row], entry_id: str, factor: float = 1.0) -> Estimate | None:
-    """A figure of an entry: the mean over its runs, with one standard deviation to each side; None
-    if it is unknown."""
-    row = figures.get(entry_id)
-    if row is None or not known(row["value"]) or not math.isfinite(row["value"]):
-        return None
-    value = float(row["value"]) * factor
-    if not known(row["spread"]):
-        return Estimate(value)
-    return Estimate(
-        value, value - float(row["spread"]) * factor, value + float(row["spread"]) * factor
-    )
-
-
-def estimates(frames: Frames, figure: str, factor: float = 1.0) -> dict[str, Estimate]:
-    """A figure of every entry that has it, by entry id."""
-    figures = figures_of(frames, figure)
-    made = {name: estimate_of(figures, name, factor) for name in entries_of(frames)}
-    return {name: one for name, one in made.items() if one is not None}
-
-
-def of_epochs(
-    frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool], factor: float = 1.0
-) -> dict[str, Estimate]:
-    """The sum of columns over wanted epochs: mean of the runs' means, with one standard deviation
-    over runs; no entries that lack a value."""
-    entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
-    of_run: dict[str, list[float]] = {}
-    for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
-        if is_wanted(int(row["epoch"])):
-            of_run.setdefault(row["run_id"], []).append(
-                sum(float(row[name]) if known(row[name]) else math.nan for name in columns) * factor
-            )
-    of_entry: dict[str, list[float]] = {}
-    for run, values in of_run.items():
-        of_entry.setdefault(entry_of[run], []).append(statistics.fmean(values))
-    return {
-        name: mean_of(values)
-        for name, values in of_entry.items()
-        if all(map(math.isfinite, values))
-    }
-
-
-def mean_of(values: Sequence[float]) -> Estimate:
-    """The mean of some values with one sample standard deviation to each side, if there are two or
-    more."""
-    mean = statistics.fmean(values)
-    if len(values) < 2:
-        return Estimate(mean)
-    spread = statistics.stdev(values)
-    return Estimate(mean, mean - spread, mean + spread)
+def rows_panel(
+    axis: str, rows: Iterable[Row], series: Sequence[str] = (), is_stacked: bool = False
+) -> Rows:
+    """Rows with a scale that suits them: values that are not stacked and that span a decade become
+    marks on a logarithmic axis, since a bar's length means nothing there."""
+    drawn = tuple(rows)
+    ends = [end for row in drawn for one in row.values for end in one.ends]
+    ends += [row.total for row in drawn] if is_stacked else []
+    scale = linear(ends) if is_stacked else fitting(ends)
+    named = tuple(Named(f"p{index}", name, scale.logarithmic) for index, name in enumerate(series))
+    marks = Marks.STACKED if is_stacked else Marks.BARS
+    return Rows(axis, scale, drawn, named, marks)
 
 
 def rows_of_groups(
     frames: Frames,
     groups: Sequence[Varied],
-    value: Callable[[Row], tuple[Estimate, ...]],
+    value: Callable[[Entry], tuple[Estimate, ...]],
     properties: Sequence[str],
     is_stacked: bool = False,
-) -> tuple[tuple[BarGroup, ...], str]:
-    """A group of bars per heading and a bar per entry, and a note where entries share a row.
+) -> tuple[tuple[Row, ...], str]:
+    """Rows below a heading per group, one per entry, and a note where entries share a row.
 
-    Groups of one entry each become one group without a heading. Groups are chosen by their lowest
-    total, per framework in turn.
+    Groups of one entry each become rows without a heading. Groups are chosen by their lowest total,
+    per framework in turn.
     """
-    styles = styles_of(frames)
     if all(len(group.entries) == 1 for group in groups):
-        entries = [group.entries[0] for group in groups]
-        bars, note = flat_rows(
-            frames,
-            {str(entry["entry_id"]): value(entry) for entry in entries},
-            is_stacked=is_stacked,
-        )
-        return (BarGroup("", bars),), note
+        values = {str(group.entries[0]["entry_id"]): value(group.entries[0]) for group in groups}
+        return flat_rows(frames, values, is_stacked=is_stacked)
+    context, by_index = context_of(frames), {str(index): one for index, one in enumerate(groups)}
     totals = {
-        str(index): min(sum(one.value for one in value(entry)) for entry in group.entries)
-        for index, group in enumerate(groups)
+        index: min(sum(one.value for one in value(entry)) for entry in group.entries)
+        for index, group in by_index.items()
     }
     deepest = max(len(group.entries) for group in groups)
     chosen = choose(
         totals,
-        lambda index: str(groups[int(index)].entries[0]["framework"]),
+        lambda index: str(by_index[index].entries[0]["framework"]),
         max(MAX_ROWS // (deepest + 1), 1),
     )
-    shown = [groups[int(index)] for index in sorted(chosen.ids, key=int)]
-    made = [
-        BarGroup(
-            group.heading,
-            tuple(
-                Bar(label, value(entry), styles[str(entry["framework"])])
-                for label, entry in zip(
-                    _labels(group.entries, properties), group.entries, strict=True
-                )
-            ),
+    rows = [
+        Row(
+            label,
+            value(entry),
+            f"c{context.colour(entry['framework'])}",
+            heading=group.heading,
         )
-        for group in shown
+        for index, group in by_index.items()
+        if index in chosen.ids
+        for label, entry in zip(_labels(group.entries, properties), group.entries, strict=True)
     ]
-    shared = [
-        (one, [value(entry) for index in one.ids for entry in groups[int(index)].entries])
-        for one in chosen.groups
-    ]
-    if shared:
-        rest = tuple(
-            _shared(more_of(len(values), one.name), values, styles.get(one.name, 7), is_stacked)
-            for one, values in shared
-        )
-        made.append(BarGroup("others, lowest to highest", rest))
-    return tuple(made), chosen.note.replace("entries", "settings") if shared else ""
+    for one in chosen.groups:
+        shared = [value(entry) for index in one.ids for entry in by_index[index].entries]
+        row = _shared(more_of(len(shared), one.name), shared, context.colour(one.name), is_stacked)
+        rows.append(replace(row, heading="others, lowest to highest"))
+    return tuple(rows), chosen.note.replace("entries", "settings")
 
 
 def flat_rows(
@@ -256,69 +193,124 @@ def flat_rows(
     values: Mapping[str, tuple[Estimate, ...]],
     names: Mapping[str, str] | None = None,
     is_stacked: bool = False,
-) -> tuple[tuple[Bar, ...], str]:
-    """A bar per entry id, ascending by the sum of its values, and a note where entries share a
+) -> tuple[tuple[Row, ...], str]:
+    """A row per entry id, ascending by the sum of its values, and a note where entries share a
     row."""
-    entries, styles = entries_of(frames), styles_of(frames)
-    labels = names or names_of([entries[name] for name in values])
+    entries, context = entries_of(frames), context_of(frames)
+    labels = names or labels_of([entries[name] for name in values])
     chosen = choose(
         {name: sum(one.value for one in of_one) for name, of_one in values.items()},
         lambda name: str(entries[name]["framework"]),
         MAX_ROWS,
     )
-    bars = [
-        Bar(
-            labels[name] or property_text(entries[name], "framework"),
-            values[name],
-            styles[str(entries[name]["framework"])],
-        )
+    rows = [
+        Row(labels[name], values[name], f"c{context.colour(entries[name]['framework'])}")
         for name in chosen.ids
     ]
-    bars += [
-        _shared(one.label, [values[name] for name in one.ids], styles.get(one.name, 7), is_stacked)
+    rows += [
+        _shared(one.label, [values[name] for name in one.ids], context.colour(one.name), is_stacked)
         for one in chosen.groups
     ]
-    return tuple(bars), chosen.note
+    return tuple(rows), chosen.note
 
 
 def _shared(
-    label: str, values: Sequence[tuple[Estimate, ...]], style: int, is_stacked: bool
-) -> Bar:
+    label: str, values: Sequence[tuple[Estimate, ...]], colour: int, is_stacked: bool
+) -> Row:
     """A row for several entries: the median of each part, and the range of each part or, if they
     are stacked, of the totals at the last part."""
-    parts = [[one[part].value for one in values] for part in range(len(values[0]))]
-    if not is_stacked:
-        return Bar(
-            label,
-            tuple(Estimate(statistics.median(part), min(part), max(part)) for part in parts),
-            style,
-            is_group=True,
-        )
-    totals, medians = (
-        [sum(one.value for one in of_one) for of_one in values],
-        [statistics.median(part) for part in parts],
+    parts = [[one.value for one in of_part] for of_part in zip(*values, strict=True)]
+    ranges = [(min(part), max(part)) for part in parts]
+    if is_stacked:
+        totals = [sum(one.value for one in of_one) for of_one in values]
+        ranges = [*[(None, None)] * (len(parts) - 1), (min(totals), max(totals))]
+    medians = (
+        Estimate(statistics.median(part), *ends) for part, ends in zip(parts, ranges, strict=True)
     )
-    return Bar(
-        label,
-        (*map(Estimate, medians[:-1]), Estimate(medians[-1], min(totals), max(totals))),
-        style,
-        is_group=True,
-    )
+    return Row(label, tuple(medians), f"c{colour}", is_group=True)
 
 
-def _labels(entries: Sequence[Row], properties: Sequence[str]) -> list[str]:
+def _labels(entries: Sequence[Entry], properties: Sequence[str]) -> list[str]:
     """What tells the entries of a group apart; whole power modes where their names do not."""
-    labels = [", ".join(property_text(entry, name) for name in properties) for entry in entries]
-    return (
-        labels
-        if len(set(labels)) == len(labels)
-        else [", ".join(_whole_text(entry, name) for name in properties) for entry in entries]
+    short, whole = (
+        [
+            ", ".join(property_text(entry, name, is_whole) for name in properties)
+            for entry in entries
+        ]
+        for is_whole in (False, True)
+    )
+    return short if len(set(short)) == len(short) else whole
+
+
+def lines_of(
+    frames: Frames,
+    curves: Mapping[str, Curve],
+    order: Mapping[str, float],
+    together: Callable[[Sequence[Curve]], Points] | None = None,
+) -> tuple[tuple[Line, ...], str]:
+    """A line per curve, those of the lowest ``order`` of each framework in turn, and a note where
+    others share one per framework: ``together``, by default their mean.
+
+    A line has the style of its framework, unless two lines share one or there is only one line:
+    then each has its own.
+    """
+    context = context_of(frames)
+    chosen = choose(order, lambda name: curves[name].framework, MAX_LINES)
+    shown = [curve for name, curve in curves.items() if name in chosen.ids]
+    for group in chosen.groups:
+        members = [curves[name] for name in group.ids]
+        shown.append(Curve(group.label, group.name, (together or _mean)(members)))
+    frameworks = [curve.framework for curve in shown]
+    is_own = len(set(frameworks)) == len(frameworks) > 1
+    lines = tuple(
+        Line(
+            curve.points,
+            f"l{context.colour(curve.framework) if is_own else index % COLOURS} curve"
+            + (" faint" if index >= len(chosen.ids) else ""),
+            curve.label,
+            is_band=index >= len(chosen.ids),
+        )
+        for index, curve in enumerate(shown)
+    )
+    return lines, chosen.note.replace("row", "line")
+
+
+def _mean(curves: Sequence[Curve]) -> Points:
+    """The mean, the lowest and the highest value at each place."""
+    values: dict[float, list[float]] = {}
+    for x, one in (point for curve in curves for point in curve.points):
+        values.setdefault(x, []).append(one.value)
+    return tuple(
+        (x, Estimate(statistics.fmean(found), min(found), max(found)))
+        for x, found in sorted(values.items())
     )
 
 
-def line_styles(frameworks: Sequence[str], styles: Mapping[str, int]) -> list[int]:
-    """A style for each line: its framework's, unless two lines share a framework, or there is only
-    one: then each line has its own."""
-    if len(set(frameworks)) == len(frameworks) > 1:
-        return [styles.get(name, len(styles)) for name in frameworks]
-    return list(range(len(frameworks)))
+def of_settings(note: str) -> str:
+    """A note on lines that share one, of settings and their mean."""
+    return note.replace("entries", "settings").replace("a mark at the median", "the mean")
+
+
+def lines_panel(
+    axes: tuple[str, str],
+    lines: Sequence[Line],
+    x: Callable[[Sequence[float]], Scale],
+    is_from_zero: bool = True,
+) -> Plane:
+    """Lines with scales that suit them: from zero, or logarithmic where values span a decade."""
+    ends = [end for line in lines for _, one in line.points for end in one.ends]
+    values = [one.value for line in lines for _, one in line.points]
+    if not is_from_zero:
+        y = close(ends)
+    elif spans_a_decade(values):
+        y = logarithmic([end for end in ends if end > 0])
+    else:
+        y = linear(ends)
+    places = sorted({place for line in lines for place, _ in line.points})
+    return Plane(*axes, x(places), y, tuple(lines))
+
+
+def positions(values: Sequence[float]) -> Scale:
+    """Ticks at a few whole numbers, else round ones that span the values."""
+    is_few = 1 < len(values) <= 8 and all(value == int(value) for value in values)
+    return Scale(tuple(values)) if is_few else close(values)

@@ -1,17 +1,21 @@
 """Distributions over epochs by device instance: Figures 5a and 5b of the Jetson study."""
 
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from reporter.data.frames import Frames, Row, known, rows_of
+from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Row as Entry
 from reporter.data.machine_names import machine_name
 from reporter.data.machines import differing_software, machines_of
 from reporter.data.selection import choose
 from reporter.data.values import entries_of
-from reporter.papers.energy import ENERGY, kinds_of, with_instrument
-from reporter.papers.entries import MAX_ROWS, estimates, names_of, property_text, styles_of
-from reporter.papers.model import Box, Boxes, Missing, PaperFigure
+from reporter.figures.entries import estimates
+from reporter.figures.model import Marks, Missing, PaperFigure, Row, Rows
+from reporter.figures.scales import fitting_closely
+from reporter.papers.energy import ENERGY, Drawn, of_kinds
+from reporter.papers.entries import MAX_ROWS, context_of, labels_of
 
+AXES = {"end_to_end_s": "time per epoch, s", "energy_j": "energy per epoch, J"}
 MIN_EPOCHS = 2
 MAX_NAMES = 4
 """Of software that differs, in a caption."""
@@ -20,56 +24,41 @@ INSTANCES = (
 )
 
 
-def times(frames: Frames) -> PaperFigure | Missing:
-    """End-to-end time of every epoch after the first, s; a row per entry and board."""
-    return _draw(frames, "end_to_end_s", "time per epoch, s", None)
-
-
-def energies(frames: Frames) -> PaperFigure | Missing:
-    """Energy of every epoch after the first, J; a row per entry and board, a panel per kind of
-    instrument."""
-    return _draw(frames, "energy_j", "energy per epoch, J", ENERGY)
-
-
-def _draw(frames: Frames, column: str, axis: str, sensor_of: str | None) -> PaperFigure | Missing:
-    values = _values(frames, column)
+def distribution(frames: Frames, column: str) -> PaperFigure | Missing:
+    """A column of AXES of every epoch after the first; a row per entry and board, an energy in a
+    panel per kind of instrument."""
+    axis, values = AXES[column], _values(frames, column)
     if not values:
         return Missing(
             f"no entry has {MIN_EPOCHS} epochs after the first with a known"
             f" {axis.partition(',')[0]}"
         )
-    entries = [
-        {**entries_of(frames)[name], "entry_id": f"{name} {board}"} for name, board in values
-    ]
-    names = names_of(entries)
-    named = {
-        key: names[f"{key[0]} {key[1]}"] or property_text(entries_of(frames)[key[0]], "framework")
-        for key in values
+    entries = entries_of(frames)
+    sensor_of = ENERGY if column == "energy_j" else None
+    names = labels_of([{**entries[name], "entry_id": f"{name} {board}"} for name, board in values])
+    labels = {
+        (name, board): names[f"{name} {board}"] + (f" · board {board}" if board else "")
+        for name, board in values
     }
-    kinds: dict[str, list[str]] = {"": sorted({name for name, _ in values})}
-    if sensor_of is not None:
-        kinds = kinds_of(
-            frames, sensor_of, [name for name in kinds[""] if name in estimates(frames, sensor_of)]
-        )
-    panels, notes = [], set[str]()
-    for kind, ids in kinds.items():
-        chosen = {key: of_key for key, of_key in values.items() if key[0] in ids}
-        if chosen:
-            panel, note = _boxes(frames, chosen, named, with_instrument(axis, kind))
-            panels.append(panel)
-            notes |= {note} if note else set()
-    notes |= set(_software_notes(frames, values))
+    measured = estimates(frames, sensor_of) if sensor_of else entries
+    ids = sorted({name for name, _ in values if name in measured})
+
+    def rows(of_kind: Sequence[str]) -> Drawn:
+        chosen = {key: found for key, found in values.items() if key[0] in of_kind}
+        boxes, note = _boxes(frames, chosen, labels)
+        return boxes, note, of_kind
+
+    panels, notes, drawn = of_kinds(frames, sensor_of, axis, ids, rows, _panel)
     about = (
         f"Every epoch after the first of every run: mark; box: quartiles; line: median. {INSTANCES}"
     )
-    return PaperFigure(
-        tuple(panels),
-        tuple(kinds_id for ids in kinds.values() for kinds_id in ids),
-        about,
-        "",
-        tuple(sorted(notes)),
-        sensor_of,
-    )
+    every = tuple(sorted({*notes, *_software_notes(frames, values)}))
+    return PaperFigure(panels, drawn, about, "", every, sensor_of)
+
+
+def _panel(axis: str, rows: Sequence[Row]) -> Rows:
+    singles = [value for row in rows for value in row.singles]
+    return Rows(axis, fitting_closely(singles), tuple(rows), marks=Marks.BOXES)
 
 
 def _software_notes(frames: Frames, values: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -97,7 +86,7 @@ def _values(frames: Frames, column: str) -> dict[tuple[str, str], list[float]]:
     boards = {name: machine.board or "" for name, machine in machines.items()}
     found: dict[tuple[str, str], list[float]] = {}
     for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
-        run: Row = run_of[row["run_id"]]
+        run: Entry = run_of[row["run_id"]]
         if row["epoch"] > 1 and known(row[column]):
             found.setdefault((run["entry_id"], boards[row["run_id"]]), []).append(
                 float(row[column])
@@ -108,35 +97,27 @@ def _values(frames: Frames, column: str) -> dict[tuple[str, str], list[float]]:
 def _boxes(
     frames: Frames,
     values: dict[tuple[str, str], list[float]],
-    named: dict[tuple[str, str], str],
-    axis: str,
-) -> tuple[Boxes, str]:
-    entries, styles = entries_of(frames), styles_of(frames)
+    labels: Mapping[tuple[str, str], str],
+) -> tuple[list[Row], str]:
+    """A row per entry and board, below its machine where there are several."""
+    entries, context = entries_of(frames), context_of(frames)
     keys = {f"{entry} {board}": (entry, board) for entry, board in values}
     chosen = choose(
         {text: statistics.median(values[key]) for text, key in keys.items()},
         lambda text: str(entries[keys[text][0]]["framework"]),
         MAX_ROWS,
     )
-    groups: dict[str, list[Box]] = {}
-    for text in chosen.ids:
-        key = keys[text]
-        entry = entries[key[0]]
-        label = " · ".join(
-            part for part in (named[key], f"board {key[1]}" if key[1] else "") if part
-        )
-        groups.setdefault(
-            (
-                machine_name(entry)
-                if len({machine_name(entries[one]) for one, _ in values}) > 1
-                else ""
-            ),
-            [],
-        ).append(Box(label, styles[str(entry["framework"])], tuple(values[key])))
+    machines = {entry: machine_name(entries[entry]) for entry, _ in values}
+    are_several = len(set(machines.values())) > 1
+    rows = []
+    for key in (keys[text] for text in chosen.ids):
+        style = f"c{context.colour(entries[key[0]]['framework'])}"
+        heading = machines[key[0]] if are_several else ""
+        rows.append(Row(labels[key], (), style, singles=tuple(values[key]), heading=heading))
+    order = list(dict.fromkeys(row.heading for row in rows))
+    rows.sort(key=lambda row: order.index(row.heading))
     for group in chosen.groups:
         shared = tuple(value for text in group.ids for value in values[keys[text]])
-        groups.setdefault("others", []).append(Box(group.label, styles.get(group.name, 7), shared))
-    return (
-        Boxes(axis, tuple((heading, tuple(boxes)) for heading, boxes in groups.items())),
-        chosen.note,
-    )
+        style = f"c{context.colour(group.name)}"
+        rows.append(Row(group.label, (), style, singles=shared, is_group=True, heading="others"))
+    return rows, chosen.note

@@ -2,10 +2,14 @@
 et al. (CCGrid workshops, 2023)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from reporter.figures.chart import COLOURS
+from reporter.figures.model import Estimate, Line, PaperFigure, through
+from reporter.figures.scales import close, doubling
+from reporter.papers.entries import lines_panel
 from reporter.papers.measures import Found, Unknown
-from reporter.papers.model import Estimate, Line, Lines, PaperFigure
 from reporter.papers.records import RecordKind
 from suite.catalog.papers import Item, Measure
 from suite.errors import SuiteError
@@ -21,7 +25,8 @@ PAPER = "concurrent-"
 
 def sawtooth(folder: Path) -> PaperFigure:
     """Latency of each image of the first seconds, ms."""
-    panel = Lines("image", "latency, ms", (_line(0, series.sawtooth(folder)),), is_from_zero=False)
+    lines = [_line(0, series.sawtooth(folder))]
+    panel = lines_panel(("image", "latency, ms"), lines, close, is_from_zero=False)
     about = (
         f"Latency of every image that arrived within the first {FIRST_S:g} s: queueing and"
         " execution, from its intended arrival."
@@ -31,14 +36,15 @@ def sawtooth(folder: Path) -> PaperFigure:
 
 def over_time(folder: Path) -> PaperFigure:
     """Mean latency over time, ms, a line per batch size."""
-    lines = tuple(
+    lines = [
         _line(style, found) for style, found in enumerate(series.over_time(folder)) if found.points
-    )
+    ]
     about = (
         f"Mean latency of the images that arrived within each of {INTERVALS} intervals, by batch"
         " size. A line that ends: the rest was not finished."
     )
-    return PaperFigure((Lines("arrival, s", "latency, ms", lines),), (), about, "none")
+    panel = lines_panel(("arrival, s", "latency, ms"), lines, close)
+    return PaperFigure((panel,), (), about, "none")
 
 
 def throughput(folder: Path) -> PaperFigure:
@@ -53,16 +59,10 @@ def throughput(folder: Path) -> PaperFigure:
         (float(size), Estimate(rate.value, rate.low, rate.high))
         for size, rate in found.beside.items()
     )
-    reference = (
-        () if found.alone is None else tuple((size, found.alone.value) for size, _ in points)
-    )
-    panel = Lines(
-        "inference batch, images",
-        "training, steps/s",
-        (Line("beside", 0, points),),
-        is_doubling=True,
-        reference=reference,
-    )
+    lines = [Line(points, "l0 curve", "beside")]
+    if found.alone is not None:
+        lines.append(through([(size, found.alone.value) for size, _ in points], "join"))
+    panel = lines_panel(("inference batch, images", "training, steps/s"), lines, doubling)
     about = (
         "Training steps per second beside the inference, by inference batch size; thin line: alone."
     )
@@ -78,9 +78,7 @@ FIGURES: Mapping[str, tuple[str, Callable[[Path], PaperFigure]]] = {
 
 
 def _line(style: int, found: LatencySeries) -> Line:
-    return Line(
-        f"batch {found.batch}", style, tuple((x, Estimate(value)) for x, value in found.points)
-    )
+    return replace(through(found.points, f"l{style % COLOURS} curve"), label=f"batch {found.batch}")
 
 
 def measure(wanted: Measure, folder: Path) -> Found | Unknown:
