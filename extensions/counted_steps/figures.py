@@ -8,8 +8,8 @@ from pathlib import Path
 from reporter.data.seals import refuse_broken_seal
 from reporter.figures.counters import COUNTERS
 from reporter.figures.entries import mean_of
+from reporter.figures.for_papers import rows_panel
 from reporter.figures.model import Estimate, Missing, PaperFigure, Row
-from reporter.papers.entries import rows_panel
 from reporter.papers.measures import Found, Unknown, in_words, ratio
 from reporter.papers.records import RecordKind
 from suite.catalog.frameworks import load_framework

@@ -35,6 +35,11 @@ class Selection:
     groups: tuple[Group, ...]
     note: str
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The sentence, if there is one."""
+        return (self.note,) if self.note else ()
+
 
 def ascending(order: Mapping[str, float]) -> list[str]:
     """The ids by value; equal values are ordered by id."""

@@ -5,10 +5,12 @@ from reporter.data.selection import ascending, choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of
 from reporter.figures.chart import Chart, Context
-from reporter.figures.model import Figure, Missing, Plane, Point, dot, through
+from reporter.figures.entries import mean_of
+from reporter.figures.for_papers import Curve, Points, labels_of, lines_of, lines_panel
+from reporter.figures.model import Figure, Missing, PaperFigure, Plane, Point, dot, through
 from reporter.figures.scales import UNITS, close, in_units
 
-MAX_RUNS = 60
+MAX_RUNS, PERCENT = 60, 100.0
 
 
 def describe(frames: Frames, context: Context) -> Figure | Missing:
@@ -18,13 +20,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     curves, labels, styles = dict[str, list[Point]](), dict[str, str](), dict[str, int]()
     for run in rows_of(frames.runs):
         name, entry = run["run_id"], entries[run["entry_id"]]
-        epochs = frames.select("epochs", "run_id", [name]).sort_values("epoch")
-        times = epochs["end_to_end_s"].astype(float).cumsum(skipna=False)
-        curves[name] = [
-            (float(t), 100 * float(value))
-            for t, value in zip(times, epochs["eval_accuracy"], strict=True)
-            if known(value) and known(t)
-        ]
+        curves[name] = _curve(frames, name)
         labels[name] = f"{entry['label']}, seed {run['seed']}"
         styles[name] = context.colour(run["framework"])
     ends = {name: points[-1] for name, points in curves.items() if points}
@@ -84,6 +80,50 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         "best accuracy, %",
     )
     return Figure((panel,), headings, rows, " ".join(notes))
+
+
+def for_paper(frames: Frames) -> PaperFigure | Missing:
+    """A line per entry: accuracy, %, after each epoch against the mean training time until then, s,
+    evaluations excluded."""
+    entries = entries_of(frames)
+    points = {name: found for name in entries if (found := _means(frames, name))}
+    if not points:
+        return Missing("no evaluation was finished")
+    order = {name: found[-1][0] for name, found in points.items()}
+    labels = labels_of([entries[name] for name in points])
+    curves = {
+        name: Curve(labels[name], str(entries[name]["framework"]), points[name])
+        for name in ascending(order)
+    }
+    middle = "lowest to highest value, with a mark at the median"
+    lines, notes = lines_of(frames, curves, order, lambda some: some[len(some) // 2].points)
+    about = (
+        "Accuracy after each epoch against the sum of the times of the epochs, without evaluations;"
+        " mean over runs, as far as all runs went."
+    )
+    panel = lines_panel(("training time, s", "accuracy, %"), lines, close, is_from_zero=False)
+    notes = tuple(note.replace(middle, "that of the median") for note in notes)
+    error_bars = "± one standard deviation over runs"
+    return PaperFigure((panel,), tuple(points), about, error_bars, notes)
+
+
+def _means(frames: Frames, entry: str) -> Points:
+    runs = [_curve(frames, run) for run in frames.select("runs", "entry_id", [entry])["run_id"]]
+    return tuple(
+        (mean_of([t for t, _ in together]).value, mean_of([value for _, value in together]))
+        for together in zip(*runs, strict=False)
+    )
+
+
+def _curve(frames: Frames, run: str) -> list[Point]:
+    """Accuracy, %, after each evaluation of a run, against the time of its epochs until then, s."""
+    epochs = frames.select("epochs", "run_id", [run]).sort_values("epoch")
+    times_s = epochs["end_to_end_s"].astype(float).cumsum(skipna=False)
+    return [
+        (float(time_s), PERCENT * float(value))
+        for time_s, value in zip(times_s, epochs["eval_accuracy"], strict=True)
+        if known(value) and known(time_s)
+    ]
 
 
 CHART = Chart(

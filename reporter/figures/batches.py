@@ -9,8 +9,19 @@ from reporter.data.frames import Frames
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
 from reporter.figures.chart import Chart, Context
-from reporter.figures.entries import alike, of_epochs
-from reporter.figures.model import Figure, Missing, Plane, dot, through
+from reporter.figures.entries import alike, estimates, of_epochs
+from reporter.figures.for_papers import (
+    OVER_RUNS,
+    Curve,
+    Notes,
+    Varied,
+    lines_of,
+    lines_panel,
+    of_settings,
+    property_text,
+    varied,
+)
+from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Plane, dot, through
 from reporter.figures.scales import doubling, linear
 
 PARTS = {
@@ -18,6 +29,7 @@ PARTS = {
     "compute": ("compute_s",),
     "total": ("end_to_end_s",),
 }
+VARIED = ("batch_size", "learning_rate")
 PER_EPOCH, PER_STEP = "s per epoch", "ms per mini-batch"
 MS_PER_S, MIB = 1e3, 2.0**-20
 Drawn = Figure | Missing
@@ -43,7 +55,7 @@ def _one(figure: str, axis: str, factor: float, frames: Frames, context: Context
         return Missing("it is unknown in every run")
     values = {name: float(found[name]["value"]) * factor for name in found}
     tips = {name: f"{entries[name]['label']}: {digits(value)}" for name, value in values.items()}
-    lines = lines_of(frames, values)
+    lines = _lines(frames, values)
     if not lines:
         return Missing("no setting was run at two batch sizes with all else equal")
     quantity = _Quantity(axis, values, tips, figure, 6)
@@ -61,7 +73,7 @@ def times(frames: Frames, context: Context) -> Drawn:
         for name in steps
         if steps[name].value > 0 and all(name in of_part for of_part in parts.values())
     ]
-    lines = lines_of(frames, ids)
+    lines = _lines(frames, ids)
     if not lines:
         return Missing("no setting was run at two batch sizes for two epochs with all else equal")
     quantities = []
@@ -129,15 +141,95 @@ def _table(
     )
 
 
-def lines_of(frames: Frames, ids: Iterable[str]) -> list[list[str]]:
+def _lines(frames: Frames, ids: Iterable[str]) -> list[list[str]]:
     """Entries that differ only in batch size and learning rate and have two batch sizes, each by
     batch size."""
-    groups = alike(frames, ids, ("batch_size", "learning_rate"))
+    groups = alike(frames, ids, VARIED)
     return [
         [str(entry["entry_id"]) for entry in group]
         for group in groups
         if len({entry["batch_size"] for entry in group}) > 1
     ]
+
+
+PAPER_PARTS = {
+    "stall": ("Fetch stall and host-to-device copy", PARTS["fetch stall"]),
+    "compute": ("Time of computing", PARTS["compute"]),
+    "total": ("End-to-end time", PARTS["total"]),
+}
+
+
+def throughput(frames: Frames) -> PaperFigure | Missing:
+    """Training samples per second."""
+    about = "Training samples per second, mean over epochs 2 to last."
+    return _of_paper(frames, estimates(frames, "samples_per_s"), "throughput, samples/s", about)
+
+
+def memory(frames: Frames) -> PaperFigure | Missing:
+    """Peak memory of the training processes, MiB; pages that they share count once."""
+    about = "Peak memory of the training processes; pages that they share count once."
+    found = estimates(frames, "peak_memory_bytes", MIB)
+    return _of_paper(frames, found, "peak memory, MiB", about)
+
+
+def _of_paper(
+    frames: Frames, values: Mapping[str, Estimate], axis: str, about: str
+) -> PaperFigure | Missing:
+    groups = _groups(frames, values)
+    if not groups:
+        return Missing("no training was run with two batch sizes and all else equal")
+    panel, notes = _panel(frames, groups, values, axis)
+    return PaperFigure((panel,), _ids(groups), about, OVER_RUNS, notes)
+
+
+def per_epoch_and_step(frames: Frames, part: str) -> PaperFigure | Missing:
+    """A part of an epoch (of PAPER_PARTS): s per epoch, and ms per mini-batch below."""
+    about, columns = PAPER_PARTS[part]
+    epochs, steps = of_epochs(frames, columns), of_epochs(frames, ("steps",))
+    per_step = {
+        name: one.times(MS_PER_S / steps[name].value)
+        for name, one in epochs.items()
+        if name in steps and steps[name].value > 0
+    }
+    groups = _groups(frames, epochs)
+    if not groups:
+        return Missing("no training was run for two epochs with two batch sizes and all else equal")
+    upper, notes = _panel(frames, groups, epochs, f"{part}, {PER_EPOCH}")
+    lower, _ = _panel(frames, _groups(frames, per_step), per_step, f"{part}, {PER_STEP}")
+    about = f"{about} per epoch and per mini-batch, mean over epochs 2 to last."
+    error_bars = "± one standard deviation over runs"
+    return PaperFigure((upper, lower), _ids(groups), about, error_bars, notes)
+
+
+def _groups(frames: Frames, values: Iterable[str]) -> list[Varied]:
+    """Settings that were run at two batch sizes."""
+    return [
+        group
+        for group in varied(frames, values, *VARIED)
+        if len({entry["batch_size"] for entry in group.entries}) > 1
+    ]
+
+
+def _ids(groups: Sequence[Varied]) -> tuple[str, ...]:
+    return tuple(entry["entry_id"] for group in groups for entry in group.entries)
+
+
+def _panel(
+    frames: Frames, groups: Sequence[Varied], values: Mapping[str, Estimate], axis: str
+) -> tuple[Plane, Notes]:
+    """A line per setting, and a note where settings share one line per framework."""
+    curves, order = dict[str, Curve](), dict[str, float]()
+    for index, group in enumerate(groups):
+        first = group.entries[0]
+        points = tuple(
+            (float(entry["batch_size"]), values[entry["entry_id"]]) for entry in group.entries
+        )
+        label = group.heading or property_text(first, "framework")
+        curves[str(index)] = Curve(label, str(first["framework"]), points)
+        order[str(index)] = points[0][1].value
+    lines, notes = lines_of(frames, curves, order)
+    panel = lines_panel(("global batch size, samples", axis), lines, doubling)
+    return panel, of_settings(notes)
 
 
 CHARTS = (

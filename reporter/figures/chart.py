@@ -1,6 +1,5 @@
 """Types that all figures of pages share, and rows that represent entries."""
 
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -145,7 +144,7 @@ def shared_row(group: Group, order: Mapping[str, float], unit: str, context: Con
     text = range_text(values, unit)
     return Row(
         group.label,
-        (Estimate(statistics.median(values), min(values), max(values)),),
+        (Estimate.of_all(values),),
         f"c{context.colour(group.name)}",
         texts=(text,),
         tips=(f"{group.label}: {text}",),

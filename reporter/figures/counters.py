@@ -9,7 +9,9 @@ from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of
 from reporter.figures.chart import Chart, Context
-from reporter.figures.model import Estimate, Figure, Missing, Row, Rows
+from reporter.figures.entries import mean_of
+from reporter.figures.for_papers import flat_rows, rows_panel
+from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
 from reporter.figures.scales import Scale
 
 MAX_ENTRIES = 12
@@ -154,6 +156,28 @@ def why(frames: Frames, counters: Sequence[Counter]) -> str:
         return "no run has finished an epoch"
     shortest = sorted(set(reasons), key=lambda reason: (len(reason), reason))
     return shortest[0] if shortest else "no run has counters"
+
+
+def for_paper(frames: Frames, *figures: str) -> PaperFigure | Missing:
+    """A panel per counter with a bar per entry."""
+    panels, notes, ids = list[Rows](), list[str](), list[str]()
+    drawn = [counter for name in figures for counter in COUNTERS if counter.figure == name]
+    for counter in drawn:
+        values = values_of_runs(frames, counter)
+        found = {name: (mean_of(values[name]),) for name in entries_of(frames) if name in values}
+        if found:
+            rows, more = flat_rows(frames, found)
+            panels.append(rows_panel(counter.title, rows))
+            notes += more
+            ids += found
+    if not panels:
+        return Missing(f"no run has this counter: {why(frames, drawn)}")
+    about = (
+        "All threads and processes from run_start to run_stop, evaluations included; counts are per"
+        " finished epoch."
+    )
+    error_bars = "± one standard deviation over runs"
+    return PaperFigure(tuple(panels), tuple(ids), about, error_bars, tuple(dict.fromkeys(notes)))
 
 
 CHART = Chart(

@@ -13,7 +13,8 @@ from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
 from reporter.figures.chart import Chart, Context, shared_row
-from reporter.figures.model import Estimate, Figure, Missing, Row, Rows
+from reporter.figures.for_papers import MAX_ROWS, context_of, labels_of, rows_panel
+from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
 from reporter.figures.scales import linear
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
@@ -82,6 +83,35 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     panel = Rows("10⁹ floating-point operations per second", scale, tuple(rows))
     note = chosen.note.replace("lowest values", "highest values")
     return Figure((panel,), HEADINGS, tuple(line.row for line in lines), note)
+
+
+def for_paper(frames: Frames) -> PaperFigure | Missing:
+    """10⁹ floating-point operations per second of LINPACK and of training, by machine."""
+    context, entries = context_of(frames), entries_of(frames)
+    lines = lines_of(frames, context)
+    if not lines:
+        return Missing("there is no LINPACK record of these machines")
+    trained = {line.entry: line for line in lines if line.entry}
+    chosen = choose(
+        {name: -line.gflops for name, line in trained.items()},
+        lambda name: trained[name].framework,
+        MAX_ROWS,
+    )
+    rows = [Row(line.name, (Estimate(line.gflops),), "c7") for line in lines if not line.entry]
+    labels = labels_of([entries[name] for name in trained])
+    for line in (trained[name] for name in chosen.ids):
+        text, bar = f"{digits(line.gflops)} ({line.percent} %)", (Estimate(line.gflops),)
+        rows.append(Row(labels[line.entry], bar, line.style, texts=(text,)))
+    for group in chosen.groups:
+        values = sorted(trained[name].gflops for name in group.ids)
+        middle = Estimate(values[len(values) // 2], values[0], values[-1])
+        rows.append(Row(group.label, (middle,), f"c{context.colour(group.name)}", is_group=True))
+    about = (
+        "A training sample counts as 3 × 2 × forward multiply-adds. Percentage: share of the"
+        " LINPACK rate of the same machine."
+    )
+    panel = rows_panel("10⁹ operations per second", rows)
+    return PaperFigure((panel,), tuple(trained), about, "", chosen.notes)
 
 
 def lines_of(frames: Frames, context: Context) -> list[Line]:

@@ -7,8 +7,8 @@ from itertools import pairwise
 from reporter.figures.labels import LINE, Measure, broken, width_of
 from reporter.figures.svg import Canvas
 
-BASE = 4.5
-"""From the centre of a line of text to its base."""
+BASE, MARGIN = 4.5, 6.0
+"""From the centre of a line of text to its base; left and right of everything."""
 TICK_GAP, TICK_DOWN, TITLE_DOWN, AXIS_HEIGHT = 4.0, 18.0, 38.0, 44.0
 """Between numbers of an axis; from the plot to their base line, to that of the axis' title, and to
 the end of the axis."""
@@ -84,10 +84,10 @@ def spaced(ticks: Iterable[tuple[float, str]], look: Look) -> list[tuple[float, 
 
 
 def thinned(ticks: list[tuple[float, str]], room: Measure) -> list[tuple[float, str]]:
-    """Numbers of an axis, ascending by place, of which every second one is left out until each has
+    """Numbers of an axis, in order of their places; every second one is left out until each has
     its room."""
     while len(ticks) > 2 and any(
-        other - place < (room(text) + room(after)) / 2
+        abs(other - place) < (room(text) + room(after)) / 2
         for (place, text), (other, after) in pairwise(ticks)
     ):
         ticks = ticks[::2]

@@ -7,7 +7,8 @@ each number.
 """
 
 import enum
-from collections.abc import Iterable
+import statistics
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -28,6 +29,17 @@ class Estimate:
     def around(cls, value: float, spread: float | None) -> "Estimate":
         """A value with its spread to each side, if there is one."""
         return cls(value) if spread is None else cls(value, value - spread, value + spread)
+
+    @classmethod
+    def between_quartiles(cls, values: Sequence[float]) -> "Estimate":
+        """The median of two values or more, with the lower and the upper quartile."""
+        low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+        return cls(middle, low, high)
+
+    @classmethod
+    def of_all(cls, values: Sequence[float]) -> "Estimate":
+        """The median of some values, with the lowest and the highest."""
+        return cls(statistics.median(values), min(values), max(values))
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -52,12 +64,12 @@ class Named:
 
 class Marks(enum.Enum):
     """How the values of a row are drawn: bars beside one another (marks on a logarithmic axis), a
-    stacked bar, connected marks, or each single value with a box between the quartiles."""
+    stacked bar, connected dots, or a line with a band between the ends."""
 
     BARS = "bars"
     STACKED = "stacked"
     DOTS = "dots"
-    BOXES = "boxes"
+    BANDS = "bands"
 
 
 @dataclass(frozen=True)

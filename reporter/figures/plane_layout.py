@@ -3,54 +3,75 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 from reporter.figures.labels import LINE, around, broken, placed, shortened, spread
-from reporter.figures.look import BASE, Cell, Look, thinned, write_axis
+from reporter.figures.look import BASE, MARGIN, Cell, Look, thinned, write_axis
 from reporter.figures.model import Dot, Line, Plane, Point, Radar, Span
 from reporter.figures.svg import Canvas, number
 
 ROUNDING = 0.05
 """Coordinates are rounded to one decimal."""
-TITLE_IN, TITLE_UP = 6.0, 14.0
-"""Where the title of a vertical axis is: from the left edge, and above the plot."""
+TITLE_UP = 14.0
+"""The title of a vertical axis above the plot."""
 NEAR, BEGIN, LABEL_SHARE, LABEL_LINES = 6.0, 18.0, 0.3, 3
 """Right of the plot: where the leaders of lines' labels bend and where the labels begin; the most
 of a drawing's width, and lines, that a label takes."""
 MANY, SHOWN = 12, 8
 """A line of more points than MANY has marks at about SHOWN of them."""
-MAX_DOT_LABEL = 290.0
+MAX_DOT = 290.0
+"""Width of a dot's label."""
 RINGS, RADIUS, RADIUS_SHARE, RIM = (0.25, 0.5, 0.75, 1.0), 165.0, 0.23, 21.5
 """Of a radar: rings, the most of its radius and of a drawing's width, from the rim to titles."""
 
 Path = list[Point]
 
 
+def lay_plane(canvas: Canvas, panel: Plane, look: Look, cell: Cell) -> float:
+    """Draws the plane; returns where it ends."""
+    labels = [
+        broken(line.label, look.measure, LABEL_SHARE * look.width, LABEL_LINES)
+        for line in panel.lines
+    ]
+    wide = max((look.measure(text) for lines in labels for text in lines), default=0.0)
+    heights = [LINE * len(lines) + 1 for lines in labels] if wide else []
+    left, height, titles = cell.left + cell.label, max(cell.height, sum(heights)), [panel.y_axis]
+    if look.is_paper:
+        titles = [
+            line for part in panel.y_axis.split("\n") for line in broken(part, look.measure, height)
+        ]
+        left = LINE * len(titles) + max(look.measure(text) for _, text in panel.y.labels) + 12.0
+    right = cell.right - (wide + BEGIN if wide else (cell.right - cell.left) / 30)
+    plot = _Plot(canvas, panel, look, left, right, cell.top, cell.top + height)
+    for index, text in enumerate(titles):
+        if look.is_paper:
+            canvas.upright(LINE * (index + 0.8), cell.top + height / 2, text, "axis")
+        else:
+            canvas.text(cell.left + MARGIN, plot.top - TITLE_UP, text, "axis")
+    plot.draw(labels)
+    ticks = [(plot.at(tick)[0], text) for tick, text in panel.x.labels]
+    return write_axis(canvas, look, ticks, panel.x_axis, (left, right, plot.bottom))
+
+
 @dataclass(frozen=True)
 class _Plot:
     """Where a plane is drawn."""
 
+    canvas: Canvas
     panel: Plane
+    look: Look
     left: float
     right: float
     top: float
     bottom: float
 
-    def across(self, x: float) -> float:
-        """The horizontal coordinate of a value."""
-        return self.left + self.panel.x.share(x) * (self.right - self.left)
-
-    def at(self, x: float, y: float) -> Point:
+    def at(self, x: float, y: float = 0.0) -> Point:
         """The coordinates of a point; also beyond the ends of the axes."""
-        return self.across(x), self.bottom + self.panel.y.share(y) * (self.top - self.bottom)
-
-    def inside(self, path: Path) -> Path:
-        """The points of a path, in coordinates, that lie in the plot."""
-        return [
-            (x, y)
-            for x, y in self._with_crossings(path)
-            if self.top - ROUNDING <= y <= self.bottom + ROUNDING
-        ]
+        across, up = self.panel.x.share(x), self.panel.y.share(y)
+        return (
+            self.left + across * (self.right - self.left),
+            self.bottom + up * (self.top - self.bottom),
+        )
 
     def clamped(self, path: Path) -> Path:
         """The path clamped to the top and bottom edges of the plot."""
@@ -65,156 +86,126 @@ class _Plot:
                 for edge in (self.top, self.bottom)
                 if min(y, next_y) < edge < max(y, next_y)
             )
-            found += [
-                *((x + share * (next_x - x), y + share * (next_y - y)) for share in crossed),
-                (next_x, next_y),
-            ]
+            found += [(x + share * (next_x - x), y + share * (next_y - y)) for share in crossed]
+            found.append((next_x, next_y))
         return found
 
+    def draw(self, labels: Sequence[tuple[str, ...]]) -> None:
+        """Everything but the axes' titles and the numbers of the horizontal one; ``labels`` are the
+        lines of those of lines."""
+        for span in self.panel.spans:
+            self._span(span)
+        self._grid()
+        for line in self.panel.lines:
+            self._line(line)
+        for style, points in self.panel.crowds:
+            self.canvas.dots(starmap(self.at, points), f"{style} dots faint")
+        for dot in self.panel.dots:
+            self._dot(dot)
+        self._label_dots()
+        self._label_lines(labels)
 
-def lay_plane(canvas: Canvas, panel: Plane, look: Look, cell: Cell) -> float:
-    """Draws the plane; returns where it ends."""
-    labels = [
-        broken(line.label, look.measure, LABEL_SHARE * look.width, LABEL_LINES)
-        for line in panel.lines
-    ]
-    wide = max((look.measure(text) for lines in labels for text in lines), default=0.0)
-    heights = sum(LINE * len(lines) + 1 for lines in labels) if wide else 0.0
-    height, titles = max(cell.height, heights), [panel.y_axis]
-    left = cell.left + cell.label
-    if look.is_paper:
-        titles = [
-            line for part in panel.y_axis.split("\n") for line in broken(part, look.measure, height)
-        ]
-        left = LINE * len(titles) + max(look.measure(text) for _, text in panel.y.labels) + 12.0
-    beside = wide + BEGIN if wide else (cell.right - cell.left) / 30
-    plot = _Plot(panel, left, cell.right - beside, cell.top, cell.top + height)
-    for span in panel.spans:
-        _draw_span(canvas, span, plot, look)
-    _draw_grid(canvas, plot, look)
-    for index, text in enumerate(titles):
-        if look.is_paper:
-            canvas.upright(LINE * (index + 0.8), (plot.top + plot.bottom) / 2, text, "axis")
+    def _span(self, span: Span) -> None:
+        left, right = self.at(span.start)[0], self.at(span.stop)[0]
+        if right - left > 1:
+            self.canvas.rect(left, self.top, right, self.bottom, "span", span.tip)
+        if right - left > self.look.measure(span.label) + NEAR:
+            middle, y = (left + right) / 2, self.top + LINE
+            self.canvas.text(middle, y, span.label, "tick", "middle")
+
+    def _grid(self) -> None:
+        for x, _ in map(self.at, self.panel.x.ticks):
+            self.canvas.line(x, self.top, x, self.bottom, "grid")
+        numbers = [(self.at(0.0, tick)[1], text) for tick, text in self.panel.y.labels]
+        for y, _ in numbers:
+            self.canvas.line(self.left, y, self.right, y, "grid")
+        for y, text in thinned(numbers, lambda _: LINE):
+            self.canvas.text(self.left - NEAR, y + BASE, text, "tick", "end")
+        if self.look.is_paper:
+            corner = (self.left, self.bottom)
+            self.canvas.path([(self.left, self.top), corner, (self.right, self.bottom)], "edge")
+
+    def _line(self, line: Line) -> None:
+        stroke, fill = line.style.partition(" ")[0], f"c{line.style[1]}"
+        ends = [(x, *one.ends) for x, one in line.points if one.low is not None]
+        if line.is_band:
+            upper = self.clamped([self.at(x, high) for x, _, high in ends])
+            lower = self.clamped([self.at(x, low) for x, low, _ in ends])
+            self.canvas.path([*upper, *reversed(lower)], f"{fill} area", closed=True)
         else:
-            canvas.text(cell.left + TITLE_IN, plot.top - TITLE_UP, text, "axis")
-    for line in panel.lines:
-        _draw_line(canvas, line, plot)
-    for style, points in panel.crowds:
-        canvas.dots([plot.at(*point) for point in points], f"{style} dots faint")
-    for dot in panel.dots:
-        _draw_dot(canvas, dot, plot)
-    _label_dots(canvas, plot, look)
-    _label_lines(canvas, plot, labels)
-    ticks = [(plot.across(tick), text) for tick, text in panel.x.labels]
-    return write_axis(canvas, look, ticks, panel.x_axis, (plot.left, plot.right, plot.bottom))
+            for x, low, high in ends:
+                self._error((x, low), (x, high), stroke)
+        path = [self.at(x, one.value) for x, one in line.points]
+        inside = [
+            (x, y)
+            for x, y in self._with_crossings(path)
+            if self.top - ROUNDING <= y <= self.bottom + ROUNDING
+        ]
+        self.canvas.path(inside, line.style, tip=line.tip)
+        if line.label:
+            step = max(1, len(path) // SHOWN) if len(path) > MANY else 1
+            for place in path[::step]:
+                self.canvas.dot(*place, fill)
+        elif len(path) == 1:
+            self.canvas.dot(*path[0], fill, radius=2)
 
+    def _error(self, low: Point, high: Point, stroke: str) -> None:
+        first, *_, last = self.clamped([self.at(*low), self.at(*high)])
+        self.canvas.line(*first, *last, f"{stroke} error")
 
-def _draw_span(canvas: Canvas, span: Span, plot: _Plot, look: Look) -> None:
-    left, right = plot.across(span.start), plot.across(span.stop)
-    if right - left > 1:
-        canvas.rect(left, plot.top, right, plot.bottom, "span", span.tip)
-    if right - left > look.measure(span.label) + NEAR:
-        canvas.text((left + right) / 2, plot.top + LINE, span.label, "tick", "middle")
+    def _dot(self, dot: Dot) -> None:
+        (left, right), (low, high), stroke = dot.x.ends, dot.y.ends, f"l{dot.style[1]}"
+        if dot.x.low is not None:
+            self._error((left, dot.y.value), (right, dot.y.value), stroke)
+        if dot.y.low is not None:
+            self._error((dot.x.value, low), (dot.x.value, high), stroke)
+        x, y = self.at(dot.x.value, dot.y.value)
+        data = {**dict(dot.data), "across": number(x), "down": number(y)} if dot.data else {}
+        with self.canvas.group(data), self.canvas.link(dot.link, dot.name):
+            self.canvas.dot(x, y, dot.style, dot.tip, dot.size)
 
-
-def _draw_grid(canvas: Canvas, plot: _Plot, look: Look) -> None:
-    for tick in plot.panel.x.ticks:
-        x = plot.across(tick)
-        canvas.line(x, plot.top, x, plot.bottom, "grid")
-    numbers = [(-plot.at(0.0, tick)[1], text) for tick, text in plot.panel.y.labels]
-    for y, _ in numbers:
-        canvas.line(plot.left, -y, plot.right, -y, "grid")
-    for y, text in thinned(numbers, lambda _: LINE):
-        canvas.text(plot.left - NEAR, -y + BASE, text, "tick", "end")
-    if look.is_paper:
-        canvas.path(
-            [(plot.left, plot.top), (plot.left, plot.bottom), (plot.right, plot.bottom)], "edge"
+    def _label_dots(self) -> None:
+        """Writes labels beside their dots, or with lines to them; a label without a place is left
+        out."""
+        points = [self.at(dot.x.value, dot.y.value) for dot in self.panel.dots]
+        labels = [shortened(dot.label, self.look.measure, MAX_DOT) for dot in self.panel.dots]
+        every = [*points, *(self.at(*one) for _, crowd in self.panel.crowds for one in crowd)]
+        taken = [(x - NEAR, y - NEAR, x + NEAR, y + NEAR) for x, y in every]
+        for dot in self.panel.dots:
+            left, right = dot.x.ends
+            taken.append(around(self.at(left, dot.y.value), self.at(right, dot.y.value)))
+        for line in (line for line in self.panel.lines if "front" in line.style):
+            path = self.clamped([self.at(x, one.value) for x, one in line.points])
+            taken += starmap(around, pairwise(path))
+        labelled = [pair for pair in zip(points, labels, strict=True) if pair[1]]
+        places = placed(
+            [(point, self.look.measure(text)) for point, text in labelled],
+            every,
+            taken,
+            (self.left, self.top, self.right, self.bottom),
         )
+        for (_, text), place in zip(labelled, places, strict=True):
+            if place is not None:
+                for begin, end in [place.join] if place.join else []:
+                    self.canvas.line(*begin, *end, "join")
+                self.canvas.text(place.box[0], place.box[3] - BASE, text, "name")
 
-
-def _draw_line(canvas: Canvas, line: Line, plot: _Plot) -> None:
-    ends = [(x, one.ends) for x, one in line.points if one.low is not None]
-    stroke, fill = line.style.partition(" ")[0], f"c{line.style[1]}"
-    if line.is_band:
-        upper, lower = ([plot.at(x, both[end]) for x, both in ends] for end in (1, 0))
-        outline = [*plot.clamped(upper), *reversed(plot.clamped(lower))]
-        canvas.path(outline, f"{fill} area", closed=True)
-    else:
-        for x, (low, high) in ends:
-            _draw_error(canvas, plot, (x, low), (x, high), stroke)
-    path = [plot.at(x, one.value) for x, one in line.points]
-    canvas.path(plot.inside(path), line.style, tip=line.tip)
-    if line.label:
-        step = max(1, len(path) // SHOWN) if len(path) > MANY else 1
-        for place in path[::step]:
-            canvas.dot(*place, fill)
-    elif len(path) == 1:
-        canvas.dot(*path[0], fill, radius=2)
-
-
-def _draw_error(canvas: Canvas, plot: _Plot, low: Point, high: Point, stroke: str) -> None:
-    ends = plot.clamped([plot.at(*low), plot.at(*high)])
-    canvas.line(*ends[0], *ends[-1], f"{stroke} error")
-
-
-def _draw_dot(canvas: Canvas, dot: Dot, plot: _Plot) -> None:
-    x, y, stroke = dot.x.value, dot.y.value, f"l{dot.style[1]}"
-    if dot.x.low is not None:
-        _draw_error(canvas, plot, (dot.x.ends[0], y), (dot.x.ends[1], y), stroke)
-    if dot.y.low is not None:
-        _draw_error(canvas, plot, (x, dot.y.ends[0]), (x, dot.y.ends[1]), stroke)
-    across, down = plot.at(x, y)
-    data = {**dict(dot.data), "across": number(across), "down": number(down)} if dot.data else {}
-    with canvas.group(data), canvas.link(dot.link, dot.name):
-        canvas.dot(across, down, dot.style, dot.tip, dot.size)
-
-
-def _label_dots(canvas: Canvas, plot: _Plot, look: Look) -> None:
-    """Writes labels beside their dots, or with lines to them; a label without a place is left
-    out."""
-    points = [plot.at(dot.x.value, dot.y.value) for dot in plot.panel.dots]
-    points += [plot.at(*point) for _, crowd in plot.panel.crowds for point in crowd]
-    taken = [(x - NEAR, y - NEAR, x + NEAR, y + NEAR) for x, y in points]
-    for dot in plot.panel.dots:
-        low, high = dot.x.ends
-        taken.append(around(plot.at(low, dot.y.value), plot.at(high, dot.y.value)))
-    for line in plot.panel.lines:
-        path = plot.clamped([plot.at(x, one.value) for x, one in line.points])
-        taken += [around(*pair) for pair in pairwise(path)] if "front" in line.style else []
-    labelled = [
-        (shortened(dot.label, look.measure, MAX_DOT_LABEL), point)
-        for dot, point in zip(plot.panel.dots, points, strict=False)
-        if dot.label
-    ]
-    found = placed(
-        [(point, look.measure(text)) for text, point in labelled],
-        points,
-        taken,
-        (plot.left, plot.top, plot.right, plot.bottom),
-    )
-    for (text, _), place in zip(labelled, found, strict=True):
-        if place is not None:
-            if place.join is not None:
-                canvas.line(*place.join[0], *place.join[1], "join")
-            canvas.text(place.box[0], place.box[3] - BASE, text, "name")
-
-
-def _label_lines(canvas: Canvas, plot: _Plot, labels: Sequence[tuple[str, ...]]) -> None:
-    """Writes labels to the right of the plot near the ends of their lines, one below the other,
-    with leaders."""
-    labelled = [
-        (line, lines) for line, lines in zip(plot.panel.lines, labels, strict=True) if line.label
-    ]
-    ends = [plot.at(line.points[-1][0], line.points[-1][1].value) for line, _ in labelled]
-    heights = [LINE * len(lines) + 1 for _, lines in labelled]
-    up = spread([-y for _, y in ends], heights, -plot.bottom - 2 * LINE, -plot.top + LINE / 2)
-    for (line, lines), (x, y), centre in zip(labelled, ends, up, strict=True):
-        begin = plot.right + BEGIN
-        leader = [(x, y), (plot.right + NEAR, y), (begin - 2, -centre)]
-        canvas.path(leader, f"{line.style.partition(' ')[0]} leader")
-        for index, text in enumerate(lines):
-            middle = -centre + LINE * (index - (len(lines) - 1) / 2)
-            canvas.text(begin, middle + BASE, text, "name")
+    def _label_lines(self, labels: Sequence[tuple[str, ...]]) -> None:
+        """Writes labels to the right of the plot near the ends of their lines, one below the other,
+        with leaders."""
+        labelled = [pair for pair in zip(self.panel.lines, labels, strict=True) if pair[0].label]
+        ends = [self.at(line.points[-1][0], line.points[-1][1].value) for line, _ in labelled]
+        heights = [LINE * len(lines) + 1 for _, lines in labelled]
+        # up, since labels may go below the plot, and not above it
+        low, high = -self.bottom - 2 * LINE, LINE / 2 - self.top
+        centres = spread([-y for _, y in ends], heights, low, high)
+        begin = self.right + BEGIN
+        for (line, lines), (x, y), centre in zip(labelled, ends, centres, strict=True):
+            leader = [(x, y), (self.right + NEAR, y), (begin - 2, -centre)]
+            self.canvas.path(leader, f"{line.style.partition(' ')[0]} leader")
+            for index, text in enumerate(lines):
+                middle = -centre + LINE * (index - (len(lines) - 1) / 2)
+                self.canvas.text(begin, middle + BASE, text, "name")
 
 
 def lay_radar(canvas: Canvas, panel: Radar, look: Look, cell: Cell) -> float:

@@ -1,13 +1,15 @@
 """Radar chart of frameworks along several figures, as in Figure 1d of the Raspberry Pi study."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.data.frames import Frames, Row
+from reporter.data.framework_names import framework_name
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
 from reporter.figures.chart import Chart, Context
-from reporter.figures.model import Figure, Missing, Named, Polygon, Radar
+from reporter.figures.for_papers import Notes, context_of
+from reporter.figures.model import Figure, Missing, Named, PaperFigure, Polygon, Radar
 
 MAX_SERIES, MIN_AXES = 4, 3
 
@@ -41,41 +43,64 @@ AXES = (
 def describe(frames: Frames, context: Context) -> Figure | Missing:
     """One polygon per framework (its fastest entry), at most MAX_SERIES; along each axis
     value/best, or best/value where less is better."""
-    chosen, entries = series(frames), entries_of(frames)
-    if len(chosen) < 2:
-        return Missing("fewer than two frameworks have finished two epochs")
-    axes, shares = shares_of(frames, chosen)
-    if len(axes) < MIN_AXES:
-        return Missing(f"fewer than {MIN_AXES} figures are known for all of the frameworks")
-    values = {
-        name: [digits(value * axis.factor) for axis, value in zip(axes, of_entry, strict=True)]
-        for name, of_entry in _values(frames, axes, chosen).items()
-    }
-    polygons = tuple(
-        Polygon(
-            entries[name]["label"],
-            context.colour(entries[name]["framework"]),
-            tuple(shares[name]),
-            tuple(
-                f"{entries[name]['label']}, {axis.title}: {value}"
-                for axis, value in zip(axes, values[name], strict=True)
-            ),
-            context.entry(name),
-        )
-        for name in chosen
-    )
-    legend = tuple(Named(f"c{one.style}", one.label) for one in polygons)
+    found, entries = shares_of(frames), entries_of(frames)
+    if isinstance(found, Missing):
+        return found
+    axes, shares = found
+    polygons, rows = list[Polygon](), list[tuple[str, ...]]()
+    for name, of_entry in _values(frames, axes, shares).items():
+        label, style = entries[name]["label"], context.colour(entries[name]["framework"])
+        texts = [digits(value * axis.factor) for axis, value in zip(axes, of_entry, strict=True)]
+        tips = (f"{label}, {axis.title}: {text}" for axis, text in zip(axes, texts, strict=True))
+        link = context.entry(name)
+        polygons.append(Polygon(label, style, tuple(shares[name]), tuple(tips), link))
+        rows.append((label, *texts))
     better = {1: "more", -1: "less"}
     titles = tuple(f"{axis.title}\n({better[axis.better]} is better)" for axis in axes)
-    rows = tuple((entries[name]["label"], *values[name]) for name in chosen)
-    headings = ("entry", *(axis.title for axis in axes))
-    note = _note(axes, entries.keys() - set(chosen))
-    return Figure((Radar(titles, polygons, legend),), headings, rows, note)
+    legend = tuple(Named(f"c{one.style}", one.label) for one in polygons)
+    panel = Radar(titles, tuple(polygons), legend)
+    headings, omitted = ("entry", *(axis.title for axis in axes)), len(entries) - len(shares)
+    notes = [*_left_out(axes)]
+    if omitted:
+        notes.append(
+            f"{omitted} entries that are not the fastest of their framework are not drawn."
+        )
+    return Figure((panel,), headings, tuple(rows), " ".join(notes))
 
 
-def shares_of(frames: Frames, entries: list[str]) -> tuple[list[Axis], dict[str, list[float]]]:
-    """The axes whose figures are known and comparable for all the entries, and each entry's
-    distances from the centre along them."""
+def for_paper(frames: Frames) -> PaperFigure | Missing:
+    """The fastest entry of each framework on axes from 0 to the best drawn value."""
+    found, entries, context = shares_of(frames), entries_of(frames), context_of(frames)
+    if isinstance(found, Missing):
+        return found
+    axes, shares = found
+    titles = tuple(f"{axis.title}\u00a0{'↑' if axis.better > 0 else '↓'}" for axis in axes)
+    frameworks = {name: str(entries[name]["framework"]) for name in shares}
+    polygons = tuple(
+        Polygon(
+            framework_name(framework),
+            context.colour(framework),
+            tuple(shares[name]),
+            ("",) * len(axes),
+        )
+        for name, framework in frameworks.items()
+    )
+    legend = tuple(Named(f"c{one.style}", one.label, is_mark=True) for one in polygons)
+    about = (
+        "The fastest entry of each framework. On each axis, value over the best drawn one, or the"
+        " best over the value where less is better. ↑: more is better, ↓: less is better. Areas"
+        " have no meaning."
+    )
+    panel = Radar(titles, polygons, legend)
+    return PaperFigure((panel,), tuple(shares), about, "", _left_out(axes))
+
+
+def shares_of(frames: Frames) -> tuple[list[Axis], dict[str, list[float]]] | Missing:
+    """The axes whose figures are known and comparable for the fastest entries of the frameworks,
+    and each entry's distances from the centre along them."""
+    entries = series(frames)
+    if len(entries) < 2:
+        return Missing("fewer than two frameworks have finished two epochs")
     found = {axis: figures_of(frames, axis.figure) for axis in AXES}
     axes = [
         axis
@@ -83,6 +108,8 @@ def shares_of(frames: Frames, entries: list[str]) -> tuple[list[Axis], dict[str,
         if all(name in found[axis] for name in entries)
         and (not axis.is_energy or _share_a_sensor(found[axis], entries))
     ]
+    if len(axes) < MIN_AXES:
+        return Missing(f"fewer than {MIN_AXES} figures are known for all of the frameworks")
     values = _values(frames, axes, entries)
     return axes, {
         name: [
@@ -93,7 +120,7 @@ def shares_of(frames: Frames, entries: list[str]) -> tuple[list[Axis], dict[str,
     }
 
 
-def _values(frames: Frames, axes: list[Axis], entries: list[str]) -> dict[str, list[float]]:
+def _values(frames: Frames, axes: Sequence[Axis], entries: Iterable[str]) -> dict[str, list[float]]:
     found = {axis: figures_of(frames, axis.figure) for axis in axes}
     return {name: [float(found[axis][name]["value"]) for axis in axes] for name in entries}
 
@@ -124,18 +151,9 @@ def series(frames: Frames) -> list[str]:
     return list(best.values())[:MAX_SERIES]
 
 
-def _note(axes: list[Axis], omitted: set[str]) -> str:
-    missing = [axis.title for axis in AXES if axis not in axes]
-    note = (
-        f"No axis, because unknown or not comparable for some: {', '.join(missing)}. "
-        if missing
-        else ""
-    )
-    return note + (
-        f"{len(omitted)} entries that are not the fastest of their framework are not drawn."
-        if omitted
-        else ""
-    )
+def _left_out(axes: Sequence[Axis]) -> Notes:
+    missing = ", ".join(axis.title for axis in AXES if axis not in axes)
+    return (f"No axis, because unknown or not comparable for some: {missing}.",) if missing else ()
 
 
 CHART = Chart(

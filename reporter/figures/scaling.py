@@ -1,16 +1,36 @@
 """Speed-up over nodes, as in Figure 1c of the Raspberry Pi study."""
 
-from collections.abc import Mapping
+from dataclasses import replace
 
-from reporter.data.frames import Frames
+from reporter.data.frames import Frames, known
 from reporter.data.scaling import STRONG, ScalingLine, scaling_lines
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
 from reporter.figures.chart import Chart, Context
-from reporter.figures.model import Dot, Figure, Line, Missing, Plane, dot, through
+from reporter.figures.for_papers import (
+    Curve,
+    Points,
+    lines_of,
+    lines_panel,
+    names_of,
+    of_settings,
+    positions,
+)
+from reporter.figures.model import (
+    Dot,
+    Estimate,
+    Figure,
+    Line,
+    Missing,
+    PaperFigure,
+    Plane,
+    dot,
+    through,
+)
 from reporter.figures.scales import linear
 
 RATE = "samples_per_s"
+ALIKE = "on several with the same ranks per node, threads, collective and batch"
 
 
 def describe(frames: Frames, context: Context) -> Figure | Missing:
@@ -20,48 +40,86 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     A line holds ranks per node, threads, collective and either the global batch (strong) or the
     batch per rank (weak).
     """
-    rates = {name: float(row["value"]) for name, row in figures_of(frames, RATE).items()}
-    entries, found = entries_of(frames), lines_with_rates(frames, rates)
+    entries, rates, found = entries_of(frames), figures_of(frames, RATE), _lines(frames)
     if not found:
-        return Missing(
-            "no setting was run on one node and on several with the same ranks per node, threads,"
-            " collective and batch"
-        )
+        return Missing(f"no setting was run on one node and {ALIKE}")
     lines, dots, rows = list[Line](), list[Dot](), list[tuple[str, ...]]()
-    for line in found:
-        alone, style = (
-            rates[line.by_nodes[1]["entry_id"]],
+    for line, points in found:
+        style, values = (
             context.colour(line.by_nodes[1]["framework"]),
+            [one.value for _, one in points],
         )
-        points = [
-            (float(n), rates[entry["entry_id"]] / alone) for n, entry in line.by_nodes.items()
-        ]
-        lines.append(through(points, f"l{style} curve{'' if line.kind == STRONG else ' weak'}"))
-        for (n, value), entry in zip(points, line.by_nodes.values(), strict=True):
-            name = entry["entry_id"]
-            label = f"{entries[name]['label']} ({line.text})"
-            tip, link = f"{label}: {value:.2f}×", context.entry(name, RATE)
-            dots.append(dot((n, value), f"c{style}", tip, link, label))
-            of_one = (f"{value:.2f}×", f"{100 * value / n:.0f} %")
-            rows.append((label, f"{n:g}", digits(rates[name]), *of_one))
-    most = max(dot.x.value for dot in dots)
+        dashes = "" if line.kind == STRONG else " weak"
+        lines.append(through(zip(line.by_nodes, values, strict=True), f"l{style} curve{dashes}"))
+        for (n, entry), value in zip(line.by_nodes.items(), values, strict=True):
+            name, speed_up = entry["entry_id"], f"{value:.2f}×"
+            label, link = f"{entries[name]['label']} ({line.text})", context.entry(name, RATE)
+            dots.append(dot((n, value), f"c{style}", f"{label}: {speed_up}", link, label))
+            rate, efficiency = digits(float(rates[name]["value"])), f"{100 * value / n:.0f} %"
+            rows.append((label, f"{n:g}", rate, speed_up, efficiency))
+    most = max(one.x.value for one in dots)
     panel = Plane(
         "nodes",
         "speed-up, ×",
         linear([most]),
-        linear([most, *(dot.y.value for dot in dots)]),
-        (through([(1.0, 1.0), (most, most)], "join"), *lines),
+        linear([most, *(one.y.value for one in dots)]),
+        (_perfect(most), *lines),
         tuple(dots),
-        context.frameworks([line.by_nodes[1] for line in found]),
+        context.frameworks([line.by_nodes[1] for line, _ in found]),
     )
     headings = ("entry", "nodes", "samples per second", "speed-up", "efficiency")
     return Figure((panel,), headings, tuple(rows))
 
 
-def lines_with_rates(frames: Frames, rates: Mapping[str, float]) -> list[ScalingLine]:
-    """The lines of entries whose throughput is known; on one node it is more than 0."""
-    lines = scaling_lines(frames, rates)
-    return [line for line in lines if rates[line.by_nodes[1]["entry_id"]] > 0]
+def for_paper(frames: Frames) -> PaperFigure | Missing:
+    """Throughput of n nodes over that of one, against n; thin line: linear speed-up."""
+    found = _lines(frames)
+    if not found:
+        return Missing(f"no training was run on one node and {ALIKE}")
+    firsts = [line.by_nodes[1] for line, _ in found]
+    names = names_of(firsts, ("nodes", "ranks", "collective", "batch_size", "learning_rate"))
+    curves, order = dict[str, Curve](), dict[str, float]()
+    for index, ((line, points), first) in enumerate(zip(found, firsts, strict=True)):
+        label = " · ".join(part for part in (names[first["entry_id"]], line.text) if part)
+        curves[str(index)] = Curve(label, str(first["framework"]), points)
+        order[str(index)] = -points[-1][1].value
+    lines, note = lines_of(frames, curves, order)
+    panel = lines_panel(("nodes", "speed-up, ×"), lines, positions)
+    most = float(max(max(line.by_nodes) for line, _ in found))
+    panel = replace(panel, lines=(_perfect(most), *lines), y=linear([most, *panel.y.ticks]))
+    about = (
+        "Throughput of n nodes over that of one node with the same ranks per node, threads and"
+        " collective; strong: the same global batch, weak: the same batch per rank. Thin line:"
+        " linear speed-up."
+    )
+    ids = dict.fromkeys(entry["entry_id"] for line, _ in found for entry in line.by_nodes.values())
+    error_bars = "± one standard deviation over runs, of both throughputs"
+    return PaperFigure((panel,), tuple(ids), about, error_bars, of_settings(note))
+
+
+def _perfect(most: float) -> Line:
+    return through([(1.0, 1.0), (most, most)], "join")
+
+
+def _lines(frames: Frames) -> list[tuple[ScalingLine, Points]]:
+    """The lines with their speed-ups. The error bar of a quotient adds the relative deviations of
+    both throughputs in squares."""
+    rates, found = figures_of(frames, RATE), list[tuple[ScalingLine, Points]]()
+    for line in scaling_lines(frames, rates):
+        base, points = rates[line.by_nodes[1]["entry_id"]], list[tuple[float, Estimate]]()
+        for nodes, entry in line.by_nodes.items() if float(base["value"]) > 0 else ():
+            rate = rates[entry["entry_id"]]
+            value = float(rate["value"]) / float(base["value"])
+            parts = [
+                float(row["spread"]) / float(row["value"])
+                for row in (rate, base)
+                if row["spread_over"] == "runs" and known(row["spread"])
+            ]
+            is_known = len(parts) > 1 and nodes > 1
+            spread = value * sum(part**2 for part in parts) ** 0.5 if is_known else None
+            points.append((float(nodes), Estimate.around(value, spread)))
+        found += [(line, tuple(points))] if points else []
+    return found
 
 
 CHART = Chart(

@@ -6,8 +6,8 @@ from reporter.data.frames import Frames, Row, known, rows_of
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from reporter.data.values import entries_of
+from reporter.figures.for_papers import model_title
 from reporter.figures.model import PaperFigure
-from reporter.papers.entries import model_title
 from reporter.papers.presets import STUDIES, SUITE, Preset
 from suite.catalog.data_sets import load_data_set
 from suite.errors import SuiteError

@@ -159,8 +159,8 @@ def _values(panel: Panel) -> Iterator[tuple[str, ...]]:
         for row in panel.rows:
             name = " · ".join(part for part in (row.heading, row.label) if part)
             parts = [series.name for series in panel.series] or [""]
-            values = row.values or tuple(map(Estimate, row.singles))
-            parts *= 1 if row.values else len(values)
+            values = tuple(map(Estimate, row.singles)) or row.values
+            parts *= max(len(row.singles), 1)
             yield from (
                 (name, part, "", *_ends(one)) for part, one in zip(parts, values, strict=False)
             )

@@ -59,7 +59,7 @@ def draw(preset: Preset, frames: Frames) -> PaperFigure | Missing:
     """The preset's panels, or why there are none."""
     module, function, *arguments = preset.drawn_by.split(":")
     draw_it: Callable[..., PaperFigure | Missing] = getattr(
-        importlib.import_module(f"reporter.papers.{module}"), function
+        importlib.import_module(f"reporter.figures.{module}"), function
     )
     drawn = draw_it(frames, *arguments)
     return drawn if isinstance(drawn, Missing) else with_short_labels(drawn)

@@ -16,8 +16,8 @@ class Preset:
     """A figure by name: the study and number that it follows, its title, what it needs, and a
     command that makes the data.
 
-    ``drawn_by`` is ``module:function`` in this package, with arguments after further colons; the
-    function takes frames and the arguments and returns a PaperFigure or a Missing.
+    ``drawn_by`` is ``module:function`` in reporter.figures, with arguments after further colons;
+    the function takes frames and the arguments and returns a PaperFigure or a Missing.
     """
 
     name: str
@@ -59,7 +59,7 @@ PRESETS = (
         "Stall of epoch 1 and of later epochs by loading workers",
         "two epochs",
         _WORKERS,
-        "epochs:first_stall",
+        "epochs:first_stall_for_paper",
     ),
     Preset(
         "jetson-2c",
@@ -131,7 +131,7 @@ PRESETS = (
         "Distribution of epoch times by device instance",
         "three epochs of a run",
         _run("--seed 1"),
-        "variability:distribution:end_to_end_s",
+        "distribution:for_paper:end_to_end_s",
     ),
     Preset(
         "jetson-5b",
@@ -140,7 +140,7 @@ PRESETS = (
         "Distribution of energy per epoch by device instance",
         f"three epochs of a run {_METER}",
         _run("--seed 1"),
-        "variability:distribution:energy_j",
+        "distribution:for_paper:energy_j",
     ),
     Preset(
         "jetson-6a",
@@ -194,7 +194,7 @@ PRESETS = (
         "Time against energy per epoch, with the Pareto front",
         f"two epochs {_METER}",
         _MODES,
-        "modes:against_time:energy_per_epoch_j",
+        "time_energy:against_time:energy_per_epoch_j",
     ),
     Preset(
         "jetson-9a",
@@ -239,7 +239,7 @@ PRESETS = (
         "Time per epoch against mean power",
         f"two epochs {_METER}",
         _MODES,
-        "modes:against_time:mean_power_w",
+        "time_energy:against_time:mean_power_w",
     ),
     Preset(
         "jetson-13",
@@ -248,7 +248,7 @@ PRESETS = (
         "Time against energy, marked by cores",
         f"power modes with different numbers of cores {_METER}",
         _MODES,
-        "modes:against_time:energy_per_epoch_j:cores",
+        "time_energy:against_time:energy_per_epoch_j:cores",
     ),
     Preset(
         "jetson-14",
@@ -257,7 +257,7 @@ PRESETS = (
         "Time against energy, marked by CPU clock",
         f"power modes with different CPU clocks {_METER}",
         _MODES,
-        "modes:against_time:energy_per_epoch_j:cpu",
+        "time_energy:against_time:energy_per_epoch_j:cpu",
     ),
     Preset(
         "jetson-15",
@@ -266,7 +266,7 @@ PRESETS = (
         "Time against energy, marked by GPU clock",
         f"power modes with different GPU clocks {_METER}",
         _MODES,
-        "modes:against_time:energy_per_epoch_j:gpu",
+        "time_energy:against_time:energy_per_epoch_j:gpu",
     ),
     Preset(
         "jetson-16",
@@ -275,7 +275,7 @@ PRESETS = (
         "Time against energy, marked by memory clock",
         f"power modes with different memory clocks {_METER}",
         _MODES,
-        "modes:against_time:energy_per_epoch_j:memory",
+        "time_energy:against_time:energy_per_epoch_j:memory",
     ),
     Preset(
         "pi-1a",
@@ -302,7 +302,7 @@ PRESETS = (
         "Speed-up over nodes",
         "one node and several, with the same ranks per node, threads and batch",
         "suite sweep --study scaling --workload lenet --hostfile hosts",
-        "cluster:speed_up",
+        "scaling:for_paper",
     ),
     Preset(
         "pi-1d",
@@ -311,7 +311,7 @@ PRESETS = (
         "Frameworks along several axes",
         "two frameworks, all else equal; two epochs",
         _FRAMEWORKS,
-        "overview:radar",
+        "radar:for_paper",
     ),
     Preset(
         "pi-2a",
@@ -320,7 +320,7 @@ PRESETS = (
         "Instructions",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:bars:instructions",
+        "counters:for_paper:instructions",
     ),
     Preset(
         "pi-2b",
@@ -329,7 +329,7 @@ PRESETS = (
         "Instruction rate",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:bars:instructions_per_cpu_s",
+        "counters:for_paper:instructions_per_cpu_s",
     ),
     Preset(
         "pi-2c",
@@ -338,7 +338,7 @@ PRESETS = (
         "L1 data accesses",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:bars:l1d_access",
+        "counters:for_paper:l1d_access",
     ),
     Preset(
         "pi-2d",
@@ -347,7 +347,7 @@ PRESETS = (
         "Instructions per cycle",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:bars:ipc",
+        "counters:for_paper:ipc",
     ),
     Preset(
         "pi-2e",
@@ -356,7 +356,7 @@ PRESETS = (
         "L1 data misses",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:bars:l1d_refill",
+        "counters:for_paper:l1d_refill",
     ),
     Preset(
         "pi-2f",
@@ -365,7 +365,7 @@ PRESETS = (
         "L1 data miss ratio",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:bars:l1d_miss_ratio",
+        "counters:for_paper:l1d_miss_ratio",
     ),
     Preset(
         "pi-2g",
@@ -374,7 +374,7 @@ PRESETS = (
         "Branches and mispredictions",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:bars:branches:branch_mispredicts",
+        "counters:for_paper:branches:branch_mispredicts",
     ),
     Preset(
         "pi-2h",
@@ -383,7 +383,7 @@ PRESETS = (
         "Branch mispredict ratio",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:bars:branch_mispredict_ratio",
+        "counters:for_paper:branch_mispredict_ratio",
     ),
     Preset(
         "pi-linpack",
@@ -392,7 +392,7 @@ PRESETS = (
         "Training and LINPACK",
         "a LINPACK record of the same machine",
         "suite linpack --output runs/linpack",
-        "overview:linpack",
+        "linpack:for_paper",
     ),
     Preset(
         "accuracy",
@@ -401,7 +401,7 @@ PRESETS = (
         "Accuracy against training time",
         "an evaluation",
         _run(""),
-        "accuracy:curves",
+        "accuracy:for_paper",
     ),
     Preset(
         "time-to-target",

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from reporter.figures.chart import COLOURS
+from reporter.figures.for_papers import lines_panel
 from reporter.figures.model import Estimate, Line, PaperFigure, through
 from reporter.figures.scales import close, doubling
-from reporter.papers.entries import lines_panel
 from reporter.papers.measures import Found, Unknown
 from reporter.papers.records import RecordKind
 from suite.catalog.papers import Item, Measure

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
+from reporter.figures.for_papers import lines_panel
 from reporter.figures.model import Line, PaperFigure, Plane, Table, through
 from reporter.figures.scales import close
-from reporter.papers.entries import lines_panel
 from reporter.papers.measures import Cell as ComparedCell
 from reporter.papers.measures import Found
 from suite.catalog.papers import Item, Measure

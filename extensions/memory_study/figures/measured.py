@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from reporter.data.seals import refuse_broken_seal
+from reporter.figures.for_papers import lines_panel
 from reporter.figures.model import Line, Missing, PaperFigure, Table
 from reporter.figures.scales import close
-from reporter.papers.entries import lines_panel
 from reporter.papers.records import RecordKind
 from suite.catalog.papers import Item
 from suite.extensions.memory_study.figures import calculated

@@ -15,6 +15,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from reporter.data.frames import Frames
+from reporter.figures.for_papers import lines_panel, rows_panel
 from reporter.figures.labels import covers, placed, shortened, spread
 from reporter.figures.model import (
     Dot,
@@ -31,7 +32,6 @@ from reporter.figures.model import (
 )
 from reporter.figures.scales import doubling, fitting_closely
 from reporter.papers.captions import caption_of
-from reporter.papers.entries import lines_panel, rows_panel
 from reporter.papers.make import draw, make, preset_of
 from reporter.papers.presets import PRESETS, Preset
 from reporter.papers.render import paint, render
@@ -294,9 +294,12 @@ def test_a_given_height_is_kept_by_bars_and_lines(height_in: float) -> None:
 
 
 def test_a_distribution_that_spans_decades_is_logarithmic() -> None:
-    rows = (Row("a", (), "c0", singles=(1.0, 2.0)), Row("b", (), "c1", singles=(300.0, 400.0)))
+    rows = tuple(
+        Row(name, (Estimate.between_quartiles(values),), "c0", singles=values)
+        for name, values in (("a", (1.0, 2.0)), ("b", (300.0, 400.0)))
+    )
     every = [value for row in rows for value in row.singles]
-    panel = Rows("time, s", fitting_closely(every), rows, marks=Marks.BOXES)
+    panel = Rows("time, s", fitting_closely(every), rows, marks=Marks.BANDS)
     drawing = paint(figure_of(panel), Look())
     texts = texts_of(drawing)
     assert panel.scale.logarithmic and outside(drawing, texts) == []

@@ -11,7 +11,7 @@ from reporter.data.frames import Frames, known
 from reporter.data.frames import Row as Entry
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name
-from reporter.data.selection import choose, more_of
+from reporter.data.selection import ascending, choose, more_of
 from reporter.data.values import entries_of
 from reporter.figures.chart import COLOURS, Context
 from reporter.figures.entries import alike
@@ -24,6 +24,9 @@ MAX_ROWS, MAX_LINES = 24, 8
 LOCKED = "clocks locked"
 OVER_RUNS = "± one standard deviation over runs; of a single run, over its epochs"
 Points = tuple[tuple[float, Estimate], ...]
+Values = Mapping[str, tuple[Estimate, ...]]
+"""By entry id, an estimate for each series."""
+Notes = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def _telling(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def varied(
-    frames: Frames, ids: Iterable[str], properties: Sequence[str], least: int = 2
+    frames: Frames, ids: Iterable[str], *properties: str, least: int = 2
 ) -> tuple[Varied, ...]:
     """The entries in groups that differ in ``properties`` only, in at least ``least`` of their
     values; headings are relative to these groups."""
@@ -145,101 +148,92 @@ def rows_panel(
 
 
 def rows_of_groups(
-    frames: Frames,
-    groups: Sequence[Varied],
-    value: Callable[[Entry], tuple[Estimate, ...]],
-    properties: Sequence[str],
-    is_stacked: bool = False,
-) -> tuple[tuple[Row, ...], str]:
-    """Rows below a heading per group, one per entry, and a note where entries share a row.
+    frames: Frames, groups: Sequence[Varied], values: Values, varies: str, is_stacked: bool = False
+) -> tuple[tuple[Row, ...], Notes]:
+    """Rows below a heading per group, one per entry, named by what a property ``varies``, and a
+    note where entries share a row.
 
     Groups of one entry each become rows without a heading. Groups are chosen by their lowest total,
     per framework in turn.
     """
-    if all(len(group.entries) == 1 for group in groups):
-        values = {str(group.entries[0]["entry_id"]): value(group.entries[0]) for group in groups}
-        return flat_rows(frames, values, is_stacked=is_stacked)
-    context, by_index = context_of(frames), {str(index): one for index, one in enumerate(groups)}
+    deepest = max((len(group.entries) for group in groups), default=1)
+    if deepest == 1:
+        ids = [str(group.entries[0]["entry_id"]) for group in groups]
+        return flat_rows(frames, {name: values[name] for name in ids}, is_stacked=is_stacked)
+    labels = {name: text for group in groups for name, text in _labels(group, varies).items()}
+    capacity = max(MAX_ROWS // (deepest + 1), 1)
+    rows, notes = _rows(frames, groups, values, labels, capacity, is_stacked)
+    return rows, tuple(note.replace("entries", "settings") for note in notes)
+
+
+def flat_rows(
+    frames: Frames,
+    values: Values,
+    labels: Mapping[str, str] | None = None,
+    is_stacked: bool = False,
+) -> tuple[tuple[Row, ...], Notes]:
+    """A row per entry id, ascending by the sum of its values, and a note where entries share a
+    row."""
+    entries = entries_of(frames)
+    order = ascending({name: sum(one.value for one in of_one) for name, of_one in values.items()})
+    labels = labels or labels_of([entries[name] for name in values])
+    groups = [Varied("", (entries[name],)) for name in order]
+    return _rows(frames, groups, values, labels, MAX_ROWS, is_stacked)
+
+
+def _rows(
+    frames: Frames,
+    groups: Sequence[Varied],
+    values: Values,
+    labels: Mapping[str, str],
+    capacity: int,
+    is_stacked: bool,
+) -> tuple[tuple[Row, ...], Notes]:
+    context, by_index = context_of(frames), {f"{index:05}": one for index, one in enumerate(groups)}
+    ids = {index: [one["entry_id"] for one in group.entries] for index, group in by_index.items()}
     totals = {
-        index: min(sum(one.value for one in value(entry)) for entry in group.entries)
-        for index, group in by_index.items()
+        index: min(sum(one.value for one in values[name]) for name in names)
+        for index, names in ids.items()
     }
-    deepest = max(len(group.entries) for group in groups)
-    chosen = choose(
-        totals,
-        lambda index: str(by_index[index].entries[0]["framework"]),
-        max(MAX_ROWS // (deepest + 1), 1),
-    )
+    chosen = choose(totals, lambda index: by_index[index].entries[0]["framework"], capacity)
     rows = [
         Row(
-            label,
-            value(entry),
+            labels[entry["entry_id"]],
+            values[entry["entry_id"]],
             f"c{context.colour(entry['framework'])}",
             heading=group.heading,
         )
         for index, group in by_index.items()
         if index in chosen.ids
-        for label, entry in zip(_labels(group.entries, properties), group.entries, strict=True)
+        for entry in group.entries
     ]
+    heading = "others, lowest to highest" if any(group.heading for group in groups) else ""
     for one in chosen.groups:
-        shared = [value(entry) for index in one.ids for entry in by_index[index].entries]
-        row = _shared(more_of(len(shared), one.name), shared, context.colour(one.name), is_stacked)
-        rows.append(replace(row, heading="others, lowest to highest"))
-    return tuple(rows), chosen.note.replace("entries", "settings")
+        shared = [values[name] for index in one.ids for name in ids[index]]
+        label, style = more_of(len(shared), one.name), f"c{context.colour(one.name)}"
+        together = _together(shared, is_stacked)
+        rows.append(Row(label, together, style, is_group=True, heading=heading))
+    return tuple(rows), chosen.notes
 
 
-def flat_rows(
-    frames: Frames,
-    values: Mapping[str, tuple[Estimate, ...]],
-    names: Mapping[str, str] | None = None,
-    is_stacked: bool = False,
-) -> tuple[tuple[Row, ...], str]:
-    """A row per entry id, ascending by the sum of its values, and a note where entries share a
-    row."""
-    entries, context = entries_of(frames), context_of(frames)
-    labels = names or labels_of([entries[name] for name in values])
-    chosen = choose(
-        {name: sum(one.value for one in of_one) for name, of_one in values.items()},
-        lambda name: str(entries[name]["framework"]),
-        MAX_ROWS,
-    )
-    rows = [
-        Row(labels[name], values[name], f"c{context.colour(entries[name]['framework'])}")
-        for name in chosen.ids
-    ]
-    rows += [
-        _shared(one.label, [values[name] for name in one.ids], context.colour(one.name), is_stacked)
-        for one in chosen.groups
-    ]
-    return tuple(rows), chosen.note
+def _together(values: Sequence[tuple[Estimate, ...]], is_stacked: bool) -> tuple[Estimate, ...]:
+    """The median of each part, and the range of each part or, if they are stacked, of the totals at
+    the last part."""
+    parts = [Estimate.of_all([one.value for one in part]) for part in zip(*values, strict=True)]
+    if not is_stacked:
+        return tuple(parts)
+    totals = Estimate.of_all([sum(one.value for one in of_one) for of_one in values])
+    *others, last = (one.value for one in parts)
+    return *map(Estimate, others), replace(totals, value=last)
 
 
-def _shared(
-    label: str, values: Sequence[tuple[Estimate, ...]], colour: int, is_stacked: bool
-) -> Row:
-    """A row for several entries: the median of each part, and the range of each part or, if they
-    are stacked, of the totals at the last part."""
-    parts = [[one.value for one in of_part] for of_part in zip(*values, strict=True)]
-    ranges = [(min(part), max(part)) for part in parts]
-    if is_stacked:
-        totals = [sum(one.value for one in of_one) for of_one in values]
-        ranges = [*[(None, None)] * (len(parts) - 1), (min(totals), max(totals))]
-    medians = (
-        Estimate(statistics.median(part), *ends) for part, ends in zip(parts, ranges, strict=True)
-    )
-    return Row(label, tuple(medians), f"c{colour}", is_group=True)
-
-
-def _labels(entries: Sequence[Entry], properties: Sequence[str]) -> list[str]:
+def _labels(group: Varied, varies: str) -> dict[str, str]:
     """What tells the entries of a group apart; whole power modes where their names do not."""
     short, whole = (
-        [
-            ", ".join(property_text(entry, name, is_whole) for name in properties)
-            for entry in entries
-        ]
+        {one["entry_id"]: property_text(one, varies, is_whole) for one in group.entries}
         for is_whole in (False, True)
     )
-    return short if len(set(short)) == len(short) else whole
+    return short if len(set(short.values())) == len(short) else whole
 
 
 def lines_of(
@@ -247,7 +241,7 @@ def lines_of(
     curves: Mapping[str, Curve],
     order: Mapping[str, float],
     together: Callable[[Sequence[Curve]], Points] | None = None,
-) -> tuple[tuple[Line, ...], str]:
+) -> tuple[tuple[Line, ...], Notes]:
     """A line per curve, those of the lowest ``order`` of each framework in turn, and a note where
     others share one per framework: ``together``, by default their mean.
 
@@ -272,7 +266,7 @@ def lines_of(
         )
         for index, curve in enumerate(shown)
     )
-    return lines, chosen.note.replace("row", "line")
+    return lines, tuple(note.replace("row", "line") for note in chosen.notes)
 
 
 def _mean(curves: Sequence[Curve]) -> Points:
@@ -286,9 +280,12 @@ def _mean(curves: Sequence[Curve]) -> Points:
     )
 
 
-def of_settings(note: str) -> str:
-    """A note on lines that share one, of settings and their mean."""
-    return note.replace("entries", "settings").replace("a mark at the median", "the mean")
+def of_settings(notes: Notes) -> Notes:
+    """Notes on lines that share one, of settings and their mean."""
+    return tuple(
+        note.replace("entries", "settings").replace("a mark at the median", "the mean")
+        for note in notes
+    )
 
 
 def lines_panel(

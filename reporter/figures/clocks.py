@@ -11,10 +11,9 @@ from reporter.data.machine_names import machine_name
 from reporter.data.machines import cpu_clock_shares
 from reporter.data.selection import choose
 from reporter.data.values import entries_of, why_missing
+from reporter.figures.energy import ENERGY, Drawn, of_groups, of_kinds
 from reporter.figures.entries import estimates
-from reporter.figures.model import Estimate, Missing, PaperFigure, Row, Rows
-from reporter.papers.energy import ENERGY, Drawn, of_groups, of_kinds
-from reporter.papers.entries import (
+from reporter.figures.for_papers import (
     LOCKED,
     MAX_ROWS,
     OVER_RUNS,
@@ -23,6 +22,7 @@ from reporter.papers.entries import (
     rows_panel,
     varied,
 )
+from reporter.figures.model import Estimate, Missing, PaperFigure, Row, Rows
 
 FREE_AND_LOCKED = (
     "no training was run with its clocks free and locked (jetson_clocks) and all else equal"
@@ -55,8 +55,8 @@ def free_and_locked(frames: Frames, *figures: str) -> PaperFigure | Missing:
             drawn = [
                 pair for pair in pairs if all(entry["entry_id"] in names for entry in pair.entries)
             ]
-            of_pairs, note, ids = of_groups(frames, drawn, values, "power_mode")
-            return _relabelled(of_pairs), note, ids
+            of_pairs, notes, ids = of_groups(frames, drawn, values, "power_mode")
+            return _relabelled(of_pairs), notes, ids
 
         instrument = figure if figure == ENERGY else None
         of_figure, more, _ = of_kinds(frames, instrument, axis, found, rows)
@@ -104,8 +104,9 @@ def cpu_residency(frames: Frames) -> PaperFigure | Missing:
         "Readings of the clocks of all cores between run_start and run_stop, of each entry's run"
         " with the lowest seed."
     )
-    note = chosen.note.replace("lowest to highest value, with a mark at the median", "the mean")
-    return PaperFigure((panel,), tuple(shares), about, "", (note,) if note else ())
+    middle = "lowest to highest value, with a mark at the median"
+    notes = tuple(note.replace(middle, "the mean") for note in chosen.notes)
+    return PaperFigure((panel,), tuple(shares), about, "", notes)
 
 
 def _binned(shares: list[dict[int, float]], bins: list[tuple[int, int]]) -> tuple[Estimate, ...]:
@@ -130,7 +131,7 @@ def _bins(clocks: list[int]) -> list[tuple[int, int]]:
 def _pairs(frames: Frames) -> list[Varied]:
     """Entries whose power modes differ in locked clocks only, the free one first."""
     pairs = []
-    for group in varied(frames, entries_of(frames), ("power_mode",)):
+    for group in varied(frames, entries_of(frames), "power_mode"):
         modes: dict[str, list[Entry]] = {}
         for entry in (entry for entry in group.entries if known(entry["power_mode"])):
             modes.setdefault(str(entry["power_mode"]).replace(f", {LOCKED}", ""), []).append(entry)

@@ -1,19 +1,22 @@
-"""Energy per epoch and baseload: Figures 2c, 3c, 7 and 9b of the Jetson study. Energies of
-different instruments are never in one panel."""
+"""Energy per epoch by kind of sensor, as in Figure 2c of Prashanthi et al."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from reporter.data.frames import Frames, known
 from reporter.data.frames import Row as Entry
-from reporter.data.instrument_names import instrument_named
+from reporter.data.instrument_names import instrument_named, instrument_words, sensor_named
 from reporter.data.machine_names import short_title
+from reporter.data.quantities import quantity
+from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, why_missing
+from reporter.figures.chart import Chart, Context, rows_of_entries
 from reporter.figures.entries import estimates
-from reporter.figures.model import Estimate, Missing, PaperFigure, Row, Rows
-from reporter.papers.entries import (
+from reporter.figures.for_papers import (
     OVER_RUNS,
+    Notes,
+    Values,
     Varied,
     flat_rows,
     names_of,
@@ -21,7 +24,10 @@ from reporter.papers.entries import (
     rows_panel,
     varied,
 )
+from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
+from reporter.figures.scales import fitting
 from suite.catalog.power import Tier
+from suite.catalog.scoring import load_scoring
 
 ENERGY, BASELOAD_ENERGY, BASELOAD = "energy_per_epoch_j", "baseload_per_epoch_j", "baseload_power_w"
 AXIS = "energy per epoch, J"
@@ -55,8 +61,77 @@ WITH_ENERGY = {
     "storage_medium": (2, "two storage media"),
 }
 """By the property that a figure varies: how many values it needs, and what they are."""
-Drawn = tuple[Sequence[Row], str, Sequence[str]]
-"""Rows, a note on them, and the entries that they are of."""
+Drawn = tuple[Sequence[Row], Notes, Sequence[str]]
+"""Rows, notes on them, and the entries that they are of."""
+
+
+def describe(frames: Frames, context: Context) -> Figure | Missing:
+    """A row per entry, mean of epochs 2 to last. Each kind of sensor has rows and a scale of its
+    own: energies of different ones do not compare.
+
+    Bars from zero, with the baseload shaded where it is known; marks on a logarithmic scale where
+    the energies of a kind span a decade.
+    """
+    found, idle, entries = (
+        figures_of(frames, ENERGY),
+        figures_of(frames, BASELOAD_ENERGY),
+        entries_of(frames),
+    )
+    values = {name: float(found[name]["value"]) for name in entries if name in found}
+    if not values:
+        return Missing(why_missing(frames, ENERGY))
+    idle_j = {name: float(idle[name]["value"]) for name in values if name in idle}
+    kinds = {name: sensor_named(found[name]["tier"], found[name]["covers"]) for name in values}
+    order = sorted(set(kinds.values()), key=lambda kind: (_place(kind), kind))
+    capacity = replace(context, max_rows=max(context.max_rows // len(order), 2))
+
+    def row(name: str) -> Row:
+        text = quantity(values[name], "J")[0]
+        return Row(
+            entries[name]["label"],
+            (Estimate(values[name]),),
+            f"c{context.colour(entries[name]['framework'])}",
+            context.entry(name, ENERGY),
+            (text,),
+            (text,),
+            shaded=idle_j.get(name),
+        )
+
+    panels, notes = list[Rows](), list[str]()
+    for kind in order:
+        own = {name: values[name] for name in values if kinds[name] == kind}
+        rows, note = rows_of_entries(own, entries, row, "J", capacity)
+        scale = fitting(list(own.values()))
+        panels.append(
+            Rows(
+                kind + (", logarithmic" if scale.logarithmic else ""),
+                scale,
+                rows,
+                unit="J",
+                names=context.frameworks([entries[name] for name in values]),
+                has_axis=False,
+            )
+        )
+        notes += [note] if note else []
+    table = []
+    for name in sorted(values, key=lambda name: (order.index(kinds[name]), values[name], name)):
+        value, own_idle_j = values[name], idle_j.get(name)
+        share = (
+            ("unknown", "unknown")
+            if own_idle_j is None
+            else (digits(own_idle_j), f"{100 * own_idle_j / value:.0f}" if value > 0 else "unknown")
+        )
+        table.append((entries[name]["label"], digits(value), *share, kinds[name]))
+    headings = ("entry", "energy per epoch, J", "baseload, J", "baseload, %", "sensor")
+    return Figure(tuple(panels), headings, tuple(table), (*notes, "")[0])
+
+
+def _place(kind: str) -> int:
+    """The best kind of instrument first, in the rulebook's order."""
+    instruments = load_scoring().instruments()
+    return next(
+        (each.place for each in instruments if kind == instrument_words(each)), len(instruments)
+    )
 
 
 def by(frames: Frames, varies: str) -> PaperFigure | Missing:
@@ -67,7 +142,8 @@ def by(frames: Frames, varies: str) -> PaperFigure | Missing:
     values = {name: (one,) for name, one in found.items()}
 
     def rows(names: Sequence[str]) -> Drawn:
-        return of_groups(frames, varied(frames, names, (varies,), least), values, varies)
+        groups = varied(frames, names, varies, least=least)
+        return of_groups(frames, groups, values, varies)
 
     panels, notes, ids = of_kinds(frames, ENERGY, AXIS, values, rows)
     if not panels:
@@ -93,7 +169,7 @@ def by_mode(frames: Frames) -> PaperFigure | Missing:
         )
 
     def rows(names: Sequence[str]) -> Drawn:
-        groups = varied(frames, names, ("power_mode",))
+        groups = varied(frames, names, "power_mode")
         return of_groups(frames, groups, split, "power_mode", is_stacked=True)
 
     stacked = partial(rows_panel, series=("baseload", "training"), is_stacked=True)
@@ -124,8 +200,8 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
             name: text or short_title(entries[name])
             for name, text in names_of([entries[one] for one in chosen], OF_RUN).items()
         }
-        bars, note = flat_rows(frames, {name: (found[name],) for name in chosen}, labels)
-        return [replace(bar, style="c0") for bar in bars], note, chosen
+        bars, notes = flat_rows(frames, {name: (found[name],) for name in chosen}, labels)
+        return [replace(bar, style="c0") for bar in bars], notes, chosen
 
     panels, notes, ids = of_kinds(frames, BASELOAD, "baseload, W", found, rows)
     about = (
@@ -136,17 +212,11 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
 
 
 def of_groups(
-    frames: Frames,
-    groups: Sequence[Varied],
-    values: Mapping[str, tuple[Estimate, ...]],
-    varies: str,
-    is_stacked: bool = False,
+    frames: Frames, groups: Sequence[Varied], values: Values, varies: str, is_stacked: bool = False
 ) -> Drawn:
     """The rows of groups of entries."""
-    rows, note = rows_of_groups(
-        frames, groups, lambda entry: values[entry["entry_id"]], (varies,), is_stacked
-    )
-    return rows, note, [entry["entry_id"] for group in groups for entry in group.entries]
+    rows, notes = rows_of_groups(frames, groups, values, varies, is_stacked)
+    return rows, notes, [entry["entry_id"] for group in groups for entry in group.entries]
 
 
 def of_kinds(
@@ -156,15 +226,15 @@ def of_kinds(
     ids: Iterable[str],
     rows_of: Callable[[Sequence[str]], Drawn],
     panel: Callable[[str, Sequence[Row]], Rows] = rows_panel,
-) -> tuple[tuple[Rows, ...], tuple[str, ...], tuple[str, ...]]:
+) -> tuple[tuple[Rows, ...], Notes, tuple[str, ...]]:
     """A panel per kind of instrument that has rows, with notes and entries; one panel where
     ``figure`` needs no instrument (None)."""
     panels, notes, drawn = list[Rows](), list[str](), list[str]()
     for kind, names in kinds_of(frames, figure, ids).items():
-        rows, note, of_kind = rows_of(names)
+        rows, more, of_kind = rows_of(names)
         if rows:
             panels.append(panel(with_instrument(axis, kind), rows))
-            notes += [note] if note else []
+            notes += more
             drawn += of_kind
     return tuple(panels), tuple(notes), tuple(drawn)
 
@@ -191,3 +261,14 @@ def _kind(row: Entry) -> tuple[int, str]:
     tier = str(row["tier"])
     place = TIERS.index(tier) if tier in TIERS else len(TIERS)
     return place, instrument_named(tier, str(row["covers"]))
+
+
+CHART = Chart(
+    "energy-per-epoch",
+    "Energy per epoch",
+    "Mean of epochs 2 to last and over runs; shaded: baseload. Each kind of sensor has a scale of"
+    " its own: its energies compare with no others.",
+    describe,
+    frozenset({"figures", "study"}),
+    position=80,
+)

@@ -15,10 +15,10 @@ from reporter.data.frames import Frames
 from reporter.data.machines import Machine, machines_of
 from reporter.data.text import digits
 from reporter.data.values import why_missing
+from reporter.figures.energy import ENERGY, Drawn, of_groups, of_kinds
 from reporter.figures.entries import estimates
+from reporter.figures.for_papers import OVER_RUNS, Varied, rows_panel, varied
 from reporter.figures.model import Estimate, Missing, PaperFigure, Row
-from reporter.papers.energy import ENERGY, Drawn, of_groups, of_kinds
-from reporter.papers.entries import OVER_RUNS, Varied, rows_panel, varied
 
 TIME = "time_to_epoch_s"
 AXES = {TIME: "time per epoch, s", ENERGY: "energy per epoch, J"}
@@ -35,13 +35,13 @@ def by_mode(frames: Frames, figure: str) -> PaperFigure | Missing:
 
     def rows(names: Sequence[str]) -> Drawn:
         groups, both = list[Varied](), dict[str, tuple[Estimate, ...]]()
-        for group in varied(frames, names, ("power_mode",)):
+        for group in varied(frames, names, "power_mode"):
             predicted = _predict(frames, group, found, times if sensor_of else None)
             both |= {name: (found[name], Estimate(value)) for name, value in predicted.items()}
             kept = tuple(entry for entry in group.entries if entry["entry_id"] in predicted)
             groups += [replace(group, entries=kept)] if kept else []
-        of_modes, note, _ = of_groups(frames, groups, both, "power_mode")
-        return [_with_error(row) for row in of_modes], note, list(both)
+        of_modes, notes, _ = of_groups(frames, groups, both, "power_mode")
+        return [_with_error(row) for row in of_modes], notes, list(both)
 
     panel = partial(rows_panel, series=("measured", "predicted"))
     panels, notes, ids = of_kinds(frames, sensor_of, axis, found, rows, panel)
