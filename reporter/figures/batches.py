@@ -7,7 +7,7 @@ from functools import partial
 
 from reporter.data.frames import Frames
 from reporter.data.text import digits
-from reporter.data.values import entries_of, figures_of
+from reporter.data.values import entries_of, values_of
 from reporter.figures.chart import Chart, Context
 from reporter.figures.entries import alike, estimates, of_epochs
 from reporter.figures.for_papers import (
@@ -50,10 +50,10 @@ class _Quantity:
 def _one(figure: str, axis: str, factor: float, frames: Frames, context: Context) -> Drawn:
     """A figure against the global batch size; one line per setting that was run at two or more
     sizes."""
-    entries, found = entries_of(frames), figures_of(frames, figure)
+    entries, found = entries_of(frames), values_of(frames, figure)
     if entries and not found:
         return Missing("it is unknown in every run")
-    values = {name: float(found[name]["value"]) * factor for name in found}
+    values = {name: value * factor for name, value in found.items()}
     tips = {name: f"{entries[name]['label']}: {digits(value)}" for name, value in values.items()}
     lines = _lines(frames, values)
     if not lines:

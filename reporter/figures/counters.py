@@ -1,5 +1,6 @@
 """Hardware and software counters, as in Figure 2 of the Raspberry Pi study."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,67 +58,45 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     """A panel per counter with a bar per entry: run_start to run_stop, all threads and processes,
     evaluations included, per finished epoch."""
     entries = entries_of(frames)
-    found = {counter: values_of_runs(frames, counter) for counter in COUNTERS}
     values = {
-        counter: {name: statistics.fmean(of_runs) for name, of_runs in of_counter.items()}
-        for counter, of_counter in found.items()
-        if of_counter
+        counter: {name: statistics.fmean(of_runs) for name, of_runs in found.items()}
+        for counter in COUNTERS
+        if (found := values_of_runs(frames, counter))
     }
     if not values:
         return Missing(why(frames, COUNTERS))
     of_first = next(iter(values.values()))
-    largest = max(abs(value) for of_counter in values.values() for value in of_counter.values())
-    order = {name: of_first.get(name, 2 * largest + 1) for name in entries}
+    order = {name: of_first.get(name, math.inf) for name in entries}
     chosen = choose(order, lambda name: str(entries[name]["framework"]), MAX_ENTRIES)
-    shown: list[tuple[str, tuple[str, ...]]]
-    shown = [(entries[name]["label"], (name,)) for name in chosen.ids]
-    shown += [(group.label, group.ids) for group in chosen.groups]
+    shown = [(str(entries[name]["label"]), [name]) for name in chosen.ids]
+    shown += [(group.label, list(group.ids)) for group in chosen.groups]
     ids = sorted(entries, key=lambda name: (order[name], entries[name]["label"], name))
-
-    def row(counter: Counter, label: str, names: tuple[str, ...]) -> Row:
-        known_ones = [values[counter][name] for name in names if name in values[counter]]
-        link = context.entry(names[0], "runs")
-        if not known_ones:
-            return Row(label, (), link=link, texts=("unknown",))
-        middle, colour = (
-            statistics.median(known_ones),
-            context.colour(entries[names[0]]["framework"]),
-        )
-        is_one = len(known_ones) == 1
-        text = digits(middle) if is_one else f"median {digits(middle)}"
-        style = f"c{colour}" if is_one else f"c{colour} faint"
-        tip = f"{label}, {counter.title}: {text}"
-        return Row(label, (Estimate(max(middle, 0.0)),), style, link, (text,), (tip,))
-
-    panels = []
-    for counter in values:
-        rows = tuple(row(counter, label, names) for label, names in shown)
-        scale = Scale(
-            (0.0, max((one.value for each in rows for one in each.values), default=0.0) or 1.0)
-        )
-        panels.append(
-            Rows(
-                counter.title,
-                scale,
-                rows,
-                names=context.frameworks([entries[name] for name in ids]),
-                has_axis=False,
-            )
-        )
+    legend, panels = context.frameworks([entries[name] for name in ids]), list[Rows]()
+    for counter, of_counter in values.items():
+        rows = []
+        for label, names in shown:
+            some = [of_counter[name] for name in names if name in of_counter]
+            style, text = f"c{context.colour(entries[names[0]]['framework'])}", "unknown"
+            bars = (Estimate(max(statistics.median(some), 0.0)),) if some else ()
+            if some:
+                text = digits(statistics.median(some))
+            if len(some) > 1:
+                style, text = f"{style} faint", f"median {text}"
+            link, tips = context.entry(names[0], "runs"), (f"{label}, {counter.title}: {text}",)
+            rows.append(Row(label, bars, style, link, (text,), tips[: len(bars)]))
+        largest = max((row.total for row in rows), default=0.0) or 1.0
+        scale = Scale((0.0, largest))
+        panels.append(Rows(counter.title, scale, tuple(rows), names=legend, has_axis=False))
     table = tuple(
         (
             entries[name]["label"],
-            *(
-                digits(of_counter[name], 4) if name in of_counter else "unknown"
-                for of_counter in values.values()
-            ),
+            *(digits(of[name], 4) if name in of else "unknown" for of in values.values()),
         )
         for name in ids
     )
     headings = ("entry", *(counter.title for counter in values))
-    return Figure(
-        tuple(panels), headings, table, _note(frames, list(values), chosen.note), columns=3
-    )
+    note = _note(frames, list(values), chosen.note)
+    return Figure(tuple(panels), headings, table, note, columns=3)
 
 
 def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:

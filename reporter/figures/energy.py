@@ -10,7 +10,7 @@ from reporter.data.instrument_names import instrument_named, instrument_words, s
 from reporter.data.machine_names import short_title
 from reporter.data.quantities import quantity
 from reporter.data.text import digits
-from reporter.data.values import entries_of, figures_of, why_missing
+from reporter.data.values import entries_of, figures_of, values_of, why_missing
 from reporter.figures.chart import Chart, Context, rows_of_entries
 from reporter.figures.entries import estimates
 from reporter.figures.for_papers import (
@@ -72,15 +72,10 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     Bars from zero, with the baseload shaded where it is known; marks on a logarithmic scale where
     the energies of a kind span a decade.
     """
-    found, idle, entries = (
-        figures_of(frames, ENERGY),
-        figures_of(frames, BASELOAD_ENERGY),
-        entries_of(frames),
-    )
-    values = {name: float(found[name]["value"]) for name in entries if name in found}
+    found, entries = figures_of(frames, ENERGY), entries_of(frames)
+    values, idle_j = values_of(frames, ENERGY), values_of(frames, BASELOAD_ENERGY)
     if not values:
         return Missing(why_missing(frames, ENERGY))
-    idle_j = {name: float(idle[name]["value"]) for name in values if name in idle}
     kinds = {name: sensor_named(found[name]["tier"], found[name]["covers"]) for name in values}
     order = sorted(set(kinds.values()), key=lambda kind: (_place(kind), kind))
     capacity = replace(context, max_rows=max(context.max_rows // len(order), 2))
@@ -115,13 +110,11 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         notes += [note] if note else []
     table = []
     for name in sorted(values, key=lambda name: (order.index(kinds[name]), values[name], name)):
-        value, own_idle_j = values[name], idle_j.get(name)
-        share = (
-            ("unknown", "unknown")
-            if own_idle_j is None
-            else (digits(own_idle_j), f"{100 * own_idle_j / value:.0f}" if value > 0 else "unknown")
-        )
-        table.append((entries[name]["label"], digits(value), *share, kinds[name]))
+        value, idle, share = values[name], "unknown", "unknown"
+        if name in idle_j:
+            idle = digits(idle_j[name])
+            share = f"{100 * idle_j[name] / value:.0f}" if value > 0 else share
+        table.append((entries[name]["label"], digits(value), idle, share, kinds[name]))
     headings = ("entry", "energy per epoch, J", "baseload, J", "baseload, %", "sensor")
     return Figure(tuple(panels), headings, tuple(table), (*notes, "")[0])
 

@@ -59,6 +59,14 @@ def of_epochs(
 ) -> dict[str, Estimate]:
     """The sum of columns over wanted epochs: mean of the runs' means, with one standard deviation
     over runs; no entries that lack a value."""
+    means = means_of_runs(frames, columns, is_wanted)
+    return {name: mean_of(values) for name, values in means.items()}
+
+
+def means_of_runs(
+    frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool]
+) -> dict[str, list[float]]:
+    """The runs' means over wanted epochs, by entry; no entries that lack a value."""
     entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
     of_run: dict[str, list[float]] = {}
     for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
@@ -66,14 +74,10 @@ def of_epochs(
             of_run.setdefault(row["run_id"], []).append(
                 sum(float(row[name]) if known(row[name]) else math.nan for name in columns)
             )
-    of_entry: dict[str, list[float]] = {}
+    means: dict[str, list[float]] = {}
     for run, values in of_run.items():
-        of_entry.setdefault(entry_of[run], []).append(statistics.fmean(values))
-    return {
-        name: mean_of(values)
-        for name, values in of_entry.items()
-        if all(map(math.isfinite, values))
-    }
+        means.setdefault(entry_of[run], []).append(statistics.fmean(values))
+    return {name: values for name, values in means.items() if all(map(math.isfinite, values))}
 
 
 def mean_of(values: Sequence[float]) -> Estimate:

@@ -1,15 +1,14 @@
 """Time of an epoch by part, and of epoch 1 beside later ones, as in Figures 2a, 2b and 3 of
 Prashanthi et al., POMACS 2022."""
 
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames, known
 from reporter.data.quantities import quantity
 from reporter.data.selection import ascending
 from reporter.data.text import digits
-from reporter.data.values import entries_of, figures_of, why_missing
+from reporter.data.values import entries_of, values_of, why_missing
 from reporter.figures.chart import Chart, Context, rows_of_entries, without_parts
 from reporter.figures.entries import alike, estimates, first, later, of_epochs
 from reporter.figures.for_papers import (
@@ -33,6 +32,7 @@ PARTS = {
 WORKER_START = {"worker_start_s": "start of workers"}
 """Drawn where a run had data-loading processes."""
 VARIED = ("storage_medium", "workers")
+TIME, MEAN = "time_to_epoch_s", "mean of epochs 2 to last"
 FIRST_AND_LATER = (Named("p0", "epoch 1"), Named("p2", "epochs 2 to last, mean"))
 PAPER_PARTS = ("fetch stall", "compute", "overhead")
 WAITS = ("fetch_stall_s", "copy_s")
@@ -53,42 +53,36 @@ def by_part(frames: Frames, context: Context) -> Figure | Missing:
     """Mean over epochs 2 to last of each part, stacked, ascending by total: times, or shares of the
     epoch where the totals span a decade."""
     entries = entries_of(frames)
-    starts = any(row["value"] for row in figures_of(frames, *WORKER_START).values())
-    parts = PARTS | WORKER_START if starts else PARTS
+    parts = PARTS | WORKER_START if any(values_of(frames, *WORKER_START).values()) else PARTS
     values = _values(frames, parts)
     if not values:
         return without_parts(entries)
     totals = {name: sum(of_entry) for name, of_entry in values.items()}
-    is_shares = spans_a_decade(list(totals.values()))
+    every = list(totals.values())
+    is_shares = spans_a_decade(every)
 
     def row(name: str) -> Row:
-        label, total = entries[name]["label"], totals[name]
+        label, total, link = entries[name]["label"], totals[name], context.entry(name, TIME)
         drawn = (max(100 * value / total if is_shares else value, 0.0) for value in values[name])
-        tips = (
+        tips = tuple(
             f"{label}, {part}: {digits(value)} s, {value / total:.1%}"
             for part, value in zip(parts.values(), values[name], strict=True)
         )
-        return Row(
-            label,
-            tuple(map(Estimate, drawn)),
-            link=context.entry(name, "time_to_epoch_s"),
-            texts=(quantity(total, "s")[0],),
-            tips=tuple(tips),
-        )
+        text = (quantity(total, "s")[0],)
+        return Row(label, tuple(map(Estimate, drawn)), link=link, texts=text, tips=tips)
 
     rows, note = rows_of_entries(totals, entries, row, "s", context)
     if is_shares:  # the axis does not show the times of the others
         rows = tuple(replace(row, values=(), tips=()) if row.is_group else row for row in rows)
         note = note.replace(", with a mark at the median", "")
-    scale = linear([100.0]) if is_shares else in_units(list(totals.values()), "s", linear)
+    scale = linear([100.0]) if is_shares else in_units(every, "s", linear)
     unit = "% of an epoch" if is_shares else f"{UNITS[scale.unit]} per epoch"
-    series = _series(parts)
-    panel = Rows(f"{unit}, mean of epochs 2 to last", scale, rows, series, Marks.STACKED)
+    panel = Rows(f"{unit}, {MEAN}", scale, rows, _series(parts), Marks.STACKED)
     table = (
         (entries[name]["label"], *map(digits, values[name]), digits(totals[name]))
         for name in ascending(totals)
     )
-    headings = ("entry", *(f"{label}, s" for label in parts.values()), "total, s")
+    headings = ("entry", *_headings(parts))
     return Figure((panel,), headings, tuple(table), note)
 
 
@@ -96,47 +90,46 @@ def by_workers(frames: Frames, context: Context) -> Figure | Missing:
     """One stacked bar per entry, mean of epochs 2 to last; entries that differ only in workers or
     storage are grouped."""
     entries, values = entries_of(frames), _values(frames, PARTS)
-    ids = [str(entry["entry_id"]) for group in alike(frames, values, VARIED) for entry in group]
-    if not ids:
+    found = {
+        str(entry["entry_id"]): entry for group in alike(frames, values, VARIED) for entry in group
+    }
+    if not found:
         return Missing(
             "no setting was run with two numbers of workers or storage media with all else equal"
         )
-    drawn = {name: tuple(Estimate(max(value, 0.0)) for value in values[name]) for name in ids}
-
-    def row(name: str) -> Row:
-        link = context.entry(name, "time_to_epoch_s")
-        return Row(entries[name]["label"], drawn[name], link=link)
-
-    totals = {name: sum(one.value for one in drawn[name]) for name in ids}
-    rows, note = rows_of_entries(totals, entries, row, "s", context, ids)
-    scale = in_units(list(totals.values()), "s", linear)
-    axis = f"{UNITS[scale.unit]} per epoch, mean of epochs 2 to last"
-    panel = Rows(axis, scale, rows, _series(PARTS), Marks.STACKED, "s")
-    table = (
-        (
+    bars = {
+        name: Row(
             entries[name]["label"],
-            _describe(entries[name]),
-            *(digits(one.value) for one in drawn[name]),
-            digits(totals[name]),
+            tuple(Estimate(max(value, 0.0)) for value in values[name]),
+            link=context.entry(name, TIME),
         )
-        for name in ids
+        for name in found
+    }
+    totals = {name: bar.total for name, bar in bars.items()}
+    rows, note = rows_of_entries(totals, entries, bars.__getitem__, "s", context, list(found))
+    scale = in_units(list(totals.values()), "s", linear)
+    axis = f"{UNITS[scale.unit]} per epoch, {MEAN}"
+    panel = Rows(axis, scale, rows, _series(PARTS), Marks.STACKED, "s")
+    table = tuple(
+        (
+            bar.label,
+            _loading(found[name]),
+            *(digits(one.value) for one in bar.values),
+            digits(bar.total),
+        )
+        for name, bar in bars.items()
     )
-    headings = (
-        "entry",
-        "workers and storage",
-        *(f"{label}, s" for label in PARTS.values()),
-        "total, s",
-    )
-    return Figure((panel,), headings, tuple(table), note)
+    headings = ("entry", "workers and storage", *_headings(PARTS))
+    return Figure((panel,), headings, table, note)
 
 
 def _values(frames: Frames, parts: Mapping[str, str]) -> dict[str, list[float]]:
     """The parts of an epoch of each entry that has them all, s."""
-    found = [figures_of(frames, part) for part in parts]
+    first, *others = (values_of(frames, part) for part in parts)
     return {
-        name: [float(of_part[name]["value"]) for of_part in found]
-        for name in entries_of(frames)
-        if all(name in of_part for of_part in found)
+        name: [value, *(part[name] for part in others)]
+        for name, value in first.items()
+        if all(name in part for part in others)
     }
 
 
@@ -144,44 +137,16 @@ def _series(parts: Mapping[str, str]) -> tuple[Named, ...]:
     return tuple(Named(f"p{index}", label) for index, label in enumerate(parts.values()))
 
 
-def _describe(entry: Mapping[str, object]) -> str:
+def _headings(parts: Mapping[str, str]) -> tuple[str, ...]:
+    return *(f"{label}, s" for label in parts.values()), "total, s"
+
+
+def _loading(entry: Mapping[str, object]) -> str:
     storage, workers = entry["storage_medium"], f"{float(str(entry['workers'])):g}"
     return (
         f"{workers} worker{'' if workers == '1' else 's'},"
         f" {storage if known(storage) else 'storage unknown'}"
     )
-
-
-def first_epoch(frames: Frames, context: Context) -> Figure | Missing:
-    """Two connected dots per entry: epoch 1 and the mean of epochs 2 to last, in seconds."""
-    first, later = figures_of(frames, "first_epoch_s"), figures_of(frames, "time_to_epoch_s")
-    pairs = {
-        name: (float(first[name]["value"]), float(later[name]["value"]))
-        for name in entries_of(frames)
-        if name in first and name in later
-    }
-    if not pairs:
-        return Missing("no run has finished two epochs")
-    return _first_and_later(frames, context, pairs, EPOCH)
-
-
-def first_stall(frames: Frames, context: Context) -> Figure | Missing:
-    """Two bars per entry, or marks where values span a decade: fetch stall and copy in epoch 1 and
-    per later epoch; means over runs."""
-    entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
-    stalls: dict[str, tuple[list[float], list[float]]] = {}
-    for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
-        if known(row["fetch_stall_s"]) and known(row["copy_s"]):
-            of_entry = stalls.setdefault(entry_of[row["run_id"]], ([], []))
-            of_entry[row["epoch"] > 1].append(float(row["fetch_stall_s"]) + float(row["copy_s"]))
-    pairs = {
-        name: (statistics.fmean(first), statistics.fmean(later))
-        for name, (first, later) in stalls.items()
-        if first and later
-    }
-    if not pairs:
-        return without_parts(entries_of(frames))
-    return _first_and_later(frames, context, pairs, STALL)
 
 
 @dataclass(frozen=True)
@@ -196,35 +161,57 @@ class _Compared:
     has_ratio: bool
 
 
-EPOCH = _Compared(Marks.DOTS, "per epoch", "", "first_epoch_s", True)
-STALL = _Compared(Marks.BARS, "of stall per epoch", "stall of ", "fetch_stall_s", False)
+def first_epoch(frames: Frames, context: Context) -> Figure | Missing:
+    """Two connected dots per entry: epoch 1 and the mean of epochs 2 to last, in seconds."""
+    of = _Compared(Marks.DOTS, "per epoch", "", "first_epoch_s", True)
+    first_s, later_s = values_of(frames, of.figure), values_of(frames, TIME)
+    if not first_s.keys() & later_s.keys():
+        return Missing("no run has finished two epochs")
+    return _first_and_later(frames, context, first_s, later_s, of)
+
+
+def first_stall(frames: Frames, context: Context) -> Figure | Missing:
+    """Two bars per entry, or marks where values span a decade: fetch stall and copy in epoch 1 and
+    per later epoch; means over runs."""
+    of = _Compared(Marks.BARS, "of stall per epoch", "stall of ", "fetch_stall_s", False)
+    first_s, later_s = (
+        {name: one.value for name, one in of_epochs(frames, WAITS, is_wanted).items()}
+        for is_wanted in (first, later)
+    )
+    if not first_s.keys() & later_s.keys():
+        return without_parts(entries_of(frames))
+    return _first_and_later(frames, context, first_s, later_s, of)
 
 
 def _first_and_later(
-    frames: Frames, context: Context, pairs: Mapping[str, tuple[float, float]], of: _Compared
+    frames: Frames,
+    context: Context,
+    first_s: Mapping[str, float],
+    later_s: Mapping[str, float],
+    of: _Compared,
 ) -> Figure:
-    entries, later = entries_of(frames), {name: rest for name, (_, rest) in pairs.items()}
+    entries = entries_of(frames)
+    rests = {name: rest for name, rest in later_s.items() if name in first_s}
     ratios = {
-        name: (f"{one / rest:.2f}×",) if of.has_ratio else () for name, (one, rest) in pairs.items()
+        name: (f"{first_s[name] / rest:.2f}×",) if of.has_ratio else ()
+        for name, rest in rests.items()
     }
 
     def row(name: str) -> Row:
-        label, pair = entries[name]["label"], pairs[name]
+        label, pair = entries[name]["label"], (first_s[name], rests[name])
         tips = (
-            f"{label}, {when}: {digits(value)} s"
-            for when, value in zip(("epoch 1", "later epochs"), pair, strict=True)
+            f"{label}, epoch 1: {digits(pair[0])} s",
+            f"{label}, later epochs: {digits(pair[1])} s",
         )
-        link = context.entry(name, of.figure)
-        return Row(
-            label, tuple(map(Estimate, pair)), link=link, texts=ratios[name], tips=tuple(tips)
-        )
+        link, values = context.entry(name, of.figure), tuple(map(Estimate, pair))
+        return Row(label, values, link=link, texts=ratios[name], tips=tips)
 
-    rows, note = rows_of_entries(later, entries, row, "s", context)
-    scale = in_units([value for pair in pairs.values() for value in pair], "s")
+    rows, note = rows_of_entries(rests, entries, row, "s", context)
+    scale = in_units([*rests.values(), *(first_s[name] for name in rests)], "s")
     panel = Rows(f"{UNITS[scale.unit]} {of.axis}", scale, rows, FIRST_AND_LATER, of.marks, "s")
     table = (
-        (entries[name]["label"], *map(digits, pairs[name]), *ratios[name])
-        for name in ascending(later)
+        (entries[name]["label"], digits(first_s[name]), digits(rests[name]), *ratios[name])
+        for name in ascending(rests)
     )
     headings = ("entry", f"{of.what}epoch 1, s", f"{of.what}epochs 2 to last, s")
     return Figure((panel,), (*headings, *(("ratio",) * of.has_ratio)), tuple(table), note)

@@ -11,7 +11,7 @@ from reporter.data.instrument_names import sensor_named
 from reporter.data.machine_names import short_title
 from reporter.data.selection import choose
 from reporter.data.text import digits
-from reporter.data.values import entries_of, figures_of
+from reporter.data.values import entries_of, values_of
 from reporter.figures.chart import Chart, Context, shared_row
 from reporter.figures.for_papers import MAX_ROWS, context_of, labels_of, rows_panel
 from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
@@ -152,7 +152,7 @@ def _trainings(
 ) -> Iterator[Line]:
     """Entries on their workload's own data and on machines of records, for which multiply-adds per
     sample are known, with throughput and power."""
-    rates = {name: float(row["value"]) for name, row in figures_of(frames, RATE).items()}
+    rates = values_of(frames, RATE)
     powers = {
         row["entry_id"]: row
         for row in rows_of(frames.select("entry_figures", "figure", ["mean_power_w"]))

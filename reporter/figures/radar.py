@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from reporter.data.frames import Frames, Row
 from reporter.data.framework_names import framework_name
+from reporter.data.selection import ascending
 from reporter.data.text import digits
-from reporter.data.values import entries_of, figures_of
+from reporter.data.values import entries_of, figures_of, values_of
 from reporter.figures.chart import Chart, Context
 from reporter.figures.for_papers import Notes, context_of
 from reporter.figures.model import Figure, Missing, Named, PaperFigure, Polygon, Radar
@@ -141,12 +142,8 @@ def share(axis: Axis, values: list[float], value: float) -> float:
 
 def series(frames: Frames) -> list[str]:
     """The fastest entry of each framework, at most MAX_SERIES, the fastest first."""
-    times, entries = figures_of(frames, "time_to_epoch_s"), entries_of(frames)
-    best: dict[str, str] = {}
-    for name in sorted(
-        (name for name in entries if name in times),
-        key=lambda name: (float(times[name]["value"]), name),
-    ):
+    entries, best = entries_of(frames), dict[str, str]()
+    for name in ascending(values_of(frames, "time_to_epoch_s")):
         best.setdefault(str(entries[name]["framework"]), name)
     return list(best.values())[:MAX_SERIES]
 

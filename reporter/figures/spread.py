@@ -7,7 +7,7 @@ from reporter.data.frames import Frames, known
 from reporter.data.quantities import quantity_with_spread
 from reporter.data.selection import ascending
 from reporter.data.text import digits
-from reporter.data.values import entries_of, figures_of, values_of_runs, why_missing
+from reporter.data.values import entries_of, figures_of, values_of, values_of_runs, why_missing
 from reporter.figures.chart import Chart, Context, rows_of_entries
 from reporter.figures.model import Estimate, Figure, Marks, Missing, Row, Rows
 from reporter.figures.scales import UNITS, in_units
@@ -24,9 +24,12 @@ def spread_of(figure: str, axis: str) -> Callable[[Frames, Context], Figure | Mi
 
 
 def _describe(frames: Frames, context: Context, figure: str, axis: str) -> Figure | Missing:
-    found, entries = figures_of(frames, figure), entries_of(frames)
+    found, entries, means = (
+        figures_of(frames, figure),
+        entries_of(frames),
+        values_of(frames, figure),
+    )
     runs = {name: values for name, values in values_of_runs(frames, figure).items() if values}
-    means = {name: float(found[name]["value"]) for name in entries if name in found}
     if not means:
         return Missing(why_missing(frames, figure))
     spreads = {

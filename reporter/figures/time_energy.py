@@ -2,7 +2,7 @@
 
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from reporter.data.frames import Frames, known
@@ -11,8 +11,8 @@ from reporter.data.instrument_names import sensor_named
 from reporter.data.machines import machines_of
 from reporter.data.selection import choose
 from reporter.data.text import digits
-from reporter.data.values import entries_of, figures_of, why_missing
-from reporter.figures.chart import Chart, Context
+from reporter.data.values import entries_of, figures_of, values_of, why_missing
+from reporter.figures.chart import COLOURS, Chart, Context
 from reporter.figures.energy import ENERGY, kinds_of, with_instrument
 from reporter.figures.entries import estimates
 from reporter.figures.for_papers import OVER_RUNS, labels_of, model_title
@@ -30,79 +30,70 @@ from reporter.figures.model import (
     Point,
     through,
 )
-from reporter.figures.scales import UNITS, Scale, fitting_closely, in_units, logarithmic
+from reporter.figures.scales import UNITS, fitting_closely, in_units, logarithmic
 
 TIME, POWER = "time_to_epoch_s", "mean_power_w"
 AXES = {ENERGY: "energy per epoch, J", POWER: "mean power, W"}
 DOTS_A_ROW, MAX_NAMED = 4, 8
 """Dots with a label and a link, for each row that a chart of rows may have on the same page; points
 of the front that have a label."""
-MAX_KEYS = 14
-MAX_FILLS = 4
-MAX_STYLES = 8
-KEYS = string.ascii_lowercase
+MAX_KEYS, MAX_FILLS, KEYS = 14, 4, string.ascii_lowercase
 
 
 def describe(frames: Frames, context: Context) -> Figure | Missing:
     """One dot per entry: seconds and joules per epoch, both logarithmic; only energies of the most
     frequent kind of sensor."""
-    energies, times, entries = (
-        figures_of(frames, ENERGY),
-        figures_of(frames, TIME),
-        entries_of(frames),
-    )
-    every = {
-        name: (float(times[name]["value"]), float(energies[name]["value"]))
-        for name in entries
-        if name in energies
-        and name in times
-        and min(energies[name]["value"], times[name]["value"]) > 0
+    found, entries = figures_of(frames, ENERGY), entries_of(frames)
+    times, energies = values_of(frames, TIME), values_of(frames, ENERGY)
+    kinds = {
+        name: (found[name]["covers"], found[name]["tier"])
+        for name in sorted(energies)
+        if name in times and min(energies[name], times[name]) > 0
     }
-    if not every:
+    if not kinds:
         return Missing(why_missing(frames, ENERGY))
-    kinds = {name: (energies[name]["covers"], energies[name]["tier"]) for name in every}
     kind = max(sorted(set(kinds.values()), key=str), key=list(kinds.values()).count)
-    points = {name: every[name] for name in sorted(every) if kinds[name] == kind}
+    points = {name: (times[name], energies[name]) for name in kinds if kinds[name] == kind}
     measured, front = sensor_named(kind[1], kind[0]), pareto_front(points)
-    chosen = choose(
-        {name: points[name][0] for name in points},
-        lambda name: str(entries[name]["framework"]),
-        DOTS_A_ROW * context.max_rows,
-    )
-    named = {*front, *chosen.ids}
-    colours = {name: context.colour(entries[name]["framework"]) for name in points}
-    crowds: dict[int, list[Point]] = {}
-    for name in (name for name in points if name not in named):
-        crowds.setdefault(colours[name], []).append(points[name])
-
-    def dot(name: str) -> Dot:
-        (time_s, energy_j), label = points[name], entries[name]["label"]
+    frameworks = {name: str(entries[name]["framework"]) for name in points}
+    order = {name: times[name] for name in points}
+    chosen = choose(order, frameworks.__getitem__, DOTS_A_ROW * context.max_rows)
+    dots, crowds = list[Dot](), dict[str, list[Point]]()
+    for name, (time_s, energy_j) in points.items():
+        label, colour = entries[name]["label"], context.colour(frameworks[name])
+        if name not in front and name not in chosen.ids:
+            crowds.setdefault(f"l{colour}", []).append(points[name])
+            continue
         is_best = ", on the Pareto front" if name in front else ""
-        return Dot(
-            Estimate(time_s),
-            Estimate(energy_j),
-            f"c{colours[name]}",
-            label if name in front[:MAX_NAMED] else "",
-            f"{label}: {digits(time_s)} s, {digits(energy_j)} J{is_best}",
-            context.entry(name),
-            label,
-            6.0 if is_best else 4.5,
-            (("entry", name), ("x", f"{time_s:.9g}"), ("y", f"{energy_j:.9g}")),
+        tip = f"{label}: {digits(time_s)} s, {digits(energy_j)} J{is_best}"
+        dots.append(
+            Dot(
+                Estimate(time_s),
+                Estimate(energy_j),
+                f"c{colour}",
+                label if name in front[:MAX_NAMED] else "",
+                tip,
+                context.entry(name),
+                label,
+                6.0 if is_best else 4.5,
+                (("entry", name), ("x", f"{time_s:.9g}"), ("y", f"{energy_j:.9g}")),
+            )
         )
-
     x, y = (
         in_units([point[axis] for point in points.values()], unit, logarithmic)
         for axis, unit in enumerate("sJ")
     )
+    steps = staircase([points[name] for name in front])
+    to_edges = [(steps[0][0], y.ticks[-1]), *steps, (x.ticks[-1], steps[-1][1])]
     panel = Plane(
         f"{UNITS[x.unit]} per epoch",
         f"{UNITS[y.unit]} per epoch ({measured})",
         x,
         y,
-        (through(_to_edges([points[name] for name in front], x, y), "front"),),
-        tuple(dot(name) for name in points if name in named),
+        (through(to_edges, "front"),),
+        tuple(dots),
         context.frameworks([entries[name] for name in points]),
-        tuple((f"l{style}", tuple(places)) for style, places in sorted(crowds.items())),
+        tuple((style, tuple(places)) for style, places in sorted(crowds.items())),
     )
     rows = tuple(
         (entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no")
@@ -114,22 +105,21 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         f"joules per epoch ({measured})",
         "on the Pareto front",
     )
-    return Figure((panel,), headings, rows, _note(len(every), len(points), len(named)))
+    return Figure((panel,), headings, rows, _note(len(kinds), len(points), len(dots)))
 
 
 def _note(every: int, drawn: int, named: int) -> str:
-    others, faint = every - drawn, drawn - named
-    words = "1 entry" if others == 1 else f"{others} entries"
-    notes = (
-        [f"Not drawn: {words} with another kind of sensor, whose energies do not compare."]
-        if others
-        else []
-    )
-    notes += (
-        [f"{faint} of {drawn} entries have faint dots without a label: the table has them."]
-        if faint
-        else []
-    )
+    others, notes = every - drawn, list[str]()
+    if others:
+        words = "1 entry" if others == 1 else f"{others} entries"
+        notes.append(
+            f"Not drawn: {words} with another kind of sensor, whose energies do not compare."
+        )
+    if drawn > named:
+        notes.append(
+            f"{drawn - named} of {drawn} entries have faint dots without a label: the table has"
+            " them."
+        )
     return " ".join(notes)
 
 
@@ -153,11 +143,6 @@ def staircase(front: Sequence[Point]) -> list[Point]:
     return steps
 
 
-def _to_edges(front: Sequence[Point], x: Scale, y: Scale) -> list[Point]:
-    """The steps of a front, from the top edge to the right one."""
-    return [(front[0][0], y.ticks[-1]), *staircase(front), (x.ticks[-1], front[-1][1])]
-
-
 @dataclass(frozen=True)
 class Highlight:
     """A property of the machine that the fill of marks shows: its name, its unit with a space
@@ -177,62 +162,65 @@ HIGHLIGHTS = {
 """Numbers of cores online, and upper limits of clocks."""
 
 
-@dataclass(frozen=True)
-class Values:
-    """Time per epoch and the figure against it, by entry id, and the levels of a highlighted
-    property."""
-
-    times: Mapping[str, Estimate]
-    figures: Mapping[str, Estimate]
-    levels: Mapping[str, float]
-
-
 def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFigure | Missing:
     """Time per epoch, s, against a figure of AXES; an energy has the Pareto front of each model or
     framework. The fill of a mark is a property of HIGHLIGHTS."""
-    axis, highlight = AXES[figure], HIGHLIGHTS.get(highlighted)
+    axis, entries, quantity = AXES[figure], entries_of(frames), AXES[figure].partition(",")[0]
     found, times = estimates(frames, figure), estimates(frames, TIME)
-    ids = [
+    known_ones = (
         name for name in found if name in times and min(found[name].value, times[name].value) > 0
-    ]
+    )
+    ids = sorted(known_ones, key=lambda name: (times[name].value, name))
     if not ids:
-        return Missing(
-            f"no entry has a known time and {axis.partition(',')[0]}: {why_missing(frames, figure)}"
-        )
-    levels = _levels(frames, ids, highlight) if highlight else {}
-    if highlight is not None and len(set(levels.values())) < 2:
-        return Missing(
-            f"no two entries with a known {axis.partition(',')[0]} have different known values of"
-            f" the {highlight.name}"
-        )
-    ids = [name for name in ids if highlight is None or name in levels]
-    entries = entries_of(frames)
-    values, keys = Values(times, found, levels), _keys([entries[name] for name in ids])
-    fills = _fills(levels, highlight) if highlight else ()
-    panels: list[Panel] = []
+        return Missing(f"no entry has a known time and {quantity}: {why_missing(frames, figure)}")
+    fills, named_fills = dict[str, int](), list[Named]()
+    if highlighted:
+        highlight = HIGHLIGHTS[highlighted]
+        levels = _levels(frames, ids, highlight.field)
+        order = sorted(set(levels.values()), reverse=True)
+        if len(order) < 2:
+            return Missing(
+                f"no two entries with a known {quantity} have different known values of the"
+                f" {highlight.name}"
+            )
+        fills = {name: min(order.index(level), MAX_FILLS - 1) for name, level in levels.items()}
+        named_fills, ids = _named_fills(order, highlight), list(levels)
+    keys, panels = _keys([entries[name] for name in ids]), list[Panel]()
     for kind, names in kinds_of(frames, figure, ids).items():
-        panel = _plane([entries[name] for name in names], values, keys, figure == ENERGY)
-        panels.append(
-            replace(panel, y_axis=with_instrument(axis, kind), legend=(*panel.legend, *fills))
+        styles, legend = _styles([entries[name] for name in names])
+        dots = tuple(
+            Dot(
+                times[name],
+                found[name],
+                f"c{styles[name]} f{fills.get(name, 0)}",
+                keys.get(str(entries[name]["power_mode"]), ""),
+            )
+            for name in names
         )
+        x, y = (
+            fitting_closely([end for name in names for end in of[name].ends])
+            for of in (times, found)
+        )
+        fronts = tuple(_fronts(dots)) if figure == ENERGY else ()
+        axes, explained = (
+            ("time per epoch, s", with_instrument(axis, kind)),
+            (*legend, *named_fills),
+        )
+        panels.append(Plane(*axes, x, y, fronts, dots, explained))
     if keys:
         panels.append(
             Keys(tuple((key, mode.replace(" up to ", " ")) for mode, key in keys.items()))
         )
-    front = (
-        " Stepped line: Pareto front, of the points that no other one beats in both."
-        if figure == ENERGY
-        else ""
-    )
-    about = f"Mean over epochs 2 to last; lower left is better.{front}"
+    front = " Stepped line: Pareto front, of the points that no other one beats in both."
+    about = "Mean over epochs 2 to last; lower left is better." + front * (figure == ENERGY)
     return PaperFigure(tuple(panels), tuple(ids), about, OVER_RUNS, sensor_of=figure)
 
 
-def _levels(frames: Frames, ids: list[str], highlight: Highlight) -> dict[str, float]:
-    """The level of each entry's machine, where all its runs agree."""
+def _levels(frames: Frames, ids: Sequence[str], field: str) -> dict[str, float]:
+    """A field of each entry's machine, where all its runs agree."""
     machines, found = machines_of(frames), dict[str, set[float | None]]()
     for run, entry in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
-        found.setdefault(entry, set()).add(getattr(machines[run], highlight.field))
+        found.setdefault(entry, set()).add(getattr(machines[run], field))
     return {
         name: value
         for name in ids
@@ -241,75 +229,47 @@ def _levels(frames: Frames, ids: list[str], highlight: Highlight) -> dict[str, f
     }
 
 
-def _plane(
-    entries: list[Entry], values: Values, keys: Mapping[str, str], has_fronts: bool
-) -> Plane:
-    """A dot per entry, and the front of each style."""
-    names = _styles(entries)
-    order = sorted(set(names.values()))
-    last = MAX_STYLES - 1 if len(order) > MAX_STYLES else len(order) - 1
-    others = order[last] if last == len(order) - 1 else f"{len(order) - last} others"
-    levels = sorted(set(values.levels.values()), reverse=True)
-    dots = []
-    for entry in sorted(
-        entries, key=lambda one: (values.times[one["entry_id"]].value, one["entry_id"])
-    ):
-        name, style = entry["entry_id"], min(order.index(names[entry["entry_id"]]), last)
-        fill = min(levels.index(values.levels[name]), MAX_FILLS - 1) if levels else 0
-        key = keys.get(str(entry["power_mode"]), "")
-        dots.append(Dot(values.times[name], values.figures[name], f"c{style} f{fill}", key))
-    named = [Named(f"c{style}", name, True) for style, name in enumerate([*order[:last], others])]
-    x, y = (
-        [end for one in ends for end in one.ends]
-        for ends in zip(*((dot.x, dot.y) for dot in dots), strict=True)
-    )
-    return Plane(
-        "time per epoch, s",
-        "",
-        fitting_closely(x),
-        fitting_closely(y),
-        tuple(_fronts(dots)) if has_fronts else (),
-        tuple(dots),
-        tuple(named) if len(order) > 1 else (),
-    )
-
-
 def _fronts(dots: Sequence[Dot]) -> Iterator[Line]:
     """The Pareto front of each style as steps, within what was measured."""
-    for style in sorted({dot.style[1] for dot in dots}):
-        points = {
-            str(index): (dot.x.value, dot.y.value)
-            for index, dot in enumerate(dots)
-            if dot.style[1] == style
-        }
+    by_style: dict[str, dict[str, Point]] = {}
+    for index, dot in enumerate(dots):
+        place = dot.x.value, dot.y.value
+        by_style.setdefault(dot.style[1], {})[str(index)] = place
+    for style, points in sorted(by_style.items()):
         front = [points[name] for name in pareto_front(points)]
         if len(front) > 1:
             yield through(staircase(front), f"l{style} front")
 
 
-def _fills(levels: Mapping[str, float], highlight: Highlight) -> tuple[Named, ...]:
+def _named_fills(levels: Sequence[float], highlight: Highlight) -> list[Named]:
     """The names of the fills, the highest level first; the last one stands for all lower levels,
     too."""
-    found, ordered = [], sorted(set(levels.values()), reverse=True)
-    for place, value in enumerate(ordered[:MAX_FILLS]):
-        lower = " and less" if place == MAX_FILLS - 1 and len(ordered) > MAX_FILLS else ""
-        name = f"{value:.0f}{highlight.unit or f' {highlight.name}'}{lower}"
-        found.append(Named(f"c6 f{place} round", name, True))
-    return tuple(found)
+    unit = highlight.unit or f" {highlight.name}"
+    names = [f"{value:.0f}{unit}" for value in levels[:MAX_FILLS]]
+    if len(levels) > MAX_FILLS:
+        names[-1] += " and less"
+    return [Named(f"c6 f{place} round", name, True) for place, name in enumerate(names)]
 
 
-def _keys(entries: list[Entry]) -> dict[str, str]:
+def _keys(entries: Sequence[Entry]) -> dict[str, str]:
     """A letter for each known power mode, if there are several and at most MAX_KEYS."""
     modes = sorted({str(entry["power_mode"]) for entry in entries if known(entry["power_mode"])})
     return dict(zip(modes, KEYS, strict=False)) if 1 < len(modes) <= MAX_KEYS else {}
 
 
-def _styles(entries: list[Entry]) -> dict[str, str]:
-    """What an entry's mark stands for: the model where there are several, else device and framework
-    where they differ."""
+def _styles(entries: Sequence[Entry]) -> tuple[dict[str, int], list[Named]]:
+    """The number of each entry's mark, and what marks stand for where they differ: the model where
+    there are several, else device and framework. The last number is that of all beyond it."""
+    names = labels_of(entries, ("power_mode", *_LESS))
     if len({entry["workload"] for entry in entries}) > 1:
-        return {entry["entry_id"]: model_title(str(entry["workload"])) for entry in entries}
-    return labels_of(entries, ("power_mode", *_LESS))
+        names = {entry["entry_id"]: model_title(str(entry["workload"])) for entry in entries}
+    order = sorted(set(names.values()))
+    numbers = {name: min(order.index(text), COLOURS - 1) for name, text in names.items()}
+    shown = order
+    if len(order) > COLOURS:
+        shown = [*order[: COLOURS - 1], f"{len(order) - COLOURS + 1} others"]
+    legend = [Named(f"c{style}", name, True) for style, name in enumerate(shown)]
+    return numbers, legend if len(order) > 1 else []
 
 
 _LESS = (

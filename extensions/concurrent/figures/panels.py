@@ -3,6 +3,7 @@ et al. (CCGrid workshops, 2023)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from reporter.figures.chart import COLOURS
@@ -18,6 +19,7 @@ from suite.extensions.concurrent.record.layout import batch_sizes
 from suite.extensions.concurrent.record.results import BatchResult, Results, read_results
 from suite.extensions.concurrent.record.series import FIRST_S, INTERVALS, LatencySeries
 from suite.extensions.concurrent.record.stability import QueueState
+from suite.metrics.linear_fit import Interval
 
 PAPER = "concurrent-"
 """What the ids of its items begin with."""
@@ -114,28 +116,14 @@ def _unstable(wanted: Measure, folder: Path) -> Found | Unknown:
     return Found(float(state is QueueState.UNSTABLE), of="one measurement")
 
 
-def _latency_ratio(wanted: Measure, folder: Path) -> Found | Unknown:
+def _ratio(
+    of: Callable[[BatchResult], Interval | None], what: str, wanted: Measure, folder: Path
+) -> Found | Unknown:
+    """A figure of one batch size over that of another one."""
     (_, one), (_, two) = _of_batch(folder, wanted.batch), _of_batch(folder, wanted.other)
-    mine, other = one and one.beside.latency_s, two and two.beside.latency_s
+    mine, other = one and of(one), two and of(two)
     if not mine or not other:
-        return Unknown(
-            f"the mean latency with batches of {wanted.batch} or {wanted.other} is unknown"
-        )
-    return Found(
-        mine.value / other.value,
-        mine.low / other.high,
-        mine.high / other.low,
-        "one measurement of each",
-    )
-
-
-def _training_ratio(wanted: Measure, folder: Path) -> Found | Unknown:
-    (_, one), (_, two) = _of_batch(folder, wanted.batch), _of_batch(folder, wanted.other)
-    mine, other = one and one.training.steps_per_s, two and two.training.steps_per_s
-    if not mine or not other:
-        return Unknown(
-            f"the training rate beside batches of {wanted.batch} or {wanted.other} is unknown"
-        )
+        return Unknown(f"the {what} batches of {wanted.batch} or {wanted.other} is unknown")
     return Found(
         mine.value / other.value,
         mine.low / other.high,
@@ -147,8 +135,10 @@ def _training_ratio(wanted: Measure, folder: Path) -> Found | Unknown:
 MEASURES: Mapping[str, Callable[[Measure, Path], Found | Unknown]] = {
     "sawtooth-over-gap": _sawtooth_over_gap,
     "unstable": _unstable,
-    "latency-ratio": _latency_ratio,
-    "training-ratio": _training_ratio,
+    "latency-ratio": partial(_ratio, lambda found: found.beside.latency_s, "mean latency with"),
+    "training-ratio": partial(
+        _ratio, lambda found: found.training.steps_per_s, "training rate beside"
+    ),
 }
 
 
