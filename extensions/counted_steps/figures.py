@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reporter.data.seals import refuse_broken_seal
 from reporter.figures.counters import COUNTERS
 from reporter.papers.measures import Found, Unknown, in_words, ratio
 from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, PaperFigure
@@ -15,6 +14,7 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.papers import Item, Measure
 from suite.extensions.counted_steps.record import (
     COUNTED,
+    COUNTED_STEPS,
     CountedSteps,
     figures,
     rates,
@@ -164,7 +164,7 @@ def _read(folders: Sequence[Path]) -> CountedSteps | None:
     found = next((folder for folder in folders if (folder / COUNTED).is_file()), None)
     if found is None:
         return None
-    refuse_broken_seal(found, COUNTED)
+    COUNTED_STEPS.refuse_broken(found)
     return read_counted_steps(found)
 
 

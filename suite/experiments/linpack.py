@@ -8,18 +8,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
 
-from suite.bundle import layout, manifest
+from suite.bundle import layout
 from suite.errors import SuiteError
 from suite.experiments import hpl
 from suite.experiments.linpack_power import PowerRecording
 from suite.experiments.lu import Solved
 from suite.experiments.machine_load import LoadWatch, MachineLoad, measure_load
-from suite.files.json_file import write_json
 from suite.files.paths import checkout, home
 from suite.files.toml_file import from_plain
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
@@ -30,7 +29,7 @@ from suite.machine.identify import identify
 from suite.machine.system import cpu_model
 from suite.metrics.linpack import (
     FAST,
-    RECORD,
+    LINPACK,
     SCHEMA,
     Linpack,
     Load,
@@ -335,8 +334,7 @@ def _rates(solution: Solution, nodes: int) -> tuple[Solution, float]:
 
 
 def _seal(directory: Path, record: Linpack) -> Linpack:
-    write_json(directory / RECORD, record)
-    manifest.seal(directory)
+    LINPACK.write(directory, asdict(record))
     return record
 
 

@@ -41,7 +41,7 @@ from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import WantedMode, cores_on_line
 from suite.meters.choice import chosen_meters, left_out_meters, refuse_absent_meters
-from suite.metrics.matrix import MATRIX, Matrix, analyse_matrix, write_matrix
+from suite.metrics.matrix import MATRICES, MATRIX, Matrix, analyse_matrix
 
 LIMIT_OF: Mapping[str, Callable[[float], Limit]] = {
     "cpu_quota": cpu_quota,
@@ -68,7 +68,7 @@ def run_matrix(
         say_left_over(matrix, directory, progress)
         _make(matrix, requests, directory, command, progress, system_root)
         computed = analyse_matrix(directory, matrix.plan)
-        write_matrix(computed, directory)
+        MATRICES.write(directory, computed.to_dict())
     return computed
 
 

@@ -8,7 +8,7 @@ from suite.errors import SuiteError
 from suite.execution.request import PageCache, RunRequest
 from suite.experiments.events import Progress, StallRunStarted, silent
 from suite.experiments.one_run import run_one
-from suite.metrics.stall_analysis import StallAnalysis, analyse, write
+from suite.metrics.stall_analysis import STALLS, StallAnalysis, analyse
 
 DEFAULT_EPOCHS = 4  # the first is kept apart, three make a mean with its spread
 MIN_EPOCHS = 2
@@ -33,7 +33,7 @@ def run_stall_analysis(
         progress(StallRunStarted(source))
         run_one(variant, force=force, command=command, progress=progress)
     analysis = analyse(directory)
-    write(analysis, directory)
+    STALLS.write(directory, analysis.to_dict())
     return analysis
 
 

@@ -21,7 +21,7 @@ from suite.experiments.before_runs import checks_of_runs, held, refuse_at_once, 
 from suite.experiments.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.experiments.one_run import FINISHED, run_one
 from suite.experiments.sweep import Sweep
-from suite.metrics.study import STUDY, Study, analyse, write
+from suite.metrics.study import STUDY, SWEEP, Study, analyse
 
 POLL_S = 0.2
 NOT_COMPARED = ("output_directory", "cache_cleared")
@@ -66,7 +66,7 @@ def run_sweep(
     with held(directory):
         run_all(requests, sweep.labels, are_done(requests), command, progress)
         study = analyse(directory, sweep.plan)
-        write(study, directory)
+        SWEEP.write(directory, study.to_dict())
     return study
 
 

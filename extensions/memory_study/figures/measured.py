@@ -4,13 +4,13 @@ what a study of memory measured."""
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from reporter.data.seals import refuse_broken_seal
 from reporter.papers.model import Estimate, Line, Lines, Missing, PaperFigure, Table
 from reporter.papers.records import RecordKind
 from suite.catalog.papers import Item
 from suite.extensions.memory_study.figures import calculated
 from suite.extensions.memory_study.record.paper_tables import published
 from suite.extensions.memory_study.record.study_file import (
+    MEMORY_STUDY,
     STUDY,
     Measurement,
     MemoryStudy,
@@ -116,7 +116,7 @@ def _read(folders: Sequence[Path]) -> MemoryStudy | None:
     found = next((folder for folder in folders if (folder / STUDY).is_file()), None)
     if found is None:
         return None
-    refuse_broken_seal(found, STUDY)
+    MEMORY_STUDY.refuse_broken(found)
     return read_memory_study(found)
 
 

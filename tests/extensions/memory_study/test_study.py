@@ -1,5 +1,6 @@
 """The study of memory: planned lines, the paper's points, and what fits on which board."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,11 @@ import pytest
 from suite.extensions.memory_study.figures.charts import charts
 from suite.extensions.memory_study.measuring.study import Asked, fits_of, make, paper_line
 from suite.extensions.memory_study.page import read
-from suite.extensions.memory_study.record.study_file import MemoryStudy, read_memory_study, write
+from suite.extensions.memory_study.record.study_file import (
+    MEMORY_STUDY,
+    MemoryStudy,
+    read_memory_study,
+)
 from suite.memory.network import load_network
 from suite.memory.resident import Resident
 
@@ -58,7 +63,7 @@ def test_what_fits_on_a_board_is_as_the_plan_says() -> None:
 
 
 def test_the_record_reads_back_and_is_drawn(study: MemoryStudy, tmp_path: Path) -> None:
-    record = write(study, tmp_path)
+    record = MEMORY_STUDY.write(tmp_path, asdict(study))
     assert read_memory_study(tmp_path) == study
     shown = read(record, "here")
     assert (

@@ -106,7 +106,7 @@ def spoil(folder: Path, what: str) -> None:
 
 @pytest.mark.parametrize(
     ("what", "reason"),
-    [("changed", "was changed after it was sealed"), ("cut", "is not valid JSON")],
+    [("changed", "linpack.json is not as it was sealed"), ("cut", "is not valid JSON")],
 )
 def test_a_changed_record_is_listed_as_broken(
     runs: Path, make_linpack: Make, tmp_path: Path, what: str, reason: str
