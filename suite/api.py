@@ -33,7 +33,7 @@ from suite.execution.request import (
     Wire,
 )
 from suite.experiments.events import Progress, ProgressEvent, silent
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.launch.isolation import Isolation, refuse_isolation
 from suite.launch.placement import Placement, place
 

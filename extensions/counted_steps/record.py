@@ -15,7 +15,7 @@ from pathlib import Path
 
 from suite.errors import FileError
 from suite.files.json_file import read_record
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.metrics.sealed_record import SealedRecord
 
 COUNTED = "counted_steps.json"

@@ -32,7 +32,7 @@ from suite.experiments.matrix_runs import make_runs, resolve_matrix, validate
 from suite.files.archive import pack
 from suite.files.digest import sha256 as file_sha256
 from suite.files.paths import home
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.launch.process import signal_name
 
 SERVE, MAKE, TAKEN = "serve", "make", b"taken\n"

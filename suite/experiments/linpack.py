@@ -20,7 +20,7 @@ from suite.experiments.linpack_power import PowerRecording
 from suite.experiments.lu import Solved
 from suite.experiments.machine_load import LoadWatch, MachineLoad, measure_load
 from suite.files.paths import checkout, home
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
 from suite.launch.process import terminate

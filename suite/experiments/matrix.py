@@ -24,7 +24,8 @@ from suite.errors import SuiteError
 from suite.execution.machine_names import of_this_machine
 from suite.execution.request import Accelerator, Collective, PageCache, RunOptions, choose_data
 from suite.files.redaction import Redactor
-from suite.files.toml_file import from_plain, read_table
+from suite.files.schema import from_plain
+from suite.files.toml_file import read_table
 from suite.launch.isolation import Isolation
 from suite.machine.modes.wanted import WantedMode
 from suite.metrics.matrix import MatrixPlan, MatrixPointPlan, Setting, words_of

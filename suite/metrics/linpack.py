@@ -6,7 +6,7 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.files.json_file import read_record
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.metrics.sealed_record import SealedRecord
 
 RECORD = "linpack.json"

@@ -11,7 +11,7 @@ from suite.catalog.devices import load_device
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_record
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.linpack import RECORD, Linpack, Problem, read_linpack
 from suite.metrics.sealed_record import SealedRecord

@@ -12,7 +12,7 @@ from suite.bundle.study_mark import READ_MB_S
 from suite.errors import FileError
 from suite.files.digest import sha256
 from suite.files.json_file import read_record
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.study import TOO_SHORT, VALUE, StudyRun, folder_name, run_times

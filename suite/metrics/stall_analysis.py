@@ -19,7 +19,7 @@ from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD, Source, sealed_files
 from suite.errors import SuiteError
 from suite.files.digest import sha256
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.metrics.figure import Figure, unknown
 from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.summary import read_summary

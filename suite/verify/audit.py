@@ -11,11 +11,11 @@ from reference_impls import contract
 from suite import __version__
 from suite.bundle.layout import MANIFEST, RUN, STEPS
 from suite.bundle.reader import Bundle
+from suite.bundle.request import read_request
 from suite.bundle.steps import StepRecords
 from suite.catalog.audit import FLOAT64, load_audit_tolerances
 from suite.catalog.frameworks import Framework, load_framework, load_frameworks
 from suite.catalog.workloads import Workload, load_workload
-from suite.compliance.checker import request_of
 from suite.datasets.locate import PreparedDataSet, find, synthetic_place
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
@@ -75,7 +75,7 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
             f"{path} is a resumed run, whose first steps do not follow from its seed; audit a run"
             " that began with its initial weights."
         )
-    original = request_of(bundle.run(), path / RUN)
+    original = read_request(bundle.run(), f"{path / RUN}")
     own = _trained_by(original)
     kept = None if options.state is None else open_state(bundle, original, options.state)
     prepared = _data(original, options.data)
@@ -225,7 +225,7 @@ def _audited(bundle: Bundle) -> AuditedBundle:
                 f"is not the file that {MANIFEST} seals; `suite check` says more",
             )
     run = bundle.run()
-    request = request_of(run, bundle.path / RUN)
+    request = read_request(run, f"{bundle.path / RUN}")
     return AuditedBundle(
         run_id=str(run.run_id),
         manifest_sha256=sha256(bundle.file(MANIFEST)),
