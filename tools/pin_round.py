@@ -2,21 +2,30 @@
 
 Without ``--close``: the suite's version, the files of its implementations, every workload and its
 newest reference points, for a round that is open. With it: also every rule with its severity, and
-the manifests of the results in ``submissions/NAME``; from then on nothing can be added to the
-round.
+the manifests of the results in ``submissions/NAME``, and the files of the workloads are copied to
+``rules/rounds/NAME/workloads``; from then on nothing can be added to the round.
 """
 
 import argparse
 import hashlib
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 from suite import __version__
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.reference_points import newest_points
-from suite.catalog.rounds import PinnedRules, PinnedWorkload, Round, folder, pin
+from suite.catalog.rounds import (
+    PinnedRules,
+    PinnedWorkload,
+    Round,
+    folder,
+    kept_workloads,
+    pin,
+)
 from suite.catalog.seeds import implementation_sha256
+from suite.catalog.workloads import folder as workloads_folder
 from suite.catalog.workloads import load_workloads
 from suite.compliance.finding import Severity
 from suite.compliance.registry import rules_of
@@ -67,6 +76,16 @@ def closed(current: Round, date: str, submissions: Path) -> Round:
         rules_left_out=(),
         results=tuple(results),
     )
+
+
+def keep_workloads(current: Round) -> None:
+    """Copy the files of the workloads of a round that is closed: those in ``rules/workloads`` may
+    change for later rounds."""
+    names = [current.workload(pinned.name).name for pinned in current.workloads]  # as pinned
+    kept = kept_workloads(current.name)
+    kept.mkdir(parents=True)
+    for name in names:
+        shutil.copyfile(workloads_folder() / f"{name}.toml", kept / f"{name}.toml")
 
 
 def to_toml(pinned: Round) -> str:
@@ -133,11 +152,14 @@ def main() -> None:
     arguments = parser.parse_args()
     path = folder() / f"{arguments.name}.toml"
     current = read_toml(path, Round)
-    pinned = (
-        closed(current, arguments.close, repository_root() / "submissions" / current.name)
-        if arguments.close
-        else opened(current)
-    )
+    if current.closed is not None:
+        parser.error(f"{current.name} was closed on {current.closed}: nothing of it changes")
+    if arguments.close:
+        keep_workloads(current)
+        submissions = repository_root() / "submissions" / current.name
+        pinned = closed(current, arguments.close, submissions)
+    else:
+        pinned = opened(current)
     path.write_text(to_toml(pinned), encoding="utf-8")
 
 

@@ -2,8 +2,9 @@
 that they can be compared.
 
 A round pins the versions of the suite, and each workload with its target. A closed round also pins
-its rules and lists its results: nothing can be added to it, and later rules do not apply to it. An
-open round has every rule that the suite has.
+its rules, lists its results and keeps its workloads' files (``rules/rounds/NAME/workloads``):
+nothing can be added to it, and later rules and definitions do not apply to it. An open round has
+every rule that the suite has.
 """
 
 import hashlib
@@ -13,8 +14,9 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from suite.catalog.definitions import load_all, unknown_name
-from suite.catalog.workloads import Workload, load_workload
+from suite.catalog import workloads
+from suite.catalog.definitions import load_all, load_one, unknown_name
+from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
 from suite.files.paths import rules_folder
 
@@ -100,12 +102,13 @@ class Round:
     def workload(self, name: str) -> Workload:
         """The definition of a workload in this round; raises SuiteError where it is no longer the
         one that was pinned."""
-        workload, pinned = load_workload(name), self.pinned(name)
+        definitions = workloads.folder() if self.closed is None else kept_workloads(self.name)
+        workload, pinned = load_one(definitions, Workload, "workload", name), self.pinned(name)
         if pinned is not None and pinned != pin(workload):
             raise SuiteError(
-                f"rules/workloads/{name}.toml is not the workload that"
-                f" rules/rounds/{self.name}.toml pins; a changed workload belongs to a new round,"
-                " and an open round is pinned again with `python -m tools.pin_round`."
+                f"{definitions / name}.toml is not the workload that rules/rounds/{self.name}.toml"
+                " pins; a changed workload belongs to a new round, and an open round is pinned"
+                " again with `python -m tools.pin_round`."
             )
         return workload
 
@@ -127,6 +130,11 @@ def pin(workload: Workload) -> PinnedWorkload:
 def folder(root: Path | None = None) -> Path:
     """The folder of the definitions."""
     return rules_folder(root) / "rounds"
+
+
+def kept_workloads(name: str, root: Path | None = None) -> Path:
+    """The folder of a closed round's workloads, as they were when it was closed."""
+    return folder(root) / name / "workloads"
 
 
 @cache

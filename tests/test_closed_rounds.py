@@ -1,0 +1,99 @@
+"""Closed rounds are judged and shown as before when a workload changes for a later round."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import pytest
+
+import reporter
+from reporter.board.boards import make_boards
+from reporter.data.frames import Frames
+from reporter.pages.leaderboard import _target as target_of
+from reporter.pages.shared import board_title, title_of
+from reporter.papers.entries import model_title
+from suite.catalog import workloads
+from suite.catalog.rounds import current_round, load_rounds
+from suite.compliance.paths import CheckResult, check_paths
+from suite.errors import SuiteError
+from suite.files import paths
+from suite.files.paths import repository_root
+
+CLOSED = [each for each in load_rounds() if each.closed]
+RESULTS = [repository_root() / "submissions" / each.name for each in CLOSED]
+CHANGES = {
+    'title = "LeNet-5 on MNIST"': 'title = "LeNet-300 on digits"',
+    'data = "mnist"': 'data = "digits"',
+    "epochs = 10\n": "epochs = 4\n",
+    "target_accuracy = 0.99\n": "",
+    "parameters = 61706\n": "parameters = 61707\n",
+    "forward_macs = 416520": "forward_macs = 1",
+    "normalisation_statistics = false": "normalisation_statistics = true",
+    "logits = [\n    -0.459954730387745": "logits = [\n    1.0",
+    "bias_path = 1e-2": "bias_path = 1e-9",
+}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is judged and shown of the results of closed rounds."""
+
+    checked: CheckResult
+    frames: Frames
+
+    @property
+    def shown(self) -> list[object]:
+        """Every column of entries and runs, and what pages say of the boards."""
+        boards = make_boards(self.frames)
+        entries = [*self.frames.entries.to_dict("records")]
+        return [
+            *map(str, entries),
+            *map(str, self.frames.runs.to_dict("records")),
+            *(str(asdict(row.scores)) for board in boards for row in board.accepted),
+            *((board_title(board), target_of(board)) for board in boards),
+            *((title_of(entry), model_title(entry)) for entry in entries),
+        ]
+
+
+def seen() -> Seen:
+    return Seen(check_paths(RESULTS), reporter.load(RESULTS))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No cache of bundles that were read before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SUITE_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def before(home: None) -> Seen:
+    return seen()
+
+
+@pytest.fixture(scope="module")
+def after(before: Seen, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+    """In a copy of the rules, in which LeNet-5 is another workload."""
+    root = tmp_path_factory.mktemp("later")
+    shutil.copytree(repository_root() / "rules", root / "rules")
+    file = workloads.folder(root) / "lenet.toml"
+    text = file.read_text(encoding="utf-8")
+    for old, new in CHANGES.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    file.write_text(text, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paths, "repository_root", lambda: root)
+        yield seen()
+
+
+def test_results_of_closed_rounds_comply_with_the_definitions_of_their_rounds(after: Seen) -> None:
+    with pytest.raises(SuiteError, match=r"lenet\.toml is not the workload"):
+        current_round().workload("lenet")
+    assert not after.checked.broken and [*after.checked.all_findings()] == []
+    assert len(after.checked.submissions) == len(CLOSED)
+
+
+def test_pages_show_them_as_before(before: Seen, after: Seen) -> None:
+    assert after.shown == before.shown
