@@ -12,12 +12,17 @@ from reporter.data.frames import Frames
 from reporter.pages.leaderboard import _target as target_of
 from reporter.pages.shared import board_title, title_of
 from reporter.papers.entries import model_title
+from suite.bundle.layout import MANIFEST
+from suite.bundle.reader import Bundle
 from suite.catalog import workloads
-from suite.catalog.rounds import current_round, load_rounds
+from suite.catalog.rounds import current_round, load_round, load_rounds
+from suite.compliance.checker import find_bundles
 from suite.compliance.paths import CheckResult, check_paths
 from suite.errors import SuiteError
 from suite.files import paths
+from suite.files.digest import sha256
 from suite.files.paths import repository_root
+from tools.pin_round import EXAMPLES
 
 CLOSED = [each for each in load_rounds() if each.closed]
 RESULTS = [repository_root() / "submissions" / each.name for each in CLOSED]
@@ -93,6 +98,13 @@ def test_results_of_closed_rounds_comply_with_the_definitions_of_their_rounds(af
         current_round().workload("lenet")
     assert not after.checked.broken and [*after.checked.all_findings()] == []
     assert len(after.checked.submissions) == len(CLOSED)
+
+
+def test_runs_that_come_with_the_suite_are_of_the_open_round_or_listed_in_theirs() -> None:
+    folders = [repository_root() / folder for folder in EXAMPLES]
+    for path in (path for folder in folders for path in find_bundles(folder)):
+        of_round = load_round(str(Bundle(path).run().round))
+        assert of_round.closed is None or sha256(path / MANIFEST) in of_round.examples, path
 
 
 def test_pages_show_them_as_before(before: Seen, after: Seen) -> None:

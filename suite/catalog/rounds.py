@@ -61,7 +61,9 @@ class Round:
     submitted.
 
     ``rules`` are None in an open round, which has every rule but those in ``rules_left_out``.
-    ``results`` are those of a closed round: the SHA-256 of each bundle's manifest.
+    ``results`` are those of a closed round: the SHA-256 of each bundle's manifest; ``examples`` are
+    those of bundles that come with the suite and are no results: the demo's, and those that figures
+    are drawn from.
     ``reference_points`` are the digests of the points that entries are scored with
     (suite.catalog.reference_points). ``nonce`` is the text that the seeds of closed entries follow
     from (suite.catalog.seeds), None until it is drawn; ``locked`` are the digests of the entries
@@ -78,6 +80,7 @@ class Round:
     rules: PinnedRules | None = None
     rules_left_out: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
     nonce: str | None = None
     locked: tuple[str, ...] = ()
     reference_points: tuple[str, ...] = ()

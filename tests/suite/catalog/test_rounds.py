@@ -1,11 +1,13 @@
 """Rounds pin what their results have in common."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from suite import __version__
+from suite.bundle.layout import MANIFEST, RUN
 from suite.catalog import rounds
 from suite.catalog.rounds import current_round, load_round, load_rounds, pin
 from suite.catalog.workloads import folder as workloads_folder
@@ -13,7 +15,9 @@ from suite.catalog.workloads import load_workload, load_workloads
 from suite.compliance.finding import Severity
 from suite.compliance.registry import ALL, rules_of
 from suite.errors import SuiteError
+from suite.files.digest import sha256
 from suite.files.toml_file import read_toml
+from tests.builders import Scenario, make_bundle
 from tools import pin_round
 from tools.pin_round import closed, keep_workloads, to_toml
 
@@ -119,15 +123,19 @@ def test_an_unknown_round_is_named_with_the_nearest() -> None:
 
 
 def test_closing_a_round_writes_its_rules_and_results(tmp_path: Path) -> None:
-    run = tmp_path / "acme" / "lenet" / "pytorch" / "run_1"
-    run.mkdir(parents=True)
-    (run / "MANIFEST.sha256").write_text("")
+    for folder, of_round in (
+        ("submissions/acme/lenet/pytorch/run_1", current_round().name),
+        ("submissions/acme/lenet/pytorch/run_2", "v0.1"),
+        ("examples/figure", current_round().name),
+    ):
+        file = make_bundle(tmp_path / folder, Scenario()) / RUN
+        file.write_text(json.dumps({**json.loads(file.read_text()), "round": of_round}))
     drawn = replace(current_round(), nonce='12" é\\', locked=("0" * 64, "1" * 64))
     pinned = closed(drawn, "2027-01-31", tmp_path)
-    # SHA-256 of no bytes
-    assert pinned.results == ("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",)
-    (tmp_path / "v0.2.toml").write_text(to_toml(pinned))
-    assert read_toml(tmp_path / "v0.2.toml", rounds.Round) == pinned
+    assert pinned.results == (sha256(tmp_path / "submissions/acme/lenet/pytorch/run_1" / MANIFEST),)
+    assert pinned.examples == (sha256(tmp_path / "examples/figure" / MANIFEST),)
+    (tmp_path / "round.toml").write_text(to_toml(pinned))
+    assert read_toml(tmp_path / "round.toml", rounds.Round) == pinned
     assert (
         pinned.rules is not None
         and pinned.severity("wall-clock", "")
