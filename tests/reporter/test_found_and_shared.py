@@ -4,6 +4,7 @@ import io
 import json
 import re
 import statistics
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,6 +13,7 @@ import pytest
 from PIL import Image
 
 import reporter
+from reporter import site as site_module
 from reporter.board.boards import make_boards
 from reporter.data.machine_names import machine_name, machine_title
 from reporter.data.words import day_of, moment_of
@@ -28,6 +30,8 @@ from suite.machine.system import board_name, cpu_model
 from tests.browser import NARROW, Tab
 from tests.builders import Scenario, make_bundle
 from tests.every_case import some
+from tests.open_round import OPEN, SLUG
+from tests.relabelled import relabelled
 from tests.reporter.conftest import MACHINE, edit_json
 from tests.reporter.test_accessibility import violations
 
@@ -130,7 +134,7 @@ def test_a_machine_has_a_page_with_its_boards_modes_and_dates(whole_site: Path) 
     text = page.read_text()
     assert f"<h1>{MACHINE}</h1>" in text
     assert (
-        "boards/lenet-closed-mnist-v0-2.html" in text
+        f"boards/lenet-closed-mnist-{SLUG}.html" in text
         and "2027-01-15" in text
         and 'id="trend"' in text
     )
@@ -141,7 +145,7 @@ def test_a_board_s_front_of_time_and_energy_is_on_the_machine_s_page(whole_site:
     page = (
         whole_site / "devices" / f"{machine_slug({'device': 'generic', 'cpu_model': MODEL})}.html"
     )
-    assert 'id="lenet-closed-mnist-v0-2-time-energy"' in page.read_text()
+    assert f'id="lenet-closed-mnist-{SLUG}-time-energy"' in page.read_text()
 
 
 def test_trends_need_two_rounds_or_versions(runs: Path) -> None:
@@ -198,11 +202,12 @@ def test_absolute_addresses_only_where_the_site_s_is_known(runs: Path, tmp_path:
     published = build(
         given, tmp_path / "published", options=SiteOptions("https://example.org/edge")
     ).parent
-    board = (published / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
+    board = (published / "boards" / f"lenet-closed-mnist-{SLUG}.html").read_text()
     assert (
-        'og:image" content="https://example.org/edge/previews/lenet-closed-mnist-v0-2.png"' in board
+        f'og:image" content="https://example.org/edge/previews/lenet-closed-mnist-{SLUG}.png"'
+        in board
     )
-    assert Image.open(published / "previews" / "lenet-closed-mnist-v0-2.png").size == SIZE
+    assert Image.open(published / "previews" / f"lenet-closed-mnist-{SLUG}.png").size == SIZE
     entry = next(published.glob("entries/*.html"))
     assert (
         f'rel="canonical" href="https://example.org/edge/entries/{entry.name}"' in entry.read_text()
@@ -387,7 +392,18 @@ def test_new_pages_fit_a_phone(page: str, whole_site: Path, tab: Tab) -> None:
 
 
 @pytest.fixture(scope="module")
-def own_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The demonstration's reference results, as of the open round."""
+    *_, newest = sorted(REFERENCE.glob("*/reference"))
+    folder = tmp_path_factory.mktemp("demo")
+    relabelled(newest, folder / OPEN / "reference")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site_module, "REFERENCE", folder)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def own_site(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """After `make demo`: one run of the demonstration's training, twice as slow as the
     reference."""
     folder = tmp_path_factory.mktemp("own")
