@@ -3,20 +3,21 @@
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import pytest
 
 import reporter
 from reporter.board.boards import make_boards
-from reporter.data.frames import Frames
 from reporter.pages.leaderboard import _target as target_of
 from reporter.pages.shared import board_title, title_of
 from reporter.papers.entries import model_title
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.catalog import workloads
+from suite.catalog.reference_points import setting_of
 from suite.catalog.rounds import current_round, load_round, load_rounds
-from suite.compliance.checker import find_bundles
+from suite.compliance.checker import find_bundles, round_of
 from suite.compliance.paths import CheckResult, check_paths
 from suite.errors import SuiteError
 from suite.files import paths
@@ -41,40 +42,36 @@ CHANGES = {
 
 @dataclass(frozen=True)
 class Seen:
-    """What is judged and shown of the results of closed rounds."""
+    """What is judged and shown of the results of closed rounds: every column of entries and runs,
+    and what pages say of them."""
 
     checked: CheckResult
-    frames: Frames
+    shown: tuple[object, ...]
 
-    @property
-    def shown(self) -> list[object]:
-        """Every column of entries and runs, and what pages say of the boards."""
-        boards = make_boards(self.frames)
-        entries = [*self.frames.entries.to_dict("records")]
-        return [
+
+def seen(home: Path) -> Seen:
+    """As it is now, with no cache of bundles that were read before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SUITE_HOME", str(home))
+        frames = reporter.load(RESULTS)
+    boards, entries = make_boards(frames), frames.entries.to_dict("records")
+    runs = [Bundle(path).run() for folder in RESULTS for path in find_bundles(folder)]
+    return Seen(
+        check_paths(RESULTS),
+        (
             *map(str, entries),
-            *map(str, self.frames.runs.to_dict("records")),
+            *map(str, frames.runs.to_dict("records")),
             *(str(asdict(row.scores)) for board in boards for row in board.accepted),
             *((board_title(board), target_of(board)) for board in boards),
             *((title_of(entry), model_title(entry)) for entry in entries),
-        ]
-
-
-def seen() -> Seen:
-    return Seen(check_paths(RESULTS), reporter.load(RESULTS))
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No cache of bundles that were read before."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SUITE_HOME", str(tmp_path_factory.mktemp("home")))
-        yield
+            *(setting_of(run.request, round_of(run)) for run in runs),
+        ),
+    )
 
 
 @pytest.fixture(scope="module")
-def before(home: None) -> Seen:
-    return seen()
+def before(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    return seen(tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +87,7 @@ def after(before: Seen, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     file.write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "repository_root", lambda: root)
-        yield seen()
+        yield seen(root / "home")
 
 
 def test_results_of_closed_rounds_comply_with_the_definitions_of_their_rounds(after: Seen) -> None:
