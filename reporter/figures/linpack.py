@@ -4,7 +4,7 @@ in the Raspberry Pi study."""
 from dataclasses import dataclass
 from typing import Any
 
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames, Row, known, rows_of
 from reporter.data.instrument_names import MIXED, sensor_named
 from reporter.data.machine_names import short_title
 from reporter.data.selection import choose
@@ -12,7 +12,7 @@ from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
 from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, NotDrawn, rows_chart
 from reporter.figures.svg import linear
-from suite.catalog.workloads import load_workload
+from suite.catalog.rounds import judging_round
 from suite.errors import SuiteError
 from suite.metrics.linpack import TRAINING_PASSES, share_reached
 
@@ -185,9 +185,8 @@ def _trainings(frames: Frames) -> list[dict[str, Any]]:
         row["entry_id"]: row
         for row in rows_of(frames.select("entry_figures", "figure", ["mean_power_w"]))
     }
-    macs_of = {workload: _macs(str(workload)) for workload in set(frames.entries["workload"])}
     for name, entry in entries_of(frames).items():
-        macs = macs_of[entry["workload"]] if entry["own_data"] else None
+        macs = _macs(entry) if entry["own_data"] else None
         if macs is not None and name in rates and float(rates[name]["value"]) > 0:
             found.append(
                 {
@@ -200,9 +199,9 @@ def _trainings(frames: Frames) -> list[dict[str, Any]]:
     return found
 
 
-def _macs(workload: str) -> int | None:
+def _macs(entry: Row) -> int | None:
     try:
-        return load_workload(workload).forward_macs
+        return judging_round(entry["round"]).workload(entry["workload"]).forward_macs
     except SuiteError:
         return None
 

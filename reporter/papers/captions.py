@@ -102,8 +102,7 @@ def _software_text(entries: Sequence[Row]) -> str:
         for entry in entries
     )
     models = _few(
-        f"{model_title(str(entry['workload']))} on {_data_title(str(entry['data']))}"
-        f" ({entry['division']} division)"
+        f"{model_title(entry)} on {_data_title(str(entry['data']))} ({entry['division']} division)"
         for entry in entries
     )
     batches = _numbers(sorted({int(entry["batch_size"]) for entry in entries}))

@@ -5,7 +5,6 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from reporter.data.entries import describe, differences
 from reporter.data.frames import IDENTITY, Frames, Row, known, rows_of
@@ -13,9 +12,8 @@ from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name
 from reporter.data.selection import choose, more_of
 from reporter.data.values import entries_of, figures_of
+from reporter.data.words import workload_title
 from reporter.papers.model import Bar, BarGroup, Estimate
-from suite.catalog.workloads import load_workload
-from suite.errors import SuiteError
 
 MAX_ROWS = 24
 LOCKED = "clocks locked"
@@ -37,14 +35,10 @@ def styles_of(frames: Frames) -> dict[str, int]:
     return {name: index for index, name in enumerate(sorted(set(frames.entries["framework"])))}
 
 
-@cache
-def model_title(name: str) -> str:
-    """The workload's model, such as ResNet-18; the name of a workload that this version does not
-    know."""
-    try:
-        return load_workload(name).title.partition(" on ")[0]
-    except SuiteError:
-        return name
+def model_title(entry: Mapping[str, object]) -> str:
+    """The model of an entry's workload in its round, such as ResNet-18; the name of a workload that
+    this version does not know."""
+    return workload_title(str(entry["workload"]), str(entry["round"])).partition(" on ")[0]
 
 
 def property_text(entry: Mapping[str, object], name: str) -> str:
@@ -52,7 +46,7 @@ def property_text(entry: Mapping[str, object], name: str) -> str:
     if name == "framework":
         return framework_name(str(entry["framework"]))
     if name == "workload":
-        return model_title(str(entry["workload"]))
+        return model_title(entry)
     if name == "device":
         return machine_name(entry)
     if name == "power_mode" and known(entry["power_mode"]):

@@ -201,7 +201,7 @@ def _styles(entries: list[Row]) -> dict[str, str]:
     """What an entry's mark stands for: the model where there are several, else device and framework
     where they differ."""
     if len({entry["workload"] for entry in entries}) > 1:
-        return {entry["entry_id"]: model_title(str(entry["workload"])) for entry in entries}
+        return {entry["entry_id"]: model_title(entry) for entry in entries}
     names = names_of(entries, ("power_mode", *_LESS))
     return {
         name: text or framework_name(str(entries[0]["framework"])) for name, text in names.items()

@@ -15,7 +15,8 @@ from suite.bundle.request import read_request
 from suite.bundle.steps import StepRecords
 from suite.catalog.audit import FLOAT64, load_audit_tolerances
 from suite.catalog.frameworks import Framework, load_framework, load_frameworks
-from suite.catalog.workloads import Workload, load_workload
+from suite.catalog.workloads import Workload
+from suite.compliance.checker import round_of
 from suite.datasets.locate import PreparedDataSet, find, synthetic_place
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
@@ -80,7 +81,8 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     kept = None if options.state is None else open_state(bundle, original, options.state)
     prepared = _data(original, options.data)
     steps = _steps(bundle, options.steps)
-    request = _request(original, prepared, steps)
+    workload = round_of(bundle.run()).workload(original.workload)
+    request = _request(original, workload, prepared, steps)
     auditor = _Auditor(request, own, _framework(original.framework, options.framework), report)
     losses, with_other_rate = auditor.losses(recorded_losses(bundle.steps(), steps))
     state = (
@@ -307,7 +309,9 @@ def _steps(bundle: Bundle, chosen: int | None) -> int:
     return min(chosen or DEFAULT_STEPS, recorded)
 
 
-def _request(original: contract.Request, prepared: PreparedDataSet, steps: int) -> contract.Request:
+def _request(
+    original: contract.Request, workload: Workload, prepared: PreparedDataSet, steps: int
+) -> contract.Request:
     """The run's request, on this machine's data set and processor, ending after ``steps`` steps."""
     data = original.data._replace(
         directory=str(prepared.directory), layout=prepared.definition.layout
@@ -323,14 +327,10 @@ def _request(original: contract.Request, prepared: PreparedDataSet, steps: int) 
         loading=contract.Loading(0, 1),
         drop_cache_every_epoch=False,
         accelerator="cpu",
-        threads=usable_threads(_workload(original).threads),
+        threads=usable_threads(workload.threads),
         # requests of earlier versions do not name that of a variant
         precision=load_framework(original.framework).precisions[0].value,
     )
-
-
-def _workload(request: contract.Request) -> Workload:
-    return load_workload(request.workload)
 
 
 def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:

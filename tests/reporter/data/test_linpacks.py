@@ -12,6 +12,7 @@ from reporter.figures.linpack import CHART
 from reporter.site import build
 from suite.catalog.workloads import load_workload
 from suite.metrics.linpack import RECORD, Power
+from tests.open_round import SLUG
 
 Make = Callable[..., Path]
 CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
@@ -138,7 +139,7 @@ def test_the_frame_has_the_documented_columns_and_the_site_the_record(
     assert (site / name).read_bytes() == (record / RECORD).read_bytes()
     assert (
         f'href="../{name}"'
-        in (site / "boards" / "lenet-closed-mnist-v0-2-figures.html").read_text()
+        in (site / "boards" / f"lenet-closed-mnist-{SLUG}-figures.html").read_text()
     )
 
 

@@ -18,6 +18,7 @@ from suite.compliance.rule import MAX_VIOLATIONS
 from suite.errors import SuiteError
 from suite.files.archive import pack, unpack
 from tests.faults.edits.editable_bundle import EditableBundle
+from tests.open_round import OPEN
 
 Run = Callable[..., Any]
 
@@ -115,7 +116,7 @@ def test_a_compressed_archive_is_refused_before_it_is_decompressed(
 @pytest.fixture
 def submission_folder(tmp_path: Path) -> Path:
     """A folder to pack."""
-    folder = tmp_path / "v0.2" / "acme"
+    folder = tmp_path / OPEN / "acme"
     folder.mkdir(parents=True)
     (folder / "declaration.json").write_text(json.dumps({}))
     return folder
