@@ -72,7 +72,7 @@ class SealedRecord:
                 yield Broken(name, "content that fits its SHA-256 in the manifest", "other content")
 
     def _digests(self, folder: Path) -> Mapping[str, str | None]:
-        """Of each part; None: it is no plain file."""
+        """Of each part; None: it is not a plain file."""
         if self.parts is None:
             return digests(folder)
         return {
