@@ -6,7 +6,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from reference_impls.contract import DataSet
 from suite.bundle.log import LogEvent
+from suite.catalog.data_sets import load_data_set
 from suite.execution.kept_states import mebibytes
 from suite.execution.progress import EpochEstimate
 from suite.execution.request import RunRequest
@@ -103,7 +105,8 @@ def _sentence(event: events.ProgressEvent) -> str | None:
         )
         return (
             f"{event.request.workload.title} in {event.request.framework.title},"
-            f" {training.division} division, data: {training.data.name}{ranks}"
+            f" {training.division} division, data: {training.data.name}"
+            f"{_difference(training.data)}{ranks}"
         )
     if isinstance(event, events.BaseloadStarted):
         return (
@@ -165,3 +168,10 @@ def watcher() -> Iterator[ProgressLines]:
         yield lines
     finally:
         lines.close()
+
+
+def _difference(data: DataSet) -> str:
+    """That files are not the published ones, where their digests are known."""
+    files = load_data_set(data.name).files
+    is_other = not (data.verified or data.synthetic) and any(file.sha256 for file in files)
+    return " (different from the published files)" if is_other else ""

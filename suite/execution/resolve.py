@@ -4,8 +4,10 @@ import time
 from pathlib import Path
 
 from reference_impls.contract import DataSet
+from suite.catalog.divisions import Division
 from suite.catalog.workloads import load_workload
-from suite.datasets.locate import find, published
+from suite.datasets.locate import find, how_to_prepare, published
+from suite.errors import SuiteError
 from suite.execution.request import (
     RunOptions,
     RunRequest,
@@ -34,6 +36,12 @@ def resolve_options(
         published(choice.name) if as_published and choice.directory is None else None
     ) or find(choice.name, choice.directory)
     contents = prepared.contents
+    if contents.different is not None and options.division is Division.CLOSED:
+        raise SuiteError(
+            f"{contents.different}: it is not the published {prepared.definition.title}, which a"
+            " closed run trains on; prepare it again with"
+            f" {how_to_prepare(prepared.definition)}, or run it in the open division."
+        )
     data_set = DataSet(
         name=choice.name,
         directory=str(prepared.directory),
