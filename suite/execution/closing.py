@@ -19,8 +19,8 @@ from suite.bundle.lifetime import read_lifetime
 from suite.bundle.nodes import read_nodes
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.errors import FileError, SuiteError
-from suite.execution.redacting import forget_witness, redact_output
-from suite.execution.witnessing import ask_files_stamp, has_files_stamp
+from suite.execution.records import amend_system, kept_records, write_output
+from suite.execution.witnessing import ask_files_stamp, forget_witness, has_files_stamp
 from suite.files.durable import sync
 from suite.files.json_file import write_json
 
@@ -39,15 +39,9 @@ def complete_system(path: Path) -> None:
     implementation logged."""
     if not (path / layout.SYSTEM).exists() or not has_records(path):
         return  # an earlier version of the suite described the machine after the run
-    bundle = Bundle(path)
-    described, version = bundle.json(layout.SYSTEM), bundle.log().value("framework_version")
+    version = Bundle(path).log().value("framework_version")
     if isinstance(version, str):
-        notes = {
-            name: note for name, note in described["notes"].items() if name != "framework_version"
-        }
-        write_json(
-            path / layout.SYSTEM, {**described, "framework_version": version, "notes": notes}
-        )
+        amend_system(path, "framework_version", version)
 
 
 def write_tables(path: Path) -> None:
@@ -107,7 +101,7 @@ def ask_witness(path: Path) -> None:
     or why there is none."""
     record = ask_files_stamp(path, _leftovers(path))
     if record is not None:
-        record.write(path)
+        kept_records(path).write_witness(record)
         if has_files_stamp(record):
             forget_witness(path)
 
@@ -193,7 +187,7 @@ STEPS: tuple[Callable[[Path], None], ...] = (
     write_tables,
     write_power,
     write_figures,
-    redact_output,
+    write_output,
     write_lifetime,
     ask_witness,
     write_manifest,

@@ -23,9 +23,9 @@ from suite.execution.closing import (
     write_manifest,
 )
 from suite.execution.meter_session import MeterRecord
-from suite.execution.redacting import forget_witness
+from suite.execution.records import kept_records
 from suite.execution.run_lock import RunLock
-from suite.execution.witnessing import ask_files_stamp, has_files_stamp
+from suite.execution.witnessing import ask_files_stamp, forget_witness, has_files_stamp
 from suite.files.json_file import write_json
 from suite.witness.record import read_witness_record
 
@@ -104,7 +104,8 @@ def _ask_witness_again(path: Path) -> str:
         return f"its witness gave no stamp over its files ({record.files_stamp.reason})"
     with disk_errors(path, f"Free some space, then: {COMMAND} {path}"), RunLock(path):
         (path / MANIFEST).unlink()  # until it is sealed again, `suite finish` closes it
-        replace(record, asked_again=before.files_stamp.reason).write(path)
+        again = replace(record, asked_again=before.files_stamp.reason)
+        kept_records(path).write_witness(again)
         write_manifest(path)
         remove_leftovers(path)
     forget_witness(path)

@@ -37,8 +37,8 @@ from typing import Any
 from reference_impls.node import link_towards
 from suite.bundle.layout import BASELOAD_RAW, READINGS_RAW
 from suite.execution.baseload import baseload_meters, recorded_baseload
-from suite.execution.machine_names import of_this_machine, redacted_meters, redacted_system
 from suite.execution.recorder import FLUSH_S, Recorder
+from suite.execution.records import local_redactor, without_names
 from suite.files.redaction import DATA
 from suite.machine import system
 from suite.machine.memory_kills import kills_for_memory, kills_since
@@ -87,7 +87,7 @@ def main() -> int:
         return 1
 
 
-def _machine(settings: dict[str, Any], data: Path) -> dict[str, Any]:
+def _machine(settings: dict[str, Any], data: Path) -> Any:
     """The system description without the framework's fields, which are the same on every node."""
     described = asdict(
         system.describe(
@@ -103,7 +103,7 @@ def _machine(settings: dict[str, Any], data: Path) -> dict[str, Any]:
         "notes": notes,
     }
     # this node's names: the harness knows its own
-    return redacted_system(whole, of_this_machine([(data, f"{DATA}/{data.name}")]))
+    return without_names(whole, local_redactor([(data, f"{DATA}/{data.name}")]))
 
 
 def _measure_baseload(
@@ -140,9 +140,7 @@ def _record(folder: Path, meters: Sequence[Meter], data: Path, silence_s: float)
             _forward(folder / READINGS_RAW, sent_bytes)
             _send(
                 {
-                    "meters": redacted_meters(
-                        [asdict(meter) for meter in records], of_this_machine()
-                    ),
+                    "meters": without_names([asdict(meter) for meter in records], local_redactor()),
                     "memory_kills": kills_since(kills),
                 }
             )

@@ -24,12 +24,10 @@ from reference_impls.node import link_towards
 from reference_impls.rank import HEARTBEAT_PERIOD_S
 from suite.bundle.layout import node_baseloads, node_tables
 from suite.bundle.nodes import NodeRecord
-from suite.execution.machine_names import redacted_meters, redacted_system
 from suite.execution.node_recorder import ATTACHED, CLOCK, HEARTBEAT, RECORD, RUNNING, STOP
 from suite.execution.readings_file import COLUMNS
 from suite.execution.request import RunRequest
 from suite.files.paths import checkout, repository_root
-from suite.files.redaction import Redactor
 from suite.launch.placement import Placement, is_this_machine
 from suite.launch.process import signal_name
 from suite.launch.remote_shell import (
@@ -191,7 +189,7 @@ class RemoteRecorders:
         )
 
     def records(
-        self, local_cache: CacheState, redactor: Redactor, nodes_of_ranks: Mapping[int, str]
+        self, local_cache: CacheState, nodes_of_ranks: Mapping[int, str]
     ) -> tuple[NodeRecord, ...]:
         """The content of nodes.json in the hostfile's order, the harness's node first; empty for a
         run on this machine alone.
@@ -214,7 +212,7 @@ class RemoteRecorders:
             labels.setdefault(name, f"node{len(labels)}")
         own = link_towards(self._peer(self._placement.hosts[0]))
         first, *others_links = _links(
-            (own, *(each.facts.get("link") for each in self._recorders.values())), redactor
+            (own, *(each.facts.get("link") for each in self._recorders.values()))
         )
         local = NodeRecord(
             "node0", labels[here], self._ranks(0), None, first, asdict(local_cache), None, ()
@@ -222,7 +220,7 @@ class RemoteRecorders:
         remote = zip(self._recorders.items(), others_links, strict=True)
         return (
             local,
-            *(self._record(place, each, redactor, labels, link) for (place, each), link in remote),
+            *(self._record(place, each, labels, link) for (place, each), link in remote),
         )
 
     def _await(self, key: str, timeout_s: float, problem: str) -> None:
@@ -245,28 +243,23 @@ class RemoteRecorders:
         self,
         place: int,
         recorder: "RemoteRecorder",
-        redactor: Redactor,
         labels: Mapping[str, str],
         link: Mapping[str, Any] | None,
     ) -> NodeRecord:
-        facts, system = recorder.facts, recorder.facts.get("system")
+        facts = recorder.facts
         problem = recorder.problem or (
             recorder.lost
             and f"its recorder was lost during the run ({recorder.lost}) and started again"
         )
-        named = (
+        return NodeRecord(
             f"node{place}",
             labels.get(str(facts.get("node"))),
             self._ranks(place),
-            problem and redactor.text(problem),
-        )
-        described = redacted_system(system, redactor) if system else system
-        return NodeRecord(
-            *named,
+            problem,
             link,
             facts.get("page_cache"),
-            described,
-            redacted_meters(facts.get("meters") or (), redactor),
+            facts.get("system"),
+            tuple(facts.get("meters") or ()),
         )
 
     def _of_rank(self, rank: int) -> "RemoteRecorder | None":
@@ -451,7 +444,7 @@ class RemoteRecorder:
 
 
 def _links(
-    links: Sequence[Mapping[str, Any] | None], redactor: Redactor
+    links: Sequence[Mapping[str, Any] | None],
 ) -> list[dict[str, Any] | None]:
     """Descriptions of the nodes' links as nodes.json has them: a label in place of each address,
     the same for the same address."""
@@ -462,18 +455,7 @@ def _links(
         None: None,
         **{address: f"address{number}" for number, address in enumerate(addresses)},
     }
-    return [
-        (
-            {
-                **link,
-                "address": labels[link.get("address")],
-                "reason": redactor.value(link.get("reason")),
-            }
-            if link
-            else None
-        )
-        for link in links
-    ]
+    return [{**link, "address": labels[link.get("address")]} if link else None for link in links]
 
 
 def _append(table: Path, rows: Sequence[bytes]) -> None:

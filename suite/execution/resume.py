@@ -15,7 +15,7 @@ from suite.bundle.resumption import Resumption, read_resumption
 from suite.catalog.divisions import Division
 from suite.errors import FileError, SuiteError
 from suite.execution.kept_states import states_folder
-from suite.execution.redacting import recorded_request, redactor_of
+from suite.execution.records import records_of
 from suite.execution.request import Resume, RunRequest
 from suite.execution.run_lock import is_held
 from suite.files.json_file import flat
@@ -93,7 +93,7 @@ def refuse_other_data(path: Path, run: Path) -> None:
 def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) -> None:
     wanted, found = (
         {**DEFAULTS, **dict(flat(one))}
-        for one in (record.request, recorded_request(request.training, redactor_of(request)))
+        for one in (record.request, records_of(request).request_values(request.training))
     )
     alone = request.training.parallel.ranks == 1 or wanted.get("parallel.ranks") == 1
     skipped = (*MAY_DIFFER, *(OF_SEVERAL_RANKS if alone else ()))

@@ -19,7 +19,6 @@ from suite.bundle.data_record import DATA, write_data_record
 from suite.bundle.lifetime import Lifetime
 from suite.bundle.log import LogEvent
 from suite.bundle.manifest import refuse_inside_run
-from suite.bundle.nodes import write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
@@ -30,26 +29,17 @@ from suite.execution.failure import describe_failure
 from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.implementation import start_implementation
 from suite.execution.interrupts import deferred, hold_back
-from suite.execution.machine_names import redacted_system
 from suite.execution.neighbours import neighbours
 from suite.execution.power_pulse import Pulse, pulse
 from suite.execution.progress import LogFollower
 from suite.execution.recorder import MeterRecord, Recorder
-from suite.execution.redacting import (
-    forget_witness,
-    keep_witness_address,
-    recorded_request,
-    redacted_record,
-    redacted_witness,
-    redactor_of,
-)
+from suite.execution.records import RunRecords, amend_system, records_of
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
 from suite.execution.resume import refuse_other_data
 from suite.execution.run_lock import RunLock, is_held
 from suite.execution.witnessing import ask_receipt, ask_stamp
 from suite.files.json_file import write_json
-from suite.files.redaction import Redactor
 from suite.files.typed import typed
 from suite.launch.environments import Environment
 from suite.launch.gate import release
@@ -96,15 +86,15 @@ class RunObserver(Protocol):
 
 @dataclass(frozen=True)
 class Recorders:
-    """The recorders of a run's nodes, this node's page cache and power settings before the run, and
-    what its files may not say."""
+    """The recorders of a run's nodes, and this node's page cache and power settings before the
+    run."""
 
     local: Recorder
     remote: RemoteRecorders
     cache: CacheState
     witness: WitnessRecord | None
     power: PowerSettings
-    redactor: Redactor
+    records: RunRecords
 
 
 @dataclass(frozen=True)
@@ -161,12 +151,12 @@ def run(
             RunLock(path) as lock,
             hold_back(partial(training_ended, path), observer.closing_goes_on) as interrupt,
         ):
-            redactor = redactor_of(request)
-            redactor.write(path / layout.PRIVATE)
+            records = records_of(request)
+            records.redactor.write(path / layout.PRIVATE)
             pulses = [pulse()] if request.power_pulse else []
-            witness = _ask_receipt(request, redactor, path)
-            record = _open_bundle(request, environment, invocation, path, redactor)
-            recorders = Recorders(recorder, remote, cache, witness, read_power_settings(), redactor)
+            witness = ask_receipt(request, records)
+            record = _open_bundle(request, environment, invocation, records)
+            recorders = Recorders(recorder, remote, cache, witness, read_power_settings(), records)
             try:
                 record = _train(request, environment, record, recorders, observer, lock.handle)
             except OSError as error:
@@ -175,9 +165,7 @@ def run(
                     status="failed",
                     message=f"the harness could not write: {error.strerror or error}",
                 )
-                lock.write(
-                    partial(write_json, path / layout.RUN, redacted_record(record, redactor))
-                )
+                lock.write(partial(records.write_run, record))
                 raise
             if request.power_pulse and record.status == "finished":
                 pulses.append(pulse())
@@ -186,7 +174,7 @@ def run(
                     power_pulse={"loads_ns": [load for each in pulses for load in each.loads_ns]},
                 )
             record = replace(record, lifetime=_with_idle(invocation.lifetime, pulses).to_dict())
-            lock.write(partial(write_json, path / layout.RUN, redacted_record(record, redactor)))
+            lock.write(partial(records.write_run, record))
             if record.status != "finished":
                 lock.remove()
             if record.status == "interrupted":
@@ -206,17 +194,6 @@ def _with_idle(lifetime: Lifetime, pulses: Sequence[Pulse]) -> Lifetime:
     return replace(
         lifetime, idle_ns=(*lifetime.idle_ns, *((each.begin_ns, each.end_ns) for each in pulses))
     )
-
-
-def _ask_receipt(request: RunRequest, redactor: Redactor, path: Path) -> WitnessRecord | None:
-    """Ask the witness, if there is one, and write its record; the record that is returned has its
-    address."""
-    forget_witness(path)
-    witness = ask_receipt(request, recorded_request(request.training, redactor))
-    if witness is not None:
-        keep_witness_address(path, witness.address)
-        redacted_witness(witness, redactor).write(path)
-    return witness
 
 
 def _close(path: Path) -> None:
@@ -287,12 +264,11 @@ def _train(
             if process.poll() is None:
                 terminate(process)
         report = wait(process, path / layout.OUTPUT, request.training.parallel.ranks)
-        _write_power_changes(path, recorders.power)
+        changes = changed_settings(recorders.power, read_power_settings())
+        amend_system(path, system.POWER_CHANGES, changes)
         if recorders.witness is not None and problem is None and report.exit_code == 0:
-            redacted_witness(ask_stamp(request, recorders.witness, path), recorders.redactor).write(
-                path
-            )
-        record = replace(record, meters=tuple(map(_plain, _stop_meters(recorders, path, monitor))))
+            ask_stamp(request, recorders.witness, recorders.records)
+        record = replace(record, meters=tuple(map(_plain, _stop_meters(recorders, monitor))))
         # the implementation may have been terminated as it exited
         if is_interrupted and training_ended(path):
             return replace(
@@ -322,28 +298,16 @@ def _begin_log(request: RunRequest, path: Path) -> None:
     log.close()
 
 
-def _write_power_changes(path: Path, before: PowerSettings) -> None:
-    """Add to system.json what is set differently now than before the run."""
-    described = Bundle(path).json(layout.SYSTEM)
-    notes = {
-        name: note for name, note in described["notes"].items() if name != system.POWER_CHANGES
-    }
-    changes = changed_settings(before, read_power_settings())
-    write_json(path / layout.SYSTEM, {**described, system.POWER_CHANGES: changes, "notes": notes})
-
-
 def _stop_meters(
-    recorders: "Recorders", path: Path, monitor: HeartbeatMonitor | None
+    recorders: "Recorders", monitor: HeartbeatMonitor | None
 ) -> tuple[MeterRecord, ...]:
     """Stop the recorders of every node; returns this node's meters and writes the remote nodes'
     into nodes.json."""
     meters = recorders.local.stop()
     recorders.remote.stop()
-    records = recorders.remote.records(
-        recorders.cache, recorders.redactor, monitor.nodes() if monitor else {}
-    )
-    if records:
-        write_nodes(path, records)
+    nodes = recorders.remote.records(recorders.cache, monitor.nodes() if monitor else {})
+    if nodes:
+        recorders.records.write_nodes(nodes)
     return meters
 
 
@@ -432,8 +396,7 @@ def _open_bundle(
     request: RunRequest,
     environment: Environment,
     invocation: Invocation,
-    path: Path,
-    redactor: Redactor,
+    records: RunRecords,
 ) -> RunRecord:
     now_s = time.time()
     software = system.Software(
@@ -444,29 +407,28 @@ def _open_bundle(
         schema=layout.SCHEMA,
         run_id=request.run_id,
         suite_version=__version__,
-        command=tuple(redactor.command(invocation.command)),
+        command=invocation.command,
         started_time_ms=int(now_s * 1000),
         status="running",
         exit_code=None,
         message=None,
         device_evidence=request.device_evidence,
-        request=recorded_request(request.training, redactor),
+        request=records.request_values(request.training),
         findings_allowed=invocation.findings_allowed,
         round=current_round().name,
         nonce=None if request.nonce is None else asdict(request.nonce),
-        implementation=redactor.value(describe_implementation(request.framework)),
-        study=None if request.study is None else redactor.value(request.study.to_dict()),
+        implementation=describe_implementation(request.framework),
+        study=None if request.study is None else request.study.to_dict(),
         isolation=describe_isolation(request.isolation),
         lifetime=invocation.lifetime.to_dict(),
         # its reason was redacted when it was recorded
         resumed=None if request.resume is None else asdict(request.resume.record),
     )
-    write_json(path / layout.RUN, record)
-    write_json(path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
-    described = system.describe(
-        request.device.name, software, data, with_identity=request.with_identity
+    records.write_run(record)
+    write_json(records.path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
+    records.write_system(
+        system.describe(request.device.name, software, data, with_identity=request.with_identity)
     )
-    write_json(path / layout.SYSTEM, redacted_system(asdict(described), redactor))
     return record
 
 

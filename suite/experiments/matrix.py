@@ -21,7 +21,7 @@ from suite.catalog.studies import StudyDefinition, Variable
 from suite.catalog.timings import Timing
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.execution.machine_names import of_this_machine
+from suite.execution.records import local_redactor
 from suite.execution.request import Accelerator, Collective, PageCache, RunOptions, choose_data
 from suite.files.redaction import Redactor
 from suite.files.toml_file import from_plain, read_table
@@ -351,7 +351,7 @@ def plan_matrix(
     _validate(definition)
     chosen = list(_chosen(definition))
     variables = tuple(name for name in _names() if any(name in values.given for values in chosen))
-    redactor = of_this_machine()  # a folder of ``data`` may name a person
+    redactor = local_redactor()  # a folder of ``data`` may name a person
     points = [
         _Point(
             _point_plan(values, variables, definition.fixed, redactor),

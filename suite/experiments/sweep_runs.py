@@ -13,7 +13,7 @@ from suite.bundle.study_mark import StudyMark
 from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
 from suite.execution.finish import finish
-from suite.execution.redacting import recorded_request
+from suite.execution.records import recorded_request
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
 from suite.execution.run_lock import is_held
