@@ -197,17 +197,6 @@ STEPS: tuple[Callable[[Path], None], ...] = (
 signs its digest, and the manifest."""
 
 
-def refuse_removed(path: Path) -> None:
-    """Raise SuiteError when the directory of a run that goes on is no longer there, or no longer
-    has its record."""
-    if not (path / layout.RUN).is_file():
-        raise SuiteError(
-            f"The run directory {path} was removed or emptied while the run went on, so the run was"
-            " ended; nothing of it can be read. Run again with an --output that nothing else"
-            " removes (a cleaner of temporary files, another job)."
-        )
-
-
 @contextmanager
 def disk_errors(path: Path, remedy: str = "Free some space and run again") -> Iterator[None]:
     """Turn a failed write into a SuiteError that says what is kept."""

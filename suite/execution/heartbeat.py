@@ -122,12 +122,13 @@ class HeartbeatMonitor:
             self._release.wait_for(lambda: rank in self._released, RELEASE_TIMEOUT_S)
 
     def failure(
-        self, is_running: Callable[[Heartbeat], bool | None] = lambda _: None
+        self, is_running: Callable[[int, int], bool | None] = lambda rank, pid: None
     ) -> str | None:
         """The first failed rank, its node and what failed, as a sentence; None while every rank is
         alive.
 
-        ``is_running`` says whether a rank's process still exists; None where that is unknown.
+        ``is_running`` says whether a rank's process, by its pid, still exists; None where that is
+        unknown.
         """
         now_s = self._clock()
         with self._lock:
@@ -154,7 +155,7 @@ class HeartbeatMonitor:
                     " reported, so the run was ended"
                 )
         # asked before it is needed: another node answers at a later poll
-        runs = first is not None and is_running(first)
+        runs = first is not None and is_running(first.rank, first.pid)
         is_late = (
             first is not None
             and now_s - first.received_s > HEARTBEAT_TIMEOUT_S + HEARTBEAT_PERIOD_S

@@ -39,6 +39,7 @@ from suite.launch.remote_shell import (
 )
 from suite.launch.slurm import SRUN
 from suite.machine.page_cache import CacheState
+from suite.machine.process_tree import is_running
 
 START_TIMEOUT_S, PAGE_CACHE_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 900.0, 5.0
 POLL_S = 0.2
@@ -140,11 +141,11 @@ class RemoteRecorders:
         return self._of_rank(rank) is not None
 
     def is_running(self, rank: int, pid: int) -> bool | None:
-        """Whether a rank's process exists on its node; asks, and is None until the answer is
-        there."""
+        """Whether a rank's process exists on its node; asks a remote node, and is None until the
+        answer is there."""
         recorder = self._of_rank(rank)
         if recorder is None:
-            return None
+            return is_running(Path("/"), pid)
         answer = (recorder.facts.get(RUNNING) or {}).get(str(pid))
         recorder.send(f"{RUNNING} {pid}")
         return answer if isinstance(answer, bool) else None

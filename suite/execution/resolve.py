@@ -1,5 +1,6 @@
 """From a person's options to a request: looks up the prepared data set and names the run."""
 
+import secrets
 import time
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from suite.execution.request import (
     resolve,
     validate,
 )
-from suite.execution.run import new_run_id
 
 RUNS = Path("runs")
 
@@ -46,3 +46,9 @@ def resolve_options(
     )
     run_id = new_run_id(options.workload, chosen_framework(options).name, time.time())
     return resolve(options, data_set, (output or RUNS / run_id).absolute(), run_id)
+
+
+def new_run_id(workload: str, framework: str, clock_s: float) -> str:
+    """A unique name for a run; names sort by time."""
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(clock_s))
+    return f"{workload}-{framework}-{stamp}-{secrets.token_hex(3)}"

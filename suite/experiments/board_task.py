@@ -25,8 +25,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from suite.errors import SuiteError
+from suite.execution.events import silent
 from suite.execution.request import RunOptions
-from suite.experiments.events import silent
 from suite.experiments.matrix import MatrixDefinition, PlannedMatrix, plan_matrix
 from suite.experiments.matrix_runs import make_runs, resolve_matrix, validate
 from suite.files.archive import pack

@@ -11,6 +11,7 @@ from suite.catalog.power import load_power_rules, power_sources
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.baseload import baseload_meters
+from suite.execution.events import CoolingDown, Notice, Progress, silent
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
 from suite.experiments.before_runs import (
@@ -22,7 +23,6 @@ from suite.experiments.before_runs import (
     refuse_folder,
 )
 from suite.experiments.cooling import cool_down, refuse_without_sensor
-from suite.experiments.events import CoolingDown, Notice, Progress, silent
 from suite.experiments.little_memory import checks_of_memory
 from suite.experiments.matrix import LIMITS, MatrixRun, PlannedMatrix
 from suite.experiments.matrix_cost import estimate

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from suite.bundle.stall_folder import Source
 from suite.errors import SuiteError
+from suite.execution.events import Progress, StallRunStarted, silent
 from suite.execution.request import PageCache, RunRequest
-from suite.experiments.events import Progress, StallRunStarted, silent
 from suite.experiments.one_run import run_one
 from suite.metrics.stall_analysis import STALLS, StallAnalysis, analyse
 
