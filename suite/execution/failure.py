@@ -37,7 +37,7 @@ def describe_failure(
     exited = monitor.first_exited(report.failed)
     if exited is None:
         return f"the job {report.reason}"
-    kills = remote.memory_kills(exited.rank) if remote.is_remote(exited.rank) else local_kills
+    kills = remote.memory_kills(exited.rank, local_kills)
     host, number = report.closed_host, monitor.signal_of(exited, report.failed)
     if (
         host is not None

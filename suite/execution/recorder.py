@@ -275,3 +275,13 @@ def _is_drawn_here(meter: Meter) -> bool:
     """Whether the recorder draws the moments of the meter's readings; one with a background thread
     draws them there."""
     return moments_of(meter) is Moments.RANDOM and not isinstance(meter, WithHelper)
+
+
+@contextmanager
+def recorded(recorder: Recorder, process: MeteredProcess) -> Iterator[None]:
+    """Record while the block runs."""
+    recorder.start(process)
+    try:
+        yield
+    finally:
+        recorder.stop()

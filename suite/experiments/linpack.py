@@ -16,7 +16,7 @@ import psutil
 from suite.bundle import layout
 from suite.errors import SuiteError
 from suite.experiments import hpl
-from suite.experiments.linpack_power import PowerRecording
+from suite.experiments.linpack_power import PowerRecording, unknown_power
 from suite.experiments.lu import Solved
 from suite.experiments.machine_load import LoadWatch, MachineLoad, measure_load
 from suite.files.paths import checkout, home
@@ -33,7 +33,6 @@ from suite.metrics.linpack import (
     SCHEMA,
     Linpack,
     Load,
-    Power,
     Problem,
     Solution,
     refuse_wrong,
@@ -262,11 +261,7 @@ def _with_hpl(
     solutions = hpl.read_solutions(printed, output.name)
     best = max(solutions, key=lambda solution: solution.gflops)
     several = solutions if len(solutions) > 1 else ()
-    watts = (
-        power.figures(best.gflops, ran.window_ns)
-        if not several
-        else Power(None, None, None, None, SEVERAL)
-    )
+    watts = power.figures(best.gflops, ran.window_ns) if not several else unknown_power(SEVERAL)
     return Linpack(
         SCHEMA,
         "HPL",
