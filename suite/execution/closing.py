@@ -15,16 +15,14 @@ from pathlib import Path
 
 from reference_impls import contract
 from suite.bundle import layout, manifest
-from suite.bundle.lifetime import read_lifetime
 from suite.bundle.nodes import read_nodes
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.errors import FileError, SuiteError
+from suite.execution.meter_session import RECORDER
 from suite.execution.records import amend_system, kept_records, write_output
 from suite.execution.witnessing import ask_files_stamp, forget_witness, has_files_stamp
 from suite.files.durable import sync
 from suite.files.json_file import write_json
-
-RECORDER = "recorder"
 
 
 def close_bundle(path: Path) -> None:
@@ -88,18 +86,15 @@ def write_lifetime(path: Path) -> None:
     """``run.json``: when the tables and figures were written, if the process that ran the run
     closes it."""
     record = Bundle(path).run()
-    lifetime = read_lifetime(record.lifetime)
-    if lifetime is not None and record.closed_later is None:
-        write_json(
-            path / layout.RUN,
-            replace(record, lifetime=replace(lifetime, closed_ns=time.monotonic_ns()).to_dict()),
-        )
+    if record.lifetime is not None and record.closed_later is None:
+        lifetime = {**record.lifetime, "closed_ns": time.monotonic_ns()}
+        write_json(path / layout.RUN, replace(record, lifetime=lifetime))
 
 
 def ask_witness(path: Path) -> None:
     """``witness.json`` of a finished run: the witness's stamp over the digests of all other files,
     or why there is none."""
-    record = ask_files_stamp(path, _leftovers(path))
+    record = ask_files_stamp(path, leftovers(path))
     if record is not None:
         kept_records(path).write_witness(record)
         if has_files_stamp(record):
@@ -108,18 +103,18 @@ def ask_witness(path: Path) -> None:
 
 def write_manifest(path: Path) -> None:
     """Sync every file, then seal the bundle."""
-    leftovers = _leftovers(path)
+    left_over = leftovers(path)
     for file in path.iterdir():
-        if file.is_file() and file not in leftovers:
+        if file.is_file() and file not in left_over:
             sync(file)
     sync(path)
-    manifest.seal(path, leftovers)
+    manifest.seal(path, left_over)
     sync(path)
 
 
 def remove_leftovers(path: Path) -> None:
     """Remove the raw records, of which the sealed bundle has everything, and the lock."""
-    for file in _leftovers(path):
+    for file in leftovers(path):
         file.unlink(missing_ok=True)
 
 
@@ -140,12 +135,7 @@ def has_records(path: Path) -> bool:
     )
 
 
-def has_leftovers(path: Path) -> bool:
-    """The folder holds files that do not belong to a closed bundle."""
-    return bool(_leftovers(path))
-
-
-def _leftovers(path: Path) -> list[Path]:
+def leftovers(path: Path) -> list[Path]:
     """Files that do not belong to a closed bundle: raw records, unfinished files, those with names
     of hosts and people, and at the end the lock."""
     raw = (
