@@ -22,7 +22,8 @@ from suite.catalog.timings import Timing
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.records import local_redactor
-from suite.execution.request import Accelerator, Collective, PageCache, RunOptions, choose_data
+from suite.execution.request import Accelerator, Collective, PageCache, RunOptions
+from suite.execution.resolve import choose_data
 from suite.files.redaction import Redactor
 from suite.files.toml_file import from_plain, read_table
 from suite.launch.isolation import Isolation
