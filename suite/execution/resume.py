@@ -121,33 +121,25 @@ def _typed(value: object) -> str:
 def _last_state(run: Path, log: Log) -> tuple[Path, int, Mapping[str, str]]:
     """The file of the last kept state, its epoch, and its digests, which the run logged."""
     folder = states_folder(run)
-    epochs = sorted(
-        (event.epoch for event in log.all("state_digests") if event.epoch is not None), reverse=True
-    )
-    for epoch in epochs:
-        file, logged = (
-            folder / state_name(epoch),
-            next(event.value for event in log.all("state_digests") if event.epoch == epoch),
+    logged = {
+        event.epoch: event.value
+        for event in reversed(log.all("state_digests"))
+        if event.epoch is not None and (folder / state_name(event.epoch)).is_file()
+    }
+    if not logged:
+        raise SuiteError(
+            f"{run} kept no training state of a finished epoch in {folder}; only runs with"
+            " --keep-states can be resumed: run it anew."
         )
-        if not file.is_file():
-            continue
-        has_earlier = any(
-            (folder / state_name(other)).is_file() for other in epochs if other < epoch
-        )
-        remedy = GO_BACK if has_earlier else BEGIN_ANEW
-        try:
-            state = digests(StateFile(str(file)).of_rank(0))
-        except ContractError as error:
-            raise SuiteError(str(error).rstrip("."), remedy) from error
-        if state != logged:
-            raise SuiteError(
-                f"{file} is not the state that {run} logged after epoch {epoch}", remedy
-            )
-        return file.absolute(), epoch, state
-    raise SuiteError(
-        f"{run} kept no training state of a finished epoch in {folder}; only runs with"
-        " --keep-states can be resumed: run it anew."
-    )
+    epoch = max(logged)
+    file, remedy = folder / state_name(epoch), GO_BACK if len(logged) > 1 else BEGIN_ANEW
+    try:
+        state = digests(StateFile(str(file)).of_rank(0))
+    except ContractError as error:
+        raise SuiteError(str(error).rstrip("."), remedy) from error
+    if state != logged[epoch]:
+        raise SuiteError(f"{file} is not the state that {run} logged after epoch {epoch}", remedy)
+    return file.absolute(), epoch, state
 
 
 def _resumption(record: RunRecord, log: Log, epoch: int, state: Mapping[str, str]) -> Resumption:
@@ -162,11 +154,10 @@ def _resumption(record: RunRecord, log: Log, epoch: int, state: Mapping[str, str
     reason = record.message or "its harness ended without saying why: killed, or a power failure"
     boot = start.metadata.get("boot")
     began = (int(start.time_ms), start.mono_ns, boot if isinstance(boot, str) else None)
+    uncounted_s = sum(interval.length_s for interval in uncounted_intervals(log))
     if before is not None:
         began = (before.began_time_ms, before.began_mono_ns, before.boot)
-    uncounted_s = sum(interval.length_s for interval in uncounted_intervals(log)) + (
-        before.uncounted_s if before is not None else 0.0
-    )
+        uncounted_s += before.uncounted_s
     return Resumption(
         record.run_id,
         epoch,
