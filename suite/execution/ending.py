@@ -29,7 +29,7 @@ def end(
     the run's record: finished, failed or interrupted."""
     run, monitor = training.run, training.monitor
     request, records, record = run.request, run.records, run.record
-    report = wait(training.process, records.path / layout.OUTPUT, request.training.parallel.ranks)
+    report = wait(training.process, records.path / layout.OUTPUT, request.ranks)
     changes = changed_settings(run.power, read_power_settings())
     amend_system(records.path, POWER_CHANGES, changes)
     if run.witness is not None and training.problem is None and report.exit_code == 0:

@@ -19,7 +19,7 @@ def states_folder(run: Path) -> Path:
 def state_size_bytes(request: RunRequest) -> int:
     """An upper bound for the size of one epoch's state; the reference implementations' models have
     the workload's number of parameters."""
-    parameters, ranks = request.workload.parameters * FLOAT_BYTES, request.training.parallel.ranks
+    parameters, ranks = request.workload.parameters * FLOAT_BYTES, request.ranks
     return (
         int(parameters * (ARRAYS_PER_PARAMETER + STATISTICS_SHARE * ranks)) + HEADERS_BYTES * ranks
     )

@@ -46,7 +46,7 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
             f" {available // 2**20} MiB are available; end other programs or choose a smaller"
             " workload."
         )
-    place = nearest_existing(Path(request.training.output_directory))
+    place = nearest_existing(request.directory)
     free = shutil.disk_usage(place).free
     if free < BUNDLE_SIZE_BYTES:
         raise SuiteError(

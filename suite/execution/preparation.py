@@ -60,7 +60,7 @@ class Preparation:
 def prepare_data(request: RunRequest, remote: RemoteRecorders) -> tuple[RunRequest, CacheState]:
     """Record the digests of the data, then empty or fill the page cache of every node; returns the
     request with ``cache_cleared`` set, and this node's cache state."""
-    data, path = request.training.data, Path(request.training.output_directory)
+    data, path = request.training.data, request.directory
     write_data_record(path, digest_data(data.name, Path(data.directory)))
     if request.resume is not None:
         refuse_other_data(path, request.resume.run)
@@ -105,7 +105,7 @@ def prepare(request: RunRequest, environment: Environment, invocation: Invocatio
     described = system.describe(
         request.device.name,
         system.Software(request.framework.name, None, libraries),
-        Path(request.training.data.directory),
+        request.data_directory,
         with_identity=request.with_identity,
     )
     records.write_system(described)

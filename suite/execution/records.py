@@ -86,15 +86,14 @@ class RunRecords:
 def records_of(request: RunRequest) -> RunRecords:
     """The records of a run: its redactor knows its folders, hosts (node0, node1, … in the
     hostfile's order), witness and external meters, and this machine's names."""
-    training, outside, hosts = request.training, request.framework.outside, request.placement.hosts
-    data, output = Path(training.data.directory), Path(training.output_directory)
-    folders = [(output, OUTPUT), (data, f"{DATA}/{data.name}")]
+    data, outside = request.data_directory, request.framework.outside
+    hosts, here = request.placement.hosts, os.uname().nodename
+    folders = [(request.directory, OUTPUT), (data, f"{DATA}/{data.name}")]
     folders += [(Path(outside), IMPLEMENTATION)] if outside else []
     names = [(host, f"node{place}") for place, host in enumerate(hosts) if host != "localhost"]
-    here = os.uname().nodename
     names += [] if here in hosts or here == "localhost" else [(here, "node0")]
     names += [] if request.witness is None else [(request.witness, WITNESS)]
-    return RunRecords(output, local_redactor(folders, names))
+    return RunRecords(request.directory, local_redactor(folders, names))
 
 
 def kept_records(path: Path) -> RunRecords:

@@ -33,7 +33,7 @@ class RemoteRecorders:
     :meth:`stop`, then :meth:`records`."""
 
     def __init__(self, request: RunRequest, interpreter: Path, path: Path) -> None:
-        several = request.training.parallel.ranks > 1
+        several = request.ranks > 1
         self._placement = request.placement if several else Placement()
         self._settings: dict[str, Any] = {
             "data": request.training.data.directory,

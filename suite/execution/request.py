@@ -159,3 +159,18 @@ class RunRequest:
     isolation: Isolation | None = None
     neighbours: int = 0
     resume: Resume | None = None
+
+    @property
+    def directory(self) -> Path:
+        """The run directory."""
+        return Path(self.training.output_directory)
+
+    @property
+    def data_directory(self) -> Path:
+        """The folder of the prepared data set."""
+        return Path(self.training.data.directory)
+
+    @property
+    def ranks(self) -> int:
+        """Processes that train."""
+        return self.training.parallel.ranks

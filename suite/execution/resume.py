@@ -63,7 +63,7 @@ def resume(request: RunRequest, run: Path) -> RunRequest:
             f"{request.framework.title} is not in the checkout; only its implementations continue"
             " from training states: run it anew."
         )
-    if Path(request.training.output_directory) == run.absolute():
+    if request.directory == run.absolute():
         raise SuiteError(
             f"{run} is the run to resume, whose records are kept; choose another --output."
         )
@@ -95,7 +95,7 @@ def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) ->
         {**DEFAULTS, **dict(flat(one))}
         for one in (record.request, records_of(request).request_values(request.training))
     )
-    alone = request.training.parallel.ranks == 1 or wanted.get("parallel.ranks") == 1
+    alone = request.ranks == 1 or wanted.get("parallel.ranks") == 1
     skipped = (*MAY_DIFFER, *(OF_SEVERAL_RANKS if alone else ()))
     differing = [
         name

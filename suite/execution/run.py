@@ -38,7 +38,7 @@ def run(
     recorder: Recorder,
     progress: Progress,
 ) -> RunResult:
-    """Run the implementation into ``request.training.output_directory`` and close the bundle there.
+    """Run the implementation into the request's directory and close the bundle there.
 
     The directory must exist and be empty. A failed or interrupted run leaves an unsealed bundle
     from which every finished epoch can be read. Raises SuiteError when the bundle cannot be
@@ -47,7 +47,7 @@ def run(
     An interrupt after the training's end is held back until the bundle is closed; the second one is
     not, and `suite finish` closes the bundle.
     """
-    path = Path(request.training.output_directory)
+    path = request.directory
     notice = partial(progress, ClosingGoesOn())
     with disk_errors(path), RemoteRecorders(request, environment.interpreter, path) as remote:
         request, cache = prepare_data(request, remote)

@@ -58,7 +58,7 @@ class Training:
         self.limit(pid)
         if self.monitor:
             self.monitor.start()
-        recorder.start(MeteredProcess(pid, Path(request.training.data.directory)))
+        recorder.start(MeteredProcess(pid, request.data_directory))
         self.deliver_interrupts()  # not before, since what has half started cannot be stopped
         recorder.wait_until_attached()
         if self.monitor:
@@ -102,11 +102,11 @@ def at_gate(run: Preparation, environment: Environment, lock: int) -> Iterator[T
     """The implementation, which waits at its gate and inherits the file ``lock``. Its limits,
     heartbeats and neighbours go with the block; interrupts wait until the meters are there."""
     request, path, monitor = run.request, run.records.path, None
-    training, placement = request.training, request.placement
+    placement = request.placement
     # the clock of another machine, where rank 0 may run, is another one
     if not placement.hosts:
         log = contract.LogWriter(contract.RecordFile(str(path / contract.log_name(0))))
-        log_facts(log, training)
+        log_facts(log, request.training)
         log.close()
     kills = kills_for_memory()
     with (
@@ -114,9 +114,9 @@ def at_gate(run: Preparation, environment: Environment, lock: int) -> Iterator[T
         ExitStack() as beside,
         deferred() as deliver_interrupts,
     ):
-        if training.parallel.ranks > 1:
+        if request.ranks > 1:
             monitor = HeartbeatMonitor(
-                training.parallel.ranks, placement.hosts, silence_s=placement.silence_s
+                request.ranks, placement.hosts, silence_s=placement.silence_s
             )
             beside.callback(monitor.close)
         variables = monitor.variables if monitor else {}

@@ -44,7 +44,7 @@ def ask_receipt(request: RunRequest, records: RunRecords) -> WitnessRecord | Non
 
 def ask_stamp(request: RunRequest, record: WitnessRecord, records: RunRecords) -> None:
     """Show the witness the heads of all ranks' logs, after the implementation has ended."""
-    ranks = range(request.training.parallel.ranks)
+    ranks = range(request.ranks)
     heads = tuple(chain_head(records.path / contract.log_name(rank)) or "" for rank in ranks)
     stamp = ask(record.address, stamp_digest(request.run_id, heads, record.receipt.token))
     records.write_witness(replace(record, heads=heads, stamp=stamp))

@@ -115,7 +115,7 @@ def held(directory: Path) -> Iterator[None]:
 
 def _refuse_full_disk(requests: Sequence[RunRequest], directory: Path) -> None:
     place = nearest_existing(directory)
-    missing = sum(not Path(request.training.output_directory).exists() for request in requests)
+    missing = sum(not request.directory.exists() for request in requests)
     free, needed = shutil.disk_usage(place).free, missing * RUN_BYTES
     if free < needed > BUNDLE_SIZE_BYTES:  # of less, the preflight of one run has said it
         raise SuiteError(

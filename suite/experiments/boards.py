@@ -115,9 +115,7 @@ def run_on_boards(
         [lambda: refuse_folder(directory, MATRIX, matrix.plan.variables), boards.refuse_agent]
     )
     machine = keys_of_the_machine(options)
-    are_kept = [
-        is_done(Path(request.training.output_directory), request, machine) for request in requests
-    ]
+    are_kept = [is_done(request.directory, request, machine) for request in requests]
     jobs = []
     for number, (run, label, request, kept) in enumerate(
         zip(matrix.runs, matrix.labels, requests, are_kept, strict=True), start=1

@@ -190,7 +190,7 @@ def validate(
         run.values.meters for run in matrix.runs if run.values.meters is not None
     )
     checks += [lambda choice=choice: refuse_absent_meters(choice, system_root) for choice in meters]  # type: ignore[misc]
-    isolations = {(request.isolation, request.training.parallel.ranks) for request in requests}
+    isolations = {(request.isolation, request.ranks) for request in requests}
     checks += [
         lambda kind=kind, ranks=ranks: refuse_isolation(kind, ranks)  # type: ignore[misc]
         for kind, ranks in isolations
@@ -217,7 +217,7 @@ def _request(
     ):
         options = replace(options, threads=cores_on_line(run.mode, offer))
     request = resolve_options(options, directory / run.folder, as_published=to_show)
-    limits = tuple(_limits(run, Path(request.training.data.directory)))
+    limits = tuple(_limits(run, request.data_directory))
     left_out = left_out_meters(run.values.meters)
     return replace(
         request,

@@ -88,7 +88,7 @@ def run_one(
     """
     lifetime = begin_lifetime(since_process_start)
     allowed = broken_rules(request, allow_invalid)
-    path = Path(request.training.output_directory)
+    path = request.directory
     environment = find(request.framework)
     if request.keep_states and request.framework.outside is not None:
         raise SuiteError(

@@ -121,7 +121,7 @@ def run_all(
             )
         )
         began_s = time.monotonic()
-        _await_end(Path(request.training.output_directory), progress)
+        _await_end(request.directory, progress)
         prepare(number - 1)
         run_one(request, force=True, command=command, progress=progress)
         took_s.append(time.monotonic() - began_s)
@@ -144,7 +144,7 @@ def _await_end(path: Path, progress: Progress) -> None:
 def are_done(requests: Sequence[RunRequest]) -> list[bool]:
     """Which requests an earlier call has finished; raises as :func:`is_done`. A run that had ended
     when its call was killed is closed first."""
-    paths = [Path(request.training.output_directory) for request in requests]
+    paths = [request.directory for request in requests]
     for path in paths:
         _close_what_ended(path)
     return [is_done(path, request) for path, request in zip(paths, requests, strict=True)]

@@ -209,8 +209,8 @@ def test_states_of_an_earlier_run_are_not_touched(
 def test_a_disk_that_is_too_small_is_refused_beforehand(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    training = SimpleNamespace(epochs=10, parallel=SimpleNamespace(ranks=1))
-    request = SimpleNamespace(workload=SimpleNamespace(parameters=11_173_962), training=training)
+    workload, training = SimpleNamespace(parameters=11_173_962), SimpleNamespace(epochs=10)
+    request = SimpleNamespace(workload=workload, training=training, ranks=1)
     size = states_size_bytes(request)  # type: ignore[arg-type]
     assert size == pytest.approx(10 * 2 * 4 * 11_173_962, rel=0.03)
     monkeypatch.setattr(
