@@ -10,21 +10,17 @@ from suite.bundle import layout
 from suite.bundle.reader import Bundle, RunRecord
 from suite.execution.closing import training_ended
 from suite.execution.failure import describe_failure
-from suite.execution.recorder import Recorder
 from suite.execution.records import amend_system
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.training import Training
 from suite.execution.witnessing import ask_stamp
 from suite.launch.process import ExitReport, wait
 from suite.machine.memory_kills import kills_since
-from suite.machine.page_cache import CacheState
 from suite.machine.power_mode import changed_settings, read_power_settings
 from suite.machine.system import POWER_CHANGES
 
 
-def end(
-    training: Training, recorder: Recorder, remote: RemoteRecorders, cache: CacheState
-) -> RunRecord:
+def end(training: Training, remote: RemoteRecorders) -> RunRecord:
     """Wait for the implementation's last descendant, write what was recorded meanwhile, and return
     the run's record: finished, failed or interrupted."""
     run, monitor = training.run, training.monitor
@@ -34,9 +30,9 @@ def end(
     amend_system(records.path, POWER_CHANGES, changes)
     if run.witness is not None and training.problem is None and report.exit_code == 0:
         ask_stamp(request, run.witness, records)
-    meters = tuple(asdict(meter) for meter in recorder.stop())
+    meters = tuple(asdict(meter) for meter in training.recorder.stop())
     remote.stop()
-    nodes = remote.records(cache, monitor.nodes() if monitor else {})
+    nodes = remote.records(monitor.nodes() if monitor else {})
     if nodes:
         records.write_nodes(nodes)
     if record.isolation is not None and training.released_ns is not None:

@@ -25,7 +25,6 @@ from suite.files.json_file import write_json
 from suite.launch.environments import Environment
 from suite.launch.isolation import describe_isolation
 from suite.machine import system
-from suite.machine.page_cache import CacheState, prepare_page_cache
 from suite.machine.power_mode import PowerSettings
 from suite.witness.record import WitnessRecord
 
@@ -50,6 +49,7 @@ class Preparation:
     before it."""
 
     request: RunRequest
+    environment: Environment
     records: RunRecords
     record: RunRecord
     witness: WitnessRecord | None
@@ -57,18 +57,16 @@ class Preparation:
     pulses: tuple[Pulse, ...]
 
 
-def prepare_data(request: RunRequest, remote: RemoteRecorders) -> tuple[RunRequest, CacheState]:
+def prepare_data(request: RunRequest, remote: RemoteRecorders) -> RunRequest:
     """Record the digests of the data, then empty or fill the page cache of every node; returns the
-    request with ``cache_cleared`` set, and this node's cache state."""
+    request with ``cache_cleared`` set."""
     data, path = request.training.data, request.directory
     write_data_record(path, digest_data(data.name, Path(data.directory)))
     if request.resume is not None:
         refuse_other_data(path, request.resume.run)
     are_cold = remote.prepare()
-    cache = prepare_page_cache(Path(data.directory), request.page_cache.value)
-    are_cold.append(cache.is_cold)
     is_cold = False if False in are_cold else None if None in are_cold else True
-    return replace(request, training=request.training._replace(cache_cleared=is_cold)), cache
+    return replace(request, training=request.training._replace(cache_cleared=is_cold))
 
 
 def prepare(request: RunRequest, environment: Environment, invocation: Invocation) -> Preparation:
@@ -109,4 +107,6 @@ def prepare(request: RunRequest, environment: Environment, invocation: Invocatio
         with_identity=request.with_identity,
     )
     records.write_system(described)
-    return Preparation(request, records, record, witness, described.power_settings, pulses)
+    return Preparation(
+        request, environment, records, record, witness, described.power_settings, pulses
+    )

@@ -22,7 +22,7 @@ from suite.execution.request import RunRequest
 from suite.files.paths import checkout
 from suite.launch.placement import Placement, is_this_machine
 from suite.launch.slurm import SRUN
-from suite.machine.page_cache import CacheState
+from suite.machine.page_cache import prepare_page_cache
 from suite.machine.process_tree import is_running
 
 PAGE_CACHE_TIMEOUT_S = 900.0
@@ -63,7 +63,8 @@ class RemoteRecorders:
         """Start a recorder on every remote node; wait until the baseload is measured and the page
         cache is emptied or filled.
 
-        Returns for each node whether its page cache is cold; None where that is unknown.
+        This node's page cache comes last. Returns for each node whether its page cache is cold;
+        None where that is unknown.
         """
         for place, host in enumerate(self._placement.hosts[1:], start=1):
             recorder = RemoteRecorder(
@@ -86,7 +87,9 @@ class RemoteRecorders:
             f"its page cache was not ready within {PAGE_CACHE_TIMEOUT_S:g} s",
         )
         caches = (each.facts.get("page_cache") or {} for each in self._recorders.values())
-        return [cache.get("is_cold") for cache in caches]
+        are_cold = [cache.get("is_cold") for cache in caches]
+        self._cache = prepare_page_cache(Path(self._settings["data"]), self._settings["page_cache"])
+        return [*are_cold, self._cache.is_cold]
 
     def tick(self, pids: Mapping[int, int]) -> None:
         """Exchange messages with every recorder: heartbeats, the training process to record
@@ -161,9 +164,7 @@ class RemoteRecorders:
             "its recorder did not stop when the run ended; its last readings may be lost",
         )
 
-    def records(
-        self, local_cache: CacheState, nodes_of_ranks: Mapping[int, str]
-    ) -> tuple[NodeRecord, ...]:
+    def records(self, nodes_of_ranks: Mapping[int, str]) -> tuple[NodeRecord, ...]:
         """The content of nodes.json in the hostfile's order, the harness's node first; empty for a
         run on this machine alone.
 
@@ -184,7 +185,7 @@ class RemoteRecorders:
         own, *others = (
             link and {**link, "address": addresses.get(link.get("address"))} for link in links
         )
-        first = (nodes[here], self._ranks(0), None, own, asdict(local_cache), None, ())
+        first = (nodes[here], self._ranks(0), None, own, asdict(self._cache), None, ())
         remote = zip(self._recorders.items(), others, strict=True)
         return (
             NodeRecord("node0", *first),

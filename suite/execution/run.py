@@ -50,20 +50,20 @@ def run(
     path = request.directory
     notice = partial(progress, ClosingGoesOn())
     with disk_errors(path), RemoteRecorders(request, environment.interpreter, path) as remote:
-        request, cache = prepare_data(request, remote)
+        request = prepare_data(request, remote)
         with RunLock(path) as lock, hold_back(partial(training_ended, path), notice) as interrupt:
             prepared = prepare(request, environment, invocation)
             write_run = prepared.records.write_run
             try:
-                with at_gate(prepared, environment, lock.handle) as training:
+                with at_gate(prepared, recorder, lock.handle) as training:
                     try:
-                        training.start(environment, recorder)
-                        training.follow(recorder, remote, progress)
+                        training.start()
+                        training.follow(remote, progress)
                     except KeyboardInterrupt:
                         training.is_interrupted = True
                     finally:
                         training.terminate()
-                    record = end(training, recorder, remote, cache)
+                    record = end(training, remote)
             except OSError as error:
                 message = f"the harness could not write: {error.strerror or error}"
                 record = replace(prepared.record, status="failed", message=message)

@@ -21,7 +21,6 @@ from suite.execution.neighbours import neighbours
 from suite.execution.preparation import Preparation
 from suite.execution.recorder import Recorder
 from suite.execution.remote_recorders import RemoteRecorders
-from suite.launch.environments import Environment
 from suite.launch.gate import release
 from suite.launch.process import terminate
 from suite.machine.limits import limited
@@ -42,6 +41,7 @@ class Training:
     """
 
     run: Preparation
+    recorder: Recorder
     process: "subprocess.Popen[bytes]"
     monitor: HeartbeatMonitor | None
     limit: Callable[[int], None]
@@ -52,22 +52,22 @@ class Training:
     problem: str | None = None
     is_interrupted: bool = False
 
-    def start(self, environment: Environment, recorder: Recorder) -> None:
+    def start(self) -> None:
         """Let the implementation go, once limits, meters and neighbours are there."""
         request, pid = self.run.request, self.process.pid
         self.limit(pid)
         if self.monitor:
             self.monitor.start()
-        recorder.start(MeteredProcess(pid, request.data_directory))
+        self.recorder.start(MeteredProcess(pid, request.data_directory))
         self.deliver_interrupts()  # not before, since what has half started cannot be stopped
-        recorder.wait_until_attached()
+        self.recorder.wait_until_attached()
         if self.monitor:
             self.monitor.polled()
-        self.beside.enter_context(neighbours(request, environment))
+        self.beside.enter_context(neighbours(request, self.run.environment))
         self.released_ns = time.monotonic_ns()
         release(self.process)
 
-    def follow(self, recorder: Recorder, remote: RemoteRecorders, progress: Progress) -> None:
+    def follow(self, remote: RemoteRecorders, progress: Progress) -> None:
         """Report the log's events until the implementation exits or a rank fails; at both ends of
         an epoch, the page cache is read too. Raises SuiteError when the run directory is
         removed."""
@@ -79,7 +79,7 @@ class Training:
             for event in follower.new_events():
                 progress(LogLine(event))
                 if event.key in EPOCH_ENDS:
-                    recorder.read_soon(PageCacheMeter.name)
+                    self.recorder.read_soon(PageCacheMeter.name)
             if has_ended:
                 break
             if self.monitor:
@@ -98,7 +98,7 @@ class Training:
 
 
 @contextmanager
-def at_gate(run: Preparation, environment: Environment, lock: int) -> Iterator[Training]:
+def at_gate(run: Preparation, recorder: Recorder, lock: int) -> Iterator[Training]:
     """The implementation, which waits at its gate and inherits the file ``lock``. Its limits,
     heartbeats and neighbours go with the block; interrupts wait until the meters are there."""
     request, path, monitor = run.request, run.records.path, None
@@ -121,9 +121,9 @@ def at_gate(run: Preparation, environment: Environment, lock: int) -> Iterator[T
             beside.callback(monitor.close)
         variables = monitor.variables if monitor else {}
         process = start_implementation(
-            request, environment, path / layout.OUTPUT, variables, (lock,)
+            request, run.environment, path / layout.OUTPUT, variables, (lock,)
         )
-        yield Training(run, process, monitor, limit, beside, deliver_interrupts, kills)
+        yield Training(run, recorder, process, monitor, limit, beside, deliver_interrupts, kills)
 
 
 def _failed_rank(
