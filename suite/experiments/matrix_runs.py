@@ -4,7 +4,9 @@ is validated before the first run."""
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from suite.bundle.study_mark import READ_MB_S, StudyMark
 from suite.catalog.power import load_power_rules, power_sources
@@ -170,36 +172,35 @@ def validate(
 ) -> None:
     """Raise SuiteError with everything that would end the matrix later: environments, memory, disk,
     power modes, rights, sensors."""
+    values = [run.values.given for run in matrix.runs]
+    memory_mb = [given.get("memory_mb") for given in values]
+    frameworks = [request.framework for request in requests]
     checks: list[Check] = [
-        lambda: refuse_folder(directory, MATRIX, matrix.plan.variables),
+        partial(refuse_folder, directory, MATRIX, matrix.plan.variables),
         *checks_of_runs(requests, directory),
-    ]
-    checks += [lambda mode=mode: refuse_mode(mode, system_root) for mode in _distinct_modes(matrix)]  # type: ignore[misc]
-    limits = dict.fromkeys(limit for request in requests for limit in request.limits)
-    checks += [lambda limit=limit: refuse_limit(limit, system_root) for limit in limits]  # type: ignore[misc]
-    quotas = dict.fromkeys(
-        run.values.cpu_quota for run in matrix.runs if run.values.cpu_quota is not None
-    )
-    checks += [lambda cores=cores: refuse_quota(cores, system_root) for cores in quotas]  # type: ignore[misc]
-    sizes = (
-        (request.framework, run.values.memory_mb)
-        for request, run in zip(requests, matrix.runs, strict=True)
-    )
-    checks += checks_of_memory(sizes, system_root)
-    meters = dict.fromkeys(
-        run.values.meters for run in matrix.runs if run.values.meters is not None
-    )
-    checks += [lambda choice=choice: refuse_absent_meters(choice, system_root) for choice in meters]  # type: ignore[misc]
-    isolations = {(request.isolation, request.ranks) for request in requests}
-    checks += [
-        lambda kind=kind, ranks=ranks: refuse_isolation(kind, ranks)  # type: ignore[misc]
-        for kind, ranks in isolations
+        *(partial(refuse_mode, mode, system_root) for mode in _distinct_modes(matrix)),
+        *(
+            partial(refuse_limit, limit, system_root)
+            for limit in dict.fromkeys(limit for request in requests for limit in request.limits)
+        ),
+        *(partial(refuse_quota, cores, system_root) for cores in _each(values, "cpu_quota")),
+        *checks_of_memory(zip(frameworks, memory_mb, strict=True), system_root),
+        *(partial(refuse_absent_meters, choice, system_root) for choice in _each(values, "meters")),
+        *(
+            partial(refuse_isolation, *kind_and_ranks)
+            for kind_and_ranks in {(request.isolation, request.ranks) for request in requests}
+        ),
     ]
     if matrix.cool_to_c is not None:
-        checks.append(lambda: refuse_without_sensor(system_root))
+        checks.append(partial(refuse_without_sensor, system_root))
     if matrix.needs_power:
-        checks.append(lambda: _refuse_without_power(requests))
+        checks.append(partial(_refuse_without_power, requests))
     refuse_at_once(checks)
+
+
+def _each(values: Sequence[Mapping[str, Any]], name: str) -> dict[Any, None]:
+    """The different values of a setting, where it has one."""
+    return dict.fromkeys(given[name] for given in values if name in given)
 
 
 def _request(
@@ -237,8 +238,7 @@ def _limits(run: MatrixRun, data: Path) -> Iterator[Limit]:
 
 def _limited(run: MatrixRun) -> dict[str, float]:
     """The limits of the run, by name."""
-    given = {name: getattr(run.values, name) for name in LIMITS}
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in run.values.given.items() if name in LIMITS}
 
 
 @contextmanager
