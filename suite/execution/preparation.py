@@ -9,18 +9,21 @@ from pathlib import Path
 from reference_impls import contract
 from suite import __version__
 from suite.bundle import layout
-from suite.bundle.data_record import write_data_record
+from suite.bundle.data_record import DataRecord, write_data_record
 from suite.bundle.lifetime import Lifetime
 from suite.bundle.reader import RunRecord
+from suite.catalog.data_sets import load_data_set
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
-from suite.execution.data_digests import digest_data
+from suite.datasets.digest_lists import PICTURE_FOLDERS, digest_of_list, lines_of_folder
+from suite.datasets.layouts import root_of
 from suite.execution.power_pulse import Pulse, pulse
 from suite.execution.records import RunRecords, records_of
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
 from suite.execution.resume import refuse_other_data
 from suite.execution.witnessing import ask_receipt
+from suite.files.digest import file_digest
 from suite.files.json_file import write_json
 from suite.launch.environments import Environment
 from suite.launch.isolation import describe_isolation
@@ -110,3 +113,23 @@ def prepare(request: RunRequest, environment: Environment, invocation: Invocatio
     return Preparation(
         request, environment, records, record, witness, described.power_settings, pulses
     )
+
+
+def digest_data(name: str, directory: Path) -> DataRecord:
+    """Read every file of the data set ``name`` in ``directory`` that its definition lists; its
+    pictures only if they are pinned.
+
+    Files that are missing are left out: the checker reports them. Raises OSError for a file that
+    cannot be read.
+    """
+    definition, taken_ns = load_data_set(name), contract.monotonic_ns()
+    root = root_of(definition, directory)
+    names = [
+        *(file.name for file in definition.files),
+        *(table.name for table in definition.tables),
+    ]
+    files = tuple(file_digest(root, each) for each in names if (root / each).is_file())
+    if definition.pictures is None:
+        return DataRecord(name, taken_ns, files)
+    lines = lines_of_folder(directory, PICTURE_FOLDERS)
+    return DataRecord(name, taken_ns, files, len(lines), digest_of_list(lines))

@@ -63,39 +63,16 @@ def run_matrix(
     """Make every run of the matrix below ``directory`` and write ``matrix.json`` there. Resumable:
     call it again to continue.
 
-    Raises as :func:`make_runs`, and SuiteError while another command makes runs of this folder.
+    Raises SuiteError with everything that is wrong, before the first run starts, and while another
+    command makes runs of this folder; then as ``run_one``.
     """
-    requests = _validated(matrix, directory, system_root)
+    requests = validated(matrix, directory, system_root)
     with held(directory):
         say_left_over(matrix, directory, progress)
-        _make(matrix, requests, directory, command, progress, system_root)
+        make_runs(matrix, requests, directory, command, progress, system_root)
         computed = analyse_matrix(directory, matrix.plan)
         MATRICES.write(directory, computed.to_dict())
     return computed
-
-
-def make_runs(
-    matrix: PlannedMatrix,
-    directory: Path,
-    *,
-    command: tuple[str, ...] | None = None,
-    progress: Progress = silent,
-    system_root: Path = SYSTEM,
-) -> None:
-    """Make those runs of the matrix that are missing below ``directory``.
-
-    Power modes are set before each run that wants one, and put back at the end, however it ends.
-    Raises SuiteError with everything that is wrong, before the first run starts; then as
-    ``run_one``.
-    """
-    _make(
-        matrix,
-        _validated(matrix, directory, system_root),
-        directory,
-        command,
-        progress,
-        system_root,
-    )
 
 
 def say_left_over(matrix: PlannedMatrix, directory: Path, progress: Progress) -> None:
@@ -114,20 +91,29 @@ def say_left_over(matrix: PlannedMatrix, directory: Path, progress: Progress) ->
         )
 
 
-def _validated(matrix: PlannedMatrix, directory: Path, system_root: Path) -> tuple[RunRequest, ...]:
+def validated(
+    matrix: PlannedMatrix, directory: Path, system_root: Path = SYSTEM
+) -> tuple[RunRequest, ...]:
+    """The request of every run; raises SuiteError as :func:`resolve_matrix` and
+    :func:`validate`."""
     requests = resolve_matrix(matrix, directory, system_root=system_root)
     validate(matrix, requests, directory, system_root)
     return requests
 
 
-def _make(
+def make_runs(
     matrix: PlannedMatrix,
     requests: Sequence[RunRequest],
     directory: Path,
     command: tuple[str, ...] | None,
     progress: Progress,
-    system_root: Path,
+    system_root: Path = SYSTEM,
 ) -> None:
+    """Make those runs of the matrix that are missing below ``directory``.
+
+    Power modes are set before each run that wants one, and put back at the end, however it ends.
+    Raises as ``run_one``.
+    """
     are_kept = are_done(requests)
     missing = [request for request, kept in zip(requests, are_kept, strict=True) if not kept]
     progress(estimate(missing, directory))

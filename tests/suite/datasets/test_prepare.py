@@ -13,7 +13,7 @@ from suite.catalog.data_sets import DataSetDefinition, load_data_sets
 from suite.datasets import prepare
 from suite.datasets.locate import find, place, synthetic_place
 from suite.errors import SuiteError
-from suite.execution.data_digests import digest_data
+from suite.execution.preparation import digest_data
 
 
 @pytest.fixture
