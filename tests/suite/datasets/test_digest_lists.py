@@ -18,7 +18,7 @@ from suite.datasets.digest_lists import (
 from suite.datasets.layouts import inspect
 from suite.datasets.prepare import generate
 from suite.errors import SuiteError
-from suite.execution.data_digests import digest_data
+from suite.execution.preparation import digest_data
 from suite.files.digest import file_digest
 from tools.pin_pictures import pin
 

@@ -16,7 +16,7 @@ from suite.catalog.divisions import Division
 from suite.datasets import prepare
 from suite.datasets.locate import find, place, synthetic_place
 from suite.errors import SuiteError
-from suite.execution.data_digests import digest_data
+from suite.execution.preparation import digest_data
 from suite.execution.request import RunOptions
 from suite.execution.resolve import resolve_options
 from suite.files.digest import sha256

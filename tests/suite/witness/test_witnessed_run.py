@@ -22,7 +22,7 @@ from suite.compliance.checker import BundleVerdict, check_bundle
 from suite.compliance.finding import Finding
 from suite.compliance.rules import witness as rule
 from suite.execution.finish import finish
-from suite.execution.redacting import keep_witness_address
+from suite.execution.witnessing import keep_witness_address
 from suite.files.paths import repository_root
 from suite.witness.client import ask
 from suite.witness.record import WitnessRecord, files_digest, read_witness_record, stamp_digest
