@@ -29,7 +29,7 @@ from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
 from suite.catalog.workloads import GOLDEN, NARROW, WIDE, Workload, golden_name, load_workload
 from suite.execution.meter_session import MeterRecord
-from suite.execution.redacting import recorded_request
+from suite.execution.records import recorded_request
 from suite.extensions.concurrent.measuring.simulation import simulate
 from suite.extensions.concurrent.record import records as concurrent_records
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals, intended_ns
@@ -42,7 +42,7 @@ from suite.machine.identify import identify
 from suite.metrics import replication_record, stall_analysis
 from suite.metrics.counters import derive_counters
 from suite.metrics.power import write_power_rules
-from suite.metrics.replication import compare_runs
+from suite.metrics.replication import REPLICATION, compare_runs
 from suite.metrics.summary import derive
 from tests.made_once import made_once
 
@@ -168,7 +168,7 @@ def make_analysis(path: Path) -> Path:
             seed=1,
         )
         make_bundle(path / source.value, replace(scenario, step_s=0.02 - 0.001 * number))
-    stall_analysis.write(stall_analysis.analyse(path), path)
+    stall_analysis.STALLS.write(path, stall_analysis.analyse(path).to_dict())
     return path
 
 
@@ -202,8 +202,7 @@ def make_replication(
         (),
         compare_runs(originals, runs, ()),
     )
-    write_json(path / replication_folder.RECORD, found.to_dict())
-    replication_folder.write_manifest(path)
+    REPLICATION.write(path, found.to_dict())
     return path
 
 

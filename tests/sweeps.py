@@ -13,15 +13,15 @@ from suite.bundle.study_mark import StudyMark
 from suite.catalog.studies import Variable
 from suite.files.json_file import read_json, write_json
 from suite.metrics.matrix import (
+    MATRICES,
     Matrix,
     MatrixPlan,
     MatrixPointPlan,
     Setting,
     analyse_matrix,
-    write_matrix,
 )
 from suite.metrics.scaling_model import Scaling
-from suite.metrics.study import Study, StudyPlan, analyse, folder_name, write
+from suite.metrics.study import SWEEP, Study, StudyPlan, analyse, folder_name
 from tests.builders import Scenario, make_bundle
 
 WARM_UP, BYTES = 2, 4 * 61706
@@ -119,7 +119,7 @@ def make_sweep(
             )
     shutil.rmtree(template)
     study = analyse(folder, of_plan)
-    write(study, folder)
+    SWEEP.write(folder, study.to_dict())
     return study
 
 
@@ -161,5 +161,5 @@ def make_matrix(
             manifest.seal(path)
     shutil.rmtree(template)
     matrix = analyse_matrix(folder, of_plan)
-    write_matrix(matrix, folder)
+    MATRICES.write(folder, matrix.to_dict())
     return matrix

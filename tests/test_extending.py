@@ -32,7 +32,7 @@ class Example:
 
 
 def example(kind: Kind) -> Example:
-    section = PAGE.split(f"\n## A {kind.value}\n")[1].split("\n## ")[0]
+    section = PAGE.split(f"\n## {kind.one.capitalize()}\n")[1].split("\n## ")[0]
     new, command = re.findall(r"```sh\n(.*?)\n```", section, re.DOTALL)
     (diff,) = re.findall(r"```diff\n(.*?)```", section, re.DOTALL)
     row = re.search(rf"^\| {kind.value} \| `(.*?)` \| (\d+) \| (\d+) \|$", PAGE, re.MULTILINE)

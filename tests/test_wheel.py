@@ -17,6 +17,7 @@ from suite.catalog.seeds import implementation_sha256
 from suite.files.paths import home, repository_root
 from suite.launch import environments
 from tests.conftest import environment_of
+from tests.open_round import OPEN
 
 ROOT = repository_root()
 IN_THE_ARCHIVE = (
@@ -194,7 +195,7 @@ def test_it_runs_the_demo_with_the_fake_framework(installed: Installed) -> None:
         "devices": "generic",
         "frameworks": "fake",
         "data-sets": "digits",
-        "rounds": "v0.2",
+        "rounds": OPEN,
     }.items():
         assert name in {
             row["name"] for row in json.loads(installed("list", part, "--json"))["rows"]

@@ -291,7 +291,7 @@ def test_the_candidates_own_rules_and_programs_judge_nothing(runner: Runner) -> 
     candidate = runner.workspace / "candidate"
     (acme(runner) / "notes.txt").write_text("by the way")
     (candidate / "suite/compliance/checker.py").write_text("raise SystemExit(0)\n")
-    (candidate / "rules/rounds/v0.2.toml").unlink()
+    (candidate / f"rules/rounds/{current_round().name}.toml").unlink()
     for name in ("sitecustomize.py", "submissions/json.py", "json.py", "submissions/typer.py"):
         (candidate / name).write_text("raise SystemExit(0)\n")
     code, findings = judge(runner)

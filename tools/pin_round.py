@@ -2,27 +2,40 @@
 
 Without ``--close``: the suite's version, the files of its implementations, every workload and its
 newest reference points, for a round that is open. With it: also every rule with its severity, and
-the manifests of the results in ``submissions/NAME``; from then on nothing can be added to the
-round.
+the manifests of the results in ``submissions/NAME`` and of the bundles that come with the suite,
+and the files of the workloads are copied to ``rules/rounds/NAME/workloads``; from then on nothing
+can be added to the round.
 """
 
 import argparse
-import hashlib
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 from suite import __version__
+from suite.bundle.layout import MANIFEST, RUN
+from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.reference_points import newest_points
-from suite.catalog.rounds import PinnedRules, PinnedWorkload, Round, folder, pin
+from suite.catalog.rounds import (
+    PinnedRules,
+    PinnedWorkload,
+    Round,
+    folder,
+    kept_workloads,
+    pin,
+)
 from suite.catalog.seeds import implementation_sha256
+from suite.catalog.workloads import folder as workloads_folder
 from suite.catalog.workloads import load_workloads
 from suite.compliance.finding import Severity
 from suite.compliance.registry import rules_of
+from suite.files.digest import sha256
 from suite.files.paths import repository_root
 from suite.files.toml_file import read_toml
 
+EXAMPLES = ("reporter/demo", "examples")
 HEADER = "# Written by `python -m tools.pin_round`; what each key means: suite/catalog/rounds.py\n"
 
 
@@ -49,24 +62,41 @@ def opened(current: Round) -> Round:
     )
 
 
-def closed(current: Round, date: str, submissions: Path) -> Round:
-    """The round with its rules and results, closed on ``date``."""
+def closed(current: Round, date: str, root: Path) -> Round:
+    """The round with its rules, and the results and examples below ``root``, closed on ``date``."""
     rules = rules_of(current, of_extensions=True)
     ids = {
         severity: tuple(rule.id for rule in rules if rule.severity is severity)
         for severity in Severity
     }
-    results = sorted(
-        hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in submissions.glob("*/*/*/*/MANIFEST.sha256")
-    )
     return replace(
         current,
         closed=date,
         rules=PinnedRules(*(ids[severity] for severity in Severity)),
         rules_left_out=(),
-        results=tuple(results),
+        results=_manifests(root / "submissions", current.name),
+        examples=tuple(
+            digest for folder in EXAMPLES for digest in _manifests(root / folder, current.name)
+        ),
     )
+
+
+def _manifests(folder: Path, name: str) -> tuple[str, ...]:
+    """The digests of the manifests of the bundles of this round below a folder."""
+    bundles = [path.parent for path in folder.rglob(RUN)]
+    return tuple(
+        sorted(sha256(path / MANIFEST) for path in bundles if Bundle(path).run().round == name)
+    )
+
+
+def keep_workloads(current: Round) -> None:
+    """Copy the files of the workloads of a round that is closed: those in ``rules/workloads`` may
+    change for later rounds."""
+    names = [current.workload(pinned.name).name for pinned in current.workloads]  # as pinned
+    kept = kept_workloads(current.name)
+    kept.mkdir(parents=True)
+    for name in names:
+        shutil.copyfile(workloads_folder() / f"{name}.toml", kept / f"{name}.toml")
 
 
 def to_toml(pinned: Round) -> str:
@@ -88,6 +118,7 @@ def to_toml(pinned: Round) -> str:
         [f"implementations = {_lines(pinned.implementations)}"] if pinned.implementations else []
     )
     lines += [f"results = {_lines(pinned.results)}"] if pinned.results else []
+    lines += [f"examples = {_lines(pinned.examples)}"] if pinned.examples else []
     lines += [_workload(workload) for workload in pinned.workloads]
     if pinned.rules is not None:
         lines += [
@@ -133,11 +164,13 @@ def main() -> None:
     arguments = parser.parse_args()
     path = folder() / f"{arguments.name}.toml"
     current = read_toml(path, Round)
-    pinned = (
-        closed(current, arguments.close, repository_root() / "submissions" / current.name)
-        if arguments.close
-        else opened(current)
-    )
+    if current.closed is not None:
+        parser.error(f"{current.name} was closed on {current.closed}: nothing of it changes")
+    if arguments.close:
+        keep_workloads(current)
+        pinned = closed(current, arguments.close, repository_root())
+    else:
+        pinned = opened(current)
     path.write_text(to_toml(pinned), encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ from benchmarks.runner.child import failure
 from benchmarks.runner.record import Entry, Outcome
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.launch.process import terminate
 
 TIMEOUT_S = 1800.0

@@ -12,7 +12,7 @@ from benchmarks.runner.benchmark import Ratio, Skipped
 from suite.errors import SuiteError
 from suite.files.json_file import read_json
 from suite.files.paths import repository_root
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.machine.system import cpu_model
 
 SCHEMA = 1

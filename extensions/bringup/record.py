@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_record
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 
 SCHEMA = 1
 ROOTS = ("etc", "proc", "sys", "var")

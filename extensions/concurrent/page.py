@@ -12,10 +12,9 @@ from reporter.data.text import plain
 from reporter.data.words import model_title
 from suite.extensions.concurrent.record.layout import FIGURES
 from suite.extensions.concurrent.record.results import (
-    SCHEMA,
+    EXPERIMENT,
     BatchResult,
     Results,
-    as_dict,
     read_results,
 )
 from suite.metrics.linear_fit import Interval
@@ -23,7 +22,7 @@ from suite.metrics.linear_fit import Interval
 
 def read(record: Path, place: str) -> StudyRecord:
     """The study of a record; raises SuiteError unless its raw records give the same figures."""
-    recompute(record, lambda: {"schema": SCHEMA, **as_dict(read_results(record.parent))})
+    recompute(EXPERIMENT, record.parent)
     found = read_results(record.parent)
     setting = found.setting
     return StudyRecord(

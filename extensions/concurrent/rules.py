@@ -5,21 +5,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from suite.compliance.folder_rule import FolderRule, check_figures, check_whole_seal
+from suite.compliance.folder_rule import FolderRule, check_figures, check_seal
 from suite.compliance.rule import Violation
 from suite.errors import FileError, SuiteError
 from suite.extensions.concurrent.record.layout import (
-    FIGURES,
     MEASUREMENT,
     batch_sizes,
     beside,
     inference_alone,
     training_alone,
 )
+from suite.extensions.concurrent.record.results import EXPERIMENT
 from suite.files.json_file import read_json
 
 ORDER = 99  # after the rules of stall analyses
-AGAIN = "measure again (`suite concurrent`); records are never edited"
+AGAIN = EXPERIMENT.again
 SHARED = (
     "infers",
     "trains",
@@ -32,24 +32,6 @@ SHARED = (
     "threads_train",
 )
 """What a measurement of both sides has in common with its baselines, as far as they have it."""
-
-
-def _sealed(folder: Path) -> Iterator[Violation]:
-    """Compare the manifest with every file."""
-    return check_whole_seal(folder, AGAIN)
-
-
-def _recomputed(folder: Path) -> Iterator[Violation]:
-    """Compute the figures from the raw records again and compare them, to 1e-9 relative."""
-    from suite.extensions.concurrent.record.results import (  # start-up: loads NumPy
-        SCHEMA,
-        as_dict,
-        read_results,
-    )
-
-    return check_figures(
-        folder, FIGURES, lambda records: {"schema": SCHEMA, **as_dict(read_results(records))}, AGAIN
-    )
 
 
 def _baselines(folder: Path) -> Iterator[Violation]:
@@ -116,7 +98,7 @@ RULES = (
         id="beside-sealed",
         sentence="The manifest of an experiment with training beside inference seals every file.",
         rationale="It shows changed, lost and added files.",
-        check=_sealed,
+        check=check_seal(EXPERIMENT),
     ),
     FolderRule(
         id="beside-recompute",
@@ -127,7 +109,7 @@ RULES = (
         rationale=(
             "Latencies count from intended arrivals, which nobody can move: they are in no file."
         ),
-        check=_recomputed,
+        check=check_figures(EXPERIMENT),
     ),
     FolderRule(
         id="beside-baselines",

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reporter.data.seals import refuse_broken_seal
 from reporter.figures.counters import COUNTERS
 from reporter.figures.entries import mean_of
 from reporter.figures.for_papers import rows_panel
@@ -16,6 +15,7 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.papers import Item, Measure
 from suite.extensions.counted_steps.record import (
     COUNTED,
+    COUNTED_STEPS,
     CountedSteps,
     figures,
     rates,
@@ -152,7 +152,7 @@ def _read(folders: Sequence[Path]) -> CountedSteps | None:
     found = next((folder for folder in folders if (folder / COUNTED).is_file()), None)
     if found is None:
         return None
-    refuse_broken_seal(found, COUNTED)
+    COUNTED_STEPS.refuse_broken(found)
     return read_counted_steps(found)
 
 

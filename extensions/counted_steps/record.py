@@ -13,11 +13,10 @@ import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from suite.bundle.layout import MANIFEST
 from suite.errors import FileError
-from suite.files.digest import sha256
-from suite.files.json_file import read_record, write_json
-from suite.files.toml_file import from_plain
+from suite.files.json_file import read_record
+from suite.files.schema import from_plain
+from suite.metrics.sealed_record import SealedRecord
 
 COUNTED = "counted_steps.json"
 SOURCE = "valgrind cachegrind, simulated caches"
@@ -150,14 +149,6 @@ def rates(record: CountedSteps) -> dict[str, dict[str, tuple[float, ...]]]:
     return found
 
 
-def write(record: CountedSteps, directory: Path) -> Path:
-    """Write ``counted_steps.json`` and its manifest into the directory."""
-    path = directory / COUNTED
-    write_json(path, asdict(record))
-    (directory / MANIFEST).write_text(f"{sha256(path)}  {COUNTED}\n", encoding="utf-8")
-    return path
-
-
 def read_counted_steps(directory: Path) -> CountedSteps:
     """Read the record; raises FileError where it is malformed or its counts cannot be those of such
     processes."""
@@ -197,3 +188,8 @@ def read_counted_steps(directory: Path) -> CountedSteps:
         if window.clock_hz is not None and not MIN_CLOCK_HZ < window.clock_hz < MAX_CLOCK_HZ:
             raise FileError(path, f"says that the cores ran at {window.clock_hz:g} Hz")
     return record
+
+
+COUNTED_STEPS = SealedRecord(
+    COUNTED, "count again (`suite cachegrind`)", lambda folder: [folder / COUNTED]
+)

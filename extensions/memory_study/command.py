@@ -18,7 +18,7 @@ from suite.extensions.memory_study.measuring.halved import peak_in_bfloat16
 from suite.extensions.memory_study.measuring.kept_parts import kept_parts
 from suite.extensions.memory_study.measuring.study import Asked, make
 from suite.extensions.memory_study.record.paper_tables import LIMIT, Cell, cells, published
-from suite.extensions.memory_study.record.study_file import MemoryStudy, write
+from suite.extensions.memory_study.record.study_file import MEMORY_STUDY, MemoryStudy
 from suite.files.typed import typed
 from suite.machine.system import cpu_model
 from suite.memory.chain import updated_at_once
@@ -275,7 +275,7 @@ def study(
     asked = Asked(STUDIED, names, parse_size(budget), parse_size(measure_below), steps)
     made = make(asked, resident(), cpu_model(), lambda line: print(line, flush=True))
     output.mkdir(parents=True, exist_ok=True)
-    write(made, output)
+    MEMORY_STUDY.write(output, asdict(made))
     if names:
         print("\n".join(_study_lines(made)))
     print(f"The study is in {output}\nDraw it:   {typed('suite report', output)} --output site")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas
 
 from reporter.data.machine_names import short_title
-from reporter.data.seals import refuse_broken_seal
-from reporter.data.studies import ROWS, StudyKind, StudyRecord, WordTable, figure_row
+from reporter.data.studies import ROWS, StudyKind, StudyRecord, WordTable, figure_row, recompute
 from reporter.data.text import plain
 from suite.extensions.memory_study.record.study_file import (
+    MEMORY_STUDY,
     STUDY,
     Fit,
     Measurement,
@@ -28,7 +28,7 @@ NO_SCHEDULE = "no schedule fits"
 def read(record: Path, place: str) -> StudyRecord:
     """The study of a record, whose seal must be intact."""
     study = read_memory_study(record.parent)
-    refuse_broken_seal(record.parent, record.name)
+    recompute(MEMORY_STUDY, record.parent)
     rows = [
         row
         for panel in study.panels
@@ -62,7 +62,9 @@ def _facts(study: MemoryStudy) -> tuple[tuple[str, str], ...]:
 
 
 def _measured(panel: Panel, measured: Measurement) -> list[dict[str, object]]:
-    part = plain(f"{panel.name}: {measured.network}, {measured.schedule}")
+    # one schedule is measured for several sizes of memory
+    planned = "" if measured.planned_factor == 1 else f" in {measured.planned_bytes / 1e6:.0f} MB"
+    part = plain(f"{panel.name}: {measured.network}, {measured.schedule}{planned}")
     values = (
         ("planned_memory_bytes", measured.planned_bytes, "B"),
         ("measured_memory_bytes", measured.measured_bytes, "B"),

@@ -9,13 +9,18 @@ import pandas
 from reporter.data.frames import Row
 from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, recompute
 from reporter.data.text import plain
-from suite.extensions.viewpoint.record.results import FIGURES, Results, as_dict, read_results
+from suite.extensions.viewpoint.record.results import (
+    FIGURES,
+    STUDENT,
+    Results,
+    read_results,
+)
 from suite.metrics.proportion import Proportion
 
 
 def read(record: Path, place: str) -> StudyRecord:
     """The study of a record; raises SuiteError unless its raw records give the same figures."""
-    recompute(record, lambda: as_dict(read_results(record.parent)))
+    recompute(STUDENT, record.parent)
     found = read_results(record.parent)
     setting, labels = found.setting, found.labels
     return StudyRecord(

@@ -6,27 +6,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.compliance.folder_rule import FolderRule, check_figures, check_whole_seal
+from suite.compliance.folder_rule import FolderRule, check_figures, check_seal
 from suite.compliance.rule import Violation
 from suite.errors import SuiteError
 from suite.extensions.viewpoint.record.records import SETTING, Recording, read_recording
-from suite.extensions.viewpoint.record.results import FIGURES, as_dict, labels_of, read_results
+from suite.extensions.viewpoint.record.results import STUDENT, labels_of
 
 ORDER = 101  # after the rules of replications
-AGAIN = "do it again (`suite viewpoint`); records are never edited"
+AGAIN = STUDENT.again
 IDLE = ("cpu.idle", "least weight")
 MARGIN = 1.1
 """CPU time may exceed the time's cores by this much: it is read at other moments than the load."""
-
-
-def _sealed(folder: Path) -> Iterator[Violation]:
-    """Compare the manifest with every file."""
-    return check_whole_seal(folder, AGAIN)
-
-
-def _recomputed(folder: Path) -> Iterator[Violation]:
-    """Compute the figures from the raw records again and compare them, to 1e-9 relative."""
-    return check_figures(folder, FIGURES, lambda records: as_dict(read_results(records)), AGAIN)
 
 
 def _of_records(
@@ -103,7 +93,7 @@ RULES = (
         id="viewpoint-sealed",
         sentence="The manifest of a student and its teacher seals every file.",
         rationale="It shows changed, lost and added files.",
-        check=_sealed,
+        check=check_seal(STUDENT),
     ),
     FolderRule(
         id="viewpoint-recompute",
@@ -112,7 +102,7 @@ RULES = (
             " prediction, and the student's steps."
         ),
         rationale="Labels and accuracies can be counted again by anybody.",
-        check=_recomputed,
+        check=check_figures(STUDENT),
     ),
     FolderRule(
         id="viewpoint-student",

@@ -28,6 +28,7 @@ from suite.files.json_file import read_json
 from suite.submission.declaration import SystemAvailability, read_declaration
 from suite.submission.package import PackageRequest, package
 from tests.builders import Scenario, make_bundle
+from tests.open_round import OPEN
 from tests.suite.submission.conftest import make_probe
 
 SMALL = Scenario(
@@ -45,7 +46,7 @@ reading."""
 
 ODD_MEMBERS = (
     "a",
-    "v0.2/acme/declaration.json",
+    f"{OPEN}/acme/declaration.json",
     "../a",
     "/a",
     "a/../../b",
@@ -55,7 +56,7 @@ ODD_MEMBERS = (
     "\udc80",
     ".",
     "",
-    "v0.2/acme/a\n",
+    f"{OPEN}/acme/a\n",
 )
 
 
@@ -249,7 +250,7 @@ def _odd_archive(path: Path, chance: random.Random) -> None:
         for _ in range(chance.choice((0, 1, 3, 20))):
             names = (
                 "a",
-                "v0.2/acme/declaration.json",
+                f"{OPEN}/acme/declaration.json",
                 "../a",
                 "/a",
                 "a/../../b",
@@ -259,7 +260,7 @@ def _odd_archive(path: Path, chance: random.Random) -> None:
                 "\udc80",
                 ".",
                 "",
-                "v0.2/acme/a\n",
+                f"{OPEN}/acme/a\n",
             )
             member = tarfile.TarInfo(chance.choice(names))
             member.type = chance.choice(

@@ -19,7 +19,6 @@ from suite.bundle.resumption import read_resumption
 from suite.bundle.study_mark import StudyMark, read_mark
 from suite.catalog.divisions import Division
 from suite.catalog.seeds import nonce_kind
-from suite.catalog.workloads import load_workload
 from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
 from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
 from suite.errors import SuiteError
@@ -85,7 +84,7 @@ def _read(path: Path) -> BundleRows:
     try:
         mark = read_mark(record.study)
         run = {
-            **_identity(record.request, system),
+            **_identity(record, system),
             ISOLATION: plain((record.isolation or {}).get("kind", BARE), 40),
             "round": plain_or_none(record.round, 40),
             "suite_version": plain(record.suite_version),
@@ -134,13 +133,14 @@ def _read(path: Path) -> BundleRows:
     return BundleRows(run, figures, epochs, verdict, is_generated, is_studied)
 
 
-def _identity(request: Mapping[str, Any], system: Mapping[str, Any]) -> Row:
+def _identity(record: RunRecord, system: Mapping[str, Any]) -> Row:
+    request = record.request
     data = plain(request["data"]["name"])
     return {
         "workload": plain(request["workload"]),
         "division": plain(request["division"]),
         "data": data,
-        "own_data": data == load_workload(request["workload"]).data,
+        "own_data": data == round_of(record).workload(request["workload"]).data,
         "organization": plain(request["organization"]),
         "availability": None,
         "device": plain(request["platform"]),

@@ -6,10 +6,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reporter.data.frames import Row
-from reporter.data.seals import refuse_broken_seal
 from reporter.data.text import plain, plain_or_none, reason_of
 from suite.errors import SuiteError
-from suite.metrics.linpack import RECORD, Linpack, find_linpacks, read_linpack, refuse_wrong
+from suite.metrics.linpack import (
+    LINPACK,
+    RECORD,
+    Linpack,
+    find_linpacks,
+    read_linpack,
+    refuse_wrong,
+)
 
 
 def read_linpacks(paths: Iterable[Path]) -> tuple[list[Row], list[Row]]:
@@ -31,7 +37,7 @@ def read_linpacks(paths: Iterable[Path]) -> tuple[list[Row], list[Row]]:
 
 
 def _row(record: Linpack, folder: Path) -> Row:
-    refuse_broken_seal(folder, RECORD)
+    LINPACK.refuse_broken(folder)
     solution, power = refuse_wrong(record.solution), record.power
     if not (math.isfinite(solution.gflops) and solution.gflops > 0):
         raise SuiteError(

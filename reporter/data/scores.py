@@ -18,10 +18,10 @@ from reporter.data.missed import why_unranked, with_shares
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import known_frameworks
 from suite.catalog.reference_points import ReferencePoint, frozen_points, local_batch_size
-from suite.catalog.rounds import load_round
+from suite.catalog.rounds import judging_round, load_round
 from suite.catalog.scoring import Scoring, load_scoring
 from suite.catalog.timings import CPU, Timing, possible_timings
-from suite.catalog.workloads import load_workload
+from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Interval, interval, measured
 from suite.metrics.costs import TrainingCost, measured_score
@@ -225,9 +225,13 @@ def _mean_losses(epochs: Sequence[Row]) -> dict[int, float]:
     }
 
 
+def _workload(entry: Mapping[str, Any]) -> Workload:
+    return judging_round(entry["round"]).workload(str(entry["workload"]))
+
+
 def _local(entry: Mapping[str, Any]) -> int | None:
     return local_batch_size(
-        str(entry["workload"]),
+        _workload(entry),
         int(entry["batch_size"]),
         int(entry["ranks"]),
         str(entry["normalisation"]),
@@ -242,7 +246,7 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> ExpectedEpochs | No
         float(entry["learning_rate"]),
     )
     try:
-        is_characterisation = load_workload(workload).is_characterisation
+        is_characterisation = _workload(entry).is_characterisation
         points = (
             _points(str(entry["round"]), workload)
             if entry["own_data"] and known(entry["round"])

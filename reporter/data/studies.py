@@ -22,13 +22,13 @@ from reporter.data.frames import (
     make_frame,
     records,
 )
-from reporter.data.seals import refuse_broken_seal
 from reporter.data.text import plain, plain_or_none, reason_of
 from reporter.data.values import label
 from suite.catalog.extensions import Part
 from suite.errors import SuiteError
 from suite.files.json_file import read_json
 from suite.metrics.json_diff import differences
+from suite.metrics.sealed_record import SealedRecord
 
 ROWS: Mapping[str, str] = {
     "part": "the run within the study, or the study as a whole",
@@ -175,28 +175,28 @@ def figure_row(part: str, name: str, figure: Mapping[str, Any]) -> Row:
     return {"part": part, "figure": name, **numbers, **texts, "significant": significance(figure)}
 
 
-def recompute(record: Path, compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-    """The record as computed now from its bundles. Raises SuiteError unless the file agrees and its
-    seal is intact.
+def recompute(form: SealedRecord, folder: Path) -> dict[str, Any]:
+    """A record as computed now from the other files of its folder, or as it is where nothing else
+    was kept. Raises SuiteError unless the file agrees and its seal is intact.
 
     Fitted values may differ in their last digits between machines. Notes may differ between
     versions of the suite; this version's are returned.
     """
+    written = read_json(folder / form.file)
+    if form.compute is None:
+        form.refuse_broken(folder)
+        return written
     try:
-        computed: dict[str, Any] = json.loads(json.dumps(compute()))
+        computed: dict[str, Any] = json.loads(json.dumps(form.compute(folder)))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise SuiteError(
             f"its bundles do not hold what the suite writes ({type(error).__name__}:"
             f" {plain(error)})"
         ) from error
-    found = differences(
-        _without_notes(computed), _without_notes(read_json(record)), tolerance=TOLERANCE
-    )
+    found = differences(_without_notes(computed), _without_notes(written), tolerance=TOLERANCE)
     if (first := next(found, None)) is not None:
-        raise SuiteError(
-            f"{record.name} disagrees with its runs in {plain(first[0])}; make the study again."
-        )
-    refuse_broken_seal(record.parent, record.name)
+        raise SuiteError(f"{form.file} disagrees with its runs in {plain(first[0])}; {form.again}.")
+    form.refuse_broken(folder)
     return computed
 
 

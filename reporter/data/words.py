@@ -7,7 +7,7 @@ import numpy as np
 from reporter.data.frames import known
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
-from suite.catalog.workloads import load_workload
+from suite.catalog.rounds import judging_round
 from suite.errors import SuiteError
 
 LAST_MS = 253_370_764_800_000
@@ -51,17 +51,18 @@ def any_of(values: Sequence[object]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def workload_title(name: str) -> str:
-    """The workload's title; its name if this version does not know it."""
+def workload_title(name: str, of_round: str | None = None) -> str:
+    """The workload's title in this round, or in the current one; its name if this version does not
+    know it."""
     try:
-        return load_workload(name).title
+        return judging_round(of_round).workload(name).title
     except SuiteError:
         return name
 
 
-def model_title(workload: str) -> str:
+def model_title(workload: str, of_round: str | None = None) -> str:
     """The title of the workload's model: "LeNet-5"."""
-    return workload_title(workload).partition(" on ")[0]
+    return workload_title(workload, of_round).partition(" on ")[0]
 
 
 def in_words(entry: Mapping[str, object], name: str) -> str:

@@ -4,7 +4,6 @@ those that share a row or line."""
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from reporter.data.entries import describe, differences
 from reporter.data.frames import Frames, known
@@ -13,12 +12,11 @@ from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name
 from reporter.data.selection import ascending, choose, more_of
 from reporter.data.values import entries_of
+from reporter.data.words import model_title
 from reporter.figures.chart import COLOURS, Context
 from reporter.figures.entries import alike
 from reporter.figures.model import Estimate, Line, Marks, Named, Plane, Row, Rows
 from reporter.figures.scales import Scale, close, fitting, linear, logarithmic, spans_a_decade
-from suite.catalog.workloads import load_workload
-from suite.errors import SuiteError
 
 MAX_ROWS, MAX_LINES = 24, 8
 LOCKED = "clocks locked"
@@ -54,14 +52,10 @@ def context_of(frames: Frames) -> Context:
     return Context("", {name: index for index, name in enumerate(frameworks)}, MAX_ROWS)
 
 
-@cache
-def model_title(name: str) -> str:
-    """The workload's model, such as ResNet-18; the name of a workload that this version does not
-    know."""
-    try:
-        return load_workload(name).title.partition(" on ")[0]
-    except SuiteError:
-        return name
+def model_of(entry: Mapping[str, object]) -> str:
+    """The model of an entry's workload in its round, such as ResNet-18; the name of a workload that
+    this version does not know."""
+    return model_title(str(entry["workload"]), str(entry["round"]))
 
 
 def property_text(entry: Mapping[str, object], name: str, is_whole: bool = False) -> str:
@@ -70,7 +64,7 @@ def property_text(entry: Mapping[str, object], name: str, is_whole: bool = False
     if name == "framework":
         return framework_name(str(entry["framework"]))
     if name == "workload":
-        return model_title(str(entry["workload"]))
+        return model_of(entry)
     if name == "device":
         return machine_name(entry)
     if name == "power_mode" and known(entry["power_mode"]) and not is_whole:

@@ -16,7 +16,7 @@ from reporter.figures.chart import Chart, Context, shared_row
 from reporter.figures.for_papers import MAX_ROWS, context_of, labels_of, rows_panel
 from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
 from reporter.figures.scales import linear
-from suite.catalog.workloads import load_workload
+from suite.catalog.rounds import judging_round
 from suite.errors import SuiteError
 from suite.metrics.linpack import TRAINING_PASSES, share_reached
 
@@ -158,8 +158,8 @@ def _trainings(
         for row in rows_of(frames.select("entry_figures", "figure", ["mean_power_w"]))
     }
     for name, entry in entries_of(frames).items():
-        macs, record = _macs(str(entry["workload"])), records.get(_machine(entry))
-        rate, power = rates.get(name, 0.0), powers.get(name)
+        macs = _macs(str(entry["workload"]), str(entry["round"]))
+        record, rate, power = records.get(_machine(entry)), rates.get(name, 0.0), powers.get(name)
         if macs is None or record is None or not entry["own_data"] or rate <= 0:
             continue
         gflops, measured = TRAINING_PASSES * 2 * macs * rate / 1e9, "no run has this figure"
@@ -183,9 +183,9 @@ def _trainings(
 
 
 @cache
-def _macs(workload: str) -> int | None:
+def _macs(workload: str, of_round: str) -> int | None:
     try:
-        return load_workload(workload).forward_macs
+        return judging_round(of_round).workload(workload).forward_macs
     except SuiteError:
         return None
 

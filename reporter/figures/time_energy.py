@@ -15,7 +15,7 @@ from reporter.data.values import entries_of, figures_of, values_of, why_missing
 from reporter.figures.chart import COLOURS, Chart, Context
 from reporter.figures.energy import ENERGY, kinds_of, with_instrument
 from reporter.figures.entries import estimates
-from reporter.figures.for_papers import OVER_RUNS, labels_of, model_title
+from reporter.figures.for_papers import OVER_RUNS, labels_of, model_of
 from reporter.figures.model import (
     Dot,
     Estimate,
@@ -262,7 +262,7 @@ def _styles(entries: Sequence[Entry]) -> tuple[dict[str, int], list[Named]]:
     there are several, else device and framework. The last number is that of all beyond it."""
     names = labels_of(entries, ("power_mode", *_LESS))
     if len({entry["workload"] for entry in entries}) > 1:
-        names = {entry["entry_id"]: model_title(str(entry["workload"])) for entry in entries}
+        names = {entry["entry_id"]: model_of(entry) for entry in entries}
     order = sorted(set(names.values()))
     numbers = {name: min(order.index(text), COLOURS - 1) for name, text in names.items()}
     shown = order

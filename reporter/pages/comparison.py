@@ -119,11 +119,7 @@ def _name(setting: Mapping[str, Any]) -> str:
 def _titles(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     """Workload and system of each setting, and the properties in which it differs from others of
     the same workload and system."""
-    titles = [
-        f"{title_of(str(one['workload']), str(one['data']), bool(one['own_data']))} ·"
-        f" {system_name(one)}"
-        for one in settings
-    ]
+    titles = [f"{title_of(one)} · {system_name(one)}" for one in settings]
     written = []
     for title, setting in zip(titles, settings, strict=True):
         alike = [other for other, same in zip(settings, titles, strict=True) if same == title]

@@ -125,7 +125,7 @@ def run_pages(
         root="../../",
         here="run",
         run=run,
-        title=title_of(str(run["workload"]), str(run["data"]), bool(run["own_data"])),
+        title=title_of(run),
         framework=framework_name(str(run["framework"])),
         command=_command(record.command),
         resumed=_resumed(record),

@@ -30,8 +30,8 @@ from reporter.pages.shared import (
     place_charts,
     trained_title,
 )
+from suite.catalog.rounds import judging_round
 from suite.catalog.scoring import load_scoring
-from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 
 MAX_ROWS_OF_FIGURES = 12
@@ -211,7 +211,7 @@ def _figures_page(
 def _target(board: Board) -> str | None:
     """The target accuracy of the board's runs, in percent; None if there is none."""
     try:
-        workload = load_workload(board.workload)
+        workload = judging_round(board.round).workload(board.workload)
     except SuiteError:
         return None
     targets = {

@@ -135,15 +135,15 @@ def board_title(board: Board) -> str:
 def trained_title(board: Board) -> str:
     """What the entries of a leaderboard train, and in which precision if it is not the strict
     one."""
-    title = title_of(board.workload, board.data, board.own_data)
+    title = title_of(vars(board))
     return title if board.precision in ("", STRICT) else f"{title} in {board.precision}"
 
 
-def title_of(workload: str, data: str, own_data: bool) -> str:
-    """The workload's title; its name if this version does not know it, with the data set's name if
-    that is not the workload's own."""
-    title = workload_title(workload)
-    return title if own_data else f"{title.partition(' on ')[0]} on {data}"
+def title_of(entry: Mapping[str, object]) -> str:
+    """The title of the entry's workload in its round; its name if this version does not know it,
+    with the data set's name if that is not the workload's own."""
+    title = workload_title(str(entry["workload"]), str(entry["round"]))
+    return title if entry["own_data"] else f"{title.partition(' on ')[0]} on {entry['data']}"
 
 
 def place_charts(

@@ -72,7 +72,7 @@ def _standing(
     dates: Dates,
     prices: Mapping[str, tuple[SystemPrice, ...]],
 ) -> Standing:
-    trained = title_of(str(entry["workload"]), str(entry["data"]), bool(entry["own_data"]))
+    trained = title_of(entry)
     title = f"{trained} in {framework_name(str(entry['framework']))}, {system_name(entry)}"
     cells = (
         {words: line.row.cell(figure) for figure, words in SAID.items()}

@@ -3,7 +3,11 @@ bundle (``lifetime`` in run.json)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from suite.files.schema import Count, from_plain
 
 CLOCK = "CLOCK_MONOTONIC"
 SOURCE = (
@@ -26,10 +30,10 @@ class Lifetime:
     the process that ran the run did not close it.
     """
 
-    process_ns: int | None
-    begin_ns: int
-    idle_ns: tuple[tuple[int, int], ...] = ()
-    closed_ns: int | None = None
+    process_ns: Count | None
+    begin_ns: Count
+    idle_ns: Annotated[tuple[tuple[Count, Count], ...], Meta(max_length=MAX_IDLE)] = ()
+    closed_ns: Count | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for run.json."""
@@ -48,25 +52,9 @@ def read_lifetime(values: Mapping[str, Any] | None) -> Lifetime | None:
     the suite does not write."""
     if values is None:
         return None
-    windows = values.get("idle_ns")
-    if (
-        not isinstance(windows, list)
-        or len(windows) > MAX_IDLE
-        or not all(isinstance(one, list) and len(one) == 2 for one in windows)
-    ):
-        raise ValueError("idle_ns in the run's lifetime is not a list of windows")
-    process_ns, closed_ns = values.get("process_ns"), values.get("closed_ns")
-    moments = [values.get("begin_ns"), *(moment for window in windows for moment in window)]
-    moments += [moment for moment in (process_ns, closed_ns) if moment is not None]
-    if not all(type(moment) is int and 0 <= moment < MAX_NS for moment in moments):
-        raise ValueError("a moment in the run's lifetime is no time in ns")
-    if any(stop_ns < start_ns for start_ns, stop_ns in windows) or values["begin_ns"] > (
-        closed_ns or MAX_NS
-    ):
+    read = {name: value for name, value in values.items() if name not in ("clock", "source")}
+    found = from_plain(read, Lifetime, "lifetime: ")
+    ends = [(start_ns, stop_ns) for start_ns, stop_ns in found.idle_ns]
+    if any(stop < start for start, stop in (*ends, (found.begin_ns, found.closed_ns or MAX_NS))):
         raise ValueError("the run's lifetime has a window that ends before it begins")
-    return Lifetime(
-        process_ns,
-        values["begin_ns"],
-        tuple((start_ns, stop_ns) for start_ns, stop_ns in windows),
-        closed_ns,
-    )
+    return found

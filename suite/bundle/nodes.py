@@ -4,11 +4,14 @@ page cache."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from suite.bundle.reader import Bundle
 from suite.errors import FileError
-from suite.files.json_file import write_json
+from suite.files.json_file import read_as, write_json
+from suite.files.schema import Count
 
 NODES = "nodes.json"
 SCHEMA = 1
@@ -29,7 +32,7 @@ class NodeRecord:
 
     host: str
     node: str | None
-    ranks: tuple[int, ...]
+    ranks: Annotated[tuple[Count, ...], Meta(min_length=1)]
     problem: str | None
     link: Mapping[str, Any] | None
     page_cache: Mapping[str, Any] | None
@@ -48,33 +51,14 @@ def read_nodes(bundle: Bundle) -> tuple[NodeRecord, ...]:
     path = bundle.path / NODES
     if not path.exists():
         return ()
-    values = bundle.json(NODES)
-    nodes = values.get("nodes")
-    if values.get("schema") != SCHEMA or not isinstance(nodes, list) or len(nodes) > MAX_NODES:
-        raise FileError(path, f"is not a list of nodes of schema {SCHEMA}")
-    records = tuple(_record(each, path) for each in nodes)
+    records = read_as(bundle.file(NODES), _Nodes, SCHEMA).nodes
     if len({record.host for record in records}) < len(records):
         raise FileError(path, "names a host twice")
+    if not all(isinstance((each.link or {}).get("interface"), str | None) for each in records):
+        raise FileError(path, "has a link whose interface is no name")
     return records
 
 
-def _record(values: Any, path: Path) -> NodeRecord:
-    names = set(NodeRecord.__dataclass_fields__)
-    if not isinstance(values, dict) or set(values) != names:
-        raise FileError(
-            path, f"must have for each node exactly the keys {', '.join(sorted(names))}"
-        )
-    ranks, meters, link = values["ranks"], values["meters"], values["link"]
-    if not (
-        isinstance(ranks, list) and ranks and all(type(rank) is int and rank >= 0 for rank in ranks)
-    ):
-        raise FileError(path, "has a node without ranks")
-    texts = all(
-        isinstance(values[name], str | None) for name in ("node", "problem")
-    ) and isinstance(values["host"], str)
-    objects = all(
-        isinstance(values[name], dict | None) for name in ("link", "page_cache", "system")
-    ) and isinstance(meters, list)
-    if not texts or not objects or not isinstance((link or {}).get("interface"), str | None):
-        raise FileError(path, "has a key of the wrong type")
-    return NodeRecord(**{**values, "ranks": tuple(ranks), "meters": tuple(meters)})
+@dataclass(frozen=True)
+class _Nodes:
+    nodes: Annotated[tuple[NodeRecord, ...], Meta(max_length=MAX_NODES)]

@@ -5,7 +5,7 @@ A bundle is hostile input: sizes are bounded, no link is followed, nothing is ev
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,6 +31,7 @@ from suite.bundle.log import Log, read_log
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_json
+from suite.files.schema import SchemaError, from_plain
 
 if TYPE_CHECKING:
     import pandas
@@ -41,18 +42,6 @@ if TYPE_CHECKING:
 FIRST_ROUND = "v0.1"
 """The round of bundles of schema 1, which do not name theirs."""
 
-OBJECTS = (
-    "nonce",
-    "closed_later",
-    "power_pulse",
-    "attached",
-    "implementation",
-    "study",
-    "isolation",
-    "lifetime",
-    "resumed",
-)
-"""Keys of run.json that are an object or null."""
 _RANK = re.compile(r"steps\.rank(\d{1,9})\.csv")
 
 
@@ -339,41 +328,17 @@ class CachedBundle(Bundle):
 
 
 def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
-    names = {each.name for each in fields(RunRecord)}
-    later = dict.fromkeys(OBJECTS)  # absent in bundles of earlier versions
-    values = {"round": FIRST_ROUND if values.get("schema") == 1 else None, **later, **values}
-    problems = (("has unknown keys", set(values) - names), ("misses the keys", names - set(values)))
-    if any(keys for _, keys in problems):
-        raise FileError(
-            path,
-            " and ".join(
-                f"{problem} {', '.join(sorted(keys))}" for problem, keys in problems if keys
-            ),
-        )
-    schema = values["schema"]
+    schema, request = values.get("schema"), values.get("request")
     if isinstance(schema, bool) or schema not in READABLE_SCHEMAS:
+        readable = ", ".join(map(str, READABLE_SCHEMAS))
         raise FileError(
-            path,
-            f"has schema {schema!r}; this version of the suite reads the schemas"
-            f" {', '.join(map(str, READABLE_SCHEMAS))}",
+            path, f"has schema {schema!r}; this version of the suite reads the schemas {readable}"
         )
-    if not isinstance(values["request"], dict) or not all(
-        isinstance(values[name], list) for name in ("command", "meters", "findings_allowed")
-    ):
-        raise FileError(
-            path,
-            "has a key of the wrong type: request is an object; command, meters and"
-            " findings_allowed are lists",
-        )
-    if not isinstance(values["round"], str | None):
-        raise FileError(path, "has a round that is not a name")
-    if not all(isinstance(values[name], dict | None) for name in OBJECTS):
-        raise FileError(
-            path, f"has a key of the wrong type: {', '.join(OBJECTS)} are objects or null"
-        )
-    lists = {name: tuple(values[name]) for name in ("command", "meters", "findings_allowed")}
-    request = values["request"]
-    # the same request; only the step records' columns have other names
-    if schema == 1 and request.get("contract_version") == 1:
-        request = {**request, "contract_version": contract.CONTRACT_VERSION}
-    return RunRecord(**{**values, **lists, "request": request})
+    if schema == 1:  # the same request; only the step records' columns have other names
+        values = {"round": FIRST_ROUND, **values}
+        if isinstance(request, dict) and request.get("contract_version") == 1:
+            values["request"] = {**request, "contract_version": contract.CONTRACT_VERSION}
+    try:
+        return from_plain(values, RunRecord, "")
+    except SchemaError as error:
+        raise FileError(path, f"is no record of a run ({str(error)[:300]})") from error

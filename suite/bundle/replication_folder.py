@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 from suite.bundle.layout import MANIFEST, RUN
-from suite.bundle.manifest import seal_files
 
 RECORD = "replication.json"
 MAX_RUNS = 100
@@ -31,8 +30,3 @@ def sealed_files(directory: Path) -> tuple[Path, ...]:
     """What the manifest of a replication lists: ``replication.json`` and the manifests of the fresh
     runs."""
     return (directory / RECORD, *(run / MANIFEST for run in fresh_runs(directory)))
-
-
-def write_manifest(directory: Path) -> None:
-    """Write the manifest of a replication."""
-    seal_files(directory, sealed_files(directory))

@@ -2,14 +2,14 @@
 and why that run ended."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from reference_impls.training_state import KINDS
 from suite.bundle.log import LogEvent
+from suite.files.schema import Count, Seconds, ShortText, from_plain
 
-MAX_LENGTH = 1000
 MS_PER_S = 1000.0
 
 
@@ -25,17 +25,17 @@ class Resumption:
     the seconds since then that count into no time.
     """
 
-    run_id: str
-    epoch: int
+    run_id: ShortText
+    epoch: Count
     state: Mapping[str, str]
-    ranks: int
-    nodes: int
-    reason: str
-    ended_time_ms: int
-    began_time_ms: int
-    began_mono_ns: int
+    ranks: Count
+    nodes: Count
+    reason: ShortText
+    ended_time_ms: Count
+    began_time_ms: Count
+    began_mono_ns: Count
     boot: str | None
-    uncounted_s: float
+    uncounted_s: Seconds
 
     def before_s(self, start: LogEvent) -> float | None:
         """Counted time from the first run's run_start to this run's, the lost time included; None
@@ -58,35 +58,10 @@ def read_resumption(values: Mapping[str, Any] | None) -> Resumption | None:
     that the suite does not write."""
     if values is None:
         return None
-    names = {field.name for field in fields(Resumption)}
-    if set(values) != names:
-        raise ValueError(
-            f"has the keys {', '.join(sorted(map(str, values)))[:300]}, not"
-            f" {', '.join(sorted(names))}"
-        )
-    numbers = ("epoch", "ranks", "nodes", "ended_time_ms", "began_time_ms", "began_mono_ns")
-    wrong = [name for name in numbers if type(values[name]) is not int or values[name] < 0]
-    wrong += [
-        name
-        for name in ("run_id", "reason")
-        if not isinstance(values[name], str) or len(values[name]) > MAX_LENGTH
-    ]
-    wrong += [] if values["boot"] is None or isinstance(values["boot"], str) else ["boot"]
-    wrong += (
-        []
-        if type(values["uncounted_s"]) in (int, float) and 0 <= values["uncounted_s"] < float("inf")
-        else ["uncounted_s"]
-    )
-    state = values["state"]
-    is_state = (
-        isinstance(state, dict)
-        and set(state) == set(KINDS)
-        and all(isinstance(value, str) for value in state.values())
-    )
-    wrong += [] if is_state else ["state"]
-    if wrong:
-        raise ValueError(f"has no possible {', '.join(wrong)}")
-    return Resumption(**values)
+    found = from_plain(values, Resumption, "resumed: ")
+    if set(found.state) != set(KINDS):
+        raise ValueError(f"state has digests of {list(found.state)}"[:300] + f", not of {KINDS}")
+    return found
 
 
 def known_resumption(values: Mapping[str, Any] | None) -> Resumption | None:

@@ -5,7 +5,6 @@ import enum
 from pathlib import Path
 
 from suite.bundle.layout import MANIFEST
-from suite.bundle.manifest import seal_files
 
 RECORD = "stalls.json"
 
@@ -22,8 +21,3 @@ def sealed_files(directory: Path) -> tuple[Path, ...]:
     """What the manifest of an analysis lists: ``stalls.json`` and the manifests of the three
     runs."""
     return (directory / RECORD, *(directory / source.value / MANIFEST for source in Source))
-
-
-def write_manifest(directory: Path) -> None:
-    """Write the manifest of an analysis."""
-    seal_files(directory, sealed_files(directory))

@@ -3,10 +3,15 @@ run for an entry."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from suite.files.schema import from_plain
 
 MAX_SETTINGS, MAX_LENGTH = 64, 200
 READ_MB_S = "read_mb_s"
+Text = Annotated[str, Meta(max_length=MAX_LENGTH)]
 """The setting that limits reads from the data's disk: the storage medium is an emulated one."""
 
 
@@ -39,16 +44,14 @@ def read_mark(values: Mapping[str, Any] | None) -> StudyMark | None:
     the suite does not write."""
     if values is None:
         return None
-    settings = values.get("settings")
-    if (
-        not isinstance(settings, dict)
-        or len(settings) > MAX_SETTINGS
-        or type(values.get("warm_up_steps")) is not int
-    ):
-        raise ValueError(
-            "the mark of a study lacks its settings, or does not count the warm-up steps"
-        )
-    texts = [values.get("title"), *settings, *settings.values()]
-    if not all(isinstance(one, str) and len(one) <= MAX_LENGTH for one in texts):
-        raise ValueError("the mark of a study has a setting that is no short text")
-    return StudyMark(values["title"], tuple(settings.items()), values["warm_up_steps"])
+    mark = from_plain(values, _Mark, "the mark of a study: ")
+    return StudyMark(mark.title, tuple(mark.settings.items()), mark.warm_up_steps)
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """The mark as it is in the file."""
+
+    title: Text
+    settings: Annotated[Mapping[Text, Text], Meta(max_length=MAX_SETTINGS)]
+    warm_up_steps: int

@@ -15,7 +15,7 @@ from typing import Any
 
 from reference_impls.contract import LOCAL, SYNCHRONISED
 from suite.catalog.rounds import Round, load_rounds
-from suite.catalog.workloads import load_workload
+from suite.catalog.workloads import Workload
 from suite.errors import FileError
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import rules_folder
@@ -87,23 +87,25 @@ class ReferencePoint:
         return sum(run.epochs_trained for run in self.runs) / reached if reached else None
 
 
-def local_batch_size(workload: str, batch_size: int, ranks: int, normalisation: str) -> int | None:
+def local_batch_size(
+    workload: Workload, batch_size: int, ranks: int, normalisation: str
+) -> int | None:
     """Samples over which a rank normalises, the most where ranks differ; None for a workload whose
     convergence does not depend on it.
 
     ``normalisation`` is that of contract.Parallel: ranks that synchronise their statistics compute
     what one rank computes.
     """
-    if not load_workload(workload).normalisation_statistics:
+    if not workload.normalisation_statistics:
         return None
     return batch_size if normalisation == SYNCHRONISED else -(-batch_size // ranks)
 
 
-def setting_of(request: Mapping[str, Any]) -> tuple[int, float, int]:
-    """The setting of a run, by its request, as that of a point."""
+def setting_of(request: Mapping[str, Any], of_round: Round) -> tuple[int, float, int]:
+    """The setting of a run of this round, by its request, as that of a point."""
     batch_size, parallel = int(request["global_batch_size"]), request["parallel"]
     local = local_batch_size(
-        str(request["workload"]),
+        of_round.workload(str(request["workload"])),
         batch_size,
         int(parallel["ranks"]),
         str(parallel.get("normalisation", LOCAL)),

@@ -2,8 +2,9 @@
 that they can be compared.
 
 A round pins the versions of the suite, and each workload with its target. A closed round also pins
-its rules and lists its results: nothing can be added to it, and later rules do not apply to it. An
-open round has every rule that the suite has.
+its rules, lists its results and keeps its workloads' files (``rules/rounds/NAME/workloads``):
+nothing can be added to it, and later rules and definitions do not apply to it. An open round has
+every rule that the suite has.
 """
 
 import hashlib
@@ -13,8 +14,9 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from suite.catalog.definitions import load_all, unknown_name
-from suite.catalog.workloads import Workload, load_workload
+from suite.catalog import workloads
+from suite.catalog.definitions import load_all, load_one, unknown_name
+from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
 from suite.files.paths import rules_folder
 
@@ -59,7 +61,9 @@ class Round:
     submitted.
 
     ``rules`` are None in an open round, which has every rule but those in ``rules_left_out``.
-    ``results`` are those of a closed round: the SHA-256 of each bundle's manifest.
+    ``results`` are those of a closed round: the SHA-256 of each bundle's manifest; ``examples`` are
+    those of bundles that come with the suite and are no results: the demo's, and those that figures
+    are drawn from.
     ``reference_points`` are the digests of the points that entries are scored with
     (suite.catalog.reference_points). ``nonce`` is the text that the seeds of closed entries follow
     from (suite.catalog.seeds), None until it is drawn; ``locked`` are the digests of the entries
@@ -76,6 +80,7 @@ class Round:
     rules: PinnedRules | None = None
     rules_left_out: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
     nonce: str | None = None
     locked: tuple[str, ...] = ()
     reference_points: tuple[str, ...] = ()
@@ -100,12 +105,13 @@ class Round:
     def workload(self, name: str) -> Workload:
         """The definition of a workload in this round; raises SuiteError where it is no longer the
         one that was pinned."""
-        workload, pinned = load_workload(name), self.pinned(name)
+        definitions = workloads.folder() if self.closed is None else kept_workloads(self.name)
+        workload, pinned = load_one(definitions, Workload, "workload", name), self.pinned(name)
         if pinned is not None and pinned != pin(workload):
             raise SuiteError(
-                f"rules/workloads/{name}.toml is not the workload that"
-                f" rules/rounds/{self.name}.toml pins; a changed workload belongs to a new round,"
-                " and an open round is pinned again with `python -m tools.pin_round`."
+                f"{definitions / name}.toml is not the workload that rules/rounds/{self.name}.toml"
+                " pins; a changed workload belongs to a new round, and an open round is pinned"
+                " again with `python -m tools.pin_round`."
             )
         return workload
 
@@ -127,6 +133,11 @@ def pin(workload: Workload) -> PinnedWorkload:
 def folder(root: Path | None = None) -> Path:
     """The folder of the definitions."""
     return rules_folder(root) / "rounds"
+
+
+def kept_workloads(name: str, root: Path | None = None) -> Path:
+    """The folder of a closed round's workloads, as they were when it was closed."""
+    return folder(root) / name / "workloads"
 
 
 @cache

@@ -7,7 +7,7 @@ compute them, too.
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from suite.catalog.frameworks import folder as implementations
 from suite.errors import SuiteError
 from suite.files.canonical import canonical_json, sha256_of_lines, sha256_of_text
 from suite.files.digest import sha256
+from suite.files.schema import from_plain
 
 NOT_CONFIGURATION = (
     "contract_version",
@@ -67,12 +68,10 @@ class NonceUse:
 def read_nonce_use(values: Mapping[str, Any]) -> NonceUse | None:
     """The record in untrusted values; None if a key or a type is wrong, or the nonce or the number
     is not allowed."""
-    types = {each.name: int if each.name == "run_number" else str for each in fields(NonceUse)}
-    if set(values) != set(types) or not all(
-        type(values[name]) is kind for name, kind in types.items()
-    ):
+    try:
+        used = from_plain(values, NonceUse, "")
+    except SuiteError:
         return None
-    used = NonceUse(**values)
     return used if is_nonce(used.nonce) and 0 <= used.run_number <= MAX_RUN_NUMBER else None
 
 

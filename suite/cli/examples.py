@@ -40,7 +40,7 @@ EXAMPLES = {
     "verify-model": "suite verify-model resnet18",
     "verify-ranks": "suite verify-ranks vgg11 --ranks 4",
     "package": "suite package runs/1 runs/2 runs/3 --org acme --availability available",
-    "submit": "suite submit --check-only submissions/v0.2/acme",
+    "submit": "suite submit --check-only acme.tar",
     "submissions status": "suite submissions status",
     "linpack": "suite linpack --size 6000",
     "doctor": "suite doctor",

@@ -5,6 +5,7 @@ rules/RULES.md is text with places marked ``<!-- generated: NAME -->`` … ``<!-
 """
 
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 
 from suite.catalog.data_sets import DataSetDefinition, load_data_sets
@@ -144,10 +145,15 @@ def _judged(rule: AnyRule) -> str:
 
 def _severities(rule: AnyRule) -> str:
     """The rule's severity, with the rounds that have it where they differ."""
-    by_round = {each.name: each.severity(rule.id, rule.severity.value) for each in load_rounds()}
-    if len(set(by_round.values())) == 1:
-        return rule.severity.value
-    return ", ".join(f"{severity} in {name}" for name, severity in by_round.items() if severity)
+    rounds, spans = load_rounds(), []
+    for severity, having in groupby(rounds, lambda one: one.severity(rule.id, rule.severity.value)):
+        first, *later = having
+        last = later[-1] if later else first
+        if severity and last is rounds[-1]:
+            spans.append(severity if first is rounds[0] else f"{severity} from {first.name} on")
+        elif severity:
+            spans.append(f"{severity} {f'from {first.name} to' if later else 'in'} {last.name}")
+    return ", ".join(spans)
 
 
 def _results(each: Round) -> str:

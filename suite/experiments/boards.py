@@ -16,10 +16,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from suite.errors import SuiteError
+from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.execution.request import Accelerator, RunOptions, RunRequest
 from suite.experiments.before_runs import held, refuse_at_once, refuse_folder
 from suite.experiments.board_task import REFUSED, SERVE, TAKEN, BoardTask
-from suite.experiments.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.experiments.matrix import MatrixDefinition, PlannedMatrix, plan_matrix
 from suite.experiments.matrix_runs import resolve_matrix, say_left_over
 from suite.experiments.sweep_runs import NOT_COMPARED, is_done
@@ -27,7 +27,7 @@ from suite.files.archive import unpack
 from suite.files.paths import repository_root
 from suite.files.tree import MAX_BYTES
 from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command
-from suite.metrics.matrix import MATRIX, Matrix, analyse_matrix, write_matrix
+from suite.metrics.matrix import MATRICES, MATRIX, Matrix, analyse_matrix
 
 MAX_TRIES = 3
 """Runs that fail on boards that are there: then the reason is the run's."""
@@ -115,9 +115,7 @@ def run_on_boards(
         [lambda: refuse_folder(directory, MATRIX, matrix.plan.variables), boards.refuse_agent]
     )
     machine = keys_of_the_machine(options)
-    are_kept = [
-        is_done(Path(request.training.output_directory), request, machine) for request in requests
-    ]
+    are_kept = [is_done(request.directory, request, machine) for request in requests]
     jobs = []
     for number, (run, label, request, kept) in enumerate(
         zip(matrix.runs, matrix.labels, requests, are_kept, strict=True), start=1
@@ -134,7 +132,7 @@ def run_on_boards(
             task = BoardTask(definition, options, None, command or tuple(sys.argv))
             asyncio.run(_Spread(matrix, boards, directory, task, progress).make(jobs))
     computed = analyse_matrix(directory, matrix.plan)
-    write_matrix(computed, directory)
+    MATRICES.write(directory, computed.to_dict())
     return computed
 
 

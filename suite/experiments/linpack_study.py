@@ -3,7 +3,7 @@ repetitions with the fastest. Resumable."""
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from suite.bundle.layout import MANIFEST
@@ -13,7 +13,7 @@ from suite.experiments import hpl
 from suite.experiments.linpack import LinpackRequest, measure, smallest_available_bytes
 from suite.launch.placement import Placement
 from suite.metrics.linpack import Linpack, read_linpack
-from suite.metrics.linpack_study import LinpackStudy, analyse, folder_name, write
+from suite.metrics.linpack_study import LINPACK_STUDY, LinpackStudy, analyse, folder_name
 
 Say = Callable[[str], None]
 
@@ -83,7 +83,7 @@ def run_linpack_study(sweep: LinpackSweep, directory: Path, say: Say) -> Linpack
     study = analyse(
         directory, sweep.definition.title, sweep.definition.nodes, sweep.definition.repetitions
     )
-    write(study, directory)
+    LINPACK_STUDY.write(directory, asdict(study))
     return study
 
 

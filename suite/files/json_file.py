@@ -5,12 +5,15 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from suite.errors import FileError
 from suite.files.durable import refuse_special
+from suite.files.schema import SchemaError, from_plain
+
+Kind = TypeVar("Kind")
 
 MAX_JSON_BYTES = 16 * 2**20
 MAX_JSON_VALUES = 500_000
@@ -53,6 +56,18 @@ def read_record(path: Path, *schemas: int) -> dict[str, Any]:
             f" {' and '.join(map(str, schemas))}",
         )
     return values
+
+
+def read_as(path: Path, kind: type[Kind], *schemas: int) -> Kind:
+    """A record as an instance of the class ``kind``, which may have its ``schema`` as a field;
+    raises FileError as :func:`read_record`, and for values that are not those of the class."""
+    values = read_record(path, *schemas)
+    if "schema" not in {each.name for each in fields(kind)}:  # type: ignore[arg-type]
+        del values["schema"]
+    try:
+        return from_plain(values, kind, "")
+    except (SchemaError, RecursionError) as error:
+        raise FileError(path, f"is not as the suite writes it ({str(error)[:200]})") from error
 
 
 def strict_json(text: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from suite.catalog.audit import FLOAT64, AuditTolerances
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_record
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.metrics.replayed_losses import (
     MAX_STEPS,
     AuditVerdict,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.files.json_file import read_record
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
+from suite.metrics.sealed_record import SealedRecord
 
 RECORD = "linpack.json"
 SCHEMA = 3
@@ -137,3 +138,6 @@ def find_linpacks(path: Path) -> Iterator[Path]:
     """The directories with a record, at or below ``path``; symbolic links are not followed."""
     found = path.rglob(RECORD) if path.is_dir() else iter(())
     return (file.parent for file in sorted(found) if not file.is_symlink() and file.is_file())
+
+
+LINPACK = SealedRecord(RECORD, "run `suite linpack` again")

@@ -4,16 +4,17 @@ sealed records in its folder."""
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from suite.bundle.layout import MANIFEST
-from suite.bundle.manifest import seal_files
 from suite.catalog.devices import load_device
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
-from suite.files.json_file import read_record, write_json
-from suite.files.toml_file import from_plain
+from suite.files.json_file import read_record
+from suite.files.schema import from_plain
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.linpack import RECORD, Linpack, Problem, read_linpack
+from suite.metrics.sealed_record import SealedRecord
 
 STUDY = "linpack_study.json"
 SCHEMA = 1
@@ -135,27 +136,8 @@ def analyse(directory: Path, title: str, nodes: Sequence[int], repetitions: int)
     return LinpackStudy(SCHEMA, title, every[0].device, every[0].cpu_model, points)
 
 
-def write(study: LinpackStudy, directory: Path) -> Path:
-    """Write ``linpack_study.json``, and a manifest over it and its records' manifests."""
-    path = directory / STUDY
-    write_json(path, asdict(study))
-    seal_files(
-        directory,
-        [
-            path,
-            *(
-                directory / record.folder / MANIFEST
-                for point in study.points
-                for record in point.records
-            ),
-        ],
-    )
-    return path
-
-
 def read_linpack_study(directory: Path) -> LinpackStudy:
-    """Read ``linpack_study.json`` and compute it again from its records; raises FileError where it
-    is missing or says something else."""
+    """Read ``linpack_study.json``; raises FileError where it is missing or malformed."""
     path = directory / STUDY
     study = from_plain(read_record(path, SCHEMA), LinpackStudy, f"{path}: ")
     counts, runs = (
@@ -171,13 +153,23 @@ def read_linpack_study(directory: Path) -> LinpackStudy:
         or max(counts) > MAX_POINTS
     ):
         raise FileError(path, "names no runs, or not as many for each number of nodes")
-    if analyse(directory, study.title, counts, min(runs)) != study:
-        raise FileError(
-            path,
-            "does not follow from the LINPACK records beside it; run `suite sweep --study linpack`"
-            " again",
-        )
     return study
+
+
+def _sealed_files(folder: Path) -> list[Path]:
+    records = (each.folder for point in read_linpack_study(folder).points for each in point.records)
+    return [folder / STUDY, *(folder / name / MANIFEST for name in records)]
+
+
+def _computed(folder: Path) -> dict[str, Any]:
+    study = read_linpack_study(folder)
+    counts = [point.nodes for point in study.points]
+    return asdict(analyse(folder, study.title, counts, len(study.points[0].records)))
+
+
+LINPACK_STUDY = SealedRecord(
+    STUDY, "run `suite sweep --study linpack` again", _sealed_files, _computed
+)
 
 
 def _point(

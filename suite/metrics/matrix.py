@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from suite.bundle.layout import MANIFEST, SCHEMA, STEPS, SUMMARY
-from suite.bundle.manifest import seal_files
 from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import READ_MB_S
 from suite.errors import FileError
 from suite.files.digest import sha256
-from suite.files.json_file import read_record, write_json
-from suite.files.toml_file import from_plain
+from suite.files.json_file import read_record
+from suite.files.schema import from_plain
 from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.study import TOO_SHORT, VALUE, StudyRun, folder_name, run_times
 from suite.metrics.summary import read_summary
 
@@ -199,21 +199,6 @@ def _mean(figures: Sequence[Mapping[str, Any]], unit: str) -> Figure:
     return mean_figure([figure["value"] for figure in figures], unit, SUMMARY, "there are no runs")
 
 
-def write_matrix(matrix: Matrix, directory: Path) -> Path:
-    """Write ``matrix.json``, and a manifest over it and the runs' manifests; returns the path of
-    ``matrix.json``."""
-    path = directory / MATRIX
-    write_json(path, matrix.to_dict())
-    seal_files(
-        directory,
-        [
-            path,
-            *(directory / run.folder / MANIFEST for point in matrix.points for run in point.runs),
-        ],
-    )
-    return path
-
-
 def read_matrix(directory: Path) -> Matrix:
     """Read ``matrix.json``, an untrusted file; raises FileError if it is missing or malformed."""
     path = directory / MATRIX
@@ -234,3 +219,16 @@ def read_matrix(directory: Path) -> Matrix:
     ):
         raise FileError(path, "has a point without a value of every varied setting")
     return matrix
+
+
+def _sealed_files(folder: Path) -> list[Path]:
+    runs = (run.folder for point in read_matrix(folder).points for run in point.runs)
+    return [folder / MATRIX, *(folder / name / MANIFEST for name in runs)]
+
+
+MATRICES = SealedRecord(
+    MATRIX,
+    "run the matrix again (`suite sweep`)",
+    _sealed_files,
+    lambda folder: analyse_matrix(folder, read_matrix(folder).plan).to_dict(),
+)

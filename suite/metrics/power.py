@@ -22,7 +22,7 @@ from suite.catalog.power import (
 )
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import write_json
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.metrics.energy import Energy, energy_of
 
 

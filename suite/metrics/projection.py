@@ -21,7 +21,7 @@ from suite.bundle.layout import SUMMARY
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
 from suite.catalog.reference_points import frozen_points, setting_of
-from suite.catalog.rounds import current_round
+from suite.catalog.rounds import judging_round
 from suite.catalog.scoring import Scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Interval, quantile
@@ -73,9 +73,11 @@ def project(bundle: Bundle, scoring: Scoring) -> Projection:
             f"{bundle.path} has {len(times.epochs_s)} whole epochs; a projection needs"
             f" {MIN_LATER_EPOCHS + 1} or more: train longer."
         )
-    expected, workload = expected_at(bundle, scoring), str(bundle.run().request["workload"])
+    run, expected = bundle.run(), expected_at(bundle, scoring)
+    workload = str(run.request["workload"])
     losses = {int(epoch["epoch"]): float(epoch["mean_loss"]) for epoch in _whole_epochs(bundle)}
-    other = why_other(losses, workload, setting_of(bundle.run().request), scoring.rate_tolerance)
+    setting = setting_of(run.request, judging_round(run.round))
+    other = why_other(losses, workload, setting, scoring.rate_tolerance)
     if other is not None:
         raise SuiteError(f"The run may need other epochs than the reference: {other}.")
     return projection(workload, times, expected, scoring)
@@ -90,16 +92,16 @@ def epoch_times(bundle: Bundle) -> EpochTimes:
 
 
 def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
-    """The reference's epochs at the run's setting, in the current round; raises SuiteError where
-    there are none."""
-    request = bundle.run().request
+    """The reference's epochs at the run's setting, in its round; raises SuiteError where there are
+    none."""
+    request, of_round = bundle.run().request, judging_round(bundle.run().round)
     if request.get("accumulation", 1) != 1:
         raise SuiteError(
             "Reference points are of an update after every mini-batch; the run updated after every"
             f" {request['accumulation']}."
         )
-    workload, (batch, rate, local) = str(request["workload"]), setting_of(request)
-    points = frozen_points(current_round(), workload)
+    workload, (batch, rate, local) = str(request["workload"]), setting_of(request, of_round)
+    points = frozen_points(of_round, workload)
     expected = expected_epochs(points, batch, rate, local or None, scoring.rate_tolerance)
     if expected is None:
         known = (
@@ -111,7 +113,7 @@ def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
         )
         raise SuiteError(
             f"No reference point of {workload} is at batch size {batch} and rate {rate:g}; round"
-            f" {current_round().name} has: {known}."
+            f" {of_round.name} has: {known}."
         )
     return expected
 

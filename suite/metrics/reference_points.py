@@ -9,6 +9,7 @@ from reference_impls.contract import FLOAT32
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.catalog.reference_points import ReferencePoint, ReferenceRun, newest_points, setting_of
+from suite.catalog.rounds import judging_round
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.metrics.convergence import Comparison, compare
@@ -72,7 +73,7 @@ def _reference_run(path: Path) -> tuple[tuple[str, int, float, int, int], Refere
             f"{path} is not a sealed closed run that reached its target or trained all its epochs; "
             "make a reference point from all runs, each of this kind."
         )
-    batch_size, rate, local = setting_of(request)
+    batch_size, rate, local = setting_of(request, judging_round(run.round))
     key = (request["workload"], batch_size, rate, request["eval_every_epochs"], local)
     epochs = trained if to_target is None else int(to_target)
     return key, ReferenceRun(

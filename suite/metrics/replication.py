@@ -10,10 +10,14 @@ beyond the margin, and confirmed where all of it is within.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
 
 from suite.bundle.machines import OF_KIND, different_fields
+from suite.bundle.reader import Bundle
+from suite.bundle.replication_folder import MAX_RUNS, RECORD, fresh_runs, sealed_files
 from suite.catalog.audit import load_audit_tolerances
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.catalog.reproduction import Reproduction, load_reproduction
@@ -28,7 +32,10 @@ from suite.metrics.replication_record import (
     ReplayedOriginal,
     ReplicationVerdict,
     TimesCompared,
+    measure,
+    read_replication,
 )
+from suite.metrics.sealed_record import SealedRecord
 
 LATER, FIRST = "time_to_epoch_s", "first_epoch_s"
 """Figures of time: that of later epochs; of runs with a single epoch, that of the first."""
@@ -346,3 +353,19 @@ def _differences(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun])
     return tuple(
         words for name, words in names.items() if len({getattr(run, name) for run in runs}) > 1
     )
+
+
+def _again(folder: Path) -> Mapping[str, Any]:
+    """The record with the fresh runs measured again, and compared with its originals."""
+    record = read_replication(folder / RECORD)
+    runs = tuple(measure(Bundle(path)) for path in fresh_runs(folder)[:MAX_RUNS])
+    compared = compare_runs(record.originals, runs, record.replays)
+    return replace(record, runs=runs, comparisons=compared).to_dict()
+
+
+REPLICATION = SealedRecord(
+    RECORD,
+    "reproduce it again (`suite reproduce`); its records are never edited",
+    sealed_files,
+    _again,
+)

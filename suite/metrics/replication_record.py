@@ -18,7 +18,7 @@ from suite.bundle.reader import Bundle
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import flat, read_record
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.metrics.figure import Figure
 from suite.metrics.replayed_losses import recorded_losses
 from suite.metrics.summary import derive

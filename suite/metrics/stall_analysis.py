@@ -16,12 +16,12 @@ from typing import Any
 
 from suite.bundle.layout import MANIFEST, SCHEMA, SUMMARY
 from suite.bundle.reader import Bundle
-from suite.bundle.stall_folder import RECORD, Source, write_manifest
+from suite.bundle.stall_folder import RECORD, Source, sealed_files
 from suite.errors import SuiteError
 from suite.files.digest import sha256
-from suite.files.json_file import write_json
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.metrics.figure import Figure, unknown
+from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.summary import read_summary
 
 FIGURES = ("time_to_epoch_s", "fetch_stall_s", "copy_s", "compute_s", "overhead_s")
@@ -131,15 +131,6 @@ def differences(runs: Mapping[Source, SourceRun]) -> dict[str, Figure]:
     return {**parts, **shares}
 
 
-def write(analysis: StallAnalysis, directory: Path) -> Path:
-    """Write ``stalls.json``, and a manifest over it and the bundles' manifests; returns the path of
-    ``stalls.json``."""
-    path = directory / RECORD
-    write_json(path, analysis.to_dict())
-    write_manifest(directory)
-    return path
-
-
 def _run(bundle: Bundle) -> SourceRun:
     if not bundle.is_sealed:
         raise SuiteError(f"{bundle.path} is not a finished run; run the analysis again.")
@@ -216,3 +207,11 @@ def _notes(runs: Mapping[Source, SourceRun]) -> tuple[str, ...]:
             " warm and cold is unknown"
         )
     return tuple(notes)
+
+
+STALLS = SealedRecord(
+    RECORD,
+    "run the analysis again (`suite run --stall-analysis`); its records are never edited",
+    sealed_files,
+    lambda folder: analyse(folder).to_dict(),
+)

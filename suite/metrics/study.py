@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suite.bundle.layout import MANIFEST, PARTS, SCHEMA, STEPS
-from suite.bundle.manifest import seal_files
 from suite.bundle.reader import Bundle
 from suite.catalog.studies import Variable
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
-from suite.files.json_file import read_record, write_json
-from suite.files.toml_file import from_plain
+from suite.files.json_file import read_record
+from suite.files.schema import from_plain
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.scaling_model import Observation, Scaling, ScalingModel, fit_scaling
+from suite.metrics.sealed_record import SealedRecord
 
 if TYPE_CHECKING:
     import pandas
@@ -270,21 +270,6 @@ def _notes(runs: Sequence[RunTimes], plan: StudyPlan) -> tuple[str, ...]:
     return (ONE_MACHINE,) if plan.hosts == 0 and max(run.ranks for run in runs) > 1 else ()
 
 
-def write(study: Study, directory: Path) -> Path:
-    """Write ``study.json``, and a manifest over it and the runs' manifests; returns the path of
-    ``study.json``."""
-    path = directory / STUDY
-    write_json(path, study.to_dict())
-    seal_files(
-        directory,
-        [
-            path,
-            *(directory / run.folder / MANIFEST for point in study.points for run in point.runs),
-        ],
-    )
-    return path
-
-
 def read_study(directory: Path) -> Study:
     """Read ``study.json``; raises FileError if it is missing or malformed."""
     path = directory / STUDY
@@ -304,3 +289,16 @@ def _validated(study: Study, path: Path) -> Study:
     if not named or named != [(value, study.plan.repetitions) for value in study.plan.values]:
         raise FileError(path, "does not name the runs of its plan")
     return study
+
+
+def _sealed_files(folder: Path) -> list[Path]:
+    runs = (run.folder for point in read_study(folder).points for run in point.runs)
+    return [folder / STUDY, *(folder / name / MANIFEST for name in runs)]
+
+
+SWEEP = SealedRecord(
+    STUDY,
+    "run the sweep again (`suite sweep`)",
+    _sealed_files,
+    lambda folder: analyse(folder, read_study(folder).plan).to_dict(),
+)

@@ -11,11 +11,12 @@ from reference_impls import contract
 from suite import __version__
 from suite.bundle.layout import MANIFEST, RUN, STEPS
 from suite.bundle.reader import Bundle
+from suite.bundle.request import read_request
 from suite.bundle.steps import StepRecords
 from suite.catalog.audit import FLOAT64, load_audit_tolerances
 from suite.catalog.frameworks import Framework, load_framework, load_frameworks
-from suite.catalog.workloads import Workload, load_workload
-from suite.compliance.checker import request_of
+from suite.catalog.workloads import Workload
+from suite.compliance.checker import round_of
 from suite.datasets.locate import PreparedDataSet, find, synthetic_place
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
@@ -75,12 +76,13 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
             f"{path} is a resumed run, whose first steps do not follow from its seed; audit a run"
             " that began with its initial weights."
         )
-    original = request_of(bundle.run(), path / RUN)
+    original = read_request(bundle.run(), f"{path / RUN}")
     own = _trained_by(original)
     kept = None if options.state is None else open_state(bundle, original, options.state)
     prepared = _data(original, options.data)
     steps = _steps(bundle, options.steps)
-    request = _request(original, prepared, steps)
+    workload = round_of(bundle.run()).workload(original.workload)
+    request = _request(original, workload, prepared, steps)
     auditor = _Auditor(request, own, _framework(original.framework, options.framework), report)
     losses, with_other_rate = auditor.losses(recorded_losses(bundle.steps(), steps))
     state = (
@@ -225,7 +227,7 @@ def _audited(bundle: Bundle) -> AuditedBundle:
                 f"is not the file that {MANIFEST} seals; `suite check` says more",
             )
     run = bundle.run()
-    request = request_of(run, bundle.path / RUN)
+    request = read_request(run, f"{bundle.path / RUN}")
     return AuditedBundle(
         run_id=str(run.run_id),
         manifest_sha256=sha256(bundle.file(MANIFEST)),
@@ -307,7 +309,9 @@ def _steps(bundle: Bundle, chosen: int | None) -> int:
     return min(chosen or DEFAULT_STEPS, recorded)
 
 
-def _request(original: contract.Request, prepared: PreparedDataSet, steps: int) -> contract.Request:
+def _request(
+    original: contract.Request, workload: Workload, prepared: PreparedDataSet, steps: int
+) -> contract.Request:
     """The run's request, on this machine's data set and processor, ending after ``steps`` steps."""
     data = original.data._replace(
         directory=str(prepared.directory), layout=prepared.definition.layout
@@ -323,14 +327,10 @@ def _request(original: contract.Request, prepared: PreparedDataSet, steps: int) 
         loading=contract.Loading(0, 1),
         drop_cache_every_epoch=False,
         accelerator="cpu",
-        threads=usable_threads(_workload(original).threads),
+        threads=usable_threads(workload.threads),
         # requests of earlier versions do not name that of a variant
         precision=load_framework(original.framework).precisions[0].value,
     )
-
-
-def _workload(request: contract.Request) -> Workload:
-    return load_workload(request.workload)
 
 
 def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:

@@ -2,14 +2,15 @@
 closed, and the answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from suite.bundle.layout import WITNESS
-from suite.errors import FileError
 from suite.files.canonical import canonical_json, sha256_of_text
-from suite.files.json_file import read_json, read_record, write_json
+from suite.files.json_file import read_as, write_json
 
 SCHEMA = 2
 FIRST_SCHEMA = 1
@@ -17,6 +18,7 @@ FIRST_SCHEMA = 1
 
 MAX_HEADS = 4096
 MAX_FILES = 4096
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,9 @@ class Answer:
     """
 
     digest: str
-    asked_ns: int
-    answered_ns: int
-    attempts: int
+    asked_ns: Whole
+    answered_ns: Whole
+    attempts: Whole
     token: Mapping[str, Any] | None
     reason: str | None
 
@@ -50,9 +52,9 @@ class WitnessRecord:
     schema: int
     address: str
     receipt: Answer
-    heads: tuple[str, ...]
+    heads: Annotated[tuple[str, ...], Meta(max_length=MAX_HEADS)]
     stamp: Answer | None
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Annotated[Mapping[str, str], Meta(max_length=MAX_FILES)] = field(default_factory=dict)
     files_stamp: Answer | None = None
     asked_again: str | None = None
 
@@ -106,59 +108,4 @@ def read_witness_record(directory: Path) -> WitnessRecord | None:
     path = directory / WITNESS
     if not path.exists() and not path.is_symlink():
         return None
-    is_first = (
-        not path.is_symlink() and path.is_file() and read_json(path).get("schema") == FIRST_SCHEMA
-    )
-    values = read_record(path, FIRST_SCHEMA if is_first else SCHEMA)
-    try:
-        return _record({**_UNSTAMPED, **values} if is_first else values)
-    except (TypeError, ValueError, KeyError) as error:
-        raise FileError(path, f"is no record of a witness ({str(error)[:200]})") from error
-
-
-_UNSTAMPED: Mapping[str, Any] = {"files": {}, "files_stamp": None, "asked_again": None}
-
-
-def _record(values: dict[str, Any]) -> WitnessRecord:
-    if set(values) != {each.name for each in fields(WitnessRecord)}:
-        raise ValueError(
-            f"its keys must be {', '.join(each.name for each in fields(WitnessRecord))}"
-        )
-    heads, files = values["heads"], values["files"]
-    if (
-        not isinstance(values["address"], str)
-        or not isinstance(heads, list)
-        or len(heads) > MAX_HEADS
-        or not all(isinstance(each, str) for each in heads)
-    ):
-        raise ValueError("address must be text and heads a list of texts")
-    if (
-        not isinstance(files, dict)
-        or len(files) > MAX_FILES
-        or not all(isinstance(each, str) for each in files.values())
-    ):
-        raise ValueError("files must be an object of texts")
-    if not isinstance(values["asked_again"], str | None):
-        raise ValueError("asked_again must be text or null")
-    stamp, files_stamp = (
-        None if values[name] is None else _answer(values[name]) for name in ("stamp", "files_stamp")
-    )
-    named = (values["schema"], values["address"], _answer(values["receipt"]), tuple(heads), stamp)
-    return WitnessRecord(*named, files, files_stamp, values["asked_again"])
-
-
-def _answer(values: Any) -> Answer:
-    read = Answer(**values)
-    whole = (read.asked_ns, read.answered_ns, read.attempts)
-    if not all(
-        isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-        for value in whole
-    ):
-        raise ValueError("asked_ns, answered_ns and attempts must be whole numbers")
-    if (
-        not isinstance(read.digest, str)
-        or not isinstance(read.reason, str | None)
-        or not isinstance(read.token, dict | None)
-    ):
-        raise ValueError("digest must be text, reason text or null, token an object or null")
-    return read
+    return read_as(path, WitnessRecord, FIRST_SCHEMA, SCHEMA)

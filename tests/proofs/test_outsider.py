@@ -22,7 +22,7 @@ from proofs.outsider.honest import HONEST
 from proofs.outsider.lies import ALL, LIES
 from proofs.outsider.other_evidence import audit_verdict, witness_rules, witnessed_lie
 from proofs.outsider.samples import SAMPLES, copy_of
-from proofs.outsider.third_list.trial import EDITS
+from proofs.outsider.third_list.trial import EDITS, REFERENCE
 from proofs.outsider.trial import (
     HONEST_CLASS,
     Outcome,
@@ -34,7 +34,12 @@ from proofs.outsider.trial import (
     unsealed_rules,
 )
 from reporter.data.workers import map_tasks
+from suite.bundle.layout import MANIFEST
+from suite.bundle.manifest import digests
+from suite.compliance.paths import CheckResult, check_paths
 from tests.every_case import some
+from tests.open_round import OPEN
+from tests.relabelled import relabelled
 
 MIN_SEALED, MIN_OF_CLASS, MIN_HONEST = 120, 10, 30
 FIRST = [
@@ -170,6 +175,27 @@ def test_the_evidence_counts_what_check_audit_and_witness_find_and_what_none_of_
         lies, audits, {"a": ("witness-files",), "b": (), "c": ("witness-files",), "d": None}
     ).splitlines()
     assert rows[-1] == "| all | edited record | 4 | 1 | 1 of 3 | 2 of 3 | 2 | 1 |"
+
+
+@pytest.fixture(scope="module")
+def of_open_round(tmp_path_factory: pytest.TempPathFactory) -> CheckResult:
+    """Of the reference submission of the third list, relabelled and not edited."""
+    folder = tmp_path_factory.mktemp("relabelled")
+    return check_paths([relabelled(REFERENCE, folder / OPEN / "reference")])
+
+
+def test_a_submission_of_a_closed_round_complies_when_it_is_relabelled_to_the_open_one(
+    of_open_round: CheckResult,
+) -> None:
+    assert (of_open_round.broken, [*of_open_round.all_findings()]) == ((), [])
+    (submission,) = of_open_round.submissions
+    assert {verdict.round for verdict in submission.bundles} == {OPEN}
+
+
+def test_a_bundle_of_the_open_round_keeps_its_bytes(good_bundle: Path, tmp_path: Path) -> None:
+    copy = relabelled(good_bundle, tmp_path / "copy")
+    assert digests(copy) == digests(good_bundle)
+    assert (copy / MANIFEST).read_bytes() == (good_bundle / MANIFEST).read_bytes()
 
 
 def test_the_third_list_has_thirty_edits_with_names_of_their_own() -> None:

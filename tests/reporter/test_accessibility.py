@@ -8,14 +8,15 @@ import pytest
 from tests.browser import NARROW, WIDE, Tab
 from tests.builders import run_id
 from tests.every_case import one_of_each, some
+from tests.open_round import SLUG
 
 OFFERED, REFUSED = run_id("lenet-offered-1"), run_id("lenet-refused", "tensorflow")
 
 pytestmark = pytest.mark.browser
 KINDS = (
     "index.html",
-    "boards/lenet-closed-mnist-v0-2.html",
-    "boards/lenet-open-digits-v0-2.html",
+    f"boards/lenet-closed-mnist-{SLUG}.html",
+    f"boards/lenet-open-digits-{SLUG}.html",
     "entries/*.html",
     f"runs/{OFFERED}/index.html",
     f"runs/{REFUSED}/index.html",

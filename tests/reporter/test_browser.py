@@ -17,10 +17,11 @@ from reporter.site import STATIC, build
 from tests.browser import NARROW, Tab
 from tests.builders import run_id
 from tests.every_case import one_of_each, some
+from tests.open_round import SLUG
 from tests.reporter.figures.test_figures import radar_of
 
 pytestmark = pytest.mark.browser
-BOARD = "boards/lenet-closed-mnist-v0-2.html"
+BOARD = f"boards/lenet-closed-mnist-{SLUG}.html"
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +224,7 @@ def test_downloads_hold_exactly_the_shown_rows_and_columns(
     with tab.page.expect_download() as download:
         tab.page.click(".menu:has([data-save]) > summary")
         tab.page.click(f"[data-save={kind}]")
-    assert download.value.suggested_filename == f"lenet-closed-mnist-v0-2.{kind}"
+    assert download.value.suggested_filename == f"lenet-closed-mnist-{SLUG}.{kind}"
     download.value.save_as(tmp_path / kind)
     read: dict[str, Any] = {
         "csv": pandas.read_csv,
@@ -248,7 +249,7 @@ def test_downloads_hold_exactly_the_shown_rows_and_columns(
     ]
     assert list(frame.columns) == ["entry_id", "rank", "device", "framework", *always, *chosen]
     whole = (
-        pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv")
+        pandas.read_csv(site / "data" / f"lenet-closed-mnist-{SLUG}.csv")
         .set_index("framework")
         .loc["chainer"]
     )

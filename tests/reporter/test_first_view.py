@@ -11,6 +11,7 @@ from reporter.board.instruments import measured_by
 from reporter.data.frames import Frames
 from tests.browser import Tab
 from tests.every_case import some
+from tests.open_round import OPEN
 from tests.reporter.gallery import WORKLOADS, make_template, many_entries, render
 from tests.reporter.test_accessibility import violations
 
@@ -179,7 +180,7 @@ def test_the_table_is_one_to_a_screen_reader(frames: Frames, site: Path, tab: Ta
         for node in found
         if node.get("role", {}).get("value") == "table" and "name" in node
     ]
-    assert "LeNet-5 on MNIST, closed division, round v0.2" in names
+    assert f"LeNet-5 on MNIST, closed division, round {OPEN}" in names
 
 
 @pytest.mark.proof

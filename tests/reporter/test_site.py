@@ -22,6 +22,7 @@ from suite.compliance.registry import PRECONDITIONS, RULES
 from suite.errors import SuiteError
 from suite.files.paths import HOME_VARIABLE, repository_root
 from tests.builders import Scenario, make_bundle, run_id
+from tests.open_round import SLUG
 from tests.reporter.conftest import SCENARIOS
 from tests.reporter.gallery import make_template, many_entries, render
 from tests.reporter.test_hostile import Outline
@@ -150,7 +151,7 @@ def test_ids_are_unique_on_every_page(site: Path) -> None:
 
 
 def test_every_number_of_a_leaderboard_links_to_its_evidence(site: Path) -> None:
-    page = (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
+    page = (site / "boards" / f"lenet-closed-mnist-{SLUG}.html").read_text()
     table = page[page.index('id="board"') :].partition("</table>")[0]
     cells = re.findall(
         r"<td data-v=[^ >]+ data-s=[^ >]+(?: data-place=\d+)?>(<a (?:tabindex=-1 )?href=([^ >]+))?",
@@ -171,7 +172,7 @@ def test_evidence_links_to_lines_of_the_log(site: Path) -> None:
 
 
 def test_an_unknown_value_is_a_dash_with_its_reason_never_zero(site: Path) -> None:
-    page = (site / "boards" / "lenet-open-digits-v0-2.html").read_text()
+    page = (site / "boards" / f"lenet-open-digits-{SLUG}.html").read_text()
     unknown = page[page.index("Unknown in all rows: ") :].partition("</p>")[0]
     assert (
         "energy per epoch (no power sensor was read)" in unknown
@@ -184,11 +185,11 @@ def test_an_unknown_value_is_a_dash_with_its_reason_never_zero(site: Path) -> No
 
 def test_other_data_than_the_workloads_own_has_a_marked_leaderboard(site: Path) -> None:
     assert "data: digits, not the workload" in (site / "index.html").read_text()
-    assert "fake" not in (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
+    assert "fake" not in (site / "boards" / f"lenet-closed-mnist-{SLUG}.html").read_text()
 
 
 def test_ranks_are_shown_or_have_a_reason(runs: Path, site: Path, tmp_path: Path) -> None:
-    rows = pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv").set_index("framework")
+    rows = pandas.read_csv(site / "data" / f"lenet-closed-mnist-{SLUG}.csv").set_index("framework")
     assert rows["rank"].to_dict() == {"pytorch": 1, "tensorflow": 2, "chainer": 3}
     assert rows.loc["chainer", ["rank_best", "rank_worst", "tier", "status"]].tolist() == [
         3,
@@ -199,7 +200,7 @@ def test_ranks_are_shown_or_have_a_reason(runs: Path, site: Path, tmp_path: Path
     page = (
         build([runs / "lenet-pytorch-1"], tmp_path / "site").parent
         / "boards"
-        / "lenet-closed-mnist-v0-2.html"
+        / f"lenet-closed-mnist-{SLUG}.html"
     )
     assert (
         'title="1 of the 3 runs needed for a rank"><small>provisional</small>' in page.read_text()
@@ -212,16 +213,16 @@ def test_entries_of_a_workload_without_a_target_are_marked_as_characterisation_a
     site = render(
         many_entries(make_template(tmp_path / "run"), 3, ("mobilenetv3",)), tmp_path / "site"
     )
-    text = (site / "boards" / "mobilenetv3-closed-gld23k-v0-2.html").read_text()
+    text = (site / "boards" / f"mobilenetv3-closed-gld23k-{SLUG}.html").read_text()
     reason = "no target is established for this workload, whose entries are a characterisation"
     assert f"No ranks: {reason}." in text
     assert text.count(f'title="{reason}"><small>characterisation</small>') == 3
 
 
 def test_the_data_files_hold_the_rows_of_the_page(site: Path) -> None:
-    csv = pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv")
-    parquet = pandas.read_parquet(site / "data" / "lenet-closed-mnist-v0-2.parquet")
-    rows = json.loads((site / "data" / "lenet-closed-mnist-v0-2.json").read_text())
+    csv = pandas.read_csv(site / "data" / f"lenet-closed-mnist-{SLUG}.csv")
+    parquet = pandas.read_parquet(site / "data" / f"lenet-closed-mnist-{SLUG}.parquet")
+    rows = json.loads((site / "data" / f"lenet-closed-mnist-{SLUG}.json").read_text())
     assert (
         list(csv.columns) == list(parquet.columns) == list(rows[0])
         and len(csv) == len(parquet) == len(rows) == 3
@@ -245,15 +246,15 @@ def test_a_refused_run_is_listed_separately(
         lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001),
     )
     site = build([runs, bad], tmp_path / "site").parent
-    page = (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
+    page = (site / "boards" / f"lenet-closed-mnist-{SLUG}.html").read_text()
     assert page.count("#verdict>refused</a>") == 1 and page.index(
         "Refused by the checker"
     ) < page.index("#verdict>refused</a>")
     assert "summary-recomputes" in (site / "runs" / "lenet-pytorch-z" / "index.html").read_text()
-    assert pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv")["state"].tolist() == [
+    assert pandas.read_csv(site / "data" / f"lenet-closed-mnist-{SLUG}.csv")["state"].tolist() == [
         "accepted"
     ] * 3 + ["refused"]
-    figure = (site / "figures" / "lenet-closed-mnist-v0-2-time-to-target.svg").read_text()
+    figure = (site / "figures" / f"lenet-closed-mnist-{SLUG}-time-to-target.svg").read_text()
     assert figure.count('class="name"') == 3
 
 
@@ -266,7 +267,7 @@ def test_a_withdrawn_entry_is_kept_with_its_reason(runs: Path, tmp_path: Path) -
     page = (
         build([tmp_path / "given"], tmp_path / "site").parent
         / "boards"
-        / "lenet-closed-mnist-v0-2.html"
+        / f"lenet-closed-mnist-{SLUG}.html"
     ).read_text()
     assert page.index("<h2>Withdrawn</h2>") < page.index("Cooled with ice.")
 

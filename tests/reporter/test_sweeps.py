@@ -24,7 +24,7 @@ from reporter.site import build
 from suite.bundle import layout
 from suite.metrics.figure import Figure, unknown
 from suite.metrics.scaling_model import Algorithm, Observation, Scaling, fit_scaling
-from suite.metrics.study import STUDY, PointFigures, Study, StudyPoint, StudyRun, read_study, write
+from suite.metrics.study import STUDY, SWEEP, PointFigures, Study, StudyPoint, StudyRun, read_study
 from tests.builders import Scenario, make_bundle
 from tests.sweeps import bundle_of, make_sweep, plan
 
@@ -337,7 +337,7 @@ def _rename_seal(folder: Path) -> None:
         (_edit(lambda values: values.update(points=[])), "does not name the runs"),
         (_edit(lambda values: values.update(schema=9)), "schema 9"),
         (_stop_time, "do not hold what the suite writes (ZeroDivisionError"),
-        (_rename_seal, "does not list study.json"),
+        (_rename_seal, "expected a line in MANIFEST.sha256, found none"),
         (lambda folder: shutil.rmtree(folder / "2-r1"), "2-r1"),
     ],
     ids=[
@@ -363,14 +363,12 @@ def test_a_sweep_that_disagrees_with_its_runs_is_listed_as_broken(
 def test_notes_are_those_of_this_version(own_copy: Path) -> None:
     said = read_study(own_copy)
     assert said.model is not None
-    write(
-        replace(
-            said,
-            notes=("It scales.",),
-            model=replace(said.model, notes=("Worded by an older suite.",)),
-        ),
-        own_copy,
+    worded = replace(
+        said,
+        notes=("It scales.",),
+        model=replace(said.model, notes=("Worded by an older suite.",)),
     )
+    SWEEP.write(own_copy, worded.to_dict())
     (study,), broken = find_studies([own_copy])
     assert not broken and study.notes == said.model.notes
 
@@ -383,6 +381,7 @@ def test_fits_may_differ_in_their_last_digits(own_copy: Path) -> None:
         first,
         parameters=tuple(replace(one, value=one.value * (1 + 1e-11)) for one in first.parameters),
     )
-    write(replace(said, model=replace(said.model, fits=(other, second))), own_copy)
+    changed = replace(said, model=replace(said.model, fits=(other, second)))
+    SWEEP.write(own_copy, changed.to_dict())
     (study,), broken = find_studies([own_copy])
     assert study.kind == "sweep" and not broken

@@ -24,7 +24,7 @@ from suite.extensions.bringup.record import (
     File,
 )
 from suite.files.json_file import write_json
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.launch.child_environment import usable_cores
 from suite.machine.board_digest import board_digest
 from suite.machine.identify import identify

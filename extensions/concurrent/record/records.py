@@ -38,7 +38,7 @@ from suite.extensions.concurrent.record.arrivals import (
 from suite.extensions.concurrent.record.batching import BatchRule
 from suite.extensions.concurrent.record.layout import MEASUREMENT
 from suite.files.json_file import read_record, write_json
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 
 SCHEMA = 1
 BATCHES, NOTICED, TRACE, TRAINING, INFERENCE = (

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.bundle.manifest import seal
 from suite.errors import SuiteError
 from suite.extensions.concurrent.record.calculated import (
     InferenceFigures,
@@ -23,7 +22,7 @@ from suite.extensions.concurrent.record.layout import (
     training_alone,
 )
 from suite.extensions.concurrent.record.records import Setting, read_recording
-from suite.files.json_file import write_json
+from suite.metrics.sealed_record import SealedRecord
 
 SCHEMA = 1
 
@@ -81,14 +80,6 @@ def read_results(output: Path) -> Results:
     return Results(setting, training_figures(trained), tuple(found))
 
 
-def close(output: Path) -> Results:
-    """Write the figures and the manifest of a finished experiment; returns its results."""
-    found = read_results(output)
-    write_json(output / FIGURES, {"schema": SCHEMA, **as_dict(found)})
-    seal(output)
-    return found
-
-
 def as_dict(found: Results) -> dict[str, Any]:
     """The results as JSON values: an interval is value, low and high; what cannot be said is
     null."""
@@ -99,3 +90,17 @@ def as_dict(found: Results) -> dict[str, Any]:
                 of_batch[name]["prediction"]["latency_s"] = figures.prediction.latency_s
             of_batch[name]["stability"]["state"] = figures.stability.state.value
     return values
+
+
+EXPERIMENT = SealedRecord(
+    FIGURES,
+    "measure again (`suite concurrent`); records are never edited",
+    compute=lambda folder: {"schema": SCHEMA, **as_dict(read_results(folder))},
+)
+
+
+def close(output: Path) -> Results:
+    """Write the figures and the manifest of a finished experiment; returns its results."""
+    found = read_results(output)
+    EXPERIMENT.write(output, {"schema": SCHEMA, **as_dict(found)})
+    return found

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from reference_impls import contract
@@ -21,6 +21,7 @@ from suite.catalog.frameworks import Framework, load_framework
 from suite.errors import SuiteError
 from suite.extensions.counted_steps.measuring.timing import WINDOW_S, WINDOWS, time_steps
 from suite.extensions.counted_steps.record import (
+    COUNTED_STEPS,
     SCHEMA,
     SOURCE,
     Caches,
@@ -29,7 +30,6 @@ from suite.extensions.counted_steps.record import (
     Process,
     TimedSteps,
     read_counted_steps,
-    write,
 )
 from suite.files.json_file import write_json
 from suite.launch.child_environment import child_environment
@@ -140,7 +140,7 @@ def count(asked: Asked, report: Report) -> CountedSteps:
         timed=tuple(timed),
     )
     asked.output.mkdir(parents=True, exist_ok=True)
-    write(record, asked.output)
+    COUNTED_STEPS.write(asked.output, asdict(record))
     try:
         return read_counted_steps(asked.output)
     except SuiteError:

@@ -4,7 +4,6 @@ what a study of memory measured."""
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from reporter.data.seals import refuse_broken_seal
 from reporter.figures.for_papers import lines_panel
 from reporter.figures.model import Line, Missing, PaperFigure, Table
 from reporter.figures.scales import close
@@ -13,6 +12,7 @@ from suite.catalog.papers import Item
 from suite.extensions.memory_study.figures import calculated
 from suite.extensions.memory_study.record.paper_tables import published
 from suite.extensions.memory_study.record.study_file import (
+    MEMORY_STUDY,
     STUDY,
     Measurement,
     MemoryStudy,
@@ -113,7 +113,7 @@ def _read(folders: Sequence[Path]) -> MemoryStudy | None:
     found = next((folder for folder in folders if (folder / STUDY).is_file()), None)
     if found is None:
         return None
-    refuse_broken_seal(found, STUDY)
+    MEMORY_STUDY.refuse_broken(found)
     return read_memory_study(found)
 
 

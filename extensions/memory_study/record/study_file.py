@@ -1,14 +1,13 @@
 """``memory_study.json``: peaks of memory and recompute factors over depth, mini-batch and picture,
 planned, measured and published."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from suite.bundle.layout import MANIFEST
 from suite.errors import FileError
-from suite.files.digest import sha256
-from suite.files.json_file import read_record, write_json
-from suite.files.toml_file import from_plain
+from suite.files.json_file import read_record
+from suite.files.schema import from_plain
+from suite.metrics.sealed_record import SealedRecord
 
 STUDY = "memory_study.json"
 SCHEMA = 1
@@ -100,14 +99,6 @@ class MemoryStudy:
     fits: tuple[Fit, ...]
 
 
-def write(study: MemoryStudy, directory: Path) -> Path:
-    """Write ``memory_study.json`` and its manifest into the directory."""
-    path = directory / STUDY
-    write_json(path, asdict(study))
-    (directory / MANIFEST).write_text(f"{sha256(path)}  {STUDY}\n", encoding="utf-8")
-    return path
-
-
 def read_memory_study(directory: Path) -> MemoryStudy:
     """Read the record; raises FileError where it is malformed or has no panels."""
     path = directory / STUDY
@@ -120,3 +111,8 @@ def read_memory_study(directory: Path) -> MemoryStudy:
     if not study.panels or rows > MAX_ROWS or not all(panel.planned for panel in study.panels):
         raise FileError(path, f"has no panel with a planned line, or more than {MAX_ROWS} rows")
     return study
+
+
+MEMORY_STUDY = SealedRecord(
+    STUDY, "make the study again (`suite memory study`)", lambda folder: [folder / STUDY]
+)

@@ -29,7 +29,7 @@ from suite.extensions.viewpoint.programs.task import (
 )
 from suite.extensions.viewpoint.programs.tracks import MAX_TESTED, MAX_VIEW_DEG
 from suite.files.json_file import read_json, read_record
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 
 SETTING, SCHEMA = "setting.json", 1
 MAX_TRACKS, MAX_FRAMES, MAX_VIEWS, MAX_STEPS, MAX_PICTURES = (

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.manifest import seal
 from suite.errors import FileError
 from suite.extensions.viewpoint.programs.labels import kept
 from suite.extensions.viewpoint.programs.tracks import tested_pictures
 from suite.extensions.viewpoint.record.records import Prediction, Recording, Setting, read_recording
-from suite.files.json_file import write_json
 from suite.metrics.proportion import Proportion, proportion
+from suite.metrics.sealed_record import SealedRecord
 
 FIGURES, SCHEMA = "viewpoint.json", 1
 
@@ -82,14 +81,6 @@ def read_results(folder: Path) -> Results:
     )
 
 
-def close(folder: Path) -> Results:
-    """Write the figures and the manifest; returns the figures."""
-    found = read_results(folder)
-    write_json(folder / FIGURES, as_dict(found))
-    seal(folder)
-    return found
-
-
 def as_dict(found: Results) -> dict[str, Any]:
     """The figures as JSON values."""
     return {"schema": SCHEMA, **asdict(found)}
@@ -150,3 +141,17 @@ def _training(found: Recording, folder: Path) -> Training:
         raise FileError(folder, "has no training steps within the time that the student trained")
     time_s = (student.end_ns - student.start_ns) * SECONDS_PER_NS
     return Training(len(steps), sum(step.samples for step in steps), time_s, student.cpu_s)
+
+
+STUDENT = SealedRecord(
+    FIGURES,
+    "do it again (`suite viewpoint`); records are never edited",
+    compute=lambda folder: as_dict(read_results(folder)),
+)
+
+
+def close(folder: Path) -> Results:
+    """Write the figures and the manifest; returns the figures."""
+    found = read_results(folder)
+    STUDENT.write(folder, as_dict(found))
+    return found

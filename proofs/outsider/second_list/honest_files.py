@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from proofs.outsider.second_list.trial import judged
+from tests.open_round import OPEN
+from tests.relabelled import relabelled
 
 
 def modes_of_windows(path: Path) -> None:
@@ -112,10 +114,10 @@ def main(samples: Path) -> None:
             with tempfile.TemporaryDirectory() as folder:
                 target = (
                     Path(folder)
-                    / ("case/v0.2" if name.startswith("submission") else "case")
+                    / (f"case/{OPEN}" if name.startswith("submission") else "case")
                     / Path(name).name
                 )
-                shutil.copytree(samples / name, target)
+                relabelled(samples / name, target)
                 treat(target)
                 result = judged(target)
                 print(

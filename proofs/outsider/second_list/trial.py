@@ -1,4 +1,4 @@
-"""Tries the lies on real runs, and the honest variations: `python -m
+"""Tries the lies on real runs, relabelled to the open round, and the honest variations: `python -m
 proofs.outsider.second_list.trial SAMPLES --json FILE`.
 
 SAMPLES is a folder of real runs, made by ``honest_runs.sh`` and named as in ``NAMES``.
@@ -20,6 +20,8 @@ from proofs.outsider.second_list import lies
 from proofs.outsider.second_list.forged_copy import ForgedCopy
 from proofs.outsider.second_list.registry import LIES, Lie
 from suite import api
+from tests.open_round import OPEN
+from tests.relabelled import relabelled
 
 NAMES = {
     "closed": "closed-power",
@@ -57,12 +59,12 @@ def tried(
     with tempfile.TemporaryDirectory() as folder:
         target = (
             Path(folder)
-            / ("case/v0.2" if name.startswith("submission") else "case")
+            / (f"case/{OPEN}" if name.startswith("submission") else "case")
             / Path(name).name
         )
-        shutil.copytree(samples / name, target, symlinks=True)
+        relabelled(samples / name, target)
         other = NAMES["power-other" if entry.sample == "power" else "other"]
-        shutil.copytree(samples / other, target.parent / "other")
+        relabelled(samples / other, target.parent / "other")
         if (samples / "audit.json").exists():
             shutil.copy(samples / "audit.json", target.parent / "audit.json")
         result: dict[str, Any] = {

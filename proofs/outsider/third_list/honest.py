@@ -15,6 +15,8 @@ from proofs.outsider.second_list.forged_copy import ForgedCopy
 from proofs.outsider.second_list.trial import judged
 from proofs.outsider.third_list.trial import REFERENCE, of_framework
 from suite.bundle.manifest import seal
+from tests.open_round import OPEN
+from tests.relabelled import relabelled
 
 
 def one_entry_alone(submission: Path) -> Path:
@@ -90,7 +92,7 @@ def main() -> int:
     """Try all of them, one line each."""
     for treat in TREATMENTS:
         with tempfile.TemporaryDirectory() as folder:
-            submission = Path(shutil.copytree(REFERENCE, Path(folder) / "v0.2" / "reference"))
+            submission = relabelled(REFERENCE, Path(folder) / OPEN / "reference")
             result = judged(treat(submission))
         print(
             f"{result['outcome']:22}{treat.__name__:40}{' '.join(result.get('invalid', []))}{result.get('error', '')}",  # noqa: E501

@@ -1,4 +1,4 @@
-"""Tries the edits on copies of the reference submission: `python -m
+"""Tries the edits on copies of the reference submission, relabelled to the open round: `python -m
 proofs.outsider.third_list.trial`.
 
 Three columns: whether `suite check` refuses the edited bundle, whether an audit of the edited run
@@ -6,7 +6,6 @@ contradicts it, and whether the record of a witness would, had it stamped the ru
 """
 
 import argparse
-import shutil
 import sys
 import tempfile
 import warnings
@@ -24,6 +23,8 @@ from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.metrics.audit_record import AuditVerdict
 from tests.faults.edits.witness_edits import witnessed
+from tests.open_round import OPEN
+from tests.relabelled import relabelled
 
 REFERENCE = repository_root() / "submissions" / "v0.2" / "reference"
 FRAMEWORKS = ("chainer", "pytorch", "tensorflow")
@@ -41,14 +42,14 @@ def edited(entry: Edit, folder: Path, is_witnessed: bool = False) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the edited values may be impossible
         if entry.sample == "submission":
-            path = Path(shutil.copytree(REFERENCE, folder / "v0.2" / "reference"))
+            path = relabelled(REFERENCE, folder / OPEN / "reference")
             for run in sorted(path.glob("lenet/*/run_*")) if is_witnessed else ():
                 witnessed()(run)
             entry.change(path)
             return path
-        path = Path(shutil.copytree(of_framework(REFERENCE, entry.sample), folder / "run"))
+        path = relabelled(of_framework(REFERENCE, entry.sample), folder / "run")
         for framework in FRAMEWORKS:
-            shutil.copytree(of_framework(REFERENCE, framework), folder / "others" / framework)
+            relabelled(of_framework(REFERENCE, framework), folder / "others" / framework)
         if is_witnessed:
             witnessed()(path)
         copy = ForgedCopy(path)

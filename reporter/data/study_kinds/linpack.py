@@ -7,11 +7,10 @@ from pathlib import Path
 import pandas
 
 from reporter.data.machine_names import short_title
-from reporter.data.seals import refuse_broken_seal
-from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row
+from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row, recompute
 from reporter.data.text import plain
 from suite.metrics.linpack import Problem
-from suite.metrics.linpack_study import STUDY, read_linpack_study
+from suite.metrics.linpack_study import LINPACK_STUDY, STUDY, read_linpack_study
 
 FIGURES = ("gflops", "efficiency", "peak_share", "energy_j", "gflops_per_watt", "triad_gb_s")
 
@@ -19,7 +18,7 @@ FIGURES = ("gflops", "efficiency", "peak_share", "energy_j", "gflops_per_watt", 
 def read(record: Path, place: str) -> StudyRecord:
     """The study of a record; raises SuiteError unless its LINPACK records give the same figures."""
     study = read_linpack_study(record.parent)
-    refuse_broken_seal(record.parent, record.name)
+    recompute(LINPACK_STUDY, record.parent)
     parts = [(f"{point.nodes} node{'s' * (point.nodes > 1)}", point) for point in study.points]
     rows = [
         figure_row(part, name, asdict(getattr(point, name)))

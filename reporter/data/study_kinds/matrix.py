@@ -14,10 +14,10 @@ from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Measured, measured, ratio
 from suite.metrics.matrix import (
+    MATRICES,
     MATRIX,
     Matrix,
     MatrixPoint,
-    analyse_matrix,
     read_matrix,
     unit_of,
     words_of,
@@ -33,7 +33,7 @@ def read(record: Path, place: str) -> StudyRecord:
     """The matrix of a record; raises SuiteError unless its bundles give the same figures."""
     matrix = read_matrix(record.parent)
     plan = matrix.plan
-    recomputed = recompute(record, lambda: analyse_matrix(record.parent, plan).to_dict())
+    recomputed = recompute(MATRICES, record.parent)
     labels = {point.name: plain(point.words) for point in plan.points}
     values = {
         name: dict.fromkeys(point.settings[index].value for point in plan.points)

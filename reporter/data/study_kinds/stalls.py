@@ -11,13 +11,13 @@ from reporter.data.words import model_title
 from suite.bundle.layout import SCHEMA
 from suite.bundle.stall_folder import RECORD, Source
 from suite.files.json_file import read_record
-from suite.metrics.stall_analysis import FIGURES, analyse
+from suite.metrics.stall_analysis import FIGURES, STALLS
 
 
 def read(record: Path, place: str) -> StudyRecord:
     """The study of a record; raises SuiteError unless its bundles give the same figures."""
     values = read_record(record, SCHEMA)
-    recomputed = recompute(record, lambda: analyse(record.parent).to_dict())
+    recomputed = recompute(STALLS, record.parent)
     parts = [source.value for source in Source]
     rows = [
         figure_row(part, name, values["runs"][part][name]) for part in parts for name in FIGURES

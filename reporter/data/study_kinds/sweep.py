@@ -12,14 +12,14 @@ from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_ro
 from reporter.data.text import plain
 from reporter.data.words import model_title
 from suite.metrics.scaling_model import ScalingModel
-from suite.metrics.study import STUDY, analyse, read_study
+from suite.metrics.study import STUDY, SWEEP, read_study
 
 
 def read(record: Path, place: str) -> StudyRecord:
     """The study of a record; raises SuiteError unless its bundles give the same figures."""
     study = read_study(record.parent)
     plan, varied = study.plan, study.plan.varied
-    recomputed = recompute(record, lambda: analyse(record.parent, plan).to_dict())
+    recomputed = recompute(SWEEP, record.parent)
     facts = {
         "workload": plan.workload,
         "data": plan.data,

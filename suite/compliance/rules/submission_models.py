@@ -16,7 +16,6 @@ from suite.catalog.workloads import (
     WIDE,
     Workload,
     golden_name,
-    load_workload,
 )
 from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Violation
@@ -210,7 +209,7 @@ def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
         name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
         fix = f"suite verify-model {workload}, and package its verdict as it was written"
         try:
-            definition = load_workload(str(run.request.get("workload")))
+            definition = context.round.workload(str(run.request.get("workload")))
         except SuiteError:
             continue  # another rule reports the workload
         if verdict.get("reference") != REFERENCE:

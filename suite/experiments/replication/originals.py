@@ -10,12 +10,13 @@ from reference_impls import contract
 from suite.bundle.layout import MANIFEST, RUN, WITHDRAWN
 from suite.bundle.manifest import digests
 from suite.bundle.reader import Bundle
+from suite.bundle.request import read_request
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.precisions import Precision
 from suite.catalog.timings import Timing
 from suite.catalog.workloads import load_workload
-from suite.compliance.checker import find_bundles, request_of
+from suite.compliance.checker import find_bundles
 from suite.errors import FileError, SuiteError
 from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Wire
 from suite.launch.placement import Placement
@@ -68,7 +69,7 @@ def _original(path: Path) -> Original:
             raise FileError(
                 path / name, f"is not a file that {MANIFEST} seals; `suite check` says more"
             )
-    return Original(bundle, request_of(bundle.run(), path / RUN))
+    return Original(bundle, read_request(bundle.run(), f"{path / RUN}"))
 
 
 def _refuse_other_entry(first: Original, other: Original) -> None:

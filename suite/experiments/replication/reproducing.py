@@ -8,21 +8,20 @@ from pathlib import Path
 
 from suite import __version__
 from suite.bundle.reader import Bundle
-from suite.bundle.replication_folder import MAX_RUNS, RECORD, fresh_runs, run_folder, write_manifest
+from suite.bundle.replication_folder import MAX_RUNS, fresh_runs, run_folder
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.reproduction import load_reproduction
 from suite.catalog.seeds import implementation_sha256
 from suite.errors import SuiteError
-from suite.execution.redacting import recorded_request
+from suite.execution.events import Progress, silent
+from suite.execution.records import recorded_request
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
-from suite.experiments.events import Progress, silent
 from suite.experiments.replication.originals import Original, find_originals, in_turn, options_of
 from suite.experiments.sweep_runs import are_done, run_all
-from suite.files.json_file import write_json
 from suite.files.names import plain_name
 from suite.launch.environments import find
-from suite.metrics.replication import compare_runs, needs_replay
+from suite.metrics.replication import REPLICATION, compare_runs, needs_replay
 from suite.metrics.replication_record import (
     SCHEMA,
     MeasuredRun,
@@ -139,8 +138,7 @@ def reproduce(
     run_all(planned.requests, labels, are_done(planned.requests), command, progress)
     _refuse_more_runs(directory, len(planned.requests))
     record = _record(planned, report)
-    write_json(directory / RECORD, record.to_dict())
-    write_manifest(directory)
+    REPLICATION.write(directory, record.to_dict())
     return record
 
 

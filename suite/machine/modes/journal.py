@@ -18,7 +18,7 @@ from pathlib import Path
 from suite.errors import FileError, SuiteError
 from suite.files.durable import sync
 from suite.files.json_file import read_record, write_json
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.machine.modes.places import exists, folders
 from suite.machine.modes.settings import Settings, refuse_other_files
 from suite.machine.process_tree import is_running, stat_fields

@@ -7,7 +7,7 @@ from typing import Any
 
 from suite.bundle.arrays import Values
 from suite.errors import FileError, SuiteError
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 
 UNITS = {
     "W": 1.0,

@@ -1,12 +1,13 @@
 """Counts of a step are differences of processes; records that cannot be true are refused."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from suite.errors import SuiteError
 from suite.extensions.counted_steps.record import (
+    COUNTED_STEPS,
     SCHEMA,
     SOURCE,
     Caches,
@@ -17,7 +18,6 @@ from suite.extensions.counted_steps.record import (
     figures,
     rates,
     read_counted_steps,
-    write,
 )
 
 FEWER, MORE = Counts(1000, 500, 50, 100, 10), Counts(3000, 1500, 150, 300, 30)
@@ -47,7 +47,7 @@ PAIR = Process("pytorch", "2.0", 5, FEWER), Process("pytorch", "2.0", 25, MORE)
 
 
 def test_what_both_processes_have_is_no_part_of_a_step(tmp_path: Path) -> None:
-    write(record(*PAIR), tmp_path)
+    COUNTED_STEPS.write(tmp_path, asdict(record(*PAIR)))
     found = read_counted_steps(tmp_path)
     assert found == record(*PAIR) and found.of_step["pytorch"] == Counts(100, 50, 5, 10, 1)
     of = figures(found)["pytorch"]
@@ -78,7 +78,7 @@ def test_what_both_processes_have_is_no_part_of_a_step(tmp_path: Path) -> None:
 def test_a_record_that_cannot_be_true_is_refused(
     processes: tuple[Process, ...], said: str, tmp_path: Path
 ) -> None:
-    write(record(*processes), tmp_path)
+    COUNTED_STEPS.write(tmp_path, asdict(record(*processes)))
     with pytest.raises(SuiteError, match=said):
         read_counted_steps(tmp_path)
 
@@ -95,7 +95,7 @@ def test_rates_are_counted_instructions_over_the_time_of_the_same_steps_without_
     written = timed(
         TimedSteps("pytorch", 10**7, 1.0, 0.5e9), TimedSteps("pytorch", 10**7, 2.0, None)
     )
-    write(written, tmp_path)
+    COUNTED_STEPS.write(tmp_path, asdict(written))
     found = read_counted_steps(tmp_path)
     assert found == written
     assert rates(found)["pytorch"]["instructions_per_cpu_s"] == pytest.approx((1e9, 0.5e9))
@@ -115,6 +115,6 @@ def test_rates_are_counted_instructions_over_the_time_of_the_same_steps_without_
     ],
 )
 def test_windows_that_cannot_be_are_refused(window: TimedSteps, said: str, tmp_path: Path) -> None:
-    write(timed(window), tmp_path)
+    COUNTED_STEPS.write(tmp_path, asdict(timed(window)))
     with pytest.raises(SuiteError, match=said):
         read_counted_steps(tmp_path)

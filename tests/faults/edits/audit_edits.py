@@ -13,7 +13,7 @@ from suite.bundle.log import chain_head
 from suite.bundle.reader import Bundle
 from suite.catalog.audit import FLOAT64, load_audit_tolerances
 from suite.files.digest import sha256
-from suite.files.toml_file import from_plain
+from suite.files.schema import from_plain
 from suite.metrics.epoch_draw import drawn_epoch
 from suite.submission.folders import audit_path
 from tests.faults.edits.fault import first_run

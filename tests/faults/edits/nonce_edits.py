@@ -9,8 +9,9 @@ from suite.catalog.seeds import NonceUse, configuration_sha256, entry_sha256
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import edit
 from tests.faults.edits.submission_edits import run
+from tests.open_round import OPEN
 
-NONCE, ROUND, IMPLEMENTATION = "a public text", "v0.2", "1" * 64
+NONCE, ROUND, IMPLEMENTATION = "a public text", OPEN, "1" * 64
 
 
 def set_nonce(

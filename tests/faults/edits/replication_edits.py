@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from suite.bundle.replication_folder import RECORD, run_folder, write_manifest
+from suite.bundle.replication_folder import RECORD, run_folder
+from suite.metrics.replication import REPLICATION
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Fault, edit, of_replication
 from tests.faults.edits.table_edits import halve_all_times
@@ -47,6 +48,6 @@ def resealed(name: str, change: Callable[[Path], object]) -> Fault:
 
     def apply(folder: Path) -> None:
         change(folder)
-        write_manifest(folder)
+        REPLICATION.seal(folder)
 
     return of_replication(f"{name} [manifest fits]", apply)

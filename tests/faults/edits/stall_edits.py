@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from suite.bundle.layout import MANIFEST
-from suite.bundle.stall_folder import RECORD, Source, write_manifest
+from suite.bundle.stall_folder import RECORD, Source
 from suite.files.digest import sha256
+from suite.metrics.stall_analysis import STALLS
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import edit
 
@@ -58,4 +59,4 @@ def reseal(folder: Path, change: Callable[[Path], object]) -> None:
             )
 
     change_record(digests)(folder)
-    write_manifest(folder)
+    STALLS.seal(folder)

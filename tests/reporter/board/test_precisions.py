@@ -11,6 +11,7 @@ from reference_impls.contract import BF16_MIXED, FLOAT32, PRECISIONS
 from reporter.board.boards import Board, make_boards
 from reporter.pages.shared import board_title
 from tests.faults.edits.editable_bundle import EditableBundle
+from tests.open_round import SLUG
 
 BITS = {FLOAT32: (23, False), "tf32": (10, False), BF16_MIXED: (7, False), "fp16-mixed": (10, True)}
 
@@ -46,7 +47,7 @@ def test_every_precision_has_a_board_with_ranks_of_its_own_the_strict_one_first(
 ) -> None:
     assert [board.precision for board in boards] == [FLOAT32, BF16_MIXED, "fp16-mixed", "tf32"]
     assert [len(board.accepted) for board in boards] == [1, 1, 1, 1]
-    assert len({board.slug for board in boards}) == 4 and boards[0].slug.endswith("v0-2")
+    assert len({board.slug for board in boards}) == 4 and boards[0].slug.endswith(SLUG)
     assert [board_title(board).partition(",")[0] for board in boards[:2]] == [
         "LeNet-5 on MNIST",
         "LeNet-5 on MNIST in bf16-mixed",

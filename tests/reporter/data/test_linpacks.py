@@ -13,6 +13,7 @@ from reporter.figures.model import Missing
 from reporter.site import build
 from suite.catalog.workloads import load_workload
 from suite.metrics.linpack import RECORD, Power
+from tests.open_round import SLUG
 
 Make = Callable[..., Path]
 CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
@@ -108,7 +109,7 @@ def spoil(folder: Path, what: str) -> None:
 
 @pytest.mark.parametrize(
     ("what", "reason"),
-    [("changed", "was changed after it was sealed"), ("cut", "is not valid JSON")],
+    [("changed", "linpack.json is not as it was sealed"), ("cut", "is not valid JSON")],
 )
 def test_a_changed_record_is_listed_as_broken(
     runs: Path, make_linpack: Make, tmp_path: Path, what: str, reason: str
@@ -140,7 +141,7 @@ def test_the_frame_has_the_documented_columns_and_the_site_the_record(
     assert (site / name).read_bytes() == (record / RECORD).read_bytes()
     assert (
         f'href="../{name}"'
-        in (site / "boards" / "lenet-closed-mnist-v0-2-figures.html").read_text()
+        in (site / "boards" / f"lenet-closed-mnist-{SLUG}-figures.html").read_text()
     )
 
 

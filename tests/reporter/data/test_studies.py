@@ -42,7 +42,7 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             seed=1,
         )
         make_bundle(folder / source, scenario)
-    stall_analysis.write(stall_analysis.analyse(folder), folder)
+    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder).to_dict())
     return folder
 
 
@@ -168,8 +168,11 @@ def _edit_seal(folder: Path) -> None:
     [
         (_edit_record, "disagrees with its runs"),
         (_set_schema_1, "has schema 1"),
-        (_edit_seal, "was changed after it was sealed"),
-        (lambda folder: (folder / "MANIFEST.sha256").unlink(), "has no seal"),
+        (_edit_seal, "several for one"),
+        (
+            lambda folder: (folder / "MANIFEST.sha256").unlink(),
+            "MANIFEST.sha256 is not as it was sealed",
+        ),
         (lambda folder: (folder / stall_folder.RECORD).write_text("[1"), "stalls.json"),
         (lambda folder: shutil.rmtree(folder / "warm"), "run.json"),
     ],
@@ -213,7 +216,7 @@ def test_a_declaration_of_another_type_is_refused_with_its_module() -> None:
             r" StudyRecord"
         ),
     ):
-        declarations("reporter.data.study_kinds", "STUDY_KIND", StudyRecord)
-    assert len(declarations("reporter.data.study_kinds", "STUDY_KIND", StudyKind)) == len(
+        declarations("reporter.data.study_kinds", None, "STUDY_KIND", StudyRecord)
+    assert len(declarations("reporter.data.study_kinds", "page", "STUDY_KIND", StudyKind)) == len(
         study_kinds()
     )

@@ -12,6 +12,7 @@ from reporter.site import build
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from tests.builders import run_id
+from tests.open_round import OPEN, SLUG
 
 
 @pytest.fixture
@@ -24,13 +25,13 @@ def submission(runs: Path, tmp_path: Path) -> Path:
 def test_the_declaration_gives_organization_and_availability(submission: Path) -> None:
     runs = reporter.load([submission.parents[1]]).runs
     assert set(runs["organization"]) == {"pies-ltd"} and set(runs["availability"]) == {"preview"}
-    assert set(runs["round"]) == {"v0.2"} and set(runs["notes"]) == {"cooled by a fan"}
+    assert set(runs["round"]) == {OPEN} and set(runs["notes"]) == {"cooled by a fan"}
 
 
 def test_the_page_of_a_run_shows_the_declaration(submission: Path, tmp_path: Path) -> None:
     site = build([submission.parents[1]], tmp_path / "site").parent
     page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
-    assert "<dt>round</dt><dd>v0.2</dd>" in page and "cooled by a fan" in page
+    assert f"<dt>round</dt><dd>{OPEN}</dd>" in page and "cooled by a fan" in page
 
 
 def test_availability_is_a_column_and_a_filter_where_rows_differ(
@@ -38,11 +39,11 @@ def test_availability_is_a_column_and_a_filter_where_rows_differ(
 ) -> None:
     others = [runs / f"lenet-chainer-{seed}" for seed in (1, 2, 3)]
     site = build([submission.parents[1], *others], tmp_path / "site").parent
-    rows = pandas.read_csv(site / "data" / "lenet-closed-mnist-v0-2.csv").set_index("framework")
+    rows = pandas.read_csv(site / "data" / f"lenet-closed-mnist-{SLUG}.csv").set_index("framework")
     assert rows["availability"].to_dict() == {"pytorch": "preview", "chainer": "not submitted"}
     assert (
         'data-key="availability" data-facet'
-        in (site / "boards" / "lenet-closed-mnist-v0-2.html").read_text()
+        in (site / "boards" / f"lenet-closed-mnist-{SLUG}.html").read_text()
     )
 
 
@@ -52,7 +53,9 @@ def test_a_finding_on_the_submission_refuses_all_its_runs(submission: Path, tmp_
     (submission / "system.json").write_text(json.dumps({**system, "board": "another one"}))
     loaded = reporter.load([submission])
     assert set(loaded.runs["state"]) == {"refused"}
-    page = build([submission], tmp_path / "site").parent / "boards" / "lenet-closed-mnist-v0-2.html"
+    page = (
+        build([submission], tmp_path / "site").parent / "boards" / f"lenet-closed-mnist-{SLUG}.html"
+    )
     assert "Refused by the checker" in page.read_text()
 
 
@@ -62,7 +65,7 @@ def test_a_submission_that_cannot_be_read_is_listed_as_broken(
     (submission / "declaration.json").write_text("{")
     loaded = reporter.load([submission.parents[1]])
     assert (
-        loaded.broken["place"].tolist() == ["v0.2/pies-ltd"]
+        loaded.broken["place"].tolist() == [f"{OPEN}/pies-ltd"]
         and "declaration.json" in loaded.broken["reason"][0]
     )
     assert str(tmp_path) not in loaded.broken["reason"][0]

@@ -1,19 +1,25 @@
 """Rounds pin what their results have in common."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from suite import __version__
+from suite.bundle.layout import MANIFEST, RUN
 from suite.catalog import rounds
 from suite.catalog.rounds import current_round, load_round, load_rounds, pin
+from suite.catalog.workloads import folder as workloads_folder
 from suite.catalog.workloads import load_workload, load_workloads
 from suite.compliance.finding import Severity
 from suite.compliance.registry import all_rules, rules_of
 from suite.errors import SuiteError
+from suite.files.digest import sha256
 from suite.files.toml_file import read_toml
-from tools.pin_round import closed, to_toml
+from tests.builders import Scenario, make_bundle
+from tools import pin_round
+from tools.pin_round import closed, keep_workloads, to_toml
 
 FIRST = load_round("v0.1")
 
@@ -69,6 +75,7 @@ def test_a_rule_that_is_left_out_of_an_open_round_does_not_apply() -> None:
 def test_a_workload_that_differs_from_its_pin_is_refused(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """In an open round, and in a closed one, whose own copy of the definition was edited."""
     lenet = load_workload("lenet")
     other = {
         "target_accuracy": 0.98,
@@ -79,9 +86,35 @@ def test_a_workload_that_differs_from_its_pin_is_refused(
         "preprocessing": replace(lenet.preprocessing, mean=(0.0,)),
     }
     changed = replace(lenet, **{name: other[name]})  # type: ignore[arg-type]
-    monkeypatch.setattr(rounds, "load_workload", lambda _: changed)
-    with pytest.raises(SuiteError, match=r"not the workload that rules/rounds/v0\.1\.toml pins"):
-        FIRST.workload("lenet")
+    monkeypatch.setattr(rounds, "load_one", lambda *_: changed)
+    for each in (FIRST, current_round()):
+        with pytest.raises(SuiteError, match=rf"not the workload that rules/rounds/{each.name}"):
+            each.workload("lenet")
+
+
+@pytest.mark.parametrize("each", load_rounds()[:-1], ids=lambda each: each.name)
+def test_a_closed_round_keeps_every_workload_that_it_pins(each: rounds.Round) -> None:
+    assert [pin(each.workload(pinned.name)) for pinned in each.workloads] == [*each.workloads]
+    kept = rounds.kept_workloads(each.name)
+    assert {file.stem for file in kept.iterdir()} == {pinned.name for pinned in each.workloads}
+    with pytest.raises(SuiteError, match="There is no workload 'lenet5'"):
+        each.workload("lenet5")
+
+
+def test_closing_a_round_copies_its_workloads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pin_round, "kept_workloads", lambda name: tmp_path / name)
+    keep_workloads(current_round())
+    for pinned in current_round().workloads:
+        copy = tmp_path / current_round().name / f"{pinned.name}.toml"
+        assert copy.read_bytes() == (workloads_folder() / copy.name).read_bytes()
+
+
+def test_a_closed_round_is_not_pinned_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["pin_round", FIRST.name])
+    with pytest.raises(SystemExit):
+        pin_round.main()
 
 
 def test_fields_that_do_not_change_what_is_trained_are_not_pinned() -> None:
@@ -95,15 +128,19 @@ def test_an_unknown_round_is_named_with_the_nearest() -> None:
 
 
 def test_closing_a_round_writes_its_rules_and_results(tmp_path: Path) -> None:
-    run = tmp_path / "acme" / "lenet" / "pytorch" / "run_1"
-    run.mkdir(parents=True)
-    (run / "MANIFEST.sha256").write_text("")
+    for folder, of_round in (
+        ("submissions/acme/lenet/pytorch/run_1", current_round().name),
+        ("submissions/acme/lenet/pytorch/run_2", "v0.1"),
+        ("examples/figure", current_round().name),
+    ):
+        file = make_bundle(tmp_path / folder, Scenario()) / RUN
+        file.write_text(json.dumps({**json.loads(file.read_text()), "round": of_round}))
     drawn = replace(current_round(), nonce='12" é\\', locked=("0" * 64, "1" * 64))
     pinned = closed(drawn, "2027-01-31", tmp_path)
-    # SHA-256 of no bytes
-    assert pinned.results == ("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",)
-    (tmp_path / "v0.2.toml").write_text(to_toml(pinned))
-    assert read_toml(tmp_path / "v0.2.toml", rounds.Round) == pinned
+    assert pinned.results == (sha256(tmp_path / "submissions/acme/lenet/pytorch/run_1" / MANIFEST),)
+    assert pinned.examples == (sha256(tmp_path / "examples/figure" / MANIFEST),)
+    (tmp_path / "round.toml").write_text(to_toml(pinned))
+    assert read_toml(tmp_path / "round.toml", rounds.Round) == pinned
     assert (
         pinned.rules is not None
         and pinned.severity("wall-clock", "")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Run
+from tests.open_round import OPEN
 from tests.suite.submission.conftest import make_probe, make_runs
 
 
@@ -23,14 +24,14 @@ def packaged(suite: Run, tmp_path: Path) -> Path:
         "--availability",
         "preview",
         "--round",
-        "v0.2",
+        OPEN,
         "--probe",
         probe,
         *where,
     )
     assert answer.returncode == 0, answer.stderr
-    assert answer.stdout.splitlines()[-1].endswith("v0.2/acme: 3 runs, complies")
-    return tmp_path / "submissions/v0.2/acme"
+    assert answer.stdout.splitlines()[-1].endswith(f"{OPEN}/acme: 3 runs, complies")
+    return tmp_path / f"submissions/{OPEN}/acme"
 
 
 def test_folder_archive_and_tree_are_judged_alike(

@@ -9,6 +9,7 @@ import pytest
 
 from suite.cli.json_formats import FORMATS
 from tests.conftest import Run
+from tests.open_round import OPEN
 from tests.suite.submission.conftest import offer, submission  # noqa: F401 - fixtures
 from tests.suite.submission.test_objections import GOOD
 
@@ -23,7 +24,7 @@ def test_a_good_tree_ends_with_zero(suite: Run, tree: Path) -> None:
     answer = suite("submissions", "status", tree)
     assert (answer.returncode, answer.stderr) == (0, "")
     first, *points, last = answer.stdout.splitlines()
-    assert first == f"{tree}/v0.2/acme: complies with round v0.2, open; 3 runs"
+    assert first == f"{tree}/{OPEN}/acme: complies with round {OPEN}, open; 3 runs"
     assert all(line.startswith("  to review  ") for line in points)
     assert last.startswith(
         "submissions: 1; comply: 1; do not comply: 0; could not be judged: 0; points to review: "
@@ -31,16 +32,16 @@ def test_a_good_tree_ends_with_zero(suite: Run, tree: Path) -> None:
 
 
 def test_json_has_the_keys_of_its_format(suite: Run, tree: Path) -> None:
-    folder = tree / "v0.2/OBJECTIONS/acme"
+    folder = tree / f"{OPEN}/OBJECTIONS/acme"
     folder.mkdir(parents=True)
     (folder / "1.toml").write_text(GOOD)
-    (tree / "v0.2/acme/lenet/pytorch/run_2.WITHDRAWN").write_text("A pause.")
+    (tree / f"{OPEN}/acme/lenet/pytorch/run_2.WITHDRAWN").write_text("A pause.")
     answer = suite("submissions", "status", tree, "--json")
     printed = json.loads(answer.stdout)
     assert (answer.returncode, printed["format"]) == (0, "submissions-status/1")
     (row,) = printed["rows"]
     assert set(row) == set(FORMATS["submissions-status"].keys)
-    assert (row["round"], row["organization"], row["complies"]) == ("v0.2", "acme", True)
+    assert (row["round"], row["organization"], row["complies"]) == (OPEN, "acme", True)
     assert [(each["file"], each["state"], each["against"]) for each in row["objections"]] == [
         ("1.toml", "open", "time_to_target_s")
     ]
@@ -55,11 +56,11 @@ def test_json_has_the_keys_of_its_format(suite: Run, tree: Path) -> None:
 def test_a_submission_that_does_not_comply_ends_with_one_beside_a_good_one(
     suite: Run, tree: Path
 ) -> None:
-    shutil.copytree(tree / "v0.2/acme", tree / "v0.2/bcme")
-    (tree / "v0.2/bcme/notes.txt").write_text("by the way")
+    shutil.copytree(tree / f"{OPEN}/acme", tree / f"{OPEN}/bcme")
+    (tree / f"{OPEN}/bcme/notes.txt").write_text("by the way")
     answer = suite("submissions", "status", tree)
     assert answer.returncode == 1
-    assert f"{tree}/v0.2/acme: " in answer.stdout
+    assert f"{tree}/{OPEN}/acme: " in answer.stdout
     assert "  violates   submission-layout (" in answer.stdout
     assert "submissions: 2; " in answer.stdout
 
@@ -67,12 +68,13 @@ def test_a_submission_that_does_not_comply_ends_with_one_beside_a_good_one(
 def test_what_cannot_be_judged_ends_with_two_and_the_others_are_shown(
     suite: Run, tree: Path
 ) -> None:
-    shutil.copytree(tree / "v0.2/acme", tree / "v0.2/zcme")
-    (tree / "v0.2/zcme/declaration.json").write_text("{")
+    shutil.copytree(tree / f"{OPEN}/acme", tree / f"{OPEN}/zcme")
+    (tree / f"{OPEN}/zcme/declaration.json").write_text("{")
     answer = suite("submissions", "status", tree)
     assert answer.returncode == 2
     assert (
-        "v0.2/zcme: could not be judged; 0 runs" in answer.stdout and "v0.2/acme: " in answer.stdout
+        f"{OPEN}/zcme: could not be judged; 0 runs" in answer.stdout
+        and f"{OPEN}/acme: " in answer.stdout
     )
     assert (
         answer.stderr.startswith("error: Could not judge: ")
@@ -81,7 +83,7 @@ def test_what_cannot_be_judged_ends_with_two_and_the_others_are_shown(
 
 
 def test_an_objection_that_cannot_be_read_ends_with_two(suite: Run, tree: Path) -> None:
-    folder = tree / "v0.2/OBJECTIONS/acme"
+    folder = tree / f"{OPEN}/OBJECTIONS/acme"
     folder.mkdir(parents=True)
     (folder / "1.toml").write_text("by = 3")
     answer = suite("submissions", "status", tree, "--json")
@@ -90,11 +92,11 @@ def test_an_objection_that_cannot_be_read_ends_with_two(suite: Run, tree: Path) 
 
 
 def test_texts_of_strangers_print_no_control_characters(suite: Run, tree: Path) -> None:
-    folder = tree / "v0.2/OBJECTIONS/acme"
+    folder = tree / f"{OPEN}/OBJECTIONS/acme"
     folder.mkdir(parents=True)
     (folder / "a\nb\x1b[2J.toml").write_text(GOOD.replace("A. Reader", "A\\u001b[2J\\nReader"))
     (folder / "c\n::error::d.toml").write_text("x = 1")
-    (tree / "v0.2/acme/WITHDRAWN").write_text("\x1b]0;title\x07\nmore")
+    (tree / f"{OPEN}/acme/WITHDRAWN").write_text("\x1b]0;title\x07\nmore")
     answer = suite("submissions", "status", tree)
     assert answer.returncode == 2
     assert not [

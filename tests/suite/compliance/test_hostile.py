@@ -18,6 +18,7 @@ from suite.compliance.rule import MAX_VIOLATIONS
 from suite.errors import SuiteError
 from suite.files.archive import pack, unpack
 from tests.faults.edits.editable_bundle import EditableBundle
+from tests.open_round import OPEN
 
 Run = Callable[..., Any]
 
@@ -115,7 +116,7 @@ def test_a_compressed_archive_is_refused_before_it_is_decompressed(
 @pytest.fixture
 def submission_folder(tmp_path: Path) -> Path:
     """A folder to pack."""
-    folder = tmp_path / "v0.2" / "acme"
+    folder = tmp_path / OPEN / "acme"
     folder.mkdir(parents=True)
     (folder / "declaration.json").write_text(json.dumps({}))
     return folder
@@ -158,10 +159,13 @@ def test_a_meter_name_of_any_type_is_compared(name: object, good_bundle: Path) -
     assert findings_of(good_bundle, "readings-counted")
 
 
-@pytest.mark.parametrize("started", [10**400, -(10**400), 1e308])
-def test_a_start_that_overflows_is_a_finding(started: float, good_bundle: Path) -> None:
+@pytest.mark.parametrize(
+    ("started", "rule"),
+    [(10**400, "run-record"), (-(10**400), "run-record"), (1e308, "bundle-readable")],
+)
+def test_a_start_that_overflows_is_a_finding(started: float, rule: str, good_bundle: Path) -> None:
     edited(good_bundle, lambda bundle: bundle.run.update(started_time_ms=started))
-    assert findings_of(good_bundle, "run-record")
+    assert findings_of(good_bundle, rule)
 
 
 def test_a_huge_number_of_samples_is_not_counted_to(good_bundle: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
-from suite.catalog.rounds import load_round
+from suite.catalog.rounds import current_round
 from suite.catalog.seeds import use_nonce
 from suite.compliance import review as review_module
 from suite.compliance.finding import Severity
@@ -20,6 +20,7 @@ from suite.compliance.paths import check_paths
 from suite.compliance.review import ReviewKind, ReviewPoint, SubmissionStatus, Withdrawal, review
 from suite.files.paths import repository_root
 from suite.submission.objections import objections_folder
+from tests.open_round import OPEN
 from tests.suite.submission.conftest import offer, submission  # noqa: F401 - fixtures
 from tests.suite.submission.test_objections import DECIDED, GOOD
 
@@ -109,7 +110,7 @@ def test_the_rounds_nonce_and_its_lock_take_their_points_away(
     used = []
     for number, name in enumerate(RUNS):
         request = dict(Bundle(submission / name).run().request)
-        used.append(use_nonce("drawn", "v0.2", number, load_framework("pytorch"), request))
+        used.append(use_nonce("drawn", OPEN, number, load_framework("pytorch"), request))
         edit(
             submission / name / "run.json",
             lambda values, use=used[-1]: values.update(nonce=vars(use)),
@@ -117,9 +118,9 @@ def test_the_rounds_nonce_and_its_lock_take_their_points_away(
     (point,) = points(submission, ReviewKind.SEEDS)
     assert (
         point.where,
-        "that the submitter chose (round v0.2 has no nonce)" in point.sentence,
+        f"that the submitter chose (round {OPEN} has no nonce)" in point.sentence,
     ) == (RUNS, True)
-    drawn = replace(load_round("v0.2"), nonce="drawn")
+    drawn = replace(current_round(), nonce="drawn")
     monkeypatch.setattr(review_module, "judging_round", lambda name: drawn)
     assert points(submission, ReviewKind.SEEDS) == []
     assert points(submission, ReviewKind.NO_LOCK) != []

@@ -31,6 +31,15 @@ def test_a_pipe_and_a_folder_stay_what_they_were(
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_bytes_are_on_the_storage_medium_before_the_file_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    monkeypatch.setattr("os.fsync", lambda handle: seen.append((tmp_path / "record").exists()))
+    published(tmp_path / "record")
+    assert seen == [False] and (tmp_path / "record").exists()
+
+
 def test_a_place_that_cannot_be_written_is_found_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (

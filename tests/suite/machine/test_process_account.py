@@ -48,10 +48,11 @@ def test_children_of_an_exited_parent_are_credited_to_the_nearest_ancestor() -> 
     assert account.update({1: usage(0, 7.0, 7.0)}) == 7.0
 
 
-def test_a_number_that_is_used_again_is_another_process() -> None:
+@pytest.mark.parametrize("credit", [3.0, 0.0], ids=["waited for", "nobody waited"])
+def test_a_number_that_is_used_again_is_another_process(credit: float) -> None:
     account = ProcessAccount()
     account.update({1: usage(0, 0.0), 2: usage(1, 3.0)})
-    assert account.update({1: usage(0, 3.0, 3.0), 2: usage(1, 0.5, started=9)}) == 3.5
+    assert account.update({1: usage(0, credit, credit), 2: usage(1, 0.5, started=9)}) == 3.5
 
 
 def test_when_every_process_has_exited_the_total_stays() -> None:

@@ -12,11 +12,13 @@ import pytest
 from suite.bundle.reader import Bundle
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
+from suite.files.paths import repository_root
 from suite.metrics.costs import TrainingCost
 from suite.metrics.expected_epochs import ExpectedEpochs
 from suite.metrics.projection import EpochTimes, project, projection
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.log_edits import set_everywhere
+from tests.open_round import OPEN
 from tests.reference_losses import learn_as_the_reference
 
 SCORING = load_scoring()
@@ -70,6 +72,11 @@ def test_a_finished_run_is_projected_to_the_epochs_of_its_rounds_reference_point
     assert found.time_s.low is not None and found.time_s.low < found.time_s.value
 
 
+def test_a_run_of_a_closed_round_is_projected_to_the_point_of_its_own_round() -> None:
+    run = repository_root() / "submissions/v0.1/reference/lenet/pytorch/run_1"
+    assert project(Bundle(run), SCORING).runs == 13
+
+
 def test_a_run_that_learns_otherwise_than_the_reference_is_not_projected(good_bundle: Path) -> None:
     """Losses of the first epoch are within 30 % of one another in the reference's runs at this
     batch size."""
@@ -92,8 +99,8 @@ def test_a_setting_without_a_reference_point_is_named_with_those_that_there_are(
     with pytest.raises(
         SuiteError,
         match=(
-            r"No reference point of lenet is at batch size \d+ and rate 0\.05; round v0\.2 has:"
-            r" batch size 16 at rate"
+            r"No reference point of lenet is at batch size \d+ and rate 0\.05; round"
+            rf" {OPEN} has: batch size 16 at rate"
         ),
     ):
         project(Bundle(good_bundle), SCORING)

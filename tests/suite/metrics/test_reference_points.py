@@ -19,10 +19,12 @@ from suite.catalog.reference_points import (
     write_points,
 )
 from suite.catalog.rounds import load_rounds
-from suite.catalog.workloads import Workload, load_workloads
+from suite.catalog.workloads import Workload, load_workload, load_workloads
 from suite.errors import SuiteError
 from suite.metrics.reference_points import compare_runs, make_points, refuse_other_precisions
 from tests.builders import RICH, Scenario, make_bundle
+
+RESNET = load_workload("resnet18")
 
 
 def bundles(folder: Path, batch_size: int = 128, division: str = "closed") -> list[Path]:
@@ -59,13 +61,13 @@ def test_another_batch_size_is_added_and_the_same_replaced(tmp_path: Path) -> No
 
 def test_ranks_that_synchronise_have_the_points_of_one_rank() -> None:
     assert (
-        local_batch_size("resnet18", 128, 1, LOCAL)
-        == local_batch_size("resnet18", 128, 4, SYNCHRONISED)
+        local_batch_size(RESNET, 128, 1, LOCAL)
+        == local_batch_size(RESNET, 128, 4, SYNCHRONISED)
         == 128
     )
-    assert local_batch_size("resnet18", 128, 4, LOCAL) == 32
-    assert local_batch_size("resnet18", 130, 4, LOCAL) == 33, "the largest share"
-    assert local_batch_size("vgg11", 128, 4, LOCAL) is None
+    assert local_batch_size(RESNET, 128, 4, LOCAL) == 32
+    assert local_batch_size(RESNET, 130, 4, LOCAL) == 33, "the largest share"
+    assert local_batch_size(load_workload("vgg11"), 128, 4, LOCAL) is None
 
 
 def test_a_run_that_missed_its_target_is_kept(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from suite.bundle import layout, reader
 from suite.errors import FileError, SuiteError
 from suite.metrics.scaling_model import Algorithm, Scaling
-from suite.metrics.study import STUDY, analyse, folder_name, read_study, run_times, write
+from suite.metrics.study import STUDY, SWEEP, analyse, folder_name, read_study, run_times
 from tests.builders import Scenario, make_bundle
 from tests.sweeps import BYTES, WARM_UP, bundle_of, plan
 
@@ -113,7 +113,7 @@ def test_a_study_reads_back_and_is_sealed_with_its_runs(template: Path, tmp_path
                 0.001 * n * repetition if n > 1 else 0.0,
             )
     study = analyse(tmp_path, plan(("1", "2", "4")))
-    write(study, tmp_path)
+    SWEEP.write(tmp_path, study.to_dict())
     assert study.model is not None
     assert read_study(tmp_path) == study
     assert (

@@ -13,6 +13,7 @@ from suite.submission.objections import (
     objections_folder,
     read_objections,
 )
+from tests.open_round import OPEN
 
 GOOD = """
 schema = 1
@@ -29,7 +30,7 @@ DECIDED = 'decision = "A pause."\ndecided_by = "B. Reviewer"\n'
 @pytest.fixture
 def submission(tmp_path: Path) -> Path:
     """A submission's folder with one run, and the folder of its objections."""
-    folder = tmp_path / "v0.2" / "acme"
+    folder = tmp_path / OPEN / "acme"
     (folder / "lenet/pytorch/run_1").mkdir(parents=True)
     objections_folder(folder).mkdir(parents=True)
     return folder

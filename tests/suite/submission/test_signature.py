@@ -15,6 +15,7 @@ from suite.files.signature import make_key, public_key
 from suite.submission.folders import LISTING, SIGNATURE, WITHDRAWN
 from suite.submission.package import PackageRequest, package
 from suite.submission.signature import NAMESPACE
+from tests.open_round import OPEN
 from tests.suite.submission.conftest import make_runs
 
 
@@ -110,7 +111,7 @@ def test_a_key_that_cannot_sign_leaves_nothing(offer: PackageRequest, tmp_path: 
             replace(offer, sign_with=tmp_path / "none"),
             tmp_path / "signed",
         )
-    assert not (tmp_path / "signed" / "v0.2" / "acme").exists()
+    assert not (tmp_path / "signed" / OPEN / "acme").exists()
 
 
 @pytest.mark.parametrize("name", [LISTING, SIGNATURE])

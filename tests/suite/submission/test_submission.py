@@ -17,6 +17,7 @@ from suite.files.archive import pack, unpack
 from suite.submission.package import PackageRequest, package
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.log_edits import shift_wall_clock
+from tests.open_round import OPEN
 from tests.suite.submission.conftest import make_runs
 
 
@@ -74,7 +75,7 @@ def test_runs_of_different_machines_are_refused(offer: PackageRequest, tmp_path:
 
 def test_the_same_submission_gives_the_same_bytes(submission: Path, tmp_path: Path) -> None:
     first, second = pack(submission, tmp_path / "one.tar", base=submission.parent.parent), None
-    copy = tmp_path / "elsewhere/v0.2/acme"
+    copy = tmp_path / f"elsewhere/{OPEN}/acme"
     shutil.copytree(submission, copy)
     for path in copy.rglob("*"):
         path.touch()
@@ -85,7 +86,7 @@ def test_the_same_submission_gives_the_same_bytes(submission: Path, tmp_path: Pa
 def test_an_archive_unpacks_to_the_same_submission(submission: Path, tmp_path: Path) -> None:
     target = tmp_path / "unpacked"
     unpack(pack(submission, tmp_path / "one.tar", base=submission.parent.parent), target)
-    assert check_submission(target / "v0.2/acme").complies
+    assert check_submission(target / f"{OPEN}/acme").complies
 
 
 def test_a_truncated_archive_is_refused(submission: Path, tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_a_file_that_is_not_an_archive_is_one_sentence(
 def test_a_run_in_two_submissions_is_reported_for_both_because_neither_is_earlier(
     submission: Path, tmp_path: Path
 ) -> None:
-    again = tmp_path / "submissions/v0.2/globex"
+    again = tmp_path / f"submissions/{OPEN}/globex"
     shutil.copytree(submission, again)
     edit_declaration(again, organization="globex")
     for verdict in check_submissions((submission, again)):
@@ -194,7 +195,7 @@ def test_a_run_in_two_submissions_is_reported_for_both_because_neither_is_earlie
 def test_of_two_copies_the_later_one_is_refused_whatever_its_name(
     submission: Path, tmp_path: Path, organization: str
 ) -> None:
-    again = tmp_path / "submissions/v0.2" / organization
+    again = tmp_path / f"submissions/{OPEN}" / organization
     shutil.copytree(submission, again)
     edit_declaration(again, organization=organization)
     for path in again.glob("*/*/run_*"):

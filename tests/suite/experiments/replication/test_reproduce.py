@@ -9,7 +9,8 @@ import pytest
 
 from suite import api
 from suite.bundle.layout import RUN
-from suite.bundle.replication_folder import RECORD, write_manifest
+from suite.bundle.replication_folder import RECORD
+from suite.metrics.replication import REPLICATION
 from tests.builders import make_bundle
 from tests.conftest import Run
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -162,7 +163,7 @@ def test_a_record_that_says_something_else_of_its_original_is_told(
     record = json.loads((folder / RECORD).read_text())
     record["originals"][0]["started_time_ms"] -= 1
     (folder / RECORD).write_text(json.dumps(record))
-    write_manifest(folder)
+    REPLICATION.seal(folder)
     frames = api.load([original, folder])
     assert frames.replications == {}
     assert any("something else of the original" in reason for reason in frames.broken["reason"])

@@ -320,6 +320,7 @@ def harness_trace(bundle: Path, lasted_s: float = STARTED_S) -> tuple[str, dict[
     }
 
 
+@pytest.mark.proof
 def test_the_harness_s_own_work_is_part_of_the_course(tmp_path: Path) -> None:
     """Its start and closing draw power as the run does."""
     bundle, path = make_bundle(tmp_path / "run", RICH), tmp_path / "logger.csv"

@@ -1,0 +1,114 @@
+"""Plain values of files to frozen classes, by msgspec: types, limits (``msgspec.Meta``) and keys
+are those of the class. Errors name the place, what belongs there, and the nearest key of a wrong
+one."""
+
+import difflib
+import re
+import sys
+import types
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from suite.errors import SuiteError
+
+Kind = TypeVar("Kind")
+
+
+class SchemaError(SuiteError, ValueError):
+    """Values of a file that are not those of its class."""
+
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+ShortText = Annotated[str, msgspec.Meta(max_length=1000)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)]
+
+WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a string",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+_PROBLEM = re.compile(r"(.*?)(?: - at `\$([^`]*)`)?", re.DOTALL)
+_STEP = re.compile(r"\.?([^.\[\]]+)")
+
+
+def from_plain(values: Mapping[str, Any], kind: type[Kind], where: str) -> Kind:
+    """Values as an instance of the class ``kind``; ``where`` begins the error's sentence.
+
+    Raises SchemaError for values of the wrong type or beyond a limit, and for keys that are missing
+    or unknown.
+    """
+    for place, key, known in _unknown(values, kind, ""):
+        nearest = difflib.get_close_matches(key, known, n=1)
+        hint = f"did you mean {nearest[0]!r}" if nearest else f"known keys are {', '.join(known)}"
+        raise SchemaError(f"{where}{place}there is no key {key!r}; {hint}.")
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise SchemaError(f"{where}{_sentence(error, values, kind)}.") from None
+
+
+def problem_of(value: Any, kind: Any) -> str | None:
+    """What is wrong with a value that should be of a type; None where it is."""
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        return _sentence(error, value, kind)
+    return None
+
+
+def _unknown(values: Any, kind: Any, place: str) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Keys that no field has: their place, their name, and the keys there are."""
+    kind = _without_none(kind)
+    if is_dataclass(kind) and isinstance(values, Mapping):
+        fields = typing.get_type_hints(kind)
+        for key, value in values.items():
+            if key not in fields:
+                yield place, key, tuple(fields)
+            else:
+                yield from _unknown(value, fields[key], f"{place}{key}.")
+    elif typing.get_origin(kind) is tuple and isinstance(values, list | tuple):
+        for number, value in enumerate(values):
+            item = f"{place.removesuffix('.')}[{number}]."
+            yield from _unknown(value, typing.get_args(kind)[0], item)
+
+
+def _sentence(error: msgspec.ValidationError, values: Any, kind: Any) -> str:
+    problem, place = _PROBLEM.fullmatch(str(error)).groups("")  # type: ignore[union-attr]
+    for step in _STEP.findall(place):
+        values, kind = _below(values, step), _kind_below(kind, step)
+    name = place.removeprefix(".")
+    if missing := re.search(r"missing required field `(.*)`", problem):
+        return f"{name}{'.' * bool(name)}the key {missing[1]!r} is missing"
+    if problem.startswith("Invalid enum value"):
+        expected = f"expected one of {', '.join(str(choice.value) for choice in kind)}"
+    else:
+        words = re.sub(r"`(\w+)[^`]*`", lambda found: WORDS.get(found[1], found[1]), problem)
+        expected = words.partition(", got")[0].replace("Expected", "expected")
+    return f"{name}{': ' * bool(name)}{expected}, found {values!r}"[:300]
+
+
+def _below(values: Any, step: str) -> Any:
+    if isinstance(values, Mapping):
+        return values.get(step)
+    return values[int(step)] if step.isdecimal() else None
+
+
+def _kind_below(kind: Any, step: str) -> Any:
+    """The type of a field, or of the items of a list."""
+    if is_dataclass(kind):
+        return _without_none(typing.get_type_hints(kind)[step])
+    return _without_none(typing.get_args(kind)[0]) if typing.get_args(kind) else kind
+
+
+def _without_none(kind: Any) -> Any:
+    if isinstance(kind, types.UnionType):
+        (kind,) = (choice for choice in typing.get_args(kind) if choice is not type(None))
+    return kind
