@@ -16,7 +16,7 @@ from typing import Any
 
 import jinja2
 
-from reporter.board.boards import make_boards
+from reporter.board.making import make_boards
 from reporter.data.cache import digest_of_code
 from reporter.data.frames import Row
 from reporter.data.load import load_with
@@ -24,16 +24,14 @@ from reporter.data.studies import find_studies
 from reporter.data.workers import Workers
 from reporter.pages import page_kinds, templates
 from reporter.pages.citations import citation_files, citation_places
-from reporter.pages.evidence import (
+from reporter.pages.entry_page import (
     EntryEvidence,
-    RunEvidence,
     entry_page,
     entry_place,
     evidence_of_entries,
-    evidence_of_runs,
     replication_files,
-    run_pages,
 )
+from reporter.pages.run_page import RunEvidence, evidence_of_runs, run_pages
 from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
 

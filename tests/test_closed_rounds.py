@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import reporter
-from reporter.board.boards import make_boards
+from reporter.board.making import make_boards
 from reporter.figures.for_papers import model_of
 from reporter.pages.leaderboard import _target as target_of
 from reporter.pages.shared import board_title, title_of

@@ -103,16 +103,8 @@ def _energy(measured: Measured) -> Answer:
 
 
 def _by(rows: Sequence[BoardRow], figure: str) -> list[BoardRow]:
-    cells = {str(row.entry["entry_id"]): row.cell(figure) for row in rows}
-    values = {
-        name: cell.value
-        for name, cell in cells.items()
-        if cell is not None and cell.value is not None
-    }
-    return sorted(
-        (row for row in rows if row.entry["entry_id"] in values),
-        key=lambda row: values[str(row.entry["entry_id"])],
-    )
+    found = with_values(rows, figure)
+    return [row for row, _ in sorted(found, key=lambda pair: pair[1].value or 0.0)]
 
 
 def _answer(name: str, title: str, note: str, rows: Sequence[BoardRow], figure: str) -> Answer:

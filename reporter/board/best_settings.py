@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reporter.board.boards import Board, BoardRow
-from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
+from reporter.board.boards import PLACED, Board, BoardRow
+from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import known
 
 DEVICE = ("device", "cpu_model", "nodes")
@@ -30,9 +30,7 @@ class BestSetting:
 def best_settings(board: Board) -> tuple[BestSetting, ...]:
     """One row per device and score, by device; provisional entries take part, projected and
     unranked ones do not."""
-    rows = [
-        row for row in board.accepted if row.scores.status in (Status.CONFIRMED, Status.PROVISIONAL)
-    ]
+    rows = [row for row in board.accepted if row.scores.status in PLACED]
     return tuple(
         sorted(
             _best(board, rows),
@@ -43,7 +41,7 @@ def best_settings(board: Board) -> tuple[BestSetting, ...]:
 
 def _best(board: Board, rows: list[BoardRow]) -> Iterator[BestSetting]:
     yield from _of_devices(rows, SCORE_S, "")
-    by_id = {str(row.entry["entry_id"]): row for row in rows}
+    by_id = {row.entry_id: row for row in rows}
     for table in board.energies:
         yield from _of_devices(
             [by_id[each.entry_id] for each in table.rows if each.entry_id in by_id],
@@ -58,7 +56,7 @@ def _of_devices(rows: Iterable[BoardRow], score: str, instrument: str) -> Iterat
         if row.scores.of(score) is not None:
             devices.setdefault(tuple(_plain(row.entry, name) for name in DEVICE), []).append(row)
     for (device, cpu_model, nodes), of_device in devices.items():
-        best = min(of_device, key=lambda row: (_value(score, row), str(row.entry["entry_id"])))
+        best = min(of_device, key=lambda row: (_value(score, row), row.entry_id))
         yield BestSetting(
             str(device), cpu_model, int(nodes), score, instrument, len(of_device), best
         )

@@ -102,12 +102,10 @@ def _groups(board: Board, column: Column) -> Iterator[Measured]:
             for row, cell in cells
             if row.instrument == instrument.place and row.scores.status is not Status.PROJECTED
         ]
-        found.sort(key=lambda pair: (pair[1].value, str(pair[0].entry["entry_id"])))
+        found.sort(key=lambda pair: (pair[1].value, pair[0].entry_id))
         scale = bar_scale([cell for _, cell in found])
         rows = (
-            MeasuredRow(
-                row, cell, scale.bar(cell), ranks.get(str(row.entry["entry_id"]), NOT_SCORED)
-            )
+            MeasuredRow(row, cell, scale.bar(cell), ranks.get(row.entry_id, NOT_SCORED))
             for row, cell in found
         )
         if found:

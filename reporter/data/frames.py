@@ -329,6 +329,11 @@ class Frames:
             return frame  # not a copy, which would double the memory
         return frame.iloc[np.sort(np.concatenate(found))] if found else frame.iloc[:0]
 
+    @property
+    def entry_of(self) -> Mapping[str, str]:
+        """The id of each run's entry, by run id."""
+        return dict(zip(self.runs["run_id"], self.runs["entry_id"], strict=True))
+
     def rows_by(self, name: str, column: str) -> Callable[[Any], list[dict[str, Any]]]:
         """A function from a key to the rows of the frame ``name`` whose ``column`` holds it;
         unknown values are None."""
@@ -372,11 +377,8 @@ class Frames:
 
     def _measured(self) -> "Frames":
         of_sweeps = self.runs[self.runs["run_id"].isin(self.points["run_id"])]
-        wrong = {
-            entry
-            for run, entry in zip(of_sweeps["run_id"], of_sweeps["entry_id"], strict=True)
-            if not self.verdicts[run].complies
-        }
+        entry_of = self.entry_of
+        wrong = {entry_of[run] for run in of_sweeps["run_id"] if not self.verdicts[run].complies}
         is_studied = self.entries["entry_id"].isin(set(of_sweeps["entry_id"]) - wrong)
         return self.of_entries(self.entries[(self.entries["state"] == ACCEPTED) | is_studied])
 

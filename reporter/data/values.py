@@ -1,7 +1,7 @@
 """Look-ups by entry id: entries with labels, their figures, the values of their runs."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from reporter.data.entries import make_labels
 from reporter.data.frames import Frames, Row, known, rows_of
@@ -39,6 +39,14 @@ def values_of(frames: Frames, name: str) -> dict[str, float]:
     return {entry: float(found[entry]["value"]) for entry in entries_of(frames) if entry in found}
 
 
+def figures_by_entry(frames: Frames, names: Iterable[str]) -> dict[str, dict[str, Row]]:
+    """The rows of these figures, those of unknown values included, by entry id and name."""
+    found: dict[str, dict[str, Row]] = {name: {} for name in frames.entries["entry_id"]}
+    for row in rows_of(frames.select("entry_figures", "figure", names)):
+        found[row["entry_id"]][row["figure"]] = row
+    return found
+
+
 def values_of_runs(frames: Frames, name: str) -> dict[str, list[float]]:
     """A figure's values in the runs of each entry, by entry id, ordered by run id.
 
@@ -72,8 +80,7 @@ def _times_of_settled(frames: Frames, entry: Row) -> list[float]:
 
 
 def _known_values(frames: Frames, name: str) -> dict[str, list[float]]:
-    entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
-    chosen = frames.select("figures", "figure", [name])
+    entry_of, chosen = frames.entry_of, frames.select("figures", "figure", [name])
     values: dict[str, list[float]] = {}
     for run, value in sorted(
         zip(chosen["run_id"], chosen["value"], strict=True), key=lambda pair: str(pair[0])

@@ -67,8 +67,7 @@ def means_of_runs(
     frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool]
 ) -> dict[str, list[float]]:
     """The runs' means over wanted epochs, by entry; no entries that lack a value."""
-    entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
-    of_run: dict[str, list[float]] = {}
+    entry_of, of_run = frames.entry_of, dict[str, list[float]]()
     for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
         if is_wanted(int(row["epoch"])):
             of_run.setdefault(row["run_id"], []).append(

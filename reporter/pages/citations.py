@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
 from reporter.data.words import NO_ORGANIZATION
-from reporter.pages.evidence import EntryEvidence
+from reporter.pages.entry_page import EntryEvidence
 from reporter.pages.shared import Page
 from suite import __version__
 

@@ -24,7 +24,7 @@ from reporter.data.text import digits
 from reporter.data.values import values_of_runs
 from reporter.data.words import in_words, property_name
 from reporter.pages.comparison_data import t_table
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render
 from suite.metrics.comparisons import Ratio
 
 ALL_PAIRS_OF = 10
@@ -92,10 +92,7 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
     boards = [board for board in contents.boards if len(board.compared) > 1]
     found = {board.slug: _comparables(board) for board in boards}
     listed = [_pairs(board, found[board.slug][SCORE_S]) for board in boards]
-    page = environment.get_template("compare.html").render(
-        root="", here="compare", place="compare.html", boards=listed
-    )
-    yield Page("compare.html", page)
+    yield render(environment, "compare.html", "compare.html", "compare", boards=listed)
     values = {
         "t": t_table(),
         "figures": [_figure(column) for column in COMPARED],
@@ -114,7 +111,7 @@ def _comparables(board: Board) -> dict[str, dict[str, Comparable]]:
     """What is compared of every entry, by figure and entry id. Energies and powers carry their
     instrument."""
     entries = [row.entry for row in board.compared]
-    instruments = {str(row.entry["entry_id"]): row.scores.instrument for row in board.compared}
+    instruments = {row.entry_id: row.scores.instrument for row in board.compared}
     made = {}
     for column in COMPARED:
         values = {} if column.figure in OF_ENTRIES else values_of_runs(board.frames, column.figure)
@@ -152,7 +149,7 @@ def _pairs(board: Board, found: Mapping[str, Comparable]) -> BoardPairs:
 
 def _pair(one: BoardRow, other: BoardRow, found: Mapping[str, Comparable]) -> Pair:
     """The later row over the earlier one: how many times as long it takes."""
-    verdict = compare_pair(found[str(one.entry["entry_id"])], found[str(other.entry["entry_id"])])
+    verdict = compare_pair(found[one.entry_id], found[other.entry_id])
     properties = tuple(
         (property_name(name), in_words(one.entry, name), in_words(other.entry, name))
         for name in IDENTITY
@@ -218,7 +215,7 @@ def _board(board: Board, found: Mapping[str, Mapping[str, Comparable]]) -> dict[
 
 
 def _entry(row: BoardRow, found: Mapping[str, Mapping[str, Comparable]]) -> dict[str, Any]:
-    name = str(row.entry["entry_id"])
+    name = row.entry_id
     cells = {cell.column.figure: cell for cell in row.cells}
     values: dict[str, Sequence[Any]] = {}
     for column in COMPARED:

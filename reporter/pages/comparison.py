@@ -16,7 +16,7 @@ from reporter.data.frames import IDENTITY, Frames, Row, records, rows_of
 from reporter.data.framework_names import framework_name
 from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import TIME_TO_TARGET
-from reporter.data.values import entries_of
+from reporter.data.values import entries_of, figures_by_entry
 from reporter.data.words import in_words, property_name
 from reporter.pages.shared import (
     Charts,
@@ -25,6 +25,7 @@ from reporter.pages.shared import (
     PageKind,
     SiteContents,
     place_charts,
+    render,
     title_of,
 )
 
@@ -87,17 +88,11 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
         yield from charts.files
         comparisons.append(_comparison(name, title, setting, frames, charts))
         if up:
-            alone = environment.get_template("comparison.html")
-            yield Page(
-                f"frameworks/{name}.html",
-                alone.render(root=up, here="frameworks", comparison=comparisons[-1]),
-            )
+            place, alone = f"frameworks/{name}.html", {"comparison": comparisons[-1]}
+            yield render(environment, "comparison.html", place, "frameworks", **alone)
     frameworks = sorted({framework for each in comparisons for framework in each.best})
-    page = environment.get_template("frameworks.html")
-    yield Page(
-        "frameworks.html",
-        page.render(root="", here="frameworks", comparisons=comparisons, frameworks=frameworks),
-    )
+    shown = {"comparisons": comparisons, "frameworks": frameworks}
+    yield render(environment, "frameworks.html", "frameworks.html", "frameworks", **shown)
 
 
 def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
@@ -178,15 +173,11 @@ def _facts(setting: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _table(frames: Frames) -> list[TableRow]:
     """One row per entry, sorted by time per epoch, with a cell per column."""
-    figures: dict[str, dict[str, Any]] = {}
-    for row in rows_of(
-        frames.select("entry_figures", "figure", [column.figure for column in FIGURE_COLUMNS])
-    ):
-        figures.setdefault(row["entry_id"], {})[row["figure"]] = row
+    figures = figures_by_entry(frames, [column.figure for column in FIGURE_COLUMNS])
     rows = []
     for name, entry in entries_of(frames).items():
         cells = tuple(
-            make_cell(column, figures.get(name, {}).get(column.figure)) for column in FIGURE_COLUMNS
+            make_cell(column, figures[name].get(column.figure)) for column in FIGURE_COLUMNS
         )
         measured = (
             frames.scores[name].instrument

@@ -75,7 +75,7 @@ def _quantiles(confidence: float) -> dict[str, float]:
 
 
 def _of_score(board: Board, name: str) -> dict[str, Any]:
-    rows = (*board.accepted, *board.projected)
+    rows = board.compared
     entries = [row.entry for row in rows]
     found = comparables(board.frames, entries, name, {})
     rank = (
@@ -98,7 +98,7 @@ def _entry(
 ) -> dict[str, Any]:
     score = row.scores.of(name)
     assert score is not None and row.scores.epochs is not None
-    entry = str(row.entry["entry_id"])
+    entry = row.entry_id
     rank = energy_ranks.get(entry) if name == SCORE_J else row.rank
     statistics = asdict(score.measured)
     return {
@@ -171,7 +171,7 @@ def _setting(best: BestSetting) -> dict[str, Any]:
         "score": best.score,
         "instrument": best.instrument or None,
         "entries": best.of,
-        "entry_id": best.row.entry["entry_id"],
+        "entry_id": best.row.entry_id,
         "status": best.row.scores.status.value,
         "value": score.interval.value,
         "low": score.interval.low,

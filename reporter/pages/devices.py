@@ -18,7 +18,15 @@ from reporter.pages.entry_lines import (
     modes,
     trends,
 )
-from reporter.pages.shared import Charts, MenuItem, Page, PageKind, SiteContents, place_charts
+from reporter.pages.shared import (
+    Charts,
+    MenuItem,
+    Page,
+    PageKind,
+    SiteContents,
+    place_charts,
+    render,
+)
 from suite.catalog.devices import Device, load_devices
 from suite.catalog.prices import load_prices, system_prices
 
@@ -70,12 +78,7 @@ def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Ite
     without one that has entries."""
     pages = machine_pages(contents)
     listed = [(page.title, page.slug, page.entries, page.facts) for page in pages]
-    yield Page(
-        "devices/index.html",
-        environment.get_template("devices.html").render(
-            root="../", here="devices", machines=listed
-        ),
-    )
+    yield render(environment, "devices.html", "devices/index.html", "devices", machines=listed)
     own = [(page.title, page.slug, page.entries) for page in pages if page.profile is None]
     for page in pages:
         groups = [_of_board(page, lines, contents) for lines in by_board(page.lines)]
@@ -85,20 +88,19 @@ def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Ite
             if len(frames.entries)
             else Charts((), (), ())
         )
-        yield Page(
+        yield render(
+            environment,
+            "device.html",
             f"devices/{page.slug}.html",
-            environment.get_template("device.html").render(
-                root="../",
-                here="devices",
-                title=page.title,
-                device=page.profile,
-                count=page.entries,
-                boards=groups,
-                charts=charts,
-                trends=trends(page.lines),
-                machines=own if page.profile is not None and page.profile.is_fallback else (),
-                **_prices(page),
-            ),
+            "devices",
+            title=page.title,
+            device=page.profile,
+            count=page.entries,
+            boards=groups,
+            charts=charts,
+            trends=trends(page.lines),
+            machines=own if page.profile is not None and page.profile.is_fallback else (),
+            **_prices(page),
         )
         for group in groups:
             yield from group.charts.files
@@ -141,7 +143,7 @@ def _of_board(page: MachinePage, lines: BoardLines, contents: SiteContents) -> B
 def _frames_of(contents: SiteContents, lines: tuple[EntryLine, ...]) -> Frames:
     accepted, names = (
         contents.frames.accepted(),
-        {str(line.row.entry["entry_id"]) for line in lines},
+        {line.row.entry_id for line in lines},
     )
     return accepted.of_entries(accepted.entries[accepted.entries["entry_id"].isin(names)])
 

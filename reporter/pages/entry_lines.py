@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reporter.board.boards import Board, BoardRow
-from reporter.board.columns import SCORE_COLUMNS, Cell, Column, make_cell
+from reporter.board.boards import Board, BoardRow, with_values
+from reporter.board.columns import SCORE_COLUMNS, Cell, make_cell
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.instrument_names import instrument_named
@@ -71,14 +71,9 @@ class EntryLine:
     @property
     def instrument(self) -> str:
         """What measured the energy, in words; empty without an energy."""
-        is_known = self.row.scores.instrument is not None and any(
-            cell.raw for cell in self.shown if cell.column.is_energy
-        )
-        return (
-            instrument_named(*self.row.scores.instrument)
-            if is_known and self.row.scores.instrument
-            else ""
-        )
+        kind = self.row.scores.instrument
+        has_energy = any(cell.raw for cell in self.shown if cell.column.is_energy)
+        return instrument_named(*kind) if kind is not None and has_energy else ""
 
     @property
     def shown(self) -> tuple[Cell, ...]:
@@ -108,9 +103,7 @@ def entry_lines(boards: Iterable[Board], frames: Frames) -> tuple[EntryLine, ...
 def _lines(boards: Iterable[Board], dates: Mapping[str, Dates]) -> Iterator[EntryLine]:
     for board in boards:
         for section, rows in sections(board):
-            yield from (
-                EntryLine(row, board, section, dates[str(row.entry["entry_id"])]) for row in rows
-            )
+            yield from (EntryLine(row, board, section, dates[row.entry_id]) for row in rows)
 
 
 def sections(board: Board) -> tuple[tuple[str, Sequence[BoardRow]], ...]:
@@ -200,32 +193,22 @@ def trends(lines: Iterable[EntryLine]) -> tuple[Trend, ...]:
 
 
 def _trend(lines: Sequence[EntryLine], figure: str) -> Trend | None:
-    groups: dict[tuple[str, str], list[tuple[float, EntryLine]]] = {}
+    groups: dict[tuple[str, str], list[EntryLine]] = {}
     for line in lines:
-        cell = line.row.cell(figure)
-        if cell is not None and cell.raw:
-            groups.setdefault((line.board.round, str(line.row.entry["suite_version"])), []).append(
-                (float(cell.raw), line)
-            )
+        if line.row.value(figure) is not None:
+            key = line.board.round, str(line.row.entry["suite_version"])
+            groups.setdefault(key, []).append(line)
     if len(groups) < 2:
         return None
     rows = []
-    for (round_name, version), values in groups.items():
-        _, best = min(values, key=lambda pair: (pair[0], str(pair[1].row.entry["entry_id"])))
-        last = max(line.dates.last for _, line in values)
-        cell = best.row.cell(figure)
-        assert cell is not None
-        rows.append((TrendRow(round_name, version, len(values), best, last), cell))
-    first = lines[0]
-    title = f"{trained_title(first.board)}, {first.board.division} division"
-    heading = rows[0][1].column.heading
-    return Trend(
-        title,
-        heading,
-        tuple(
-            sorted(rows, key=lambda pair: (pair[0].last_day, pair[0].round, pair[0].suite_version))
-        ),
-    )
+    for key, of_version in groups.items():
+        best, last = _best(of_version, figure), max(line.dates.last for line in of_version)
+        assert best is not None
+        rows.append((TrendRow(*key, len(of_version), best[0], last), best[1]))
+    rows.sort(key=lambda pair: (pair[0].last_day, pair[0].round, pair[0].suite_version))
+    board = lines[0].board
+    title = f"{trained_title(board)}, {board.division} division"
+    return Trend(title, rows[0][1].column.heading, tuple(rows))
 
 
 Best = tuple[EntryLine, Cell]
@@ -251,7 +234,7 @@ def modes(lines: Sequence[EntryLine]) -> tuple[Mode, ...]:
         mode = line.row.entry["power_mode"]
         groups.setdefault(str(mode) if known(mode) else "unknown", []).append(line)
     found = [
-        Mode(name, len(group), _best(group, group[0].board.time), _thriftiest(group))
+        Mode(name, len(group), _best(group, group[0].board.time.figure), _thriftiest(group))
         for name, group in groups.items()
     ]
     return tuple(
@@ -271,19 +254,17 @@ def _thriftiest(lines: Sequence[EntryLine]) -> tuple[Best, ...]:
         for line in sorted(lines, key=lambda line: line.row.instrument)
         if line.instrument
     )
-    found = (_best([line for line in lines if line.instrument == kind], energy) for kind in kinds)
+    found = (
+        _best([line for line in lines if line.instrument == kind], energy.figure) for kind in kinds
+    )
     return tuple(best for best in found if best is not None)
 
 
-def _best(lines: Sequence[EntryLine], column: Column) -> Best | None:
-    found = [
-        (line, cell)
-        for line in lines
-        if (cell := line.row.cell(column.figure)) is not None and cell.raw
-    ]
-    return min(
-        found, key=lambda best: (_value(best[1]), str(best[0].row.entry["entry_id"])), default=None
-    )
+def _best(lines: Sequence[EntryLine], figure: str) -> Best | None:
+    line_of = {line.row.entry_id: line for line in lines}
+    found = with_values([line.row for line in lines], figure)
+    order = sorted(found, key=lambda pair: (_value(pair[1]), pair[0].entry_id))
+    return next(((line_of[row.entry_id], cell) for row, cell in order), None)
 
 
 def _value(cell: Cell) -> float:

@@ -48,9 +48,9 @@ def board_frame(board: Board) -> pandas.DataFrame:
     """One row per row of the page. Columns are named after their figures, with the unit added where
     the page shows another one."""
     rows: list[dict[str, Any]] = []
-    for row in (*board.accepted, *board.projected, *board.refused, *board.withdrawn):
+    for row in board.rows:
         values: dict[str, Any] = {
-            "entry_id": row.entry["entry_id"],
+            "entry_id": row.entry_id,
             "state": row.entry["state"],
             "status": row.scores.status.value,
         }

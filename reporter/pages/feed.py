@@ -23,10 +23,10 @@ def feed(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Pa
     lines = [
         line for line in entry_lines(contents.boards, contents.frames) if line.section in COMPARED
     ]
-    lines.sort(key=lambda line: (-line.dates.last_ms, str(line.row.entry["entry_id"])))
+    lines.sort(key=lambda line: (-line.dates.last_ms, line.row.entry_id))
     standings = standings_of(contents.frames, contents.boards)
     base = contents.address or ""
-    newest = [(line, standings[str(line.row.entry["entry_id"])]) for line in lines[:MAX_RESULTS]]
+    newest = [(line, standings[line.row.entry_id]) for line in lines[:MAX_RESULTS]]
     updated = newest[0][1].last_moment if newest else "1970-01-01T00:00:00Z"
     own = f'<link rel="self" href={quoteattr(f"{base}feed.xml")}/>' if contents.address else ""
     entries = "".join(_entry(line, standing, base) for line, standing in newest)
@@ -40,7 +40,7 @@ def feed(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Pa
 
 
 def _entry(line: EntryLine, standing: Standing, base: str) -> str:
-    name = str(line.row.entry["entry_id"])
+    name = line.row.entry_id
     said = f"{line.title}. {standing.sentence} {line.row.entry['runs']} runs, {standing.dates}."
     return (
         f"<entry><id>{_identifier('', name)}</id><title>{_text(standing.title)}</title>"

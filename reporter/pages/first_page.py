@@ -9,13 +9,14 @@ from typing import Any
 
 import jinja2
 
-from reporter.board.boards import DISTURBANCES, Board, BoardRow
+from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import Cell, name_of_figure
 from reporter.board.comparison import comparables, compare_pair
+from reporter.board.making import DISTURBANCES
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.text import digits
-from reporter.data.values import values_of_runs
-from reporter.pages.shared import Page, SiteContents, trained_title
+from reporter.data.values import figures_by_entry, values_of_runs
+from reporter.pages.shared import Page, SiteContents, render, trained_title
 from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_frameworks
@@ -63,7 +64,7 @@ def first_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
         _own_entry(row, board, own, contents.frames)
         for board in contents.boards
         for row in board.accepted
-        if row.entry["entry_id"] in own
+        if row.entry_id in own
     ]
     refused = [
         (
@@ -76,36 +77,32 @@ def first_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
         )
         for board in contents.boards
         for row in (*board.refused, *board.withdrawn)
-        if row.entry["entry_id"] in own
+        if row.entry_id in own
     ]
     broken = contents.frames.broken.to_dict("records")
-    page = environment.get_template("first_page.html").render(
-        root="", here="front", found=found, refused=refused, broken=broken, place="index.html"
-    )
-    yield Page("index.html", page)
+    shown = {"found": found, "refused": refused, "broken": broken}
+    yield render(environment, "first_page.html", "index.html", "front", **shown)
 
 
 def _runs(row: BoardRow, frames: Frames) -> list[dict[str, Any]]:
-    return list(rows_of(frames.select("runs", "entry_id", [row.entry["entry_id"]])))
+    return list(rows_of(frames.select("runs", "entry_id", [row.entry_id])))
 
 
 def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> OwnEntry:
-    cells = [
-        (other, cell)
-        for other in board.accepted
-        if (cell := other.cell(FIGURE)) is not None and cell.raw
+    found = [
+        (cell.value or 0.0, other, cell) for other, cell in with_values(board.accepted, FIGURE)
     ]
-    longest = max((float(cell.raw) for _, cell in cells), default=1.0)
+    longest = max((value for value, *_ in found), default=1.0)
     rows = [
         Row(
             other,
             other.system,
             other.framework,
             cell,
-            DRAWN * float(cell.raw) / longest,
-            str(other.entry["entry_id"]) in own,
+            DRAWN * value / longest,
+            other.entry_id in own,
         )
-        for other, cell in sorted(cells, key=lambda pair: float(pair[1].raw))
+        for value, other, cell in sorted(found, key=lambda one: one[0])
     ]
     sentence, certainty = _meaning(row, board, own)
     another = _another_framework(str(row.entry["framework"]), [each.row for each in rows])
@@ -124,20 +121,15 @@ def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
     """What the owner's time means beside that of the reference with the same framework, and how
     sure that is."""
     cell, name = row.cell(FIGURE), f"{row.system} trains an epoch of {trained_title(board)}"
-    if cell is None or not cell.raw:
-        return (
-            (
-                f"{name} with {row.framework}; its time per epoch is not known:"
-                f" {cell.why if cell else 'no run has this figure'}."
-            ),
-            "",
-        )
+    if cell is None or cell.value is None:
+        why = cell.why if cell else "no run has this figure"
+        return f"{name} with {row.framework}; its time per epoch is not known: {why}.", ""
     took = f"{name} with {row.framework} in {cell.quantity}"
     reference = _reference(row, board, own)
     beside = None if reference is None else reference.cell(FIGURE)
-    if reference is None or beside is None or not beside.raw:
+    if reference is None or beside is None or not beside.value:
         return f"{took}. There is no reference result with this framework on the same data.", ""
-    ratio = float(cell.raw) / float(beside.raw)
+    ratio = cell.value / beside.value
     text = (
         f"{took}: {_times(ratio)} the reference machine, {_described(reference, board.frames)},"
         f" which takes {beside.quantity}."
@@ -147,16 +139,9 @@ def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
     if isinstance(verdict, str):
         why = f"an interval needs {needed} runs, and this is {runs}" if runs < needed else verdict
         return text, f"How sure this is cannot be said: {why}.{disturbed}"
-    differ = (
-        "they differ significantly" if verdict.is_different else "they do not differ significantly"
-    )
-    return (
-        text,
-        (
-            f"95 % interval of the ratio: {digits(verdict.low)} to {digits(verdict.high)};"
-            f" {differ}.{disturbed}"
-        ),
-    )
+    differ = f"they {'' if verdict.is_different else 'do not '}differ significantly"
+    ends = f"{digits(verdict.low)} to {digits(verdict.high)}"
+    return text, f"95 % interval of the ratio: {ends}; {differ}.{disturbed}"
 
 
 def _disturbed(row: BoardRow) -> str:
@@ -178,17 +163,11 @@ def _reference(row: BoardRow, board: Board, own: set[str]) -> BoardRow | None:
     alike = [
         other
         for other in board.accepted
-        if other.entry["framework"] == row.entry["framework"]
-        and str(other.entry["entry_id"]) not in own
+        if other.entry["framework"] == row.entry["framework"] and other.entry_id not in own
     ]
-    with_time = [
-        (float(cell.raw), other)
-        for other in alike
-        if (cell := other.cell(FIGURE)) is not None and cell.raw
-    ]
-    return min(
-        with_time, key=lambda pair: (pair[0], str(pair[1].entry["entry_id"])), default=(0.0, None)
-    )[1]
+    found = with_values(alike, FIGURE)
+    order = sorted(found, key=lambda pair: (pair[1].value, pair[0].entry_id))
+    return next((other for other, _ in order), None)
 
 
 def _described(row: BoardRow, frames: Frames) -> str:
@@ -213,15 +192,14 @@ def _verdict(row: BoardRow, reference: BoardRow, board: Board) -> Ratio | str:
 
 def _not_measured(row: BoardRow, frames: Frames) -> tuple[tuple[str, str], ...]:
     """Expected figures that are unknown, with the reason."""
-    figures = {
-        one["figure"]: one
-        for one in rows_of(frames.select("entry_figures", "entry_id", [row.entry["entry_id"]]))
-    }
-    unknown = [(name, figures.get(name)) for name in EXPECTED]
+    figures = figures_by_entry(frames, EXPECTED)[row.entry_id]
     return tuple(
-        (name_of_figure(name), "it was not read" if figure is None else str(figure["reason"]))
-        for name, figure in unknown
-        if figure is None or not known(figure["value"])
+        (
+            name_of_figure(name),
+            str(figures[name]["reason"]) if name in figures else "it was not read",
+        )
+        for name in EXPECTED
+        if name not in figures or not known(figures[name]["value"])
     )
 
 

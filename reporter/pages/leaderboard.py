@@ -28,6 +28,7 @@ from reporter.pages.shared import (
     SiteContents,
     board_sections,
     place_charts,
+    render,
     trained_title,
 )
 from suite.catalog.rounds import judging_round
@@ -127,10 +128,11 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     broken = contents.frames.broken.to_dict("records")
     runs = contents.frames.runs
     generated = runs[runs["state"] == GENERATED].to_dict("records")
-    page = environment.get_template("front.html").render(
-        root="",
-        here="front",
-        place="index.html",
+    yield render(
+        environment,
+        "front.html",
+        "index.html",
+        "front",
         groups=[
             (*key, boards, [best_of(board) for board in boards], matrices(boards))
             for key, boards in groups.items()
@@ -140,20 +142,19 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
         broken=broken,
         generated=generated,
     )
-    yield Page("index.html", page)
 
 
 def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """boards/<slug>.html, with its style sheet, figures and data files."""
-    template = environment.get_template("board.html")
     for board in contents.boards:
         charts = place_charts(
             "board", board.frames, contents, "../", board.slug, MAX_ROWS_OF_FIGURES
         )
-        page = template.render(
-            root="../",
-            here="front",
-            place=f"boards/{board.slug}.html",
+        yield render(
+            environment,
+            "board.html",
+            f"boards/{board.slug}.html",
+            "front",
             board=board,
             title=trained_title(board),
             target=_target(board),
@@ -165,7 +166,6 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             max_table_rows=MAX_ROWS_OF_FIGURE_TABLES,
             is_scored=board.time.figure in SCORES,
         )
-        yield Page(f"boards/{board.slug}.html", page)
         yield Page(f"boards/{board.slug}.css", _labels(entry_table(board, ())))
         yield from charts.files
         yield from _figures_page(board, contents, environment)
@@ -199,11 +199,9 @@ def _figures_page(
     page."""
     charts = place_charts("figures", board.frames, contents, "../", f"{board.slug}-all")
     title = trained_title(board)
-    yield Page(
-        f"boards/{board.slug}-figures.html",
-        environment.get_template("figures.html").render(
-            root="../", here="front", board=board, title=title, charts=charts
-        ),
+    place = f"boards/{board.slug}-figures.html"
+    yield render(
+        environment, "figures.html", place, "front", board=board, title=title, charts=charts
     )
     yield from charts.files
 

@@ -8,7 +8,7 @@ import jinja2
 import markupsafe
 
 from reporter.board.columns import FIGURE_COLUMNS
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render
 from suite.catalog.scoring import load_scoring
 from suite.compliance import rulebook
 from suite.compliance.registry import PRECONDITIONS, RULES
@@ -19,15 +19,8 @@ _HEADING = re.compile(r"<h2>(.*?)</h2>")
 
 def rules_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """rules.html: rules/RULES.md, with an id for every rule and every section."""
-    page = environment.get_template("rules.html")
-    yield Page(
-        "rules.html",
-        page.render(
-            root="",
-            here="rules",
-            text=markupsafe.Markup(_as_html(rulebook.path().read_text(encoding="utf-8"))),
-        ),
-    )
+    text = markupsafe.Markup(_as_html(rulebook.path().read_text(encoding="utf-8")))
+    yield render(environment, "rules.html", "rules.html", "rules", text=text)
 
 
 def _as_html(text: str) -> str:
@@ -63,14 +56,9 @@ def _in_checkout(link: re.Match[str]) -> str:
 
 def about_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """about.html: definitions of figures and ranks, links to data files."""
-    page = environment.get_template("about.html")
     boards = [(board_title(board), board.slug) for board in contents.boards]
-    yield Page(
-        "about.html",
-        page.render(
-            root="", here="about", columns=FIGURE_COLUMNS, boards=boards, scoring=load_scoring()
-        ),
-    )
+    shown = {"columns": FIGURE_COLUMNS, "boards": boards, "scoring": load_scoring()}
+    yield render(environment, "about.html", "about.html", "about", **shown)
 
 
 PAGE_KINDS = (

@@ -8,7 +8,7 @@ import jinja2
 
 from reporter.pages.devices import machine_pages
 from reporter.pages.entry_lines import entry_lines
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render
 from reporter.pages.submitters import submitters_of
 from suite.compliance.registry import PRECONDITIONS, RULES
 
@@ -20,11 +20,9 @@ def search_page(contents: SiteContents, environment: jinja2.Environment) -> Iter
     """search.html and data/search.js: a script, since a page from a file may not read other
     files."""
     index = list(_index(contents))
-    page = environment.get_template("search.html")
     without_entries = [found for found in index if found[0] not in ("entry", "rule")]
-    yield Page(
-        "search.html", page.render(root="", here="search", listed=without_entries, count=len(index))
-    )
+    listed = {"listed": without_entries, "count": len(index)}
+    yield render(environment, "search.html", "search.html", "search", **listed)
     yield Page("data/search.js", f'"use strict";\nconst SEARCH_INDEX = [\n{_rows(index)}\n];\n')
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import markupsafe
@@ -53,6 +54,14 @@ class Page:
 
     place: str
     content: str | bytes | Path
+
+
+def render(
+    environment: jinja2.Environment, template: str, place: str, here: str, **contents: Any
+) -> Page:
+    """The page at ``place``, from its template; ``here`` is its name in the site's menu."""
+    found, root = environment.get_template(template), "../" * place.count("/")
+    return Page(place, found.render(root=root, place=place, here=here, **contents))
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def standings_of(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]
 
 
 def _standings(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]:
-    lines = {str(line.row.entry["entry_id"]): line for line in entry_lines(boards, frames)}
+    lines = {line.row.entry_id: line for line in entry_lines(boards, frames)}
     prices = {one.name: system_prices(one) for one in load_prices()}
     entries = list(rows_of(frames.entries))
     dates = dates_of(frames)

@@ -15,7 +15,7 @@ from reporter.data.quantities import SCALES, quantity_with_spread
 from reporter.data.studies import WHOLE, StudyRecord, frames_of_study, study_kinds
 from reporter.figures import charts_for, study_charts
 from reporter.figures.chart import Chart
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_drawings
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_drawings, render
 
 STUDY_COLUMNS = (Column("step_s", "step", "s", "mean of the steps after warm-up"), *RUN_COLUMNS)
 
@@ -26,11 +26,8 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
     kinds = study_kinds()
     titles = {name: kind.title for name, kind in kinds.items()}
     facts = {study.name: _facts(study, contents.frames) for study in contents.studies}
-    listing = environment.get_template("studies.html").render(
-        root="../", here="studies", studies=contents.studies, kinds=titles, facts=facts
-    )
-    yield Page("studies/index.html", listing)
-    template = environment.get_template("study.html")
+    listed = {"studies": contents.studies, "kinds": titles, "facts": facts}
+    yield render(environment, "studies.html", "studies/index.html", "studies", **listed)
     for study in contents.studies:
         frames, figure_names, rows = (
             frames_of_study(contents.frames, study),
@@ -39,9 +36,11 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
         )
         described = [(chart, partial(chart.describe, frames)) for chart in _charts(study)]
         charts = place_drawings(described, contents.context("../"), f"figures/{study.name}-")
-        page = template.render(
-            root="../",
-            here="studies",
+        yield render(
+            environment,
+            "study.html",
+            f"studies/{study.name}.html",
+            "studies",
             study=study,
             facts=facts[study.name],
             kind=titles[study.kind],
@@ -57,7 +56,6 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             unknown_of_runs=rows.unknown,
             record=f"{study.name}.json",
         )
-        yield Page(f"studies/{study.name}.html", page)
         yield Page(f"studies/{study.name}.json", study.record)
         yield from charts.files
 

@@ -9,7 +9,7 @@ from reporter.data.frames import Row
 from reporter.data.words import day_of, submitter_title
 from reporter.pages.addresses import submitter_slug
 from reporter.pages.entry_lines import EntryLine, by_board, entry_lines, trends
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, render
 
 MAX_SENTENCES = 20
 """Different notes or addresses of code on one page."""
@@ -18,19 +18,15 @@ MAX_SENTENCES = 20
 def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """submitters/index.html, and submitters/<slug>.html for every organization with an entry on a
     leaderboard."""
-    groups, listed = _groups(contents), submitters_of(contents)
-    runs_of = contents.frames.rows_by("runs", "entry_id")
-    yield Page(
-        "submitters/index.html",
-        environment.get_template("submitters.html").render(
-            root="../", here="submitters", submitters=listed
-        ),
-    )
-    template = environment.get_template("submitter.html")
-    for name, lines in groups.items():
-        page = template.render(
-            root="../",
-            here="submitters",
+    runs_of, listed = contents.frames.rows_by("runs", "entry_id"), submitters_of(contents)
+    place, here = "submitters/index.html", "submitters"
+    yield render(environment, "submitters.html", place, here, submitters=listed)
+    for name, lines in _groups(contents).items():
+        yield render(
+            environment,
+            "submitter.html",
+            f"submitters/{submitter_slug(name)}.html",
+            here,
             title=submitter_title(name),
             count=len(lines),
             last=_last_day(lines),
@@ -39,7 +35,6 @@ def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> 
             trends=trends(lines),
             **_declared(runs_of, lines),
         )
-        yield Page(f"submitters/{submitter_slug(name)}.html", page)
 
 
 def submitters_of(contents: SiteContents) -> list[tuple[str, str, int, int, str]]:
@@ -75,7 +70,7 @@ def _last_day(lines: Sequence[EntryLine]) -> str:
 
 def _declared(runs_of: Callable[[str], list[Row]], lines: Sequence[EntryLine]) -> dict[str, Any]:
     """What the declarations say: availability, code, notes, and whose key signed."""
-    runs = [run for line in lines for run in runs_of(str(line.row.entry["entry_id"]))]
+    runs = [run for line in lines for run in runs_of(line.row.entry_id)]
 
     def distinct(column: str) -> list[str]:
         return sorted({str(run[column]) for run in runs if run[column] is not None})[:MAX_SENTENCES]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import reporter
-from reporter.board.boards import make_boards
+from reporter.board.making import make_boards
 from reporter.data.bundle_rows import BundleRows
 from reporter.data.entries import entry_id
 from reporter.data.frames import SETTINGS, Frames, Row, records

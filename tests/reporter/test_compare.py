@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import reporter
-from reporter.board.boards import make_boards
 from reporter.board.comparison import comparables, compare_pair
+from reporter.board.making import make_boards
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames
 from reporter.data.text import digits

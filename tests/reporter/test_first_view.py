@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reporter.board.boards import Board, make_boards
+from reporter.board.boards import Board
 from reporter.board.instruments import measured_by
+from reporter.board.making import make_boards
 from reporter.data.frames import Frames
 from tests.browser import Tab
 from tests.every_case import some

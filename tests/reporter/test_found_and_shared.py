@@ -14,7 +14,7 @@ from PIL import Image
 
 import reporter
 from reporter import site as site_module
-from reporter.board.boards import make_boards
+from reporter.board.making import make_boards
 from reporter.data.machine_names import machine_name, machine_title
 from reporter.data.words import day_of, moment_of
 from reporter.pages.addresses import machine_slug, submitter_slug, with_digest

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import reporter
-from reporter.board.boards import make_boards
+from reporter.board.making import make_boards
 from reporter.data.frames import STUDIED, Frames
 from reporter.data.studies import find_studies
 from reporter.data.study_kinds.matrix import read

@@ -13,7 +13,7 @@ import jinja2
 import pandas
 import pytest
 
-from reporter.pages.evidence import EntryEvidence, entry_page
+from reporter.pages.entry_page import EntryEvidence, entry_page
 from reporter.pages.shared import Page
 from reporter.site import MARK, build
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import reporter
-from reporter.board.boards import Board, make_boards
+from reporter.board.boards import Board
+from reporter.board.making import make_boards
 from reporter.site import build
 from suite.extensions.prediction.page import MIN_MODES, PredictedModes, predicted_modes
 from tests.builders import Scenario, make_bundle

@@ -6,8 +6,9 @@ import pytest
 
 from reporter.board.answers import Answer, answers
 from reporter.board.bars import bar_scale
-from reporter.board.boards import Board, make_boards
+from reporter.board.boards import Board
 from reporter.board.instruments import measured_by
+from reporter.board.making import make_boards
 from reporter.board.matrix import SHADES, matrices
 from tests.reporter.gallery import make_template, many_entries
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import reporter
-from reporter.board.boards import make_boards
+from reporter.board.making import make_boards
 from suite.compliance import submission_rule
 from suite.files.signature import make_key, public_key
 from suite.submission.declaration import SystemAvailability

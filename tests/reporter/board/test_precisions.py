@@ -8,7 +8,8 @@ import pytest
 
 import reporter
 from reference_impls.contract import BF16_MIXED, FLOAT32, PRECISIONS
-from reporter.board.boards import Board, make_boards
+from reporter.board.boards import Board
+from reporter.board.making import make_boards
 from reporter.pages.shared import board_title
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.open_round import SLUG

@@ -11,8 +11,9 @@ import pytest
 
 import reporter
 from reporter.board.best_settings import best_settings
-from reporter.board.boards import Board, make_boards
+from reporter.board.boards import Board
 from reporter.board.comparison import compare_entries
+from reporter.board.making import make_boards
 from reporter.data.frames import Frames
 from reporter.pages.comparison_data import comparison_files
 from suite.files.paths import repository_root

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import reporter
-from reporter.board.boards import Board, make_boards
+from reporter.board.boards import Board
+from reporter.board.making import make_boards
 from tests.faults.edits.editable_bundle import EditableBundle
 
 SOFTMAX = {"model_trained": "softmax_regression", "parameters": 490, "precision": "float64"}

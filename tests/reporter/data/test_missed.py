@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import reporter
-from reporter.board.boards import Board, make_boards
+from reporter.board.boards import Board
+from reporter.board.making import make_boards
 from reporter.data.frames import Frames, Row
 from reporter.data.missed import reached_text, times_with_shares, why_unranked
 from reporter.data.values import values_of_runs

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reporter.data.text import digits
-from reporter.pages.evidence import disturbances
+from reporter.pages.run_page import disturbances
 from reporter.site import build
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle

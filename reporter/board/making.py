@@ -1,0 +1,331 @@
+"""Makes leaderboards from frames: groups entries, ranks and labels them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from reporter.board.boards import ORDER, PLACED, Board, BoardRow
+from reporter.board.columns import (
+    FACETS,
+    FIGURE_COLUMNS,
+    Column,
+    Facet,
+    make_cell,
+    show_facet,
+)
+from reporter.board.energies import energy_tables, place_of
+from reporter.board.ranking import Rank, rank_entries, unranked
+from reporter.board.systems import system_name
+from reporter.data.entries import (
+    CODE,
+    PRECISION,
+    STRICT,
+    TRAINED,
+    describe,
+    differences,
+    make_labels,
+)
+from reporter.data.entry_scores import EntryScores, Status
+from reporter.data.frames import (
+    ACCEPTED,
+    GENERATED,
+    REFUSED,
+    STUDIED,
+    WITHDRAWN,
+    Frames,
+    Row,
+    known,
+    rows_of,
+)
+from reporter.data.framework_names import framework_name
+from reporter.data.machine_names import machine_title
+from reporter.data.missed import reached_text
+from reporter.data.shown_replications import ShownReplication, badges_of
+from reporter.data.values import figures_by_entry
+from reporter.data.words import submitter_title
+from suite.catalog.divisions import Division
+from suite.catalog.load_limits import MAX_FOREIGN_SHARE
+from suite.catalog.rounds import load_rounds
+from suite.catalog.scoring import load_scoring
+
+ALWAYS = ("device", "framework")
+NOT_IN_SETTING = (
+    "framework",
+    "device",
+    "nodes",
+    "power_mode",
+    "cpu_model",
+    "gpu",
+    "state",
+    "availability",
+    "suite_version",
+)
+"""Properties that a row names elsewhere, or that are left to the opened row."""
+DISTURBANCES = {
+    "throttled_events": (0, "throttled"),
+    "foreign_cpu_share": (MAX_FOREIGN_SHARE, "other programs ran"),
+}
+"""Badges by figure: shown when the highest value of an entry's runs is above the limit."""
+PROJECTED = "projected"
+EVIDENCE_WORDS = {
+    "audited_in": "audited in",
+    "witnessed_by": "witnessed by",
+    "signed_by": "signed by",
+}
+SEEDS = {
+    "round": "of the round's nonce",
+    "self-chosen": "of the submitter's nonce",
+    "none": "chosen by the submitter",
+}
+"""Where the seeds of an entry came from, in words."""
+OF_FRAMEWORK = ("framework_version", CODE)
+"""Facets that matter between rows of one framework."""
+NO_ROUND = "no round"
+NOT_ACCEPTED = unranked("not ranked: it is not accepted")
+
+
+def make_boards(frames: Frames) -> list[Board]:
+    """One board per round, workload, division and data set, of the closed division also per
+    precision; the newest round and workloads' own data sets first.
+
+    Generated data and stall analyses are excluded. Runs that name no round of the rulebook are
+    refused; they have boards of their own.
+    """
+    published = frames.entries[~frames.entries["state"].isin((GENERATED, STUDIED))]
+    compared_in = published[PRECISION].where(published["division"] == Division.CLOSED.value, "")
+    keys = ["workload", "division", "data", "round", "compared_in"]
+    groups = published.assign(
+        round=published["round"].fillna(NO_ROUND), compared_in=compared_in
+    ).groupby(keys, sort=True)
+    boards = [_board(frames.of_entries(entries), *key) for key, entries in groups]
+    age = {each.name: age for age, each in enumerate(reversed(load_rounds()))}
+    return sorted(
+        boards,
+        key=lambda board: (
+            age.get(board.round, len(age)),
+            board.workload,
+            not board.own_data,
+            *_place(board),
+        ),
+    )
+
+
+def _place(board: Board) -> tuple[str, ...]:
+    """Among the boards of a workload's data; the strict precision before the others."""
+    return board.division, board.data, "" if board.precision == STRICT else board.precision
+
+
+def _board(
+    frames: Frames, workload: str, division: str, data: str, judged_by: str, precision: str
+) -> Board:
+    figures = figures_by_entry(
+        frames, {*DISTURBANCES, *(column.figure for column in FIGURE_COLUMNS)}
+    )
+    facets = {
+        entry["entry_id"]: _facets(entry, figures[entry["entry_id"]])
+        for entry in rows_of(frames.entries)
+    }
+    differ, same = _differing(list(facets.values()), division == Division.OPEN.value)
+    columns = tuple(
+        column
+        for column in FIGURE_COLUMNS
+        if any(column.figure in found for found in figures.values())
+    )
+    shown = {
+        name: tuple(of_entry[facet.name] for facet in differ) for name, of_entry in facets.items()
+    }
+    rows = tuple(_rows(frames, figures, shown, columns))
+    others = () if precision in ("", STRICT) else (precision,)
+    sections = {
+        name: tuple(row for row in rows if _section(row) == name)
+        for name in (ACCEPTED, PROJECTED, REFUSED, WITHDRAWN)
+    }
+    scores = {row.entry_id: row.scores for row in sections[ACCEPTED]}
+    return Board(
+        slug="-".join(_slug(word) for word in (workload, division, data, judged_by, *others)),
+        workload=workload,
+        division=division,
+        data=data,
+        round=judged_by,
+        precision=precision,
+        own_data=bool(frames.entries["own_data"].all()),
+        frames=frames.accepted(),
+        facets=differ,
+        same=same,
+        columns=columns,
+        energies=energy_tables(scores, load_scoring()),
+        **sections,
+    )
+
+
+def _differing(
+    rows: Sequence[Mapping[str, str]], is_open: bool
+) -> tuple[tuple[Facet, ...], tuple[tuple[str, str], ...]]:
+    """The facets in which rows differ, and what they share in the others, as (heading, value).
+
+    What was trained is the workload's in the closed division, where each implementation has its own
+    code."""
+    always = (*ALWAYS, TRAINED[0]) if is_open else ALWAYS
+    hidden = () if is_open else (*TRAINED, CODE)
+    differ = tuple(facet for facet in FACETS if facet.name in always or _differs(facet, rows))
+    same = tuple(
+        (facet.heading, _joined(facet, rows))
+        for facet in FACETS
+        if facet not in differ and facet.name not in hidden
+    )
+    return differ, same
+
+
+def _section(row: BoardRow) -> str:
+    """The table of a board that the row is in."""
+    state = str(row.entry["state"])
+    return PROJECTED if state == ACCEPTED and row.scores.status is Status.PROJECTED else state
+
+
+def _differs(facet: Facet, rows: Iterable[Mapping[str, str]]) -> bool:
+    """Whether rows differ in it; for versions and code, whether rows of the same framework do."""
+    if facet.name in OF_FRAMEWORK:
+        pairs = {(row["framework"], row[facet.name]) for row in rows}
+        return len(pairs) > len({framework for framework, _ in pairs})
+    return len({row[facet.name] for row in rows}) > 1
+
+
+def _joined(facet: Facet, rows: Iterable[Mapping[str, str]]) -> str:
+    if facet.name in OF_FRAMEWORK:
+        return ", ".join(sorted({f"{row['framework']} {row[facet.name]}" for row in rows}))
+    shared = next(iter(rows))[facet.name]
+    return submitter_title(shared) if facet.name == "organization" else shared
+
+
+def _rows(
+    frames: Frames,
+    figures: Mapping[str, Mapping[str, Row]],
+    facets: Mapping[str, tuple[str, ...]],
+    columns: tuple[Column, ...],
+) -> Iterator[BoardRow]:
+    """The rows: confirmed and provisional ones by score, then the others; equal ones by entry
+    id."""
+    entries = {entry["entry_id"]: entry for entry in rows_of(frames.entries)}
+    labels, settings = make_labels(list(entries.values())), _settings(entries.values())
+    ranks, findings, scoring = _ranks(frames), _findings(frames), load_scoring()
+    order = {name: (*_order(frames.scores[name], figures[name]), name) for name in entries}
+    for name in sorted(entries, key=order.__getitem__):
+        entry, found, scores = entries[name], figures[name], frames.scores[name]
+        yield BoardRow(
+            entry,
+            labels[name],
+            system_name(entry),
+            framework_name(str(entry["framework"])),
+            settings[name],
+            f"entries/{name}.html",
+            ranks.get(name, NOT_ACCEPTED),
+            scores,
+            place_of(scores.instrument or _kind(found.get("energy_per_epoch_j", {})), scoring),
+            facets[name],
+            tuple(make_cell(column, found.get(column.figure)) for column in columns),
+            findings[name],
+            _badges(entry, found, frames.replications.get(name, ())),
+            reached_text(entry),
+        )
+
+
+def _findings(frames: Frames) -> dict[str, int]:
+    """The number of the checker's findings of each entry's runs."""
+    found = dict.fromkeys(frames.entries["entry_id"], 0)
+    for run, entry_id in frames.entry_of.items():
+        found[entry_id] += len(frames.verdicts[run].findings)
+    return found
+
+
+def _settings(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Of each entry, its power mode and what distinguishes it from the others of its system and
+    framework."""
+    alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for entry in entries:
+        alike.setdefault((system_name(entry), str(entry["framework"])), []).append(entry)
+    settings = {}
+    for members in alike.values():
+        differing = differences(members, NOT_IN_SETTING)
+        for entry in members:
+            mode = (
+                [str(entry["power_mode"]).partition(":")[0]] if known(entry["power_mode"]) else []
+            )
+            words = (describe(name, value) for name, value in differing[str(entry["entry_id"])])
+            settings[str(entry["entry_id"])] = " · ".join([*mode, *words])
+    return settings
+
+
+def _ranks(frames: Frames) -> dict[str, Rank]:
+    """The rank of every accepted entry, or why it has none."""
+    accepted = frames.entries[frames.entries["state"] == ACCEPTED]
+    scores = {name: frames.scores[name] for name in accepted["entry_id"]}
+    confirmed = {
+        name: one.time.measured
+        for name, one in scores.items()
+        if one.status is Status.CONFIRMED and one.time is not None
+    }
+    others = {
+        name: unranked(one.reason or "") for name, one in scores.items() if name not in confirmed
+    }
+    return {**rank_entries(confirmed, load_scoring()), **others}
+
+
+def _order(scores: EntryScores, figures: Mapping[str, Any]) -> tuple[float, ...]:
+    """Confirmed and provisional entries in one order by score; behind them the others, by score or
+    by what was measured."""
+    behind = float(scores.status not in PLACED)
+    values = [figures.get(name, {}).get("value") for name in ORDER]
+    return behind, *(float(value) if known(value) else float("inf") for value in values)
+
+
+def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, str]:
+    availability = entry["availability"] if known(entry["availability"]) else "not submitted"
+    special = {
+        "device": machine_title(entry),
+        "energy": _sensor(figures.get("energy_per_epoch_j", {})),
+        "availability": availability,
+    }
+    special["nonce_kind"] = SEEDS.get(entry["nonce_kind"], "of several kinds")
+    return {
+        facet.name: special.get(facet.name) or show_facet(entry.get(facet.name)) for facet in FACETS
+    }
+
+
+def _kind(energy: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    return energy.get("tier"), energy.get("covers")
+
+
+def _sensor(energy: Mapping[str, Any]) -> str:
+    if known(energy.get("tier")):
+        return f"{energy['tier']}, {energy['covers']}"
+    return "unknown sensor" if known(energy.get("value")) else "not measured"
+
+
+def _badges(
+    entry: Mapping[str, Any], figures: Mapping[str, Any], replications: tuple[ShownReplication, ...]
+) -> tuple[str, ...]:
+    disturbed = (
+        badge
+        for name, (limit, badge) in DISTURBANCES.items()
+        if known(high := figures.get(name, {}).get("high")) and high > limit
+    )
+    people = (
+        f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if known(entry[name])
+    )
+    attached = (
+        ("energy from a trace that was attached after the run",)
+        if figures.get("energy_per_epoch_j", {}).get("attached")
+        else ()
+    )
+    return (
+        *disturbed,
+        *attached,
+        *people,
+        *badges_of(replications, entry["code_is_public"] is True),
+    )
+
+
+def _slug(word: str) -> str:
+    return (
+        "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in word.lower())
+        or "-"
+    )

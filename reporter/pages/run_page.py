@@ -1,0 +1,325 @@
+"""A page per run: the evidence for every figure."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from reference_impls.contract import TOKEN, log_name
+from reporter.board.columns import name_of_figure
+from reporter.data.frames import Frames, Row, records
+from reporter.data.framework_names import framework_name
+from reporter.data.text import digits, in_full, plain
+from reporter.data.timeline import Timeline, read_timeline
+from reporter.figures import over_time
+from reporter.figures.chart import Context, Described
+from reporter.pages.shared import Page, place_drawings, render, title_of
+from suite.bundle.layout import (
+    BASELOAD,
+    COUNTERS,
+    MANIFEST,
+    OUTPUT,
+    READINGS,
+    RUN,
+    STEPS,
+    SUMMARY,
+    SYSTEM,
+)
+from suite.bundle.log import MAX_LOG_BYTES, Log, LogEvent
+from suite.bundle.nodes import NODES
+from suite.bundle.reader import Bundle, CachedBundle, RunRecord
+from suite.bundle.resumption import known_resumption
+from suite.compliance.checker import BundleVerdict
+from suite.metrics.summary import read_summary
+
+COPIED = (
+    RUN,
+    SYSTEM,
+    SUMMARY,
+    COUNTERS,
+    NODES,
+    STEPS,
+    READINGS,
+    BASELOAD,
+    log_name(0),
+    OUTPUT,
+    MANIFEST,
+)
+COLUMNS_OF_RANKS = (
+    ("samples", "samples"),
+    ("busy_ratio", "busy time over the mean of the ranks"),
+    ("slowest_share", "slowest rank, share of the steps"),
+    ("communication_s", "communication, s"),
+    ("peak_rss_bytes", "peak memory, B"),
+)
+FIRST_LINES, LAST_LINES = 200, 100
+MAX_LINE_LENGTH = 600
+EPOCH_FIGURES = frozenset(
+    (
+        "first_epoch_s",
+        "initialisation_s",
+        "time_to_epoch_s",
+        "fetch_stall_s",
+        "copy_s",
+        "compute_s",
+        "communication_s",
+        "overhead_s",
+        "worker_start_s",
+        "compute_share",
+        "accelerator_utilisation",
+        "samples_per_s",
+    )
+)
+
+
+@dataclass(frozen=True)
+class RunEvidence:
+    """One run: its row, the rows of its figures and epochs, and the checker's verdict. Its page
+    also reads the bundle's files."""
+
+    run: Row
+    figures: Sequence[Row]
+    epochs: Sequence[Row]
+    verdict: BundleVerdict
+
+
+def evidence_of_runs(frames: Frames) -> Iterator[RunEvidence]:
+    """The evidence of every run, one at a time."""
+    figures, epochs = frames.rows_by("figures", "run_id"), frames.rows_by("epochs", "run_id")
+    for run in records(frames.runs):
+        name = run["run_id"]
+        yield RunEvidence(run, figures(name), epochs(name), frames.verdicts[name])
+
+
+def run_pages(
+    evidence: RunEvidence, colours: Mapping[str, int], environment: jinja2.Environment
+) -> Iterator[Page]:
+    """runs/<id>/index.html, its charts, and copies of the bundle's files."""
+    run, bundle = evidence.run, CachedBundle(Path(evidence.run["path"]))
+    place, names = f"runs/{run['run_id']}/", copied_files(bundle)
+    described = _described(read_timeline(bundle, bundle.log()), evidence)
+    charts = place_drawings(described, Context("../../", colours), place)
+    yield render(
+        environment,
+        "run.html",
+        f"{place}index.html",
+        "run",
+        charts=charts,
+        files=[(name, (bundle.path / name).stat().st_size) for name in names],
+        file_names=names,
+        digits=digits,
+        in_full=in_full,
+        how=_how,
+        name_of=name_of_figure,
+        as_text=_as_text,
+        is_number=_number,
+        columns_of_ranks=COLUMNS_OF_RANKS,
+        of_epochs=EPOCH_FIGURES,
+        **_shown(evidence, bundle),
+    )
+    yield from charts.files
+    for name in names:
+        yield Page(f"{place}{name}", bundle.file(name))
+
+
+def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
+    """What the page says of the run, by its names in the template."""
+    run, verdict, log = evidence.run, evidence.verdict, bundle.log()
+    record, summary = bundle.run(), read_summary(bundle)
+    figures = sorted(evidence.figures, key=lambda figure: figure["value"] is None)
+    links = {figure["figure"]: _evidence(figure, log) for figure in figures}
+    cited = {number for of_figure in links.values() for number, _ in of_figure}
+    cited |= {finding.line for finding in verdict.findings if finding.line}
+    return {
+        "run": run,
+        "title": title_of(run),
+        "framework": framework_name(str(run["framework"])),
+        "command": _command(record.command),
+        "resumed": _resumed(record),
+        "verdict": verdict,
+        "figures": figures,
+        "evidence": links,
+        "epochs": evidence.epochs,
+        "system": bundle.json(SYSTEM),
+        "ranks": _mappings_of(summary.get("ranks")),
+        "meters": _mappings_of(list(record.meters)),
+        "lines": list(_lines(bundle, cited)),
+        "window": _window(log),
+        "disturbances": list(disturbances(summary)),
+    }
+
+
+def _described(timeline: Timeline, evidence: RunEvidence) -> Sequence[Described]:
+    """Power and load charts. Power is the first node's, so that the baseload, a sum over nodes, is
+    drawn for a single node only."""
+    figures = evidence.figures if evidence.run["nodes"] == 1 else ()
+    baseload_w = next(
+        (figure["value"] for figure in figures if figure["figure"] == "baseload_power_w"), None
+    )
+    return over_time.described(timeline, baseload_w)
+
+
+def copied_files(bundle: Bundle) -> list[str]:
+    """Names of the bundle's regular files that can be downloaded."""
+    of_other_nodes = sorted(
+        path.name
+        for pattern in ("log.rank*.txt", "readings.node*.parquet", "baseload.node*.parquet")
+        for path in bundle.path.glob(pattern)
+    )
+    return [
+        name
+        for name in (*COPIED, *of_other_nodes)
+        if (bundle.path / name).is_file() and not (bundle.path / name).is_symlink()
+    ]
+
+
+def _how(figure: Row) -> str:
+    """How a figure was obtained, or why it is unknown; its interval, and how densely its readings
+    lie."""
+    interval = (
+        f"95 % interval {in_full(figure['low'], 4)} to {in_full(figure['high'], 4)}"
+        if figure["low"] is not None
+        else ""
+    )
+    level = f"EE HPC WG: {figure['level']}" if figure["level"] else ""
+    period = f"a reading every {digits(figure['period_s'])} s" if figure["period_s"] else ""
+    coverage = (
+        f"{100 * figure['coverage']:.1f} % of the time covered"
+        if figure["coverage"] is not None
+        else ""
+    )
+    return "; ".join(
+        part
+        for part in (figure["reason"] or figure["method"], interval, level, period, coverage)
+        if part
+    )
+
+
+def _as_text(value: object) -> str:
+    """A value of system.json as text: items of lists separated by semicolons, pairs of mappings by
+    commas."""
+    if isinstance(value, list):
+        return "; ".join(_as_text(one) for one in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_as_text(one)}" for key, one in value.items() if one is not None)
+    return str(value)
+
+
+def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
+    """The log lines that a figure was computed from, as (line number, event)."""
+    name, value = figure["figure"], figure["value"]
+    if value is None:
+        return []
+    ends, target = [log.first("run_start"), log.first("run_stop")], log.value("target_accuracy")
+    evaluations = [each for each in log.all("eval_accuracy") if _number(each.value)]
+    if name in ("time_to_target_s", "epochs_to_target"):
+        reached = [each for each in evaluations if _number(target) and each.value >= target]
+        return _numbered([ends[0], *reached[:1]])
+    if name == "uncounted_s":
+        return _numbered(log.all("uncounted_start")[:5])
+    if name == "best_accuracy":
+        return _numbered([each for each in evaluations if each.value == value][:1])
+    return _numbered(ends) if name == "gross_time_s" or figure["source"] == READINGS else []
+
+
+def disturbances(summary: Mapping[str, Any]) -> Iterator[str]:
+    """A sentence per throttling event, per step of the wall clock and per changed setting;
+    malformed records are skipped."""
+    found = summary.get("disturbances")
+    lists = found if isinstance(found, Mapping) else {}
+    for event in _with_numbers(lists.get("throttling"), "start_s", "count"):
+        duration = (
+            f"for {digits(event['held_s'], 3)} s"
+            if _number(event.get("held_s"))
+            else f"{event['count']:g} times"
+        )
+        channel, start_s = plain(event.get("channel"), 60), digits(event["start_s"], 4)
+        yield f"{channel}: {start_s} s after run_start, {duration}"
+    for step in _with_numbers(lists.get("clock_steps"), "at_s", "step_s"):
+        yield (
+            f"the wall clock was set by {digits(step['step_s'], 4)} s,"
+            f" {digits(step['at_s'], 4)} s after run_start; durations are not affected"
+        )
+    for change in _with_numbers(lists.get("settings"), "at_s", "before", "after"):
+        values = f"from {digits(change['before'], 4)} to {digits(change['after'], 4)}"
+        yield (
+            f"{plain(change.get('channel'), 60)} was changed {values}"
+            f" {plain(change.get('unit'), 10)}, {digits(change['at_s'], 4)} s after run_start"
+        )
+
+
+def _with_numbers(values: object, *names: str) -> Iterator[Mapping[str, Any]]:
+    """The records that have numbers of these names."""
+    return (each for each in _mappings_of(values) if all(_number(each.get(name)) for name in names))
+
+
+def _mappings_of(values: object) -> list[Mapping[str, Any]]:
+    return (
+        [value for value in values if isinstance(value, Mapping)]
+        if isinstance(values, list)
+        else []
+    )
+
+
+def _numbered(events: Sequence[LogEvent | None]) -> list[tuple[int, str]]:
+    return [(event.line, plain(event.key, 40)) for event in events if event is not None]
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _window(log: Log) -> tuple[int, int] | None:
+    """run_start and run_stop on the monotonic clock, ns."""
+    ends = [log.first("run_start"), log.first("run_stop")]
+    times = [event.mono_ns for event in ends if event is not None and event.mono_ns is not None]
+    return (times[0], times[1]) if len(times) == 2 else None
+
+
+def _lines(bundle: Bundle, cited: set[int]) -> Iterator[tuple[int, str]]:
+    """The log's first and last lines and all cited lines, as (line number, line); number 0 marks
+    omitted lines."""
+    file = bundle.file(log_name(0))
+    if file.stat().st_size > MAX_LOG_BYTES:
+        return  # its events were not read either
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    omitted = 0
+    for number, line in enumerate(lines, start=1):
+        if TOKEN not in line:
+            continue
+        if number <= FIRST_LINES or number > len(lines) - LAST_LINES or number in cited:
+            if omitted:
+                yield 0, f"{omitted} lines omitted here; see log.txt."
+                omitted = 0
+            yield number, plain(line, MAX_LINE_LENGTH)
+        else:
+            omitted += 1
+
+
+def _resumed(record: RunRecord) -> str | None:
+    """What a resumed run says of the run that it continues; None for other runs."""
+    before = known_resumption(record.resumed)
+    if before is None:
+        return None
+    return (
+        f"Resumed after epoch {before.epoch} of run {plain(before.run_id, 100)}, which trained on"
+        f" {_counted(before.ranks, 'rank')} of {_counted(before.nodes, 'node')} and ended:"
+        f" {plain(before.reason)}"
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _command(arguments: tuple[Any, ...]) -> str:
+    """The command line to repeat the run, without the program's path and the option --output."""
+    kept, skip = ["suite"], False
+    for argument in arguments[1:]:
+        if not skip and argument != "--output":
+            kept.append(shlex.quote(str(argument)))
+        skip = argument == "--output" and not skip
+    return plain(" ".join(kept), 2000)
