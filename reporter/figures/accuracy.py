@@ -1,5 +1,8 @@
 """Accuracy against training time."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.selection import ascending, choose
 from reporter.data.text import digits
@@ -7,79 +10,99 @@ from reporter.data.values import entries_of
 from reporter.figures.chart import Chart, Context
 from reporter.figures.entries import mean_of
 from reporter.figures.for_papers import Curve, Points, labels_of, lines_of, lines_panel
-from reporter.figures.model import Figure, Missing, PaperFigure, Plane, Point, dot, through
+from reporter.figures.model import (
+    Dot,
+    Figure,
+    Line,
+    Missing,
+    PaperFigure,
+    Plane,
+    Point,
+    dot,
+    through,
+)
 from reporter.figures.scales import UNITS, close, in_units
 
 MAX_RUNS, PERCENT = 60, 100.0
+HEADINGS = (
+    "run",
+    "evaluations",
+    "training time until the last, s",
+    "last accuracy, %",
+    "best accuracy, %",
+)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run as a line: its name in words, its framework, and its evaluations."""
+
+    label: str
+    framework: str
+    points: list[Point]
+
+    @property
+    def end(self) -> Point:
+        """The last evaluation."""
+        return self.points[-1]
 
 
 def describe(frames: Frames, context: Context) -> Figure | Missing:
     """One line per run: accuracy (%) after each epoch against the cumulated epoch time (s),
     evaluations excluded."""
-    entries = entries_of(frames)
-    curves, labels, styles = dict[str, list[Point]](), dict[str, str](), dict[str, int]()
-    for run in rows_of(frames.runs):
-        name, entry = run["run_id"], entries[run["entry_id"]]
-        curves[name] = _curve(frames, name)
-        labels[name] = f"{entry['label']}, seed {run['seed']}"
-        styles[name] = context.colour(run["framework"])
-    ends = {name: points[-1] for name, points in curves.items() if points}
-    if not ends:
+    runs = {name: run for name, run in _runs(frames) if run.points}
+    if not runs:
         return Missing("no evaluation was finished")
-    order = {name: time_s for name, (time_s, _) in ends.items()}
-    frameworks = dict(zip(frames.runs["run_id"], frames.runs["framework"], strict=True))
-    chosen = choose(order, lambda name: str(frameworks[name]), MAX_RUNS)
-    others = {style: list[Point]() for style in sorted(set(styles.values()))}
-    for name in (name for group in chosen.groups for name in group.ids):
-        others[styles[name]].append(ends[name])
-    every = [point for points in curves.values() for point in points]
+    order = {name: run.end[0] for name, run in runs.items()}
+    chosen = choose(order, lambda name: runs[name].framework, MAX_RUNS)
+    lines, dots = list[Line](), list[Dot]()
+    for run_id, run in ((name, runs[name]) for name in chosen.ids):
+        (time_s, accuracy), colour = run.end, context.colour(run.framework)
+        tip = f"{run.label}: {accuracy:.2f} % after {digits(time_s)} s of training"
+        lines.append(through(run.points, f"l{colour} curve", f"{run.label} ({run_id})"))
+        dots.append(dot(run.end, f"c{colour}", tip))
+    crowds: dict[str, list[Point]] = {}
+    for run in (runs[name] for group in chosen.groups for name in group.ids):
+        crowds.setdefault(f"l{context.colour(run.framework)}", []).append(run.end)
+    every = [point for run in runs.values() for point in run.points]
     x = in_units([t for t, _ in every], "s")
     panel = Plane(
         f"training time in {UNITS[x.unit]} (without evaluations)",
         "accuracy, %",
         x,
         close([value for _, value in every]),
-        tuple(
-            through(curves[name], f"l{styles[name]} curve", f"{labels[name]} ({name})")
-            for name in chosen.ids
-        ),
-        tuple(
-            dot(
-                ends[name],
-                f"c{styles[name]}",
-                f"{labels[name]}: {ends[name][1]:.2f} % after {digits(ends[name][0])} s of"
-                " training",
-            )
-            for name in chosen.ids
-        ),
-        context.frameworks([{"framework": frameworks[name]} for name in ends]),
-        tuple((f"l{style}", tuple(points)) for style, points in others.items() if points),
+        tuple(lines),
+        tuple(dots),
+        context.frameworks([{"framework": run.framework} for run in runs.values()]),
+        tuple((style, tuple(points)) for style, points in sorted(crowds.items())),
     )
-    rows = tuple(
-        (
-            labels[name],
-            str(len(curves[name])),
-            digits(ends[name][0]),
-            f"{ends[name][1]:.2f}",
-            f"{max(value for _, value in curves[name]):.2f}",
-        )
-        for name in ascending(order)
-    )
-    without, faint = len(curves) - len(ends), len(ends) - len(chosen.ids)
-    notes = [f"{without} runs without a finished evaluation are not drawn."] if without else []
-    if faint:
+    rows = tuple(_cells(runs[name]) for name in ascending(order))
+    return Figure((panel,), HEADINGS, rows, _note(len(frames.runs), len(runs), len(lines)))
+
+
+def _runs(frames: Frames) -> Iterator[tuple[str, _Run]]:
+    entries = entries_of(frames)
+    for run in rows_of(frames.runs):
+        label = f"{entries[run['entry_id']]['label']}, seed {run['seed']}"
+        yield run["run_id"], _Run(label, str(run["framework"]), _curve(frames, run["run_id"]))
+
+
+def _cells(run: _Run) -> tuple[str, ...]:
+    time_s, last = run.end
+    best = max(value for _, value in run.points)
+    return run.label, str(len(run.points)), digits(time_s), f"{last:.2f}", f"{best:.2f}"
+
+
+def _note(every: int, ended: int, drawn: int) -> str:
+    notes = list[str]()
+    if every > ended:
+        notes.append(f"{every - ended} runs without a finished evaluation are not drawn.")
+    if ended > drawn:
         notes.append(
-            f"{faint} of {len(ends)} runs have a faint dot at their last evaluation; lines"
+            f"{ended - drawn} of {ended} runs have a faint dot at their last evaluation; lines"
             " are the quickest of each framework in turn."
         )
-    headings = (
-        "run",
-        "evaluations",
-        "training time until the last, s",
-        "last accuracy, %",
-        "best accuracy, %",
-    )
-    return Figure((panel,), headings, rows, " ".join(notes))
+    return " ".join(notes)
 
 
 def for_paper(frames: Frames) -> PaperFigure | Missing:

@@ -138,6 +138,25 @@ def rows_of_entries(
     return (*map(row, own), *shared), chosen.note
 
 
+def row_of(
+    entry: Mapping[str, Any],
+    values: tuple[Estimate, ...],
+    context: Context,
+    figure: str,
+    text: str = "",
+    tip: str = "",
+) -> Row:
+    """An entry's row in the colour of its framework, with a link to a figure on its page."""
+    return Row(
+        entry["label"],
+        values,
+        f"c{context.colour(entry['framework'])}",
+        context.entry(entry["entry_id"], figure),
+        (text,) if text else (),
+        (tip,) if tip else (),
+    )
+
+
 def shared_row(group: Group, order: Mapping[str, float], unit: str, context: Context) -> Row:
     """A row from the lowest to the highest value of a group, with a mark at the median."""
     values = [order[name] for name in group.ids]

@@ -2,10 +2,11 @@
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Row as Entry
 from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of
@@ -71,22 +72,12 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     shown = [(str(entries[name]["label"]), [name]) for name in chosen.ids]
     shown += [(group.label, list(group.ids)) for group in chosen.groups]
     ids = sorted(entries, key=lambda name: (order[name], entries[name]["label"], name))
-    legend, panels = context.frameworks([entries[name] for name in ids]), list[Rows]()
-    for counter, of_counter in values.items():
-        rows = []
-        for label, names in shown:
-            some = [of_counter[name] for name in names if name in of_counter]
-            style, text = f"c{context.colour(entries[names[0]]['framework'])}", "unknown"
-            bars = (Estimate(max(statistics.median(some), 0.0)),) if some else ()
-            if some:
-                text = digits(statistics.median(some))
-            if len(some) > 1:
-                style, text = f"{style} faint", f"median {text}"
-            link, tips = context.entry(names[0], "runs"), (f"{label}, {counter.title}: {text}",)
-            rows.append(Row(label, bars, style, link, (text,), tips[: len(bars)]))
-        largest = max((row.total for row in rows), default=0.0) or 1.0
-        scale = Scale((0.0, largest))
-        panels.append(Rows(counter.title, scale, tuple(rows), names=legend, has_axis=False))
+    legend = context.frameworks([entries[name] for name in ids])
+    panels = []
+    for counter, means in values.items():
+        rows = tuple(_bar(counter, label, names, means, entries, context) for label, names in shown)
+        scale = Scale((0.0, max((row.total for row in rows), default=0.0) or 1.0))
+        panels.append(Rows(counter.title, scale, rows, names=legend, has_axis=False))
     table = tuple(
         (
             entries[name]["label"],
@@ -97,6 +88,25 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     headings = ("entry", *(counter.title for counter in values))
     note = _note(frames, list(values), chosen.note)
     return Figure(tuple(panels), headings, table, note, columns=3)
+
+
+def _bar(
+    counter: Counter,
+    label: str,
+    names: Sequence[str],
+    found: Mapping[str, float],
+    entries: Mapping[str, Entry],
+    context: Context,
+) -> Row:
+    """An entry's bar, or the median of those that share a row."""
+    values = [found[name] for name in names if name in found]
+    link, style = context.entry(names[0], "runs"), context.colour(entries[names[0]]["framework"])
+    if not values:
+        return Row(label, (), f"c{style}", link, ("unknown",))
+    middle, is_one = statistics.median(values), len(values) == 1
+    text = digits(middle) if is_one else f"median {digits(middle)}"
+    bar, tip = (Estimate(max(middle, 0.0)),), f"{label}, {counter.title}: {text}"
+    return Row(label, bar, f"c{style}" + " faint" * (not is_one), link, (text,), (tip,))
 
 
 def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:

@@ -2,6 +2,8 @@
 
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.frames import Row as Entry
@@ -10,7 +12,7 @@ from reporter.data.machines import differing_software, machines_of
 from reporter.data.selection import ascending, choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of
-from reporter.figures.chart import Chart, Context, rows_of_entries
+from reporter.figures.chart import Chart, Context, row_of, rows_of_entries
 from reporter.figures.energy import ENERGY, Drawn, of_kinds
 from reporter.figures.entries import estimates
 from reporter.figures.for_papers import MAX_ROWS, Notes, context_of, labels_of
@@ -18,6 +20,16 @@ from reporter.figures.model import Estimate, Figure, Marks, Missing, PaperFigure
 from reporter.figures.scales import UNITS, fitting_closely, in_units
 
 AXES = {"end_to_end_s": "time per epoch, s", "energy_j": "energy per epoch, J"}
+HEADINGS = (
+    "entry",
+    "epochs",
+    "lowest, s",
+    "lower quartile, s",
+    "median, s",
+    "upper quartile, s",
+    "highest, s",
+    "coefficient of variation, %",
+)
 MIN_EPOCHS = 2
 MAX_NAMES = 4
 """Of software that differs, in a caption."""
@@ -26,68 +38,71 @@ INSTANCES = (
 )
 
 
+@dataclass(frozen=True)
+class _Epochs:
+    """The times of an entry's epochs after the first, s."""
+
+    entry: Entry
+    times_s: tuple[float, ...]
+
+    @cached_property
+    def quartiles(self) -> Estimate:
+        """The median with the quartiles."""
+        return Estimate.between_quartiles(self.times_s)
+
+    @property
+    def variation(self) -> float:
+        """The coefficient of variation."""
+        return statistics.stdev(self.times_s) / statistics.fmean(self.times_s)
+
+    def row(self, context: Context) -> Row:
+        """A box with a mark per epoch."""
+        tip = (
+            f"{self.entry['label']}: median {digits(self.quartiles.value)} s, coefficient of"
+            f" variation {self.variation:.1%}"
+        )
+        box = row_of(self.entry, (self.quartiles,), context, "runs", tip=tip)
+        return replace(box, singles=self.times_s)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table."""
+        low, high = self.quartiles.ends
+        numbers = (min(self.times_s), low, self.quartiles.value, high, max(self.times_s))
+        variation = f"{100 * self.variation:.1f}"
+        return self.entry["label"], str(len(self.times_s)), *map(digits, numbers), variation
+
+
 def describe(frames: Frames, context: Context) -> Figure | Missing:
     """One row per entry, in seconds: a mark per epoch after the first, a box between the quartiles,
     a line at the median."""
-    entries, entry_of = (
-        entries_of(frames),
-        dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True)),
-    )
-    epochs: dict[str, list[float]] = {}
-    for each in rows_of(frames.epochs[frames.epochs["epoch"] > 1].sort_values(["run_id", "epoch"])):
-        if known(each["end_to_end_s"]):
-            epochs.setdefault(entry_of[each["run_id"]], []).append(float(each["end_to_end_s"]))
-    epochs = {name: values for name, values in epochs.items() if len(values) > 1}
+    entries, epochs = entries_of(frames), _epochs(frames)
     if not epochs:
         return Missing("no entry has two epochs after the first")
-    quartiles = {name: Estimate.between_quartiles(values) for name, values in epochs.items()}
-    medians = {name: one.value for name, one in quartiles.items()}
-    variations = {
-        name: statistics.stdev(values) / statistics.fmean(values) for name, values in epochs.items()
-    }
-
-    def row(name: str) -> Row:
-        label = entries[name]["label"]
-        return Row(
-            label,
-            (quartiles[name],),
-            f"c{context.colour(entries[name]['framework'])}",
-            context.entry(name, "runs"),
-            tips=(
-                f"{label}: median {digits(medians[name])} s, coefficient of variation"
-                f" {variations[name]:.1%}",
-            ),
-            singles=tuple(epochs[name]),
-        )
-
-    rows, note = rows_of_entries(medians, entries, row, "s", context)
+    medians = {name: one.quartiles.value for name, one in epochs.items()}
+    rows, note = rows_of_entries(
+        medians, entries, lambda name: epochs[name].row(context), "s", context
+    )
     every = [*medians.values(), *(value for each in rows for value in each.singles)]
     scale = in_units(every, "s", fitting_closely)
-    panel = Rows(
-        f"{UNITS[scale.unit]} per epoch (axis may not start at 0)",
-        scale,
-        rows,
-        marks=Marks.BANDS,
-        names=context.frameworks([entries[name] for name in epochs]),
-    )
-    table = []
-    for name in ascending(medians):
-        values = epochs[name]
-        low, high = quartiles[name].ends
-        numbers = map(digits, (min(values), low, medians[name], high, max(values)))
-        variation = f"{100 * variations[name]:.1f}"
-        table.append((entries[name]["label"], str(len(values)), *numbers, variation))
-    headings = (
-        "entry",
-        "epochs",
-        "lowest, s",
-        "lower quartile, s",
-        "median, s",
-        "upper quartile, s",
-        "highest, s",
-        "coefficient of variation, %",
-    )
-    return Figure((panel,), headings, tuple(table), note)
+    axis = f"{UNITS[scale.unit]} per epoch (axis may not start at 0)"
+    legend = context.frameworks([entries[name] for name in epochs])
+    panel = Rows(axis, scale, rows, marks=Marks.BANDS, names=legend)
+    table = tuple(epochs[name].cells for name in ascending(medians))
+    return Figure((panel,), HEADINGS, table, note)
+
+
+def _epochs(frames: Frames) -> dict[str, _Epochs]:
+    """Of each entry with two epochs after the first."""
+    entries, entry_of, found = entries_of(frames), frames.entry_of, dict[str, list[float]]()
+    for each in rows_of(frames.epochs[frames.epochs["epoch"] > 1].sort_values(["run_id", "epoch"])):
+        if known(each["end_to_end_s"]):
+            found.setdefault(entry_of[each["run_id"]], []).append(float(each["end_to_end_s"]))
+    return {
+        name: _Epochs(entries[name], tuple(times))
+        for name, times in found.items()
+        if len(times) > 1
+    }
 
 
 def for_paper(frames: Frames, column: str) -> PaperFigure | Missing:

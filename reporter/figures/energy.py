@@ -11,7 +11,7 @@ from reporter.data.machine_names import short_title
 from reporter.data.quantities import quantity
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, values_of, why_missing
-from reporter.figures.chart import Chart, Context, rows_of_entries
+from reporter.figures.chart import Chart, Context, row_of, rows_of_entries
 from reporter.figures.entries import estimates
 from reporter.figures.for_papers import (
     OVER_RUNS,
@@ -81,42 +81,34 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     capacity = replace(context, max_rows=max(context.max_rows // len(order), 2))
 
     def row(name: str) -> Row:
-        text = quantity(values[name], "J")[0]
-        return Row(
-            entries[name]["label"],
-            (Estimate(values[name]),),
-            f"c{context.colour(entries[name]['framework'])}",
-            context.entry(name, ENERGY),
-            (text,),
-            (text,),
-            shaded=idle_j.get(name),
-        )
+        text, value = quantity(values[name], "J")[0], (Estimate(values[name]),)
+        bar = row_of(entries[name], value, context, ENERGY, text, text)
+        return replace(bar, shaded=idle_j.get(name))
 
+    legend = context.frameworks([entries[name] for name in values])
     panels, notes = list[Rows](), list[str]()
     for kind in order:
         own = {name: values[name] for name in values if kinds[name] == kind}
         rows, note = rows_of_entries(own, entries, row, "J", capacity)
         scale = fitting(list(own.values()))
-        panels.append(
-            Rows(
-                kind + (", logarithmic" if scale.logarithmic else ""),
-                scale,
-                rows,
-                unit="J",
-                names=context.frameworks([entries[name] for name in values]),
-                has_axis=False,
-            )
-        )
+        title = kind + (", logarithmic" if scale.logarithmic else "")
+        panels.append(Rows(title, scale, rows, unit="J", names=legend, has_axis=False))
         notes += [note] if note else []
-    table = []
-    for name in sorted(values, key=lambda name: (order.index(kinds[name]), values[name], name)):
-        value, idle, share = values[name], "unknown", "unknown"
-        if name in idle_j:
-            idle = digits(idle_j[name])
-            share = f"{100 * idle_j[name] / value:.0f}" if value > 0 else share
-        table.append((entries[name]["label"], digits(value), idle, share, kinds[name]))
+    names = sorted(values, key=lambda name: (order.index(kinds[name]), values[name], name))
+    table = tuple(
+        (entries[name]["label"], *_parts(values[name], idle_j.get(name)), kinds[name])
+        for name in names
+    )
     headings = ("entry", "energy per epoch, J", "baseload, J", "baseload, %", "sensor")
-    return Figure(tuple(panels), headings, tuple(table), (*notes, "")[0])
+    return Figure(tuple(panels), headings, table, (*notes, "")[0])
+
+
+def _parts(value: float, idle_j: float | None) -> tuple[str, str, str]:
+    """An energy, its baseload, and the share of the latter, as text."""
+    if idle_j is None:
+        return digits(value), "unknown", "unknown"
+    share = f"{100 * idle_j / value:.0f}" if value > 0 else "unknown"
+    return digits(value), digits(idle_j), share
 
 
 def _place(kind: str) -> int:

@@ -83,39 +83,27 @@ def _figure(
     """Time series with epochs and more lines; ``axis`` is the title of the vertical axis."""
     drawn = [line for index, one in enumerate(series) for line in _lines(one, index)]
     of_series = [Named(f"c{index}", one.name) for index, one in enumerate(series)]
-    epochs = [
-        Span(
-            span.start_s,
-            span.stop_s,
-            span.name,
-            f"{span.name}: {digits(span.stop_s - span.start_s)} s",
-        )
-        for span in spans
-        if span.is_epoch
-    ]
     panel = Plane(
         "seconds since run_start",
         axis,
         *scales,
         (*drawn, *lines),
         legend=(*of_series, *names),
-        spans=tuple(epochs),
+        spans=tuple(_epoch(span) for span in spans if span.is_epoch),
     )
     rows = [_row("whole run", line, 0, len(line.t_s), len(series)) for line in series]
-    rows += [
-        _row(
-            span.name,
-            line,
-            bisect_left(line.t_s, span.start_s),
-            bisect_right(line.t_s, span.stop_s),
-            len(series),
-        )
-        for span in spans
-        for line in series
-    ]
+    for span in spans:
+        for line in series:
+            ends = bisect_left(line.t_s, span.start_s), bisect_right(line.t_s, span.stop_s)
+            rows.append(_row(span.name, line, *ends, len(series)))
     unit = series[0].unit
     headings = ("when", "points", f"lowest, {unit}", f"mean, {unit}", f"highest, {unit}")
     return Figure((panel,), headings, tuple(rows))
+
+
+def _epoch(span: TimeSpan) -> Span:
+    tip = f"{span.name}: {digits(span.stop_s - span.start_s)} s"
+    return Span(span.start_s, span.stop_s, span.name, tip)
 
 
 def _lines(series: TimeSeries, index: int) -> Iterator[Line]:

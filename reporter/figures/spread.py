@@ -1,14 +1,16 @@
 """A time per entry with its spread: dot for the mean, ticks for runs, band for the standard
 deviation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from reporter.data.frames import Frames, known
+from reporter.data.frames import Row as Entry
 from reporter.data.quantities import quantity_with_spread
 from reporter.data.selection import ascending
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, values_of, values_of_runs, why_missing
-from reporter.figures.chart import Chart, Context, rows_of_entries
+from reporter.figures.chart import Chart, Context, row_of, rows_of_entries
 from reporter.figures.model import Estimate, Figure, Marks, Missing, Row, Rows
 from reporter.figures.scales import UNITS, in_units
 
@@ -23,63 +25,64 @@ def spread_of(figure: str, axis: str) -> Callable[[Frames, Context], Figure | Mi
     return describe
 
 
+@dataclass(frozen=True)
+class _Time:
+    """A figure of an entry: the mean over its runs, its standard deviation, and the runs' values;
+    no values where they are not known one by one."""
+
+    entry: Entry
+    mean: float
+    spread: float | None
+    runs: Sequence[float]
+
+    def row(self, context: Context, figure: str) -> Row:
+        """A dot with a band, and a mark per run of several."""
+        of_runs = tuple(self.runs) if len(self.runs) > 1 else ()
+        tip = f"{self.entry['label']}: {digits(self.mean)} s"
+        if self.spread is not None:
+            over = "runs" if of_runs else "its epochs"
+            tip += f" ± {digits(self.spread, 2)} over {over}"
+        value = (Estimate.around(self.mean, self.spread),)
+        text = quantity_with_spread(self.mean, "s", self.spread)[0]
+        return replace(row_of(self.entry, value, context, figure, text, tip), singles=of_runs)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table."""
+        ends = (digits(min(self.runs)), digits(max(self.runs))) if self.runs else ("", "")
+        spread = "" if self.spread is None else digits(self.spread, 2)
+        return self.entry["label"], digits(self.mean), spread, str(len(self.runs)), *ends
+
+
 def _describe(frames: Frames, context: Context, figure: str, axis: str) -> Figure | Missing:
     found, entries, means = (
         figures_of(frames, figure),
         entries_of(frames),
         values_of(frames, figure),
     )
-    runs = {name: values for name, values in values_of_runs(frames, figure).items() if values}
     if not means:
         return Missing(why_missing(frames, figure))
-    spreads = {
-        name: float(found[name]["spread"]) if known(found[name]["spread"]) else None
-        for name in means
+    runs = values_of_runs(frames, figure)
+    spreads = {name: found[name]["spread"] for name in means}
+    times = {
+        name: _Time(
+            entries[name],
+            mean,
+            float(spreads[name]) if known(spreads[name]) else None,
+            runs.get(name, []),
+        )
+        for name, mean in means.items()
     }
-
-    def row(name: str) -> Row:
-        label, value, spread = entries[name]["label"], means[name], spreads[name]
-        values = runs.get(name, [])
-        over = (
-            ""
-            if spread is None
-            else f" ± {digits(spread, 2)} over {'runs' if len(values) > 1 else 'its epochs'}"
-        )
-        return Row(
-            label,
-            (Estimate.around(value, spread),),
-            f"c{context.colour(entries[name]['framework'])}",
-            context.entry(name, figure),
-            (quantity_with_spread(value, "s", spread)[0],),
-            (f"{label}: {digits(value)} s{over}",),
-            tuple(values) if len(values) > 1 else (),
-        )
-
-    rows, note = rows_of_entries(means, entries, row, "s", context)
+    rows, note = rows_of_entries(
+        means, entries, lambda name: times[name].row(context, figure), "s", context
+    )
     ends = [end for row in rows for end in (row.values[0].ends[1], *row.singles)]
     scale = in_units([*ends, *means.values()], "s")
-    table = []
-    for name in ascending(means):
-        values, spread = runs.get(name, []), spreads[name]
-        lowest = (digits(min(values)), digits(max(values))) if values else ("", "")
-        written = "" if spread is None else digits(spread, 2)
-        count = str(len(values))
-        table.append((entries[name]["label"], digits(means[name]), written, count, *lowest))
-    return Figure(
-        (
-            Rows(
-                f"{UNITS[scale.unit]} {axis}",
-                scale,
-                rows,
-                marks=Marks.DOTS,
-                unit="s",
-                names=context.frameworks([entries[name] for name in means]),
-            ),
-        ),
-        ("entry", "mean, s", "standard deviation, s", "runs", "lowest, s", "highest, s"),
-        tuple(table),
-        note,
-    )
+    legend = context.frameworks([entries[name] for name in means])
+    axis = f"{UNITS[scale.unit]} {axis}"
+    panel = Rows(axis, scale, rows, marks=Marks.DOTS, unit="s", names=legend)
+    headings = ("entry", "mean, s", "standard deviation, s", "runs", "lowest, s", "highest, s")
+    return Figure((panel,), headings, tuple(times[name].cells for name in ascending(means)), note)
 
 
 CHARTS = (

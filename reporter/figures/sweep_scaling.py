@@ -2,7 +2,7 @@
 with projections."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from reporter.data.frames import Frames
@@ -141,15 +141,7 @@ def charts(study: Study) -> tuple[Chart, ...]:
 
 def _describe(study: Study, quantity: Quantity, _: Frames, context: Context) -> Figure | Missing:
     """A quantity, measured and modelled, against the number of ranks (logarithmic)."""
-    seen = [
-        _Seen(
-            point,
-            figure.value * quantity.factor,
-            None if figure.spread is None else figure.spread * quantity.factor,
-        )
-        for point in study.points
-        if (figure := quantity.of_point(point.figures)).value is not None
-    ]
+    seen = _measured(study, quantity)
     if not seen:
         return Missing(quantity.of_point(study.points[0].figures).reason or "no point was measured")
     fits = study.model.fits if study.model else ()
@@ -160,11 +152,6 @@ def _describe(study: Study, quantity: Quantity, _: Frames, context: Context) -> 
     heights = [max(0.0, end) for one in seen for end in one.estimate.ends]
     heights += [one.value for one in seen]
     heights += [min(value.value, limit) for _, value in modelled]
-    spans = (
-        [Span(study.model.most_measured, x.ticks[-1], "projection (not measured)")]
-        if study.model
-        else []
-    )
     fitted = (
         Named(f"c{STYLES[fit.algorithm]}", f"{fit.algorithm.value} all-reduce, fitted")
         for fit in fits
@@ -180,11 +167,27 @@ def _describe(study: Study, quantity: Quantity, _: Frames, context: Context) -> 
         ),
         tuple(_dot(one, context) for one in seen),
         (Named("c7", "measured"), *fitted),
-        spans=tuple(spans),
     )
+    if study.model:
+        beyond = Span(study.model.most_measured, x.ticks[-1], "projection (not measured)")
+        panel = replace(panel, spans=(beyond,))
     rows = (*map(_row, seen), *(row for fit in fits for row in _rows(fit, quantity)))
     note = "" if study.model else f"No model: {study.model_reason}"
     return Figure((panel,), HEADINGS, rows, note)
+
+
+def _measured(study: Study, quantity: Quantity) -> list[_Seen]:
+    """The points that have the quantity."""
+    found = [(point, quantity.of_point(point.figures)) for point in study.points]
+    return [
+        _Seen(
+            point,
+            figure.value * quantity.factor,
+            None if figure.spread is None else figure.spread * quantity.factor,
+        )
+        for point, figure in found
+        if figure.value is not None
+    ]
 
 
 def evidence(point: StudyPoint, context: Context) -> str:

@@ -2,7 +2,7 @@
 
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from reporter.data.frames import Frames, known
@@ -55,30 +55,18 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     kind = max(sorted(set(kinds.values()), key=str), key=list(kinds.values()).count)
     points = {name: (times[name], energies[name]) for name in kinds if kinds[name] == kind}
     measured, front = sensor_named(kind[1], kind[0]), pareto_front(points)
-    frameworks = {name: str(entries[name]["framework"]) for name in points}
+    colours = {name: context.colour(entries[name]["framework"]) for name in points}
     order = {name: times[name] for name in points}
-    chosen = choose(order, frameworks.__getitem__, DOTS_A_ROW * context.max_rows)
+    chosen = choose(
+        order, lambda name: str(entries[name]["framework"]), DOTS_A_ROW * context.max_rows
+    )
     dots, crowds = list[Dot](), dict[str, list[Point]]()
-    for name, (time_s, energy_j) in points.items():
-        label, colour = entries[name]["label"], context.colour(frameworks[name])
-        if name not in front and name not in chosen.ids:
-            crowds.setdefault(f"l{colour}", []).append(points[name])
-            continue
-        is_best = ", on the Pareto front" if name in front else ""
-        tip = f"{label}: {digits(time_s)} s, {digits(energy_j)} J{is_best}"
-        dots.append(
-            Dot(
-                Estimate(time_s),
-                Estimate(energy_j),
-                f"c{colour}",
-                label if name in front[:MAX_NAMED] else "",
-                tip,
-                context.entry(name),
-                label,
-                6.0 if is_best else 4.5,
-                (("entry", name), ("x", f"{time_s:.9g}"), ("y", f"{energy_j:.9g}")),
-            )
-        )
+    for name, place in points.items():
+        if name in front or name in chosen.ids:
+            found_dot = _dot(entries[name], place, f"c{colours[name]}", name in front, context)
+            dots.append(found_dot if name in front[:MAX_NAMED] else replace(found_dot, label=""))
+        else:
+            crowds.setdefault(f"l{colours[name]}", []).append(place)
     x, y = (
         in_units([point[axis] for point in points.values()], unit, logarithmic)
         for axis, unit in enumerate("sJ")
@@ -99,13 +87,25 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         (entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no")
         for name in sorted(points, key=lambda name: (points[name], name))
     )
-    headings = (
-        "entry",
-        "seconds per epoch",
-        f"joules per epoch ({measured})",
-        "on the Pareto front",
-    )
+    energy = f"joules per epoch ({measured})"
+    headings = ("entry", "seconds per epoch", energy, "on the Pareto front")
     return Figure((panel,), headings, rows, _note(len(kinds), len(points), len(dots)))
+
+
+def _dot(entry: Entry, place: Point, style: str, is_best: bool, context: Context) -> Dot:
+    (time_s, energy_j), label, name = place, entry["label"], entry["entry_id"]
+    best = ", on the Pareto front" if is_best else ""
+    return Dot(
+        Estimate(time_s),
+        Estimate(energy_j),
+        style,
+        label,
+        f"{label}: {digits(time_s)} s, {digits(energy_j)} J{best}",
+        context.entry(name),
+        label,
+        6.0 if is_best else 4.5,
+        (("entry", name), ("x", f"{time_s:.9g}"), ("y", f"{energy_j:.9g}")),
+    )
 
 
 def _note(every: int, drawn: int, named: int) -> str:
@@ -173,21 +173,19 @@ def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFig
     ids = sorted(known_ones, key=lambda name: (times[name].value, name))
     if not ids:
         return Missing(f"no entry has a known time and {quantity}: {why_missing(frames, figure)}")
-    fills, named_fills = dict[str, int](), list[Named]()
+    fills, legend = dict[str, int](), list[Named]()
     if highlighted:
         highlight = HIGHLIGHTS[highlighted]
         levels = _levels(frames, ids, highlight.field)
-        order = sorted(set(levels.values()), reverse=True)
-        if len(order) < 2:
+        if len(set(levels.values())) < 2:
             return Missing(
                 f"no two entries with a known {quantity} have different known values of the"
                 f" {highlight.name}"
             )
-        fills = {name: min(order.index(level), MAX_FILLS - 1) for name, level in levels.items()}
-        named_fills, ids = _named_fills(order, highlight), list(levels)
+        (fills, legend), ids = _fills(levels, highlight), list(levels)
     keys, panels = _keys([entries[name] for name in ids]), list[Panel]()
     for kind, names in kinds_of(frames, figure, ids).items():
-        styles, legend = _styles([entries[name] for name in names])
+        styles, of_styles = _styles([entries[name] for name in names])
         dots = tuple(
             Dot(
                 times[name],
@@ -197,16 +195,9 @@ def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFig
             )
             for name in names
         )
-        x, y = (
-            fitting_closely([end for name in names for end in of[name].ends])
-            for of in (times, found)
-        )
+        axes = "time per epoch, s", with_instrument(axis, kind)
         fronts = tuple(_fronts(dots)) if figure == ENERGY else ()
-        axes, explained = (
-            ("time per epoch, s", with_instrument(axis, kind)),
-            (*legend, *named_fills),
-        )
-        panels.append(Plane(*axes, x, y, fronts, dots, explained))
+        panels.append(_plane(axes, fronts, dots, (*of_styles, *legend)))
     if keys:
         panels.append(
             Keys(tuple((key, mode.replace(" up to ", " ")) for mode, key in keys.items()))
@@ -216,10 +207,24 @@ def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFig
     return PaperFigure(tuple(panels), tuple(ids), about, OVER_RUNS, sensor_of=figure)
 
 
+def _plane(
+    axes: tuple[str, str],
+    fronts: tuple[Line, ...],
+    dots: tuple[Dot, ...],
+    legend: tuple[Named, ...],
+) -> Plane:
+    """Dots and fronts with scales that suit them."""
+    x, y = (
+        fitting_closely([end for one in of_axis for end in one.ends])
+        for of_axis in ([dot.x for dot in dots], [dot.y for dot in dots])
+    )
+    return Plane(*axes, x, y, fronts, dots, legend)
+
+
 def _levels(frames: Frames, ids: Sequence[str], field: str) -> dict[str, float]:
     """A field of each entry's machine, where all its runs agree."""
     machines, found = machines_of(frames), dict[str, set[float | None]]()
-    for run, entry in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
+    for run, entry in frames.entry_of.items():
         found.setdefault(entry, set()).add(getattr(machines[run], field))
     return {
         name: value
@@ -241,14 +246,15 @@ def _fronts(dots: Sequence[Dot]) -> Iterator[Line]:
             yield through(staircase(front), f"l{style} front")
 
 
-def _named_fills(levels: Sequence[float], highlight: Highlight) -> list[Named]:
-    """The names of the fills, the highest level first; the last one stands for all lower levels,
-    too."""
-    unit = highlight.unit or f" {highlight.name}"
-    names = [f"{value:.0f}{unit}" for value in levels[:MAX_FILLS]]
-    if len(levels) > MAX_FILLS:
+def _fills(levels: Mapping[str, float], highlight: Highlight) -> tuple[dict[str, int], list[Named]]:
+    """The number of each entry's fill and their names, the highest level first; the last one stands
+    for all lower levels, too."""
+    order, unit = sorted(set(levels.values()), reverse=True), highlight.unit or f" {highlight.name}"
+    numbers = {name: min(order.index(level), MAX_FILLS - 1) for name, level in levels.items()}
+    names = [f"{value:.0f}{unit}" for value in order[:MAX_FILLS]]
+    if len(order) > MAX_FILLS:
         names[-1] += " and less"
-    return [Named(f"c6 f{place} round", name, True) for place, name in enumerate(names)]
+    return numbers, [Named(f"c6 f{place} round", name, True) for place, name in enumerate(names)]
 
 
 def _keys(entries: Sequence[Entry]) -> dict[str, str]:
