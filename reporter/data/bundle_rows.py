@@ -66,71 +66,66 @@ def read_rows(path: Path) -> BundleRows | Broken:
 
 def _read(path: Path) -> BundleRows:
     bundle = CachedBundle(path)
-    record = bundle.run()
-    run_id = _plain_name(record.run_id)
+    record, run_id = bundle.run(), _plain_name(bundle.run().run_id)
     verdict = check_cached_bundle(bundle)
-    unread = next(
-        (
-            finding.observed
-            for finding in verdict.findings
-            if finding.rule in (RUN_COMPLETE.id, REQUEST_READABLE.id)
-        ),
-        None,
-    )
-    if unread is not None:
-        raise SuiteError(unread)
-    summary = read_summary(bundle)
-    system = bundle.json(SYSTEM)
+    unreadable = (RUN_COMPLETE.id, REQUEST_READABLE.id)
+    for finding in verdict.findings:
+        if finding.rule in unreadable:
+            raise SuiteError(finding.observed)
+    summary, request = read_summary(bundle), record.request
     try:
         mark = read_mark(record.study)
-        run = {
-            **_identity(record, system),
-            ISOLATION: plain((record.isolation or {}).get("kind", BARE), 40),
-            "round": plain_or_none(record.round, 40),
-            "suite_version": plain(record.suite_version),
-            "resumed": _resumed(record),
-            "run_id": run_id,
-            "seed": int(record.request["seed"]),
-            "nonce_kind": nonce_kind(record.nonce, round_of(record).nonce).value,
-            "witnessed_by": plain_or_none(verdict.witnessed_by, 40),
-            "board": plain_or_none(system.get("board")),
-            "epochs": sum(bool(epoch.get("is_whole", True)) for epoch in summary["epochs"]),
-            "reached": (
-                None
-                if record.request["target_accuracy"] is None
-                else summary["figures"]["time_to_target_s"]["value"] is not None
-            ),
-            "trained_s": _trained_s(bundle.log()),
-            "started_time_ms": int(record.started_time_ms),
-            **_trained(record, bundle.log()),
-            **_studied(
-                mark,
-                plain_or_none(system.get("storage_medium"), 40),
-                plain_or_none(system.get("power_mode")),
-            ),
-        }
-        figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
-        figures += (
-            counted_figures(run_id, bundle.json(COUNTERS)) if (path / COUNTERS).is_file() else []
-        )
-        figures += derived_figures(figures)
+        run = {"run_id": run_id, **_run(bundle, record, summary, verdict, mark)}
         epochs = [_epoch(run_id, epoch) for epoch in summary["epochs"]]
-        figures += cost_figures(
-            run_id,
-            run["trained_s"],
-            epochs,
-            next((row for row in figures if row["figure"] == "energy_j"), None),
-        )
-        is_generated = bool(record.request["data"]["synthetic"])
+        figures = [_figure(run_id, name, values) for name, values in summary["figures"].items()]
+        if (path / COUNTERS).is_file():
+            figures += counted_figures(run_id, bundle.json(COUNTERS))
+        figures += derived_figures(figures)
+        energy = next((row for row in figures if row["figure"] == "energy_j"), None)
+        figures += cost_figures(run_id, run["trained_s"], epochs, energy)
         figures += study_figures(run_id, bundle, mark)
-        is_studied = record.request["batches"] != "read" or bool(
-            record.request["drop_cache_every_epoch"]
-        )
+        is_generated = bool(request["data"]["synthetic"])
+        is_studied = request["batches"] != "read" or bool(request["drop_cache_every_epoch"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SuiteError(
             f"it does not hold what the suite writes ({type(error).__name__}: {plain(error)})"
         ) from error
     return BundleRows(run, figures, epochs, verdict, is_generated, is_studied)
+
+
+def _run(
+    bundle: CachedBundle,
+    record: RunRecord,
+    summary: Mapping[str, Any],
+    verdict: BundleVerdict,
+    mark: StudyMark | None,
+) -> Row:
+    system, log, request = bundle.json(SYSTEM), bundle.log(), record.request
+    return {
+        **_identity(record, system),
+        ISOLATION: plain((record.isolation or {}).get("kind", BARE), 40),
+        "round": plain_or_none(record.round, 40),
+        "suite_version": plain(record.suite_version),
+        "resumed": _resumed(record),
+        "seed": int(request["seed"]),
+        "nonce_kind": nonce_kind(record.nonce, round_of(record).nonce).value,
+        "witnessed_by": plain_or_none(verdict.witnessed_by, 40),
+        "board": plain_or_none(system.get("board")),
+        "epochs": sum(bool(epoch.get("is_whole", True)) for epoch in summary["epochs"]),
+        "reached": (
+            None
+            if request["target_accuracy"] is None
+            else summary["figures"]["time_to_target_s"]["value"] is not None
+        ),
+        "trained_s": _trained_s(log),
+        "started_time_ms": int(record.started_time_ms),
+        **_trained(record, log),
+        **_studied(
+            mark,
+            plain_or_none(system.get("storage_medium"), 40),
+            plain_or_none(system.get("power_mode")),
+        ),
+    }
 
 
 def _identity(record: RunRecord, system: Mapping[str, Any]) -> Row:

@@ -25,17 +25,16 @@ TRAINED, CODE = ("model_trained", "parameters", "optimizer_used", "precision"), 
 PRECISION, STRICT = "precision", FLOAT32
 """Column of the arithmetic's precision, and the value of a closed run that names none."""
 
-NORMALISATION, RECOMPUTATION, ACCUMULATION, TIMING = (
-    "normalisation",
-    "recomputation",
-    "accumulation",
-    "timing",
-)
-"""Columns that tell over which samples ranks normalise, what is recomputed to save memory, how many
-mini-batches an update has, and when the loop waits for the device."""
-
-RESUMED = "resumed"
-"""Column that tells from which epoch on a run was resumed."""
+USUAL: Mapping[str, tuple[object, str]] = {
+    "normalisation": (LOCAL, "{}"),
+    ISOLATION: (BARE, "isolation {}"),
+    "recomputation": (WITHOUT, "{}"),
+    "accumulation": (1, "accumulation {}"),
+    "timing": (WAITING, "timing {}"),
+    "resumed": (0, "resumed after {}"),
+}
+"""Columns of which the usual value is no part of an entry's id, and how another one is written
+there."""
 
 COUNTED = ("runs", "reached", "planned_runs", "launches")
 """Columns of an entry that are not those of its first run."""
@@ -54,29 +53,11 @@ def entry_id(run: Mapping[str, Any]) -> str:
     that was not resumed are none either, so that entries from before there were others keep their
     ids.
     """
-    left_out = (
-        *TRAINED,
-        CODE,
-        NORMALISATION,
-        ISOLATION,
-        RECOMPUTATION,
-        ACCUMULATION,
-        TIMING,
-        RESUMED,
-    )
+    left_out = (*TRAINED, CODE, *USUAL)
     identity = [run[name] for name in IDENTITY if name not in left_out] + [run["state"]]
-    if run[NORMALISATION] != LOCAL:
-        identity.append(run[NORMALISATION])
-    if run[ISOLATION] != BARE:
-        identity.append(f"isolation {run[ISOLATION]}")
-    if run[RECOMPUTATION] != WITHOUT:
-        identity.append(run[RECOMPUTATION])
-    if run[ACCUMULATION] != 1:
-        identity.append(f"{ACCUMULATION} {run[ACCUMULATION]}")
-    if run[TIMING] != WAITING:
-        identity.append(f"{TIMING} {run[TIMING]}")
-    if run[RESUMED]:
-        identity.append(f"{RESUMED} after {run[RESUMED]}")
+    identity += [
+        form.format(run[name]) for name, (usual, form) in USUAL.items() if run[name] != usual
+    ]
     if run["division"] == Division.OPEN.value:
         identity += [run[name] for name in TRAINED]
     elif run[PRECISION] != STRICT:
@@ -305,7 +286,7 @@ _LABEL_PROPERTIES = (
     "suite_version",
     *TRAINED,
     CODE,
-    RESUMED,
+    "resumed",
 )
 
 

@@ -66,13 +66,12 @@ def score_entry(
 ) -> EntryScores:
     """The scores of an entry from its runs; ``figures`` and ``epochs_of`` are those of each run by
     name."""
-    scoring = load_scoring()
-    expected = _expected(entry, scoring)
-    instrument, spent = _instrument(runs, figures), _measured_energy(entry, runs, figures, scoring)
-    measured_energy = spent if isinstance(spent, Score) else None
-    missing: dict[str, str] = {MEASURED_J: spent} if isinstance(spent, str) else {}
+    scoring, instrument = load_scoring(), _instrument(runs, figures)
+    expected, spent = _expected(entry, scoring), _measured_energy(entry, runs, figures, scoring)
+    missing = {MEASURED_J: spent} if isinstance(spent, str) else {}
+    energy_spent = spent if isinstance(spent, Score) else None
     if isinstance(expected, NoReference):
-        missing |= {name: expected.reason for name in PARTS}
+        missing |= dict.fromkeys(PARTS, expected.reason)
         return EntryScores(
             expected.status,
             expected.reason,
@@ -82,42 +81,21 @@ def score_entry(
             None,
             missing,
             instrument,
-            measured_energy,
+            energy_spent,
         )
     status, reason = _status(entry, runs, epochs_of, scoring)
-    own = (
-        ()
-        if status is Status.PROJECTED
-        else tuple(RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs)
-    )
+    is_projected = status is Status.PROJECTED
+    own = [RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs if not is_projected]
     epochs = scored_epochs(expected, own, scoring.epochs_level)
-    scores: dict[str, Score | None] = {}
-    for name in PARTS:
-        costs = {run["run_id"]: _cost(name, figures.get(run["run_id"], {}), epochs) for run in runs}
-        unknown = [cost for cost in costs.values() if isinstance(cost, str)]
-        known_costs = {run: cost for run, cost in costs.items() if isinstance(cost, TrainingCost)}
-        scores[name] = (
-            None
-            if unknown
-            else _score(
-                known_costs, epochs, _fixed_variance(name, figures, known_costs, scoring), scoring
-            )
-        )
-        missing |= {name: unknown[0]} if unknown else {}
-    if scores[SCORE_J] is not None and instrument is None:
-        scores[SCORE_J], missing[SCORE_J] = None, SEVERAL_INSTRUMENTS
-    if scores[SCORE_S] is None and status in (Status.CONFIRMED, Status.PROVISIONAL):
+    scores = {name: _score(name, runs, figures, epochs, scoring) for name in PARTS}
+    if instrument is None and isinstance(scores[SCORE_J], Score):
+        scores[SCORE_J] = SEVERAL_INSTRUMENTS
+    missing |= {name: one for name, one in scores.items() if isinstance(one, str)}
+    time, energy = (one if isinstance(one, Score) else None for one in scores.values())
+    if time is None and status in (Status.CONFIRMED, Status.PROVISIONAL):
         status, reason = Status.UNRANKED, missing[SCORE_S]
     return EntryScores(
-        status,
-        reason,
-        epochs,
-        expected,
-        scores[SCORE_S],
-        scores[SCORE_J],
-        missing,
-        instrument,
-        measured_energy,
+        status, reason, epochs, expected, time, energy, missing, instrument, energy_spent
     )
 
 
@@ -339,14 +317,23 @@ def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> Traini
 
 
 def _score(
-    costs: Mapping[str, TrainingCost], epochs: ScoredEpochs, fixed_variance: float, scoring: Scoring
-) -> Score:
+    name: str,
+    runs: Sequence[Row],
+    figures: Mapping[str, Mapping[str, Row]],
+    epochs: ScoredEpochs,
+    scoring: Scoring,
+) -> Score | str:
+    """A score of an entry, or why it is unknown."""
+    costs = dict[str, TrainingCost]()
+    for run in runs:
+        cost = _cost(name, figures.get(run["run_id"], {}), epochs)
+        if isinstance(cost, str):
+            return cost
+        costs[run["run_id"]] = cost
+    fixed_variance = _fixed_variance(name, figures, costs, scoring)
     statistics = measured_score(list(costs.values()), epochs, fixed_variance)
-    return Score(
-        interval(statistics, scoring.level),
-        {run: cost.at(epochs.epochs) for run, cost in costs.items()},
-        statistics,
-    )
+    values = {run: cost.at(epochs.epochs) for run, cost in costs.items()}
+    return Score(interval(statistics, scoring.level), values, statistics)
 
 
 def _fixed_variance(
