@@ -6,7 +6,7 @@ from typing import Any
 
 from reporter.board.boards import PLACED, Board, BoardRow
 from reporter.data.entry_scores import SCORE_J, SCORE_S
-from reporter.data.frames import known
+from reporter.data.frames import grouped, known
 
 DEVICE = ("device", "cpu_model", "nodes")
 """What distinguishes devices: a profile for any machine holds several processors, and a cluster is
@@ -51,10 +51,8 @@ def _best(board: Board, rows: list[BoardRow]) -> Iterator[BestSetting]:
 
 
 def _of_devices(rows: Iterable[BoardRow], score: str, instrument: str) -> Iterator[BestSetting]:
-    devices: dict[tuple[Any, ...], list[BoardRow]] = {}
-    for row in rows:
-        if row.scores.of(score) is not None:
-            devices.setdefault(tuple(_plain(row.entry, name) for name in DEVICE), []).append(row)
+    scored = (row for row in rows if row.scores.of(score) is not None)
+    devices = grouped(scored, lambda row: tuple(_plain(row.entry, name) for name in DEVICE))
     for (device, cpu_model, nodes), of_device in devices.items():
         best = min(of_device, key=lambda row: (_value(score, row), row.entry_id))
         yield BestSetting(

@@ -3,7 +3,7 @@ its two entries alone."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reporter.data.entries import make_labels
 from reporter.data.entry_scores import OF_ENTRIES, SCORE_S
@@ -32,11 +32,11 @@ class EntryComparison:
     round: str
     entry: str
     base: str
-    ratio: float | None
-    low: float | None
-    high: float | None
-    differs: bool | None
-    reason: str | None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    differs: bool | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -128,30 +128,19 @@ def _compare_board(
     figure: str,
     values: Mapping[str, Sequence[float]],
 ) -> Iterator[EntryComparison]:
-    board = {name: str(entries[0][name]) for name in BOARD}
+    workload, division, data, round_name = (str(entries[0][name]) for name in BOARD)
     for one, other in itertools.combinations(
         comparables(frames, entries, figure, values).values(), 2
     ):
+        pair = EntryComparison(workload, division, data, round_name, one.label, other.label)
         found = compare_pair(one, other)
         if isinstance(found, str):
-            yield EntryComparison(
-                **board,
-                entry=one.label,
-                base=other.label,
-                ratio=None,
-                low=None,
-                high=None,
-                differs=None,
-                reason=found,
-            )
+            yield replace(pair, reason=found)
         else:
-            yield EntryComparison(
-                **board,
-                entry=one.label,
-                base=other.label,
+            yield replace(
+                pair,
                 ratio=found.ratio,
                 low=found.low,
                 high=found.high,
                 differs=found.is_different,
-                reason=None,
             )

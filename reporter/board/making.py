@@ -33,6 +33,7 @@ from reporter.data.frames import (
     WITHDRAWN,
     Frames,
     Row,
+    grouped,
     known,
     rows_of,
 )
@@ -239,9 +240,7 @@ def _findings(frames: Frames) -> dict[str, int]:
 def _settings(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Of each entry, its power mode and what distinguishes it from the others of its system and
     framework."""
-    alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for entry in entries:
-        alike.setdefault((system_name(entry), str(entry["framework"])), []).append(entry)
+    alike = grouped(entries, lambda entry: (system_name(entry), str(entry["framework"])))
     settings = {}
     for members in alike.values():
         differing = differences(members, NOT_IN_SETTING)

@@ -20,6 +20,7 @@ EVALUATION_S, FIRST_EPOCH_J, EVALUATION_J = (
     "evaluation_energy_j",
 )
 
+OUTSIDE_EPOCHS = "what is in no epoch, over the number of epochs"
 QUOTIENTS = (
     ("fetch_stall_share", "fetch_stall_s", "time_to_epoch_s", "ratio"),
     ("mean_power_w", "energy_per_epoch_j", "time_to_epoch_s", "W"),
@@ -44,22 +45,18 @@ def counted_figures(run_id: str, counters: Mapping[str, Any]) -> list[Row]:
     for name in COUNTED:
         event = events.get(name, {})
         value, reason = event.get("count"), event.get("reason")
-        row = {
-            **dict.fromkeys(FIGURES),
-            "run_id": run_id,
-            "figure": name,
-            "unit": "events",
-            "source": COUNTERS,
-            "count": 1.0,
-        }
-        rows.append(
-            {
-                **row,
-                "value": None if value is None else float(value),
-                "reason": plain(reason or "the bundle gives no reason") if value is None else None,
-            }
-        )
+        row = _figure(run_id, name, "events", COUNTERS, 1.0)
+        if value is None:
+            rows.append({**row, "reason": plain(reason or "the bundle gives no reason")})
+        else:
+            rows.append({**row, "value": float(value)})
     return rows
+
+
+def _figure(run_id: str, name: str, unit: str, source: str, count: float) -> Row:
+    """A row of the frame ``figures`` without a value."""
+    named = {"run_id": run_id, "figure": name, "unit": unit, "source": source, "count": count}
+    return {**dict.fromkeys(FIGURES), **named}
 
 
 def study_figures(run_id: str, bundle: Bundle, mark: StudyMark | None) -> list[Row]:
@@ -67,14 +64,7 @@ def study_figures(run_id: str, bundle: Bundle, mark: StudyMark | None) -> list[R
     than an epoch. None of other runs."""
     if mark is None:
         return []
-    row = {
-        **dict.fromkeys(FIGURES),
-        "run_id": run_id,
-        "figure": "step_s",
-        "unit": "s",
-        "source": STEPS,
-        "count": 0.0,
-    }
+    row = _figure(run_id, "step_s", "s", STEPS, 0.0)
     try:
         times = run_times(bundle, mark.warm_up_steps)
     except SuiteError:
@@ -98,25 +88,12 @@ def cost_figures(
     An evaluation has the run's share that is in no epoch, over the number of epochs. ``trained_s``
     is the time from run_start to the last evaluation, ``energy`` the figure of the run's energy.
     """
-    row = {
-        **dict.fromkeys(FIGURES),
-        "run_id": run_id,
-        "count": float(len(epochs)),
-        "source": LOG,
-        "unit": "s",
-    }
+    time = _figure(run_id, EVALUATION_S, "s", LOG, float(len(epochs)))
     if not epochs or trained_s is None:
-        time = {**row, "figure": EVALUATION_S, "reason": "no epoch or no evaluation was finished"}
+        time["reason"] = "no epoch or no evaluation was finished"
     else:
-        evaluation_s = (trained_s - math.fsum(epoch["end_to_end_s"] for epoch in epochs)) / len(
-            epochs
-        )
-        time = {
-            **row,
-            "figure": EVALUATION_S,
-            "value": evaluation_s,
-            "method": "what is in no epoch, over the number of epochs",
-        }
+        in_epochs_s = math.fsum(epoch["end_to_end_s"] for epoch in epochs)
+        time["value"], time["method"] = (trained_s - in_epochs_s) / len(epochs), OUTSIDE_EPOCHS
     return [time, *(_energies(epochs, energy) if energy is not None else ())]
 
 
@@ -137,7 +114,7 @@ def _energies(epochs: Sequence[Row], energy: Row) -> list[Row]:
             energies[0],
             (energy["value"] - math.fsum(energies)) / len(energies),
         )
-        around["method"] = "what is in no epoch, over the number of epochs"
+        around["method"] = OUTSIDE_EPOCHS
     else:
         first["reason"] = around["reason"] = (
             energy["reason"] or "an epoch has no energy: fewer than two readings are in it"

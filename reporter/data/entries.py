@@ -9,7 +9,17 @@ from typing import Any
 
 from reference_impls.contract import FLOAT32, LOCAL, WAITING
 from reporter.data.entry_scores import MEASURED_J, SCORE_S, EntryScores
-from reporter.data.frames import BARE, ENTRIES, IDENTITY, ISOLATION, SETTINGS, WITHOUT, Row, known
+from reporter.data.frames import (
+    BARE,
+    ENTRIES,
+    IDENTITY,
+    ISOLATION,
+    SETTINGS,
+    WITHOUT,
+    Row,
+    grouped,
+    known,
+)
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name, short_title
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
@@ -71,11 +81,12 @@ def entry_id(run: Mapping[str, Any]) -> str:
 
 def make_entries(runs: Sequence[Row]) -> list[Row]:
     """One row per entry, sorted by identity."""
-    groups: dict[str, list[Row]] = {}
-    for run in runs:
-        groups.setdefault(run["entry_id"], []).append(run)
-    entries = [_entry(members) for members in groups.values()]
+    entries = [_entry(members) for members in grouped(runs, _entry_id).values()]
     return sorted(entries, key=lambda entry: [str(entry[name]) for name in (*IDENTITY, "state")])
+
+
+def _entry_id(run: Row) -> str:
+    return str(run["entry_id"])
 
 
 def _entry(members: Sequence[Row]) -> Row:
@@ -98,12 +109,8 @@ def make_scores(
     for figure in figures:
         if figure["figure"] in COST_FIGURES:
             of_runs.setdefault(figure["run_id"], {})[figure["figure"]] = figure
-    epochs_of: dict[str, list[Row]] = {}
-    for epoch in epochs:
-        epochs_of.setdefault(epoch["run_id"], []).append(epoch)
-    members: dict[str, list[Row]] = {}
-    for run in runs:
-        members.setdefault(run["entry_id"], []).append(run)
+    epochs_of = grouped(epochs, lambda epoch: str(epoch["run_id"]))
+    members = grouped(runs, _entry_id)
     return {
         entry["entry_id"]: score_entry(entry, members[entry["entry_id"]], of_runs, epochs_of)
         for entry in entries
@@ -158,12 +165,8 @@ def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]
         for entry in make_entries(runs)
         if missed(entry) and why_unranked(entry) is None
     }
-    runs_of: dict[str, list[Row]] = {}
-    for run in runs:
-        runs_of.setdefault(run["entry_id"], []).append(run)
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for figure in figures:
-        groups.setdefault((entry_of[figure["run_id"]], figure["figure"]), []).append(figure)
+    runs_of = grouped(runs, _entry_id)
+    groups = grouped(figures, lambda row: (entry_of[row["run_id"]], str(row["figure"])))
     return [
         (
             _expected(entry, members, runs_of[entry])
@@ -237,9 +240,7 @@ def _shared(members: Sequence[Row], column: str) -> str | None:
 def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """A short label per entry: framework, machine, and the properties in which it differs from
     entries that share both."""
-    groups: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
-    for entry in entries:
-        groups.setdefault((entry["framework"], machine_name(entry)), []).append(entry)
+    groups = grouped(entries, lambda entry: (entry["framework"], machine_name(entry)))
     labels = {}
     for (framework, _), alike in groups.items():
         differing = [

@@ -412,6 +412,17 @@ def records(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
         yield {key: value if known(value) else None for key, value in row.items()}
 
 
+Key = TypeVar("Key")
+
+
+def grouped(items: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, list[Value]]:
+    """The items by their key, both in the items' order."""
+    groups: dict[Key, list[Value]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
 def known(value: object) -> bool:
     """Whether a cell holds a value: neither None nor NaN."""
     return value is not None and value == value

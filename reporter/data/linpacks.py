@@ -5,8 +5,9 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
+from reporter.data.folders import read_each
 from reporter.data.frames import Row
-from reporter.data.text import plain, plain_or_none, reason_of
+from reporter.data.text import plain, plain_or_none
 from suite.errors import SuiteError
 from suite.metrics.linpack import (
     LINPACK,
@@ -21,19 +22,13 @@ from suite.metrics.linpack import (
 def read_linpacks(paths: Iterable[Path]) -> tuple[list[Row], list[Row]]:
     """Sealed records at or below the paths, each once, the fastest first, and rows of the frame
     ``broken`` for those that cannot be shown."""
-    rows: dict[str, Row] = {}
-    broken = []
-    for given in paths:
-        for folder in find_linpacks(given):
-            place = plain(
-                folder.relative_to(given).as_posix() if folder != given else folder.resolve().name
-            )
-            try:
-                row = {**_row(read_linpack(folder), folder), "place": place}
-                rows.setdefault(row["linpack_id"], row)
-            except SuiteError as error:
-                broken.append({"place": place, "reason": reason_of(error, folder)})
+    found, broken = read_each(paths, find_linpacks, _read)
+    rows = {row["linpack_id"]: row for row in reversed(found)}
     return sorted(rows.values(), key=lambda row: (-row["gflops"], row["linpack_id"])), broken
+
+
+def _read(folder: Path, place: str) -> Row:
+    return {**_row(read_linpack(folder), folder), "place": place}
 
 
 def _row(record: Linpack, folder: Path) -> Row:

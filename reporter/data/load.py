@@ -17,6 +17,7 @@ from reporter.data.entries import (
     make_score_figures,
     make_scores,
 )
+from reporter.data.folders import place_below
 from reporter.data.frames import (
     ACCEPTED,
     GENERATED,
@@ -118,8 +119,7 @@ def find(paths: Iterable[Path]) -> Iterator[Found]:
             resolved = path.resolve()
             if resolved not in seen:
                 seen.add(resolved)
-                place = path.relative_to(given).as_posix() if path != given else path.resolve().name
-                yield Found(path, given, place)
+                yield Found(path, given, place_below(path, given))
 
 
 def make_frames(read: Sequence[Placed], broken: list[Row]) -> Frames:

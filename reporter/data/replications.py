@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.data.bundle_rows import BundleRows
+from reporter.data.folders import read_each
 from reporter.data.frames import ACCEPTED, Row
 from reporter.data.shown_replications import ShownReplication
-from reporter.data.text import plain, plain_or_none, reason_of
+from reporter.data.text import plain, plain_or_none
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import RECORD
 from suite.compliance.folders import REPLICATIONS
@@ -29,22 +30,12 @@ def read_replications(
 ) -> tuple[dict[str, tuple[ShownReplication, ...]], list[Row]]:
     """Replications by entry id, and rows of the frame ``broken`` for those that cannot be shown;
     ``placed`` are all runs, by run id."""
+    pairs, broken = read_each(paths, REPLICATIONS.find, lambda folder, _: _shown(folder, placed))
     found: dict[str, dict[str, ShownReplication]] = {}
-    broken = []
-    for given in paths:
-        for folder in REPLICATIONS.find(given):
-            try:
-                entry, shown = _shown(folder, placed)
-                found.setdefault(entry, {})[shown.replication_id] = shown
-            except SuiteError as error:
-                place = (
-                    folder.relative_to(given).as_posix()
-                    if folder != given
-                    else folder.resolve().name
-                )
-                broken.append({"place": plain(place), "reason": reason_of(error, folder)})
+    for entry, shown in pairs:
+        found.setdefault(entry, {})[shown.replication_id] = shown
     return {
-        entry: tuple(shown[name] for name in sorted(shown)) for entry, shown in found.items()
+        entry: tuple(by_id[name] for name in sorted(by_id)) for entry, by_id in found.items()
     }, broken
 
 

@@ -12,6 +12,7 @@ import pandas
 from reporter.data.discovery import declarations
 from reporter.data.entries import make_entries, make_entry_figures
 from reporter.data.figure_fields import significance
+from reporter.data.folders import place_below
 from reporter.data.frames import (
     ENTRIES,
     ENTRY_FIGURES,
@@ -112,10 +113,7 @@ def find_studies(
     broken = []
     for given in paths:
         for kind, record in _records(given):
-            folder = record.parent
-            place = (
-                folder.relative_to(given).as_posix() if folder != given else folder.resolve().name
-            )
+            folder, place = record.parent, place_below(record.parent, given)
             try:
                 study = kind.read(record, plain(place))
                 studies.setdefault(study.name, study)

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from reporter.data.bundle_rows import Broken, BundleRows
+from reporter.data.folders import place_below
 from reporter.data.text import plain
 from suite.bundle.reader import CachedBundle
 from suite.compliance.checker import BundleVerdict
@@ -74,11 +75,7 @@ def judge_submissions(
             return rows.verdict
         raise SuiteError(rows.reason if rows else f"{bundle.path} was not read")
 
-    places = {
-        path: path.relative_to(root).as_posix() if path != root else path.resolve().name
-        for root in given
-        for path in find_submissions(root)
-    }
+    places = {path: place_below(path, root) for root in given for path in find_submissions(root)}
     verdicts = check_submissions(list(places), verdict_of) if places else ()
     broken = [
         (places[verdict.path], plain(reason.replace(f"{verdict.path}/", ""), 400))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames, grouped, known, rows_of
 from reporter.data.frames import Row as Entry
 from reporter.data.machine_names import machine_name
 from reporter.data.machines import cpu_clock_shares
@@ -132,9 +132,10 @@ def _pairs(frames: Frames) -> list[Varied]:
     """Entries whose power modes differ in locked clocks only, the free one first."""
     pairs = []
     for group in varied(frames, entries_of(frames), "power_mode"):
-        modes: dict[str, list[Entry]] = {}
-        for entry in (entry for entry in group.entries if known(entry["power_mode"])):
-            modes.setdefault(str(entry["power_mode"]).replace(f", {LOCKED}", ""), []).append(entry)
+        modes = grouped(
+            (entry for entry in group.entries if known(entry["power_mode"])),
+            lambda entry: str(entry["power_mode"]).replace(f", {LOCKED}", ""),
+        )
         for mode, alike in sorted(modes.items()):
             if len(alike) > 1:
                 parts = (group.heading or machine_name(alike[0]), mode.partition(":")[0])

@@ -163,13 +163,12 @@ def _software_notes(frames: Frames, values: Iterable[tuple[str, str]]) -> Iterat
 def _values(frames: Frames, column: str) -> dict[tuple[str, str], list[float]]:
     """Values by entry id and board; a board is empty where all runs of an entry are of one, or its
     digest is unknown."""
-    run_of, machines = {row["run_id"]: row for row in rows_of(frames.runs)}, machines_of(frames)
+    entry_of, machines = frames.entry_of, machines_of(frames)
     boards = {name: machine.board or "" for name, machine in machines.items()}
     found: dict[tuple[str, str], list[float]] = {}
     for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
-        run: Entry = run_of[row["run_id"]]
         if row["epoch"] > 1 and known(row[column]):
-            found.setdefault((run["entry_id"], boards[row["run_id"]]), []).append(
+            found.setdefault((entry_of[row["run_id"]], boards[row["run_id"]]), []).append(
                 float(row[column])
             )
     return {key: values for key, values in sorted(found.items()) if len(values) >= MIN_EPOCHS}

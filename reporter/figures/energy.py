@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from reporter.data.frames import Frames, known
+from reporter.data.frames import Frames, grouped, known
 from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import instrument_named, instrument_words, sensor_named
 from reporter.data.machine_names import short_title
@@ -229,9 +229,8 @@ def kinds_of(frames: Frames, figure: str | None, ids: Iterable[str]) -> dict[str
     an entry differ: "mixed instruments". All of one kind where ``figure`` needs no instrument."""
     if figure is None:
         return {"": list(ids)}
-    rows, found = figures_of(frames, figure), dict[tuple[int, str], list[str]]()
-    for name in ids:
-        found.setdefault(_kind(rows[name]), []).append(name)
+    rows = figures_of(frames, figure)
+    found = grouped(ids, lambda name: _kind(rows[name]))
     return {kind: names for (_, kind), names in sorted(found.items())}
 
 

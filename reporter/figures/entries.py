@@ -4,7 +4,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 
-from reporter.data.frames import IDENTITY, Frames, Row, known, rows_of
+from reporter.data.frames import IDENTITY, Frames, Row, grouped, known, rows_of
 from reporter.data.values import entries_of, figures_of
 from reporter.figures.model import Estimate
 
@@ -14,10 +14,11 @@ def alike(
 ) -> list[list[Row]]:
     """The entries in groups that differ in ``properties`` only, in at least ``least`` of their
     values, and in their order."""
-    entries, groups = entries_of(frames), dict[tuple[str, ...], list[Row]]()
-    for name in sorted(ids):
-        setting = tuple(str(entries[name][key]) for key in IDENTITY if key not in properties)
-        groups.setdefault(setting, []).append(entries[name])
+    entries, same = entries_of(frames), [name for name in IDENTITY if name not in properties]
+    groups = grouped(
+        (entries[name] for name in sorted(ids)),
+        lambda entry: tuple(str(entry[name]) for name in same),
+    )
     return [
         sorted(group, key=lambda entry: [_place(entry[name]) for name in properties])
         for _, group in sorted(groups.items())
@@ -73,9 +74,10 @@ def means_of_runs(
             of_run.setdefault(row["run_id"], []).append(
                 sum(float(row[name]) if known(row[name]) else math.nan for name in columns)
             )
-    means: dict[str, list[float]] = {}
-    for run, values in of_run.items():
-        means.setdefault(entry_of[run], []).append(statistics.fmean(values))
+    means = {
+        name: [statistics.fmean(of_run[run]) for run in runs]
+        for name, runs in grouped(of_run, entry_of.__getitem__).items()
+    }
     return {name: values for name, values in means.items() if all(map(math.isfinite, values))}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames, grouped, known, rows_of
 from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import sensor_named
 from reporter.data.machine_names import short_title
@@ -123,9 +123,10 @@ def lines_of(frames: Frames, context: Context) -> list[Line]:
         key=lambda row: (row["kind"] != "HPL", -row["gflops"], row["linpack_id"]),
     ):
         records.setdefault(_machine(record), record)
-    trainings: dict[tuple[str, ...], list[Line]] = {}
-    for training in _trainings(frames, context, records):
-        trainings.setdefault(_machine(entries_of(frames)[training.entry]), []).append(training)
+    entries = entries_of(frames)
+    trainings = grouped(
+        _trainings(frames, context, records), lambda line: _machine(entries[line.entry])
+    )
     lines = []
     for machine, here in sorted(trainings.items()):
         lines.append(_of_record(records[machine], context))

@@ -123,28 +123,17 @@ def _entry(
 def _pair(one: str, other: str, found: Mapping[str, Comparable]) -> dict[str, Any]:
     verdict = compare_pair(found[one], found[other])
     if isinstance(verdict, str):
-        return {
-            "entry": one,
-            "base": other,
-            "ratio": None,
-            "low": None,
-            "high": None,
-            "differs": None,
-            "reason": verdict,
-        }
-    ends = (
-        {"low": verdict.low, "high": verdict.high}
-        if verdict.high < float("inf")
-        else {"low": None, "high": None}
-    )
-    reason = None if verdict.high < float("inf") else "the instrument's error is not known"
+        unknown = dict.fromkeys(("ratio", "low", "high", "differs"))
+        return {"entry": one, "base": other, **unknown, "reason": verdict}
+    is_known = verdict.high < float("inf")
     return {
         "entry": one,
         "base": other,
         "ratio": verdict.ratio,
-        **ends,
+        "low": verdict.low if is_known else None,
+        "high": verdict.high if is_known else None,
         "differs": verdict.is_different,
-        "reason": reason,
+        "reason": None if is_known else "the instrument's error is not known",
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import jinja2
 
-from reporter.data.frames import Frames
+from reporter.data.frames import Frames, grouped
 from reporter.data.words import any_of
 from reporter.pages.addresses import machine_slug
 from reporter.pages.entry_lines import (
@@ -109,9 +109,8 @@ def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Ite
 
 def machine_pages(contents: SiteContents) -> tuple[MachinePage, ...]:
     """Every machine, those with the most entries first."""
-    lines: dict[str, list[EntryLine]] = {}
-    for line in entry_lines(contents.boards, contents.frames):
-        lines.setdefault(machine_slug(line.row.entry), []).append(line)
+    every = entry_lines(contents.boards, contents.frames)
+    lines = grouped(every, lambda line: machine_slug(line.row.entry))
     profiles = [
         MachinePage(device.title, device.name, device, tuple(lines.pop(device.name, ())))
         for device in load_devices()

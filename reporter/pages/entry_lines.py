@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import SCORE_COLUMNS, Cell, make_cell
 from reporter.data.entry_scores import SCORE_S
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames, grouped, known, rows_of
 from reporter.data.instrument_names import instrument_named
 from reporter.data.machine_names import machine_title
 from reporter.data.words import day_of, submitter_title
@@ -144,11 +144,9 @@ class BoardLines:
 
 def by_board(lines: Iterable[EntryLine]) -> tuple[BoardLines, ...]:
     """The lines, grouped by their board."""
-    groups: dict[str, list[EntryLine]] = {}
-    for line in lines:
-        groups.setdefault(line.board.slug, []).append(line)
     return tuple(
-        BoardLines(group[0].board, group[0].title, tuple(group)) for group in groups.values()
+        BoardLines(group[0].board, group[0].title, tuple(group))
+        for group in grouped(lines, lambda line: line.board.slug).values()
     )
 
 
@@ -177,13 +175,15 @@ class Trend:
 def trends(lines: Iterable[EntryLine]) -> tuple[Trend, ...]:
     """What changed over rounds and versions of the suite: for workloads with entries in two of them
     or more, by score, else by time per epoch."""
-    groups: dict[tuple[str, ...], list[EntryLine]] = {}
-    for line in lines:
-        if line.section == "accepted":
-            board = line.board
-            groups.setdefault(
-                (board.workload, board.division, board.data, board.precision), []
-            ).append(line)
+    groups = grouped(
+        (line for line in lines if line.section == "accepted"),
+        lambda line: (
+            line.board.workload,
+            line.board.division,
+            line.board.data,
+            line.board.precision,
+        ),
+    )
     return tuple(
         trend
         for _, group in sorted(groups.items())
@@ -193,11 +193,10 @@ def trends(lines: Iterable[EntryLine]) -> tuple[Trend, ...]:
 
 
 def _trend(lines: Sequence[EntryLine], figure: str) -> Trend | None:
-    groups: dict[tuple[str, str], list[EntryLine]] = {}
-    for line in lines:
-        if line.row.value(figure) is not None:
-            key = line.board.round, str(line.row.entry["suite_version"])
-            groups.setdefault(key, []).append(line)
+    groups = grouped(
+        (line for line in lines if line.row.value(figure) is not None),
+        lambda line: (line.board.round, str(line.row.entry["suite_version"])),
+    )
     if len(groups) < 2:
         return None
     rows = []
@@ -229,10 +228,7 @@ class Mode:
 def modes(lines: Sequence[EntryLine]) -> tuple[Mode, ...]:
     """The power modes of accepted entries of one board, by the time and the energy that it shows
     first; the fastest mode first."""
-    groups: dict[str, list[EntryLine]] = {}
-    for line in (line for line in lines if line.section == "accepted"):
-        mode = line.row.entry["power_mode"]
-        groups.setdefault(str(mode) if known(mode) else "unknown", []).append(line)
+    groups = grouped((line for line in lines if line.section == "accepted"), _mode)
     found = [
         Mode(name, len(group), _best(group, group[0].board.time.figure), _thriftiest(group))
         for name, group in groups.items()
@@ -243,6 +239,11 @@ def modes(lines: Sequence[EntryLine]) -> tuple[Mode, ...]:
             key=lambda mode: (_value(mode.fastest[1]) if mode.fastest else math.inf, mode.name),
         )
     )
+
+
+def _mode(line: EntryLine) -> str:
+    mode = line.row.entry["power_mode"]
+    return str(mode) if known(mode) else "unknown"
 
 
 def _thriftiest(lines: Sequence[EntryLine]) -> tuple[Best, ...]:

@@ -15,7 +15,7 @@ from reporter.board.columns import Cell, Column, Facet
 from reporter.board.instruments import measured_by
 from reporter.board.matrix import matrices
 from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
-from reporter.data.frames import ACCEPTED, GENERATED
+from reporter.data.frames import ACCEPTED, GENERATED, grouped
 from reporter.data.instrument_names import instrument_words
 from reporter.pages.addresses import machine_page, submitter_page
 from reporter.pages.comparison_data import comparison_files
@@ -122,9 +122,7 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     if contents.own_runs is not None:
         yield from first_page(contents, environment)
         return
-    groups: dict[tuple[str, str], list[Board]] = {}
-    for board in contents.boards:
-        groups.setdefault((board.round, board.division), []).append(board)
+    groups = grouped(contents.boards, lambda board: (board.round, board.division))
     broken = contents.frames.broken.to_dict("records")
     runs = contents.frames.runs
     generated = runs[runs["state"] == GENERATED].to_dict("records")

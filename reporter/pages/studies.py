@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from reporter.board.columns import NOT_DEFINED, RUN_COLUMNS, Column, make_cell, name_of_figure
-from reporter.data.frames import Frames, Row, records, rows_of
+from reporter.data.frames import Frames, Row, grouped, records, rows_of
 from reporter.data.machine_names import machine_title
 from reporter.data.quantities import SCALES, quantity_with_spread
 from reporter.data.studies import WHOLE, StudyRecord, frames_of_study, study_kinds
@@ -100,11 +100,15 @@ class Parts:
     rows: tuple[tuple[str, tuple[Row, ...]], ...]
 
 
+def _figures_by(study: StudyRecord, column: str) -> dict[str, list[Row]]:
+    """The figures of the study's parts."""
+    of_parts = records(study.figures[study.figures["part"] != WHOLE])
+    return grouped(of_parts, lambda figure: str(figure[column]))
+
+
 def _parts(study: StudyRecord) -> Parts:
     """All parts have the same figures; those that no part has are left out."""
-    found: dict[str, list[Row]] = {}
-    for figure in records(study.figures[study.figures["part"] != WHOLE]):
-        found.setdefault(figure["part"], []).append(figure)
+    found = _figures_by(study, "part")
     columns = [
         column
         for column in zip(*found.values(), strict=True)
@@ -122,12 +126,9 @@ def _parts(study: StudyRecord) -> Parts:
 def _unknown_of_parts(study: StudyRecord, names: Mapping[str, str]) -> tuple[str, ...]:
     """Figures that no part has, with their reason: ``time of an epoch, energy (no power sensor was
     read)``."""
-    by_figure: dict[str, list[Row]] = {}
-    for figure in records(study.figures[study.figures["part"] != WHOLE]):
-        by_figure.setdefault(figure["figure"], []).append(figure)
     missing = [
         figures[0]
-        for figures in by_figure.values()
+        for figures in _figures_by(study, "figure").values()
         if all(figure["value"] is None for figure in figures)
     ]
     return _with_reasons(
@@ -141,10 +142,10 @@ def _unknown_of_parts(study: StudyRecord, names: Mapping[str, str]) -> tuple[str
 
 def _with_reasons(named: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Names of what is unknown, those of one reason together."""
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in named:
-        by_reason.setdefault(reason, []).append(name)
-    return tuple(f"{', '.join(listed)} ({reason})" for reason, listed in by_reason.items())
+    by_reason = grouped(named, lambda pair: pair[1])
+    return tuple(
+        f"{', '.join(name for name, _ in pairs)} ({reason})" for reason, pairs in by_reason.items()
+    )
 
 
 @dataclass(frozen=True)

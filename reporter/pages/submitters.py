@@ -5,7 +5,7 @@ from typing import Any
 
 import jinja2
 
-from reporter.data.frames import Row
+from reporter.data.frames import Row, grouped
 from reporter.data.words import day_of, submitter_title
 from reporter.pages.addresses import submitter_slug
 from reporter.pages.entry_lines import EntryLine, by_board, entry_lines, trends
@@ -54,10 +54,8 @@ def submitters_of(contents: SiteContents) -> list[tuple[str, str, int, int, str]
 
 
 def _groups(contents: SiteContents) -> dict[str, list[EntryLine]]:
-    groups: dict[str, list[EntryLine]] = {}
-    for line in entry_lines(contents.boards, contents.frames):
-        groups.setdefault(str(line.row.entry["organization"]), []).append(line)
-    return groups
+    lines = entry_lines(contents.boards, contents.frames)
+    return grouped(lines, lambda line: str(line.row.entry["organization"]))
 
 
 def _machines(lines: Sequence[EntryLine]) -> list[tuple[str, str]]:

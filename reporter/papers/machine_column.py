@@ -3,7 +3,7 @@ machine and the models of one's own runs."""
 
 from collections.abc import Callable, Mapping
 
-from reporter.data.frames import Frames, Row, known, rows_of
+from reporter.data.frames import Frames, Row, grouped, known, rows_of
 from reporter.data.machine_names import machine_name
 from reporter.data.machines import machines_of
 from reporter.data.values import entries_of
@@ -97,10 +97,7 @@ def _modes(panel: Table, frames: Frames) -> _Drawn:
 
 
 def _by_workload(frames: Frames) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for entry in entries_of(frames).values():
-        found.setdefault(str(entry["workload"]), []).append(entry)
-    return found
+    return grouped(entries_of(frames).values(), lambda entry: str(entry["workload"]))
 
 
 def _text(value: object) -> str:
