@@ -30,8 +30,8 @@ NO_DATES: Mapping[str, Mapping[str, Any]] = {
     },
     "png": {"Software": "edge-training-suite"},
 }
-PT_PER_IN, PLANE_IN, ROW, MARGIN = 72.0, 2.0, 21.0, 6.0
-"""Height of a plane with its axis; units of a row, and right of rows."""
+PT_PER_IN, PLANE_IN, ROW, MARGIN, EDGE = 72.0, 2.0, 21.0, 6.0, 3.0
+"""Height of a plane with its axis; units of a row, right of rows, and left and right of all."""
 LABEL_SHARE, LEAST_STRETCH, PT_PER_RADIUS = 0.4, 0.4, 0.89
 """The most of a figure's width that labels of rows take; the least share of their height that rows
 and planes keep in a figure of a given height; the size of marks."""
@@ -80,9 +80,9 @@ def paint(figure: PaperFigure, look: Look) -> Any:
         drawn = Figure(figsize=(look.width_in, 1.0))
         FigureCanvasAgg(drawn)
         canvas = _laid_out(figure, look, drawn)
-        unit_in = look.width_in / canvas.width
+        unit_in = look.width_in / (canvas.width + 2 * EDGE)
         drawn.set_size_inches(look.width_in, canvas.height * unit_in)
-        to_inches = Affine2D().translate(0, -canvas.height).scale(unit_in, -unit_in)
+        to_inches = Affine2D().translate(EDGE, -canvas.height).scale(unit_in, -unit_in)
         place = {"transform": to_inches + drawn.dpi_scale_trans}
         for order, part in enumerate(canvas.parts):
             artist = _artist(part, look, unit_in * PT_PER_IN, {**place, "zorder": order})
@@ -103,7 +103,7 @@ def _laid_out(figure: PaperFigure, look: Look, drawn: Any) -> Canvas:
         width, _, _ = renderer.get_text_width_height_descent(text, font, False)
         return float(width) / float(drawn.dpi) / unit_in
 
-    width, plane = look.width_in / unit_in, PLANE_IN / unit_in - AXIS_HEIGHT
+    width, plane = look.width_in / unit_in - 2 * EDGE, PLANE_IN / unit_in - AXIS_HEIGHT
     widths = Widths(width, measure, LABEL_SHARE * width, MARGIN, 0.0, ROW, plane, is_paper=True)
     canvas = lay_out(figure.panels, widths)
     if look.height_in is None:
