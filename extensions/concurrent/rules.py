@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from suite.compliance.folder_rule import FolderRule, check_figures, check_seal
-from suite.compliance.rule import Violation
+from suite.compliance.folder_rule import OfFolder, check_figures, check_seal
+from suite.compliance.rule import Rule, Violation
 from suite.errors import FileError, SuiteError
 from suite.extensions.concurrent.record.layout import (
     MEASUREMENT,
@@ -94,36 +94,30 @@ def _exclusive(folder: Path) -> Iterator[Violation]:
 
 
 RULES = (
-    FolderRule(
-        id="beside-sealed",
-        sentence="The manifest of an experiment with training beside inference seals every file.",
-        rationale="It shows changed, lost and added files.",
-        check=check_seal(EXPERIMENT),
+    Rule(
+        "beside-sealed",
+        "The manifest of an experiment with training beside inference seals every file.",
+        "It shows changed, lost and added files.",
+        (OfFolder("beside-sealed", check_seal(EXPERIMENT)),),
     ),
-    FolderRule(
-        id="beside-recompute",
-        sentence=(
-            "beside.json follows from the raw records: batches, noticed arrivals, and the arrivals"
-            " that the setting gives."
-        ),
-        rationale=(
-            "Latencies count from intended arrivals, which nobody can move: they are in no file."
-        ),
-        check=check_figures(EXPERIMENT),
+    Rule(
+        "beside-recompute",
+        "beside.json follows from the raw records: batches, noticed arrivals, and the arrivals"
+        " that the setting gives.",
+        "Latencies count from intended arrivals, which nobody can move: they are in no file.",
+        (OfFolder("beside-recompute", check_figures(EXPERIMENT)),),
     ),
-    FolderRule(
-        id="beside-baselines",
-        sentence=(
-            "Baselines have the arrivals, batch size and threads of the measurement that they are"
-            " compared with, and one side only."
-        ),
-        rationale="Interference is the difference that the other side makes, and nothing else.",
-        check=_baselines,
+    Rule(
+        "beside-baselines",
+        "Baselines have the arrivals, batch size and threads of the measurement that they are"
+        " compared with, and one side only.",
+        "Interference is the difference that the other side makes, and nothing else.",
+        (OfFolder("beside-baselines", _baselines),),
     ),
-    FolderRule(
-        id="beside-exclusive",
-        sentence="With managed interleaving no training step overlaps a batch of inference.",
-        rationale="The schedule promises it; overlapping steps are those of another schedule.",
-        check=_exclusive,
+    Rule(
+        "beside-exclusive",
+        "With managed interleaving no training step overlaps a batch of inference.",
+        "The schedule promises it; overlapping steps are those of another schedule.",
+        (OfFolder("beside-exclusive", _exclusive),),
     ),
 )

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.compliance.folder_rule import FolderRule, check_figures, check_seal
-from suite.compliance.rule import Violation
+from suite.compliance.folder_rule import OfFolder, check_figures, check_seal
+from suite.compliance.rule import Rule, Violation
 from suite.errors import SuiteError
 from suite.extensions.viewpoint.record.records import SETTING, Recording, read_recording
 from suite.extensions.viewpoint.record.results import STUDENT, labels_of
@@ -89,40 +89,32 @@ def _idle(found: Recording, _folder: Path) -> Iterator[Violation]:
 
 
 RULES = (
-    FolderRule(
-        id="viewpoint-sealed",
-        sentence="The manifest of a student and its teacher seals every file.",
-        rationale="It shows changed, lost and added files.",
-        check=check_seal(STUDENT),
+    Rule(
+        "viewpoint-sealed",
+        "The manifest of a student and its teacher seals every file.",
+        "It shows changed, lost and added files.",
+        (OfFolder("viewpoint-sealed", check_seal(STUDENT)),),
     ),
-    FolderRule(
-        id="viewpoint-recompute",
-        sentence=(
-            "viewpoint.json follows from the raw records: the teacher's probabilities, every"
-            " prediction, and the student's steps."
-        ),
-        rationale="Labels and accuracies can be counted again by anybody.",
-        check=check_figures(STUDENT),
+    Rule(
+        "viewpoint-recompute",
+        "viewpoint.json follows from the raw records: the teacher's probabilities, every"
+        " prediction, and the student's steps.",
+        "Labels and accuracies can be counted again by anybody.",
+        (OfFolder("viewpoint-recompute", check_figures(STUDENT)),),
     ),
-    FolderRule(
-        id="viewpoint-student",
-        sentence=(
-            "The student is smaller than its teacher, and trained every epoch on all kept frames,"
-            " after they were labelled."
-        ),
-        rationale=(
-            "A student as large as its teacher shows no compression, and frames that the teacher"
-            " was not sure of have no label."
-        ),
-        check=_of_records(_learned),
+    Rule(
+        "viewpoint-student",
+        "The student is smaller than its teacher, and trained every epoch on all kept frames,"
+        " after they were labelled.",
+        "A student as large as its teacher shows no compression, and frames that the teacher"
+        " was not sure of have no label.",
+        (OfFolder("viewpoint-student", _of_records(_learned)),),
     ),
-    FolderRule(
-        id="viewpoint-idle",
-        sentence=(
-            "The student ran on idle CPU time only (a cgroup's cpu.idle or least weight), and its"
-            " CPU time fits the machine."
-        ),
-        rationale="Training in place must take nothing from what the node is there for.",
-        check=_of_records(_idle),
+    Rule(
+        "viewpoint-idle",
+        "The student ran on idle CPU time only (a cgroup's cpu.idle or least weight), and its"
+        " CPU time fits the machine.",
+        "Training in place must take nothing from what the node is there for.",
+        (OfFolder("viewpoint-idle", _of_records(_idle)),),
     ),
 )

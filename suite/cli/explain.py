@@ -7,7 +7,7 @@ import typer
 from suite.catalog.rounds import load_rounds
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
-from suite.compliance.registry import find_rule
+from suite.compliance.registry import find_rule, in_round
 
 
 def explain(
@@ -17,14 +17,14 @@ def explain(
     found = find_rule(rule)
     divisions = " and ".join(division.value for division in found.divisions)
     rounds = {
-        each.name: severity
+        each.name: " and ".join(severity.value for severity in applied.severities)
         for each in load_rounds()
-        if (severity := each.severity(found.id, found.severity.value))
+        if (applied := in_round(found, each))
     }
     if json:
         plain = {
             "id": found.id,
-            "severity": found.severity.value,
+            "severity": " and ".join(each.value for each in found.severities),
             "rule": found.sentence,
             "why": found.rationale,
             "divisions": divisions,

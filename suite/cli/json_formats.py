@@ -64,7 +64,7 @@ FORMATS: Mapping[str, JsonFormat] = {
             {
                 "verdicts": (
                     "list of bundles: path, round, division, complies, witnessed_by, not_applicable"
-                    " (rules), findings"
+                    " (checks), findings"
                 ),
                 "submissions": "list: path, complies, signed_by, findings, verdicts",
                 "analyses": (

@@ -1,27 +1,15 @@
-"""A rule of folders that hold several bundles and a record about them: what shows when these are
-compared."""
+"""Checks of folders that hold several bundles, or raw records, and a record about them."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from suite.catalog.divisions import Division
-from suite.compliance.finding import Severity
-from suite.compliance.rule import BOTH, Violation
+from suite.compliance.rule import Check, Violation
 from suite.errors import SuiteError
 from suite.metrics.sealed_record import SealedRecord
 
 
-@dataclass(frozen=True)
-class FolderRule:
-    """One rule of the folders of a kind: its text, and its check of a folder."""
-
-    id: str
-    sentence: str
-    rationale: str
-    check: Callable[[Path], Iterable[Violation]]
-    divisions: tuple[Division, ...] = BOTH
-    severity: Severity = Severity.INVALID
+class OfFolder(Check[Path]):
+    """A check of a folder of one kind."""
 
 
 def check_seal(record: SealedRecord) -> Callable[[Path], Iterator[Violation]]:

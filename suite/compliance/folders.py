@@ -3,15 +3,13 @@ whole."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path, PurePath
 from types import ModuleType
 
 from suite.bundle import replication_folder, stall_folder
 from suite.catalog.extensions import Extension, Part, extensions
+from suite.compliance.applying import findings
 from suite.compliance.finding import Finding, Severity
-from suite.compliance.malformed import MALFORMED, not_applied
-from suite.compliance.rule import MAX_VIOLATIONS
 from suite.compliance.rules import replications, stalls
 from suite.files.tree import files_below
 
@@ -60,16 +58,13 @@ class FolderKind:
         """Check a folder by the rules of its kind."""
         module = self.rules.part(Part.RULES) if isinstance(self.rules, Extension) else self.rules
         assert module is not None
-        findings: list[Finding] = []
-        for rule in module.RULES:
-            try:
-                findings += [
-                    violation.finding(rule.id, rule.severity)
-                    for violation in islice(rule.check(path), MAX_VIOLATIONS)
-                ]
-            except MALFORMED as error:
-                findings.append(not_applied(rule.id, error, self.record))
-        return FolderVerdict(path, tuple(findings), self.title)
+        found = tuple(
+            finding
+            for rule in module.RULES
+            for check in rule.checks
+            for finding in findings(rule, check, path, self.record)
+        )
+        return FolderVerdict(path, found, self.title)
 
 
 STALLS = FolderKind("stall analysis", stall_folder.RECORD, stalls)

@@ -1,9 +1,9 @@
-"""A rule of bundles: one object with its text and its check."""
+"""A rule: one object with its text and its checks; and what checks of requests and bundles read."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from reference_impls.contract import ASYNCHRONOUS, Request
 from suite.bundle.layout import COUNTERS, SUMMARY
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from suite.metrics.summary import Summary
 
 Computed = TypeVar("Computed")
-
-MAX_VIOLATIONS = 100
-"""Violations of one rule that are reported for one bundle or submission."""
+Context = TypeVar("Context")
 
 BOTH = (Division.CLOSED, Division.OPEN)
 CLOSED = (Division.CLOSED,)
@@ -42,12 +40,15 @@ class Violation:
     fix: str
     line: int | None = None
 
-    def finding(self, rule: str, severity: Severity) -> Finding:
-        """The violation as a finding of the rule with this id, its texts shortened and escaped."""
-        expected, observed = (
-            escaped(text[:MAX_TEXT_LENGTH]) for text in (self.expected, self.observed)
+    def finding(self, rule: "Rule", check: "Check[Any]") -> Finding:
+        """The violation as a finding of a rule's check, its texts shortened and escaped."""
+        texts = (
+            escaped(text[:MAX_TEXT_LENGTH]) for text in (self.file, self.expected, self.observed)
         )
-        return Finding(rule, severity, escaped(self.file), self.line, expected, observed, self.fix)
+        file, expected, observed = texts
+        return Finding(
+            rule.id, check.id, check.severity, file, self.line, expected, observed, self.fix
+        )
 
 
 @dataclass(frozen=True)
@@ -178,30 +179,58 @@ class BundleContext:
         return self.bundle.json(SUMMARY)
 
 
-RequestCheck = Callable[[RequestContext], Iterable[Violation]]
-BundleCheck = Callable[[BundleContext], Iterable[Violation]]
-
-
 @dataclass(frozen=True)
-class Rule:
-    """One rule: its text and its check. `tests/faults` proves it.
+class Check(Generic[Context]):
+    """One check of a rule. `tests/faults` proves it.
 
-    ``request_check`` applies to a request before a run and to the request that a bundle records,
-    ``bundle_check`` to everything else in a bundle. A rule with neither is a precondition: the
-    checker itself reports it, and the other rules need it. One that ``needs_split`` judges the
+    Rounds pin it and leave it out by its ``id``: that of the rule that it once was, if the rule has
+    several. ``formerly`` are further ids by which they know it. One that ``needs_split`` judges the
     parts of steps, and is not applicable to a run in asynchronous timing; the verdict says so.
     """
 
     id: str
-    sentence: str
-    rationale: str
-    request_check: RequestCheck | None = None
-    bundle_check: BundleCheck | None = None
+    find: Callable[[Context], Iterable[Violation]]
     divisions: tuple[Division, ...] = BOTH
     severity: Severity = Severity.INVALID
     needs_split: bool = False
+    formerly: tuple[str, ...] = ()
 
     @property
-    def is_precondition(self) -> bool:
-        """The checker reports it; it has no check of its own."""
-        return self.request_check is None and self.bundle_check is None
+    def ids(self) -> tuple[str, ...]:
+        """Every id by which a round may know it."""
+        return (self.id, *self.formerly)
+
+
+class OfRequest(Check[RequestContext]):
+    """A check of a request: before a run, and of the request that a bundle records."""
+
+
+class OfBundle(Check[BundleContext]):
+    """A check of everything else in a bundle."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: what it demands, why, and its checks."""
+
+    id: str
+    sentence: str
+    rationale: str
+    checks: tuple[Check[Any], ...]
+
+    @property
+    def divisions(self) -> tuple[Division, ...]:
+        """The divisions that a check of it judges."""
+        return tuple(each for each in BOTH if any(each in check.divisions for check in self.checks))
+
+    @property
+    def severities(self) -> tuple[Severity, ...]:
+        """Those of its checks, the strictest first."""
+        return tuple(
+            each for each in Severity if any(each is check.severity for check in self.checks)
+        )
+
+    @property
+    def formerly(self) -> tuple[str, ...]:
+        """The other ids that it was, or is, known by: those of its checks."""
+        return tuple(each for check in self.checks for each in check.ids if each != self.id)

@@ -1,15 +1,13 @@
-"""A rule of submissions: what shows only when their runs are compared."""
+"""What checks of submissions read: what shows only when their runs are compared."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round
-from suite.compliance.finding import Severity
-from suite.compliance.rule import BOTH, Violation
+from suite.compliance.rule import Check
 from suite.submission.declaration import Declaration
 from suite.submission.entries import entry_key
 from suite.submission.folders import RunFolder
@@ -116,13 +114,5 @@ class SubmissionContext:
         return read_signature(self.path, allowed_signers())
 
 
-@dataclass(frozen=True)
-class SubmissionRule:
-    """One rule: its text and its check."""
-
-    id: str
-    sentence: str
-    rationale: str
-    check: Callable[[SubmissionContext], Iterable[Violation]]
-    divisions: tuple[Division, ...] = BOTH
-    severity: Severity = Severity.INVALID
+class OfSubmission(Check[SubmissionContext]):
+    """A check of a submission as a whole."""

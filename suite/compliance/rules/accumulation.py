@@ -9,7 +9,7 @@ from reference_impls.updates import updates_of
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.updates import ends_update
 
 ORDER = 57  # after the ranks' learning rates
@@ -81,16 +81,12 @@ def _count(bucket: Any) -> int | None:
 
 RULES = (
     Rule(
-        id="accumulation-agrees",
-        sentence=(
-            "Every rank logs the requested number of mini-batches of an update, exchanges each"
-            " bucket of gradients once an update, and waits for no exchange after the other"
-            " mini-batches."
-        ),
-        rationale=(
-            "Gradients that are exchanged less often take less time and fewer bytes, and train"
-            " another mini-batch size."
-        ),
-        bundle_check=_agrees,
+        "accumulation-agrees",
+        "Every rank logs the requested number of mini-batches of an update, exchanges each"
+        " bucket of gradients once an update, and waits for no exchange after the other"
+        " mini-batches.",
+        "Gradients that are exchanged less often take less time and fewer bytes, and train"
+        " another mini-batch size.",
+        (OfBundle("accumulation-agrees", _agrees),),
     ),
 )

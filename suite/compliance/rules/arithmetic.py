@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from reference_impls.contract import FLOAT32, log_name
 from reference_impls.precisions import BANDS, MOST_BITS, is_as_requested
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import shown
 
 ORDER = 65  # after what was trained
@@ -52,16 +52,12 @@ def _fits(precision: str, value: object) -> bool:
 
 RULES = (
     Rule(
-        id="arithmetic-as-requested",
-        sentence=(
-            "Products and convolutions have the bits of the requested precision, as every rank"
-            " observes them on its device before the run; only a float32 run on a CPU may leave the"
-            " event `arithmetic` out."
-        ),
-        rationale=(
-            "Whether TF32 is on depends on the framework, its version and the environment; fewer"
-            " bits are faster, and frameworks are compared within one precision."
-        ),
-        bundle_check=_as_requested,
+        "arithmetic-as-requested",
+        "Products and convolutions have the bits of the requested precision, as every rank"
+        " observes them on its device before the run; only a float32 run on a CPU may leave the"
+        " event `arithmetic` out.",
+        "Whether TF32 is on depends on the framework, its version and the environment; fewer"
+        " bits are faster, and frameworks are compared within one precision.",
+        (OfBundle("arithmetic-as-requested", _as_requested),),
     ),
 )

@@ -8,7 +8,7 @@ from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
 from suite.bundle.layout import POWER, READINGS, RUN
 from suite.catalog.power import Coverage, Tier
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.errors import FileError, SuiteError
 
 ORDER = 89  # after the power evidence and the processes
@@ -204,21 +204,16 @@ def _fitted(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="attached-trace",
-        sentence=(
-            "The readings of an attached trace, and its clock fit, are those that follow from the"
-            " trace that the bundle keeps."
-        ),
-        rationale=(
-            "A trace is added after the run: every reader of the bundle can repeat what was done."
-        ),
-        bundle_check=_follows,
+        "attached-trace",
+        "The readings of an attached trace, and its clock fit, are those that follow from the"
+        " trace that the bundle keeps.",
+        "A trace is added after the run: every reader of the bundle can repeat what was done.",
+        (OfBundle("attached-trace", _follows),),
     ),
     Rule(
-        id="attached-fitted",
-        sentence="The clock of an attached trace was fitted to the run.",
-        rationale="An offset that somebody gives is as right as that person.",
-        severity=Severity.WARNING,
-        bundle_check=_fitted,
+        "attached-fitted",
+        "The clock of an attached trace was fitted to the run.",
+        "An offset that somebody gives is as right as that person.",
+        (OfBundle("attached-fitted", _fitted, severity=Severity.WARNING),),
     ),
 )

@@ -9,8 +9,8 @@ from suite.bundle.layout import MANIFEST
 from suite.bundle.log import chain_head
 from suite.bundle.reader import Bundle
 from suite.catalog.audit import load_audit_tolerances
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.rule import Rule, Violation
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.metrics.epoch_draw import drawn_epoch
@@ -175,17 +175,13 @@ def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[st
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-audits",
-        sentence=(
-            "An audit's record is of the run it names, follows from its losses and the rulebook's"
-            " tolerances, and does not contradict the run."
-        ),
-        rationale=(
-            "A replay of the first steps shows invented losses and other seeds, data, weights,"
-            " batch sizes and learning rates; one from a training state that somebody else drew"
-            " shows the same of later epochs."
-        ),
-        check=_audits,
+    Rule(
+        "submission-audits",
+        "An audit's record is of the run it names, follows from its losses and the rulebook's"
+        " tolerances, and does not contradict the run.",
+        "A replay of the first steps shows invented losses and other seeds, data, weights,"
+        " batch sizes and learning rates; one from a training state that somebody else drew"
+        " shows the same of later epochs.",
+        (OfSubmission("submission-audits", _audits),),
     ),
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 
 ORDER = 31  # after the order of the log's events
 
@@ -90,24 +90,18 @@ def _drift(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="wall-clock-rate",
-        sentence=(
-            "Wall clock and monotonic clock measure the same length for most of the log's"
-            " intervals: to 50 ms and a thousandth."
-        ),
-        rationale=(
-            "Linux slews both clocks alike, so only a step parts them, and a step is in one"
-            " interval. Scaled times differ in all of them."
-        ),
-        bundle_check=_rate,
+        "wall-clock-rate",
+        "Wall clock and monotonic clock measure the same length for most of the log's"
+        " intervals: to 50 ms and a thousandth.",
+        "Linux slews both clocks alike, so only a step parts them, and a step is in one"
+        " interval. Scaled times differ in all of them.",
+        (OfBundle("wall-clock-rate", _rate),),
     ),
     Rule(
-        id="wall-clock-meter",
-        sentence=(
-            "What the wall clock moved against the monotonic clock in the log is what the"
-            " wall-clock meter read, to a quarter of a second."
-        ),
-        rationale="The meter reads both clocks once a second, independently of the log.",
-        bundle_check=_drift,
+        "wall-clock-meter",
+        "What the wall clock moved against the monotonic clock in the log is what the"
+        " wall-clock meter read, to a quarter of a second.",
+        "The meter reads both clocks once a second, independently of the log.",
+        (OfBundle("wall-clock-meter", _drift),),
     ),
 )

@@ -8,7 +8,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.nodes import read_nodes
 from suite.catalog.frameworks import known_frameworks
 from suite.compliance.remedies import READINGS_AS_READ
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.metrics.core_clocks import core_clocks
 
 if TYPE_CHECKING:
@@ -418,99 +418,74 @@ def _increase(node: "NodeContext", name: str) -> float | None:
 
 RULES = (
     Rule(
-        id="switches-fit",
-        sentence=(
-            "In five seconds of its task clock the implementation was switched, and no more often"
-            " moved between cores than switched."
-        ),
-        rationale=(
-            "The training loop waits for the storage medium after every epoch, and the kernel moves"
-            " a thread while it does not run."
-        ),
-        bundle_check=_switches,
+        "switches-fit",
+        "In five seconds of its task clock the implementation was switched, and no more often"
+        " moved between cores than switched.",
+        "The training loop waits for the storage medium after every epoch, and the kernel moves"
+        " a thread while it does not run.",
+        (OfBundle("switches-fit", _switches),),
     ),
     Rule(
-        id="counts-possible",
-        sentence="The counts of the processor fit one another, its cores and its clock.",
-        rationale=(
-            "A core has one cycle a tick of its clock and retires ten instructions a cycle at most;"
-            " misses are a part of accesses, and branches a part of instructions."
-        ),
-        bundle_check=_arithmetic,
+        "counts-possible",
+        "The counts of the processor fit one another, its cores and its clock.",
+        "A core has one cycle a tick of its clock and retires ten instructions a cycle at most;"
+        " misses are a part of accesses, and branches a part of instructions.",
+        (OfBundle("counts-possible", _arithmetic),),
     ),
     Rule(
-        id="counts-whole",
-        sentence="Counts are whole numbers.",
-        rationale="The kernel counts events one by one.",
-        bundle_check=_whole,
+        "counts-whole",
+        "Counts are whole numbers.",
+        "The kernel counts events one by one.",
+        (OfBundle("counts-whole", _whole),),
     ),
     Rule(
-        id="counts-as-set",
-        sentence=(
-            "The events that were counted are those that the meter's settings say were counted."
-        ),
-        rationale=(
-            "The meter notes for each event how it was attached, or why it was not; one that was"
-            " attached is in every reading."
-        ),
-        bundle_check=_as_set,
+        "counts-as-set",
+        "The events that were counted are those that the meter's settings say were counted.",
+        "The meter notes for each event how it was attached, or why it was not; one that was"
+        " attached is in every reading.",
+        (OfBundle("counts-as-set", _as_set),),
     ),
     Rule(
-        id="instructions-enough",
-        sentence=(
-            "A run on a CPU executes the instructions that the model's arithmetic needs, at 256"
-            " multiplications each."
-        ),
-        rationale=(
-            "Training needs three times the multiplications of a forward pass for every sample. The"
-            " widest instruction has 64, and fast convolutions need a fourth of them."
-        ),
-        bundle_check=_enough,
+        "instructions-enough",
+        "A run on a CPU executes the instructions that the model's arithmetic needs, at 256"
+        " multiplications each.",
+        "Training needs three times the multiplications of a forward pass for every sample. The"
+        " widest instruction has 64, and fast convolutions need a fourth of them.",
+        (OfBundle("instructions-enough", _enough),),
     ),
     Rule(
-        id="clock-follows",
-        needs_split=True,
-        sentence="An epoch at less than half of another's processor clock computes longer.",
-        rationale="Computing on a CPU slows down with its clock.",
-        bundle_check=_clock_follows,
+        "clock-follows",
+        "An epoch at less than half of another's processor clock computes longer.",
+        "Computing on a CPU slows down with its clock.",
+        (OfBundle("clock-follows", _clock_follows, needs_split=True),),
     ),
     Rule(
-        id="silicon-possible",
-        sentence="Temperatures are between -60 and 150 degrees Celsius.",
-        rationale="Silicon bears no more.",
-        bundle_check=_silicon,
+        "silicon-possible",
+        "Temperatures are between -60 and 150 degrees Celsius.",
+        "Silicon bears no more.",
+        (OfBundle("silicon-possible", _silicon),),
     ),
     Rule(
-        id="memory-fits",
-        sentence=(
-            "The implementation uses the memory of an interpreter (one from outside: of the model's"
-            " weights) or more, at most its processes' peaks, and logs the peak that was read; it"
-            " has page faults, where they are counted."
-        ),
-        rationale=(
-            "The kernel keeps the peak of every process; the implementation logs its own. Counted"
-            " from a program's first instruction, page faults are never none."
-        ),
-        bundle_check=_memory,
+        "memory-fits",
+        "The implementation uses the memory of an interpreter (one from outside: of the model's"
+        " weights) or more, at most its processes' peaks, and logs the peak that was read; it"
+        " has page faults, where they are counted.",
+        "The kernel keeps the peak of every process; the implementation logs its own. Counted"
+        " from a program's first instruction, page faults are never none.",
+        (OfBundle("memory-fits", _memory),),
     ),
     Rule(
-        id="disk-fits",
-        sentence=(
-            "The disk is busy while it moves bytes, for no longer than time passes, and is read"
-            " when data come into an emptied page cache."
-        ),
-        rationale=(
-            "The kernel counts the time with a request in flight, and the bytes of every request."
-        ),
-        bundle_check=_disk,
+        "disk-fits",
+        "The disk is busy while it moves bytes, for no longer than time passes, and is read"
+        " when data come into an emptied page cache.",
+        "The kernel counts the time with a request in flight, and the bytes of every request.",
+        (OfBundle("disk-fits", _disk),),
     ),
     Rule(
-        id="network-fits",
-        sentence=(
-            "A node's link carries no more than its speed, and nodes that exchange gradients send"
-            " bytes."
-        ),
-        rationale="The interface counts every byte; its driver states the speed.",
-        bundle_check=_network,
+        "network-fits",
+        "A node's link carries no more than its speed, and nodes that exchange gradients send"
+        " bytes.",
+        "The interface counts every byte; its driver states the speed.",
+        (OfBundle("network-fits", _network),),
     ),
 )

@@ -9,7 +9,7 @@ from suite.bundle.layout import PARTS, RUN, STEPS
 from suite.bundle.log import Log, LogEvent
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.values import is_number
 from suite.compliance.wording import numbers, seconds
 
@@ -345,57 +345,44 @@ def _times_of_rank(
 
 RULES = (
     Rule(
-        id="log-events",
-        sentence=(
-            "The log has init_start, init_stop, run_start and run_stop once each and in this order."
-        ),
-        rationale="They bound the measured time.",
-        bundle_check=_events,
+        "log-events",
+        "The log has init_start, init_stop, run_start and run_stop once each and in this order.",
+        "They bound the measured time.",
+        (OfBundle("log-events", _events),),
     ),
     Rule(
-        id="epochs-in-order",
-        sentence=(
-            "Within the run, epochs 1, 2, … are each started, finished and evaluated as often as"
-            " the workload requires, none missing."
-        ),
-        rationale="A missing epoch is missing time.",
-        bundle_check=_epochs,
+        "epochs-in-order",
+        "Within the run, epochs 1, 2, … are each started, finished and evaluated as often as"
+        " the workload requires, none missing.",
+        "A missing epoch is missing time.",
+        (OfBundle("epochs-in-order", _epochs),),
     ),
     Rule(
-        id="log-clock",
-        sentence="The monotonic clock never goes back from one event to the next, within one boot.",
-        rationale="Every duration is measured with it.",
-        bundle_check=_monotonic,
+        "log-clock",
+        "The monotonic clock never goes back from one event to the next, within one boot.",
+        "Every duration is measured with it.",
+        (OfBundle("log-clock", _monotonic),),
     ),
     Rule(
-        id="wall-clock",
-        sentence=(
-            "The wall clock agrees with the monotonic clock to a quarter of a second from event to"
-            " event, and the bundle is closed after its run."
-        ),
-        rationale=(
-            "Edge boards without a battery clock are set during a run; durations are not affected,"
-            " but outside records cannot be aligned."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_wall_clock,
+        "wall-clock",
+        "The wall clock agrees with the monotonic clock to a quarter of a second from event to"
+        " event, and the bundle is closed after its run.",
+        "Edge boards without a battery clock are set during a run; durations are not affected,"
+        " but outside records cannot be aligned.",
+        (OfBundle("wall-clock", _wall_clock, severity=Severity.WARNING),),
     ),
     Rule(
-        id="steps-complete",
-        sentence=(
-            "The step table has every mini-batch of every finished epoch once, in order, and every"
-            " sample once an epoch."
-        ),
-        rationale="An epoch is all samples.",
-        bundle_check=_step_counts,
+        "steps-complete",
+        "The step table has every mini-batch of every finished epoch once, in order, and every"
+        " sample once an epoch.",
+        "An epoch is all samples.",
+        (OfBundle("steps-complete", _step_counts),),
     ),
     Rule(
-        id="steps-in-time",
-        sentence=(
-            "The parts of a step are not negative, steps do not overlap, and each lies between its"
-            " epoch's start and stop."
-        ),
-        rationale="Log and step records are independent records of the same time.",
-        bundle_check=_step_times,
+        "steps-in-time",
+        "The parts of a step are not negative, steps do not overlap, and each lies between its"
+        " epoch's start and stop.",
+        "Log and step records are independent records of the same time.",
+        (OfBundle("steps-in-time", _step_times),),
     ),
 )

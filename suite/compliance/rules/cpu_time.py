@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 
 if TYPE_CHECKING:
     from suite.compliance.node_context import NodeContext
@@ -186,59 +186,42 @@ def _computing(context: BundleContext, window: tuple[int, int]) -> float:
 
 RULES = (
     Rule(
-        id="cpu-time-possible",
-        sentence=(
-            "The implementation uses no more CPU time than the cores have, nor more than all"
-            " programs together."
-        ),
-        rationale=(
-            "Its CPU time is read from its processes, the utilisation from the kernel's idle time:"
-            " independent counts of the same cores."
-        ),
-        bundle_check=_possible,
+        "cpu-time-possible",
+        "The implementation uses no more CPU time than the cores have, nor more than all"
+        " programs together.",
+        "Its CPU time is read from its processes, the utilisation from the kernel's idle time:"
+        " independent counts of the same cores.",
+        (OfBundle("cpu-time-possible", _possible),),
     ),
     Rule(
-        id="cpu-time-threads",
-        sentence=(
-            "A run of one rank on a CPU uses no more CPU time than its threads and workers can, and"
-            " half a core."
-        ),
-        rationale=(
-            "More threads than requested are another configuration. Two CPU seconds a second of one"
-            " thread show that the wall time was shortened."
-        ),
-        bundle_check=_threads,
+        "cpu-time-threads",
+        "A run of one rank on a CPU uses no more CPU time than its threads and workers can, and"
+        " half a core.",
+        "More threads than requested are another configuration. Two CPU seconds a second of one"
+        " thread show that the wall time was shortened.",
+        (OfBundle("cpu-time-threads", _threads),),
     ),
     Rule(
-        id="cpu-time-agrees",
-        sentence=(
-            "On every node two counts of the implementation's CPU time agree to a tenth: the task"
-            " clock of the meter counters, and process_tree of the meter cpu."
-        ),
-        rationale=(
-            "The kernel keeps both, for the same threads, which start when both meters are attached"
-            " to them. They part where one was edited."
-        ),
-        bundle_check=_agree,
+        "cpu-time-agrees",
+        "On every node two counts of the implementation's CPU time agree to a tenth: the task"
+        " clock of the meter counters, and process_tree of the meter cpu.",
+        "The kernel keeps both, for the same threads, which start when both meters are attached"
+        " to them. They part where one was edited.",
+        (OfBundle("cpu-time-agrees", _agree),),
     ),
     Rule(
-        id="cpu-busy",
-        needs_split=True,
-        sentence=(
-            "Unless it swaps, computing on a CPU keeps half a core busy for every rank that"
-            " computes, a quarter by the implementation unless the meter of the load shows that"
-            " other programs had the cores."
-        ),
-        rationale=(
-            "Time passes without CPU time only while other programs have the cores: then these are"
-            " busy, and the implementation has its share."
-        ),
-        bundle_check=_busy,
+        "cpu-busy",
+        "Unless it swaps, computing on a CPU keeps half a core busy for every rank that"
+        " computes, a quarter by the implementation unless the meter of the load shows that"
+        " other programs had the cores.",
+        "Time passes without CPU time only while other programs have the cores: then these are"
+        " busy, and the implementation has its share.",
+        (OfBundle("cpu-busy", _busy, needs_split=True),),
     ),
     Rule(
-        id="cpu-total",
-        sentence="The total utilisation is the mean of the cores' utilisation.",
-        rationale="The kernel adds the cores up.",
-        bundle_check=_total,
+        "cpu-total",
+        "The total utilisation is the mean of the cores' utilisation.",
+        "The kernel adds the cores up.",
+        (OfBundle("cpu-total", _total),),
     ),
 )

@@ -13,7 +13,15 @@ from suite.bundle.nodes import NODES, read_nodes
 from suite.catalog.data_sets import DataSetDefinition, load_data_set, load_data_sets
 from suite.catalog.frameworks import is_own
 from suite.compliance.remedies import READINGS_AS_READ
-from suite.compliance.rule import CLOSED, BundleContext, RequestContext, Rule, Violation
+from suite.compliance.rule import (
+    CLOSED,
+    BundleContext,
+    OfBundle,
+    OfRequest,
+    RequestContext,
+    Rule,
+    Violation,
+)
 from suite.compliance.values import is_number
 from suite.errors import SuiteError
 from suite.files.digest import FileDigest
@@ -292,67 +300,48 @@ def _filled(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="data-as-defined",
-        sentence=(
-            "A run's data set has the samples, classes and layout of its definition; generated data"
-            " have its classes and layout."
-        ),
-        rationale="Half of a data set is another data set.",
-        request_check=_as_defined,
+        "data-as-defined",
+        "A run's data set has the samples, classes and layout of its definition; generated data"
+        " have its classes and layout.",
+        "Half of a data set is another data set.",
+        (OfRequest("data-as-defined", _as_defined),),
     ),
     Rule(
-        id="data-folder",
-        sentence=(
-            "The folder with the data is not named for another data set that has the same file"
-            " names, or for generated data."
-        ),
-        rationale="Fashion-MNIST has the names and sizes of MNIST's files.",
-        request_check=_folder,
+        "data-folder",
+        "The folder with the data is not named for another data set that has the same file"
+        " names, or for generated data.",
+        "Fashion-MNIST has the names and sizes of MNIST's files.",
+        (OfRequest("data-folder", _folder),),
     ),
     Rule(
-        id="data-digests",
-        sentence=(
-            "A closed run records the digest of every file that it reads, and they are those of the"
-            " published data set."
-        ),
-        rationale=(
-            "The harness reads and digests the files before the run; a statement that they were"
-            " verified proves nothing."
-        ),
-        divisions=CLOSED,
-        bundle_check=_digests,
+        "data-digests",
+        "A closed run records the digest of every file that it reads, and they are those of the"
+        " published data set.",
+        "The harness reads and digests the files before the run; a statement that they were"
+        " verified proves nothing.",
+        (OfBundle("data-digests", _digests, divisions=CLOSED),),
     ),
     Rule(
-        id="data-digested-before",
-        sentence=(
-            "The digests of the data were taken before init_start: long enough to read the files,"
-            " and right before the harness began the log."
-        ),
-        rationale=(
-            "The harness takes them right before it starts the implementation. Digests of another"
-            " moment say nothing of what was read."
-        ),
-        bundle_check=_when,
+        "data-digested-before",
+        "The digests of the data were taken before init_start: long enough to read the files,"
+        " and right before the harness began the log.",
+        "The harness takes them right before it starts the implementation. Digests of another"
+        " moment say nothing of what was read.",
+        (OfBundle("data-digested-before", _when),),
     ),
     Rule(
-        id="cache-as-recorded",
-        sentence=(
-            "A run said to start with an emptied page cache begins with less than half of its data"
-            " in memory, and reads the disk; its data are on one, and no node says otherwise."
-        ),
-        rationale="A warm cache makes the first epoch, and the time to target, shorter.",
-        bundle_check=_cache,
+        "cache-as-recorded",
+        "A run said to start with an emptied page cache begins with less than half of its data"
+        " in memory, and reads the disk; its data are on one, and no node says otherwise.",
+        "A warm cache makes the first epoch, and the time to target, shorter.",
+        (OfBundle("cache-as-recorded", _cache),),
     ),
     Rule(
-        id="cache-fills",
-        sentence=(
-            "An epoch of the suite's own readers finds or leaves data in memory that are mapped"
-            " files, or reads them from the disk."
-        ),
-        rationale=(
-            "What a mapped file's reader touches is in the page cache. Without it, every epoch"
-            " comes from the disk."
-        ),
-        bundle_check=_filled,
+        "cache-fills",
+        "An epoch of the suite's own readers finds or leaves data in memory that are mapped"
+        " files, or reads them from the disk.",
+        "What a mapped file's reader touches is in the page cache. Without it, every epoch"
+        " comes from the disk.",
+        (OfBundle("cache-fills", _filled),),
     ),
 )

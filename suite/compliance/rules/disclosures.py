@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from suite.bundle.disclosures import Disclosure, disclosures
 from suite.bundle.layout import RUN
 from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import shown
 from suite.files.redaction import DATA, OUTPUT, ROOTS
 
@@ -102,35 +102,25 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="names-nobody",
-        sentence=(
-            "No file of a bundle names a person or a network: no home folder, account, host,"
-            " address or serial number."
-        ),
-        rationale=(
-            "Bundles are published for ever. What was measured does not depend on whose machine it"
-            " was, or in which network."
-        ),
-        bundle_check=_bundle,
+        "names-nobody",
+        "No file of a bundle names a person or a network: no home folder, account, host,"
+        " address or serial number.",
+        "Bundles are published for ever. What was measured does not depend on whose machine it"
+        " was, or in which network.",
+        (OfBundle("names-nobody", _bundle),),
     ),
     Rule(
-        id="paths-relative",
-        sentence=(
-            "The folders in a request and the paths in a command are relative to stated roots:"
-            f" {', '.join(ROOTS)}."
-        ),
-        rationale=(
-            "A path from a disk's root names its owner, or how somebody's network is arranged."
-        ),
-        bundle_check=_paths,
+        "paths-relative",
+        "The folders in a request and the paths in a command are relative to stated roots:"
+        f" {', '.join(ROOTS)}.",
+        "A path from a disk's root names its owner, or how somebody's network is arranged.",
+        (OfBundle("paths-relative", _paths),),
     ),
     Rule(
-        id="nodes-labelled",
-        sentence=(
-            "Nodes are called node0, node1, …, in the order of the hostfile, in nodes.json and in"
-            " the log; addresses of links have labels, too."
-        ),
-        rationale="Names of hosts often are those of people, rooms or institutes.",
-        bundle_check=_labels,
+        "nodes-labelled",
+        "Nodes are called node0, node1, …, in the order of the hostfile, in nodes.json and in"
+        " the log; addresses of links have labels, too.",
+        "Names of hosts often are those of people, rooms or institutes.",
+        (OfBundle("nodes-labelled", _labels),),
     ),
 )

@@ -7,7 +7,7 @@ from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import RUN, STEPS
 from suite.bundle.log import MAX_TIME_MS, Log
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.rules.course import EVALUATION
 from suite.compliance.wording import numbers, seconds, shown
 
@@ -192,47 +192,36 @@ def _record(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="evaluations-in-order",
-        sentence=(
-            "An evaluation is eval_start, one eval_accuracy and eval_stop, right after its epoch."
-        ),
-        rationale="Its time belongs to the run, and an accuracy belongs to one state of the model.",
-        bundle_check=_evaluations,
+        "evaluations-in-order",
+        "An evaluation is eval_start, one eval_accuracy and eval_stop, right after its epoch.",
+        "Its time belongs to the run, and an accuracy belongs to one state of the model.",
+        (OfBundle("evaluations-in-order", _evaluations),),
     ),
     Rule(
-        id="ends-as-asked",
-        sentence=(
-            "A run ends with the evaluation that reaches the target, else with its last epoch or"
-            " its step limit."
-        ),
-        rationale=(
-            "A raised accuracy would have ended training earlier; a lowered one would have"
-            " continued it."
-        ),
-        bundle_check=_ends_as_requested,
+        "ends-as-asked",
+        "A run ends with the evaluation that reaches the target, else with its last epoch or"
+        " its step limit.",
+        "A raised accuracy would have ended training earlier; a lowered one would have"
+        " continued it.",
+        (OfBundle("ends-as-asked", _ends_as_requested),),
     ),
     Rule(
-        id="epoch-ends",
-        sentence=(
-            "An epoch ends with its last step, to ten milliseconds, and the log counts the steps"
-            " that the table has."
-        ),
-        rationale="End to end is first fetch to last step; log and step records both hold it.",
-        bundle_check=_epoch_ends,
+        "epoch-ends",
+        "An epoch ends with its last step, to ten milliseconds, and the log counts the steps"
+        " that the table has.",
+        "End to end is first fetch to last step; log and step records both hold it.",
+        (OfBundle("epoch-ends", _epoch_ends),),
     ),
     Rule(
-        id="epoch-filled",
-        needs_split=True,
-        sentence="Fetch, copy, compute and communication take nine tenths of an epoch or more.",
-        rationale="The remainder is overhead without an explanation, or parts were made smaller.",
-        bundle_check=_filled,
+        "epoch-filled",
+        "Fetch, copy, compute and communication take nine tenths of an epoch or more.",
+        "The remainder is overhead without an explanation, or parts were made smaller.",
+        (OfBundle("epoch-filled", _filled, needs_split=True),),
     ),
     Rule(
-        id="run-record",
-        sentence=(
-            "run.json is the record of this run: a successful exit, and a start that fits the log."
-        ),
-        rationale="Logs and records of different runs do not belong in one bundle.",
-        bundle_check=_record,
+        "run-record",
+        "run.json is the record of this run: a successful exit, and a start that fits the log.",
+        "Logs and records of different runs do not belong in one bundle.",
+        (OfBundle("run-record", _record),),
     ),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import STEPS
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 
 if TYPE_CHECKING:
     from suite.bundle.arrays import Values
@@ -129,25 +129,18 @@ def _coincidences(blocks: "list[Values]") -> "tuple[Values, Values]":
 
 RULES = (
     Rule(
-        id="epoch-losses-own",
-        sentence="The losses of no two epochs of a rank are in one ratio, in whatever order.",
-        rationale=(
-            "The weights change with every step. Losses of another epoch, shuffled and scaled,"
-            " belong to no training."
-        ),
-        bundle_check=_losses,
+        "epoch-losses-own",
+        "The losses of no two epochs of a rank are in one ratio, in whatever order.",
+        "The weights change with every step. Losses of another epoch, shuffled and scaled,"
+        " belong to no training.",
+        (OfBundle("epoch-losses-own", _losses),),
     ),
     Rule(
-        id="epoch-times-own",
-        needs_split=True,
-        sentence=(
-            "No half of an epoch shares 30 compute times with another half, to the nanosecond,"
-            " beyond six times what their own repetitions make likely."
-        ),
-        rationale=(
-            "Times that occur in two places were measured in one of them: the other place was"
-            " disturbed, or slow, or not trained."
-        ),
-        bundle_check=_times,
+        "epoch-times-own",
+        "No half of an epoch shares 30 compute times with another half, to the nanosecond,"
+        " beyond six times what their own repetitions make likely.",
+        "Times that occur in two places were measured in one of them: the other place was"
+        " disturbed, or slow, or not trained.",
+        (OfBundle("epoch-times-own", _times, needs_split=True),),
     ),
 )

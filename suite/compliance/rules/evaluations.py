@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reference_impls.contract import log_name
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 
 ORDER = 92  # with the plausibility of results
 
@@ -49,17 +49,12 @@ def _long_enough(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="evaluation-time",
-        needs_split=True,
-        sentence=(
-            "An evaluation takes at least a 48th of the compute time of as many samples in a fast"
-            " step."
-        ),
-        rationale=(
-            "An accuracy needs a forward pass for every sample, a third of its training; the limit"
-            " is a sixteenth of that. On an accelerator, where small mini-batches waste time, a"
-            " batch of the evaluation is taken to cost as much as one of the training."
-        ),
-        bundle_check=_long_enough,
+        "evaluation-time",
+        "An evaluation takes at least a 48th of the compute time of as many samples in a fast"
+        " step.",
+        "An accuracy needs a forward pass for every sample, a third of its training; the limit"
+        " is a sixteenth of that. On an accelerator, where small mini-batches waste time, a"
+        " batch of the evaluation is taken to cost as much as one of the training.",
+        (OfBundle("evaluation-time", _long_enough, needs_split=True),),
     ),
 )

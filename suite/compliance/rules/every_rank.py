@@ -8,7 +8,7 @@ from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log, LogEvent
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.rules.integrity import repeats_request
 from suite.compliance.updates import ends_update
 
@@ -216,45 +216,37 @@ def _exchanges(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="ranks-request",
-        sentence=(
-            "Every rank's log repeats the request, with rank 0's framework version and number of"
-            " parameters."
-        ),
-        rationale="Ranks with different settings do not train one model.",
-        bundle_check=_requests,
+        "ranks-request",
+        "Every rank's log repeats the request, with rank 0's framework version and number of"
+        " parameters.",
+        "Ranks with different settings do not train one model.",
+        (OfBundle("ranks-request", _requests),),
     ),
     Rule(
-        id="ranks-results",
-        sentence="Every rank logs rank 0's epochs, steps, evaluations, accuracies and status.",
-        rationale="All ranks hold the same weights and receive the same counts.",
-        bundle_check=_results,
+        "ranks-results",
+        "Every rank logs rank 0's epochs, steps, evaluations, accuracies and status.",
+        "All ranks hold the same weights and receive the same counts.",
+        (OfBundle("ranks-results", _results),),
     ),
     Rule(
-        id="ranks-clock",
-        sentence="Every rank's monotonic clock never goes back, within one boot of its machine.",
-        rationale="Every rank's durations are measured with it.",
-        bundle_check=_clocks,
+        "ranks-clock",
+        "Every rank's monotonic clock never goes back, within one boot of its machine.",
+        "Every rank's durations are measured with it.",
+        (OfBundle("ranks-clock", _clocks),),
     ),
     Rule(
-        id="ranks-in-step",
-        sentence=(
-            "All ranks take equally long for the same steps, and their parts fill an epoch as rank"
-            " 0's do, to a tenth."
-        ),
-        rationale="Ranks that sum their gradients in every step wait for one another.",
-        bundle_check=_in_step,
+        "ranks-in-step",
+        "All ranks take equally long for the same steps, and their parts fill an epoch as rank"
+        " 0's do, to a tenth.",
+        "Ranks that sum their gradients in every step wait for one another.",
+        (OfBundle("ranks-in-step", _in_step),),
     ),
     Rule(
-        id="ranks-exchange",
-        sentence=(
-            "Ranks on several nodes wait for the exchange of gradients in every step; a single rank"
-            " has nobody to wait for."
-        ),
-        rationale=(
-            "Gradients are summed over the network once a step; the clock shows some nanoseconds"
-            " even where nothing was left to wait for."
-        ),
-        bundle_check=_exchanges,
+        "ranks-exchange",
+        "Ranks on several nodes wait for the exchange of gradients in every step; a single rank"
+        " has nobody to wait for.",
+        "Gradients are summed over the network once a step; the clock shows some nanoseconds"
+        " even where nothing was left to wait for.",
+        (OfBundle("ranks-exchange", _exchanges),),
     ),
 )

@@ -9,7 +9,7 @@ from suite.bundle import layout
 from suite.bundle.attached import BEFORE, CHANGED, KEPT
 from suite.bundle.data_record import DATA
 from suite.bundle.nodes import NODES
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.files.tree import below
 
 ORDER = 12  # after the manifest
@@ -88,12 +88,10 @@ def _observed(name: str, known: set[str], context: BundleContext) -> str:
 
 RULES = (
     Rule(
-        id="bundle-files",
-        sentence="A bundle has the files of its format, for its ranks and nodes, and no others.",
-        rationale=(
-            "What no check reads is no evidence, and names that differ in capital letters hide one"
-            " another on some machines."
-        ),
-        bundle_check=_known,
+        "bundle-files",
+        "A bundle has the files of its format, for its ranks and nodes, and no others.",
+        "What no check reads is no evidence, and names that differ in capital letters hide one"
+        " another on some machines.",
+        (OfBundle("bundle-files", _known),),
     ),
 )

@@ -7,7 +7,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import READINGS_AS_READ
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.rules.cpu_time import MIN_WINDOW_S, SLACK, TOLERANCE
 from suite.compliance.values import is_number
 
@@ -173,49 +173,34 @@ def _own(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="foreign-load",
-        sentence=(
-            f"Other programs take at most {MAX_FOREIGN_SHARE:.0%} of a machine's CPU time during"
-            f" the run, and the hypervisor at most {MAX_STOLEN_SHARE:.0%}."
-        ),
-        rationale=(
-            "They take cores, caches and memory bandwidth from the training: its times and its"
-            " energy are then partly theirs."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_undisturbed,
+        "foreign-load",
+        f"Other programs take at most {MAX_FOREIGN_SHARE:.0%} of a machine's CPU time during"
+        f" the run, and the hypervisor at most {MAX_STOLEN_SHARE:.0%}.",
+        "They take cores, caches and memory bandwidth from the training: its times and its"
+        " energy are then partly theirs.",
+        (OfBundle("foreign-load", _undisturbed, severity=Severity.WARNING),),
     ),
     Rule(
-        id="load-possible",
-        sentence=(
-            "The load fits the other meters: own at most busy, at least the implementation's CPU"
-            " time, busy and stolen as the utilisation says."
-        ),
-        rationale=(
-            "Utilisation, the load and the implementation's CPU time are counts of the same cores"
-            " by different meters."
-        ),
-        bundle_check=_possible,
+        "load-possible",
+        "The load fits the other meters: own at most busy, at least the implementation's CPU"
+        " time, busy and stolen as the utilisation says.",
+        "Utilisation, the load and the implementation's CPU time are counts of the same cores"
+        " by different meters.",
+        (OfBundle("load-possible", _possible),),
     ),
     Rule(
-        id="load-follows",
-        sentence="The load rises and falls with the utilisation, reading by reading.",
-        rationale=(
-            "Two meters read the kernel's counts of the same cores, once a second. Readings of"
-            " another moment, or of another run, part them."
-        ),
-        bundle_check=_follows,
+        "load-follows",
+        "The load rises and falls with the utilisation, reading by reading.",
+        "Two meters read the kernel's counts of the same cores, once a second. Readings of"
+        " another moment, or of another run, part them.",
+        (OfBundle("load-follows", _follows),),
     ),
     Rule(
-        id="own-load",
-        sentence=(
-            "The suite's own processes take a tenth and a tenth of a core more CPU time than"
-            " implementation and meters do, at most."
-        ),
-        rationale=(
-            "They are the implementation, the recorder and its programs: the rest of what was busy"
-            " is foreign load."
-        ),
-        bundle_check=_own,
+        "own-load",
+        "The suite's own processes take a tenth and a tenth of a core more CPU time than"
+        " implementation and meters do, at most.",
+        "They are the implementation, the recorder and its programs: the rest of what was busy"
+        " is foreign load.",
+        (OfBundle("own-load", _own),),
     ),
 )

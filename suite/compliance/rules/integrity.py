@@ -13,7 +13,7 @@ from suite.bundle.layout import (
     is_withdrawal,
 )
 from suite.bundle.log import Log
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import shown
 from suite.files.tree import below
 from suite.metrics.json_diff import differences
@@ -164,60 +164,47 @@ def repeats_request(context: BundleContext, log: Log, name: str) -> Iterator[Vio
 
 RULES = (
     Rule(
-        id="manifest",
-        sentence="The manifest lists every file of the bundle with its SHA-256, and nothing else.",
-        rationale="It shows changed, lost and added files.",
-        bundle_check=_manifest,
+        "manifest",
+        "The manifest lists every file of the bundle with its SHA-256, and nothing else.",
+        "It shows changed, lost and added files.",
+        (OfBundle("manifest", _manifest),),
     ),
     Rule(
-        id="log-readable",
-        sentence="Every log line with the MLPerf token is one valid event.",
-        rationale="A line that cannot be read may hide an event.",
-        bundle_check=_readable,
+        "log-readable",
+        "Every log line with the MLPerf token is one valid event.",
+        "A line that cannot be read may hide an event.",
+        (OfBundle("log-readable", _readable),),
     ),
     Rule(
-        id="log-chain",
-        sentence="Every log line carries the SHA-256 over the line before it and itself.",
-        rationale="It shows lines that were changed, dropped or moved after they were written.",
-        bundle_check=_chain,
+        "log-chain",
+        "Every log line carries the SHA-256 over the line before it and itself.",
+        "It shows lines that were changed, dropped or moved after they were written.",
+        (OfBundle("log-chain", _chain),),
     ),
     Rule(
-        id="summary-recomputes",
-        sentence=(
-            "Every derived figure equals the value recomputed from the raw records, to 1e-9"
-            " relative."
-        ),
-        rationale="Every number can be followed to its raw records.",
-        bundle_check=_summary,
+        "summary-recomputes",
+        "Every derived figure equals the value recomputed from the raw records, to 1e-9 relative.",
+        "Every number can be followed to its raw records.",
+        (OfBundle("summary-recomputes", _summary),),
     ),
     Rule(
-        id="counters-recompute",
-        sentence=(
-            "Every count of every phase equals the value recomputed from the counters' readings, to"
-            " 1e-9 relative."
-        ),
-        rationale=(
-            "Instructions, cycles and misses explain a result; the explanation must be evidence"
-            " too."
-        ),
-        bundle_check=_counters,
+        "counters-recompute",
+        "Every count of every phase equals the value recomputed from the counters' readings, to"
+        " 1e-9 relative.",
+        "Instructions, cycles and misses explain a result; the explanation must be evidence too.",
+        (OfBundle("counters-recompute", _counters),),
     ),
     Rule(
-        id="system-agrees",
-        sentence=(
-            "The system description names the device, framework and version of the run, and the"
-            " boot in which it ran."
-        ),
-        rationale="A result belongs to the machine that made it.",
-        bundle_check=_system,
+        "system-agrees",
+        "The system description names the device, framework and version of the run, and the"
+        " boot in which it ran.",
+        "A result belongs to the machine that made it.",
+        (OfBundle("system-agrees", _system),),
     ),
     Rule(
-        id="log-agrees-with-request",
-        sentence=(
-            "The log repeats the requested workload, division, data, seed, sizes and"
-            " hyperparameters."
-        ),
-        rationale="The run that was made must be the run that was requested.",
-        bundle_check=_log_is_the_request,
+        "log-agrees-with-request",
+        "The log repeats the requested workload, division, data, seed, sizes and hyperparameters.",
+        "The run that was made must be the run that was requested.",
+        (OfBundle("log-agrees-with-request", _log_is_the_request),),
     ),
 )

@@ -12,7 +12,7 @@ from reference_impls.definitions import KEYS, POINT, REPEATED
 from suite.bundle.log import Log, LogEvent
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import MAX_NAMES, shown
 
 ORDER = 35  # after the order of events
@@ -218,69 +218,50 @@ def _outside(log: Log) -> Iterator[tuple[LogEvent, LogEvent, float]]:
 
 RULES = (
     Rule(
-        id="log-keys-once",
-        sentence="A rank logs each value once, or once an epoch.",
-        rationale=(
-            "Readers that take the first and readers that take the last value must see the same"
-            " run."
-        ),
-        bundle_check=_once,
+        "log-keys-once",
+        "A rank logs each value once, or once an epoch.",
+        "Readers that take the first and readers that take the last value must see the same run.",
+        (OfBundle("log-keys-once", _once),),
     ),
     Rule(
-        id="log-namespace",
-        sentence="Every line of a log has the namespace edge.",
-        rationale="The contract writes it; lines of another namespace are another program's.",
-        bundle_check=_namespaces,
+        "log-namespace",
+        "Every line of a log has the namespace edge.",
+        "The contract writes it; lines of another namespace are another program's.",
+        (OfBundle("log-namespace", _namespaces),),
     ),
     Rule(
-        id="log-keys-own",
-        sentence=(
-            "Keys in the log of a closed run that are not the contract's are reported with their"
-            " values."
-        ),
-        rationale=(
-            "An implementation may log more of itself. A reader should see it: weights that were"
-            " loaded, or another precision."
-        ),
-        divisions=CLOSED,
-        severity=Severity.NOTE,
-        bundle_check=_known_keys,
+        "log-keys-own",
+        "Keys in the log of a closed run that are not the contract's are reported with their"
+        " values.",
+        "An implementation may log more of itself. A reader should see it: weights that were"
+        " loaded, or another precision.",
+        (OfBundle("log-keys-own", _known_keys, divisions=CLOSED, severity=Severity.NOTE),),
     ),
     Rule(
-        id="log-event-types",
-        sentence=(
-            "Events named …_start and …_stop are the ends of intervals (INTERVAL_START,"
-            " INTERVAL_END), all others points (POINT_IN_TIME)."
-        ),
-        rationale="Readers of MLPerf logs take the intervals from the event types.",
-        bundle_check=_types,
+        "log-event-types",
+        "Events named …_start and …_stop are the ends of intervals (INTERVAL_START,"
+        " INTERVAL_END), all others points (POINT_IN_TIME).",
+        "Readers of MLPerf logs take the intervals from the event types.",
+        (OfBundle("log-event-types", _types),),
     ),
     Rule(
-        id="log-clocks-run",
-        sentence="Monotonic times are not negative, and the wall clock runs between most events.",
-        rationale=(
-            "A log that a script wrote afterwards has times of one moment, or of before the boot."
-        ),
-        bundle_check=_clocks,
+        "log-clocks-run",
+        "Monotonic times are not negative, and the wall clock runs between most events.",
+        "A log that a script wrote afterwards has times of one moment, or of before the boot.",
+        (OfBundle("log-clocks-run", _clocks),),
     ),
     Rule(
-        id="initialisation-capped",
-        sentence="The run starts at most 30 minutes after its initialisation does.",
-        rationale=(
-            "What is built, compiled and tuned before run_start is not measured: without a limit,"
-            " training could be moved there."
-        ),
-        bundle_check=_initialisation,
+        "initialisation-capped",
+        "The run starts at most 30 minutes after its initialisation does.",
+        "What is built, compiled and tuned before run_start is not measured: without a limit,"
+        " training could be moved there.",
+        (OfBundle("initialisation-capped", _initialisation),),
     ),
     Rule(
-        id="time-accounted",
-        sentence=(
-            "Between run_start and run_stop no gap between epochs and evaluations is longer than"
-            " five seconds and a tenth of an epoch."
-        ),
-        rationale=(
-            "A gap is time of which nothing is known: an epoch that was taken out leaves one."
-        ),
-        bundle_check=_holes,
+        "time-accounted",
+        "Between run_start and run_stop no gap between epochs and evaluations is longer than"
+        " five seconds and a tenth of an epoch.",
+        "A gap is time of which nothing is known: an epoch that was taken out leaves one.",
+        (OfBundle("time-accounted", _holes),),
     ),
 )

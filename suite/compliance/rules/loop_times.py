@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import STEPS
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
 from suite.compliance.updates import ends_update
 from suite.compliance.values import is_number
 
@@ -115,50 +115,35 @@ def _build(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="fetch-takes",
-        sentence=(
-            "Without workers, fetching takes 50 ns a sample or more, in the median step of a closed"
-            " run."
-        ),
-        rationale=(
-            "A training process that makes its mini-batches itself copies, decodes and normalises"
-            " every pixel. Less time means that the wait was counted as something else, or that"
-            " others made them."
-        ),
-        divisions=CLOSED,
-        bundle_check=_fetch,
+        "fetch-takes",
+        "Without workers, fetching takes 50 ns a sample or more, in the median step of a closed"
+        " run.",
+        "A training process that makes its mini-batches itself copies, decodes and normalises"
+        " every pixel. Less time means that the wait was counted as something else, or that"
+        " others made them.",
+        (OfBundle("fetch-takes", _fetch, divisions=CLOSED),),
     ),
     Rule(
-        id="steps-apart",
-        sentence="Between two steps of an epoch time passes: 20 ns or more in the median.",
-        rationale=(
-            "The loop keeps a step's record before it reads the clock for the next fetch. Steps"
-            " without a gap were moved together, or their overhead was counted as a part."
-        ),
-        bundle_check=_apart,
+        "steps-apart",
+        "Between two steps of an epoch time passes: 20 ns or more in the median.",
+        "The loop keeps a step's record before it reads the clock for the next fetch. Steps"
+        " without a gap were moved together, or their overhead was counted as a part.",
+        (OfBundle("steps-apart", _apart),),
     ),
     Rule(
-        id="exchange-takes",
-        sentence=(
-            "Every rank takes 1 microsecond or more to wait for the suite's all-reduce, in the"
-            " median step, overlapped or not."
-        ),
-        rationale=(
-            "Even where the sums are complete when the backward pass ends, MPI is asked about each"
-            " of them."
-        ),
-        bundle_check=_exchange,
+        "exchange-takes",
+        "Every rank takes 1 microsecond or more to wait for the suite's all-reduce, in the"
+        " median step, overlapped or not.",
+        "Even where the sums are complete when the backward pass ends, MPI is asked about each"
+        " of them.",
+        (OfBundle("exchange-takes", _exchange),),
     ),
     Rule(
-        id="initialisation-takes",
-        sentence=(
-            "From init_start to init_stop passes as long as it takes to draw the initial weights: 2"
-            " ns a parameter."
-        ),
-        rationale=(
-            "The interval holds the building of the model. What is built, compiled or tuned before"
-            " init_start is in no record."
-        ),
-        bundle_check=_build,
+        "initialisation-takes",
+        "From init_start to init_stop passes as long as it takes to draw the initial weights: 2"
+        " ns a parameter.",
+        "The interval holds the building of the model. What is built, compiled or tuned before"
+        " init_start is in no record.",
+        (OfBundle("initialisation-takes", _build),),
     ),
 )

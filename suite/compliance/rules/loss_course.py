@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from suite.bundle.layout import STEPS
 from suite.catalog.divisions import Division
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
 
 ORDER = 72  # after the steps, before the machine
 
@@ -61,23 +61,17 @@ def _course(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="losses-measured",
-        sentence="In a closed run at most one loss in fifty equals that of the step before.",
-        rationale=(
-            "Steps of a larger mini-batch that were cut in pieces have the same loss; in the open"
-            " division losses may have few bits."
-        ),
-        divisions=CLOSED,
-        bundle_check=_repeated,
+        "losses-measured",
+        "In a closed run at most one loss in fifty equals that of the step before.",
+        "Steps of a larger mini-batch that were cut in pieces have the same loss; in the open"
+        " division losses may have few bits.",
+        (OfBundle("losses-measured", _repeated, divisions=CLOSED),),
     ),
     Rule(
-        id="losses-fall",
-        sentence=(
-            "In a closed run the loss takes more than ten steps from that of an untrained model to"
-            " that of a trained one."
-        ),
-        rationale="A loss that falls at once is one of a model that was trained before.",
-        divisions=CLOSED,
-        bundle_check=_course,
+        "losses-fall",
+        "In a closed run the loss takes more than ten steps from that of an untrained model to"
+        " that of a trained one.",
+        "A loss that falls at once is one of a model that was trained before.",
+        (OfBundle("losses-fall", _course, divisions=CLOSED),),
     ),
 )

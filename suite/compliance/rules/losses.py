@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from suite.bundle.layout import STEPS
 from suite.catalog.frameworks import is_own, known_frameworks
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
 
 if TYPE_CHECKING:
     from suite.bundle.log import LogEvent
@@ -154,68 +154,48 @@ def _of_ranks(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="losses-scatter",
-        sentence="Losses rise and fall from step to step as those of different mini-batches do.",
-        rationale=(
-            "The mini-batches of an epoch share no sample, so their losses scatter independently"
-            " around the course of the training: two of three are larger or smaller than both"
-            " neighbours, whatever the scatter's size. Sorted, smoothed or interpolated losses are"
-            " not."
-        ),
-        bundle_check=_scatter,
+        "losses-scatter",
+        "Losses rise and fall from step to step as those of different mini-batches do.",
+        "The mini-batches of an epoch share no sample, so their losses scatter independently"
+        " around the course of the training: two of three are larger or smaller than both"
+        " neighbours, whatever the scatter's size. Sorted, smoothed or interpolated losses are"
+        " not.",
+        (OfBundle("losses-scatter", _scatter),),
     ),
     Rule(
-        id="losses-own",
-        sentence="No eight losses in a row occur twice in a run.",
-        rationale=(
-            "A loss has seven digits and belongs to one mini-batch and one state of the weights."
-        ),
-        bundle_check=_repeated,
+        "losses-own",
+        "No eight losses in a row occur twice in a run.",
+        "A loss has seven digits and belongs to one mini-batch and one state of the weights.",
+        (OfBundle("losses-own", _repeated),),
     ),
     Rule(
-        id="losses-float32",
-        sentence=(
-            "The losses of a closed run of one rank in a framework of the suite are float32"
-            " numbers."
-        ),
-        rationale=(
-            "The closed division computes in float32. Losses that were rounded, or to which noise"
-            " was added, are no such numbers."
-        ),
-        divisions=CLOSED,
-        bundle_check=_single,
+        "losses-float32",
+        "The losses of a closed run of one rank in a framework of the suite are float32 numbers.",
+        "The closed division computes in float32. Losses that were rounded, or to which noise"
+        " was added, are no such numbers.",
+        (OfBundle("losses-float32", _single, divisions=CLOSED),),
     ),
     Rule(
-        id="losses-of-ranks",
-        sentence=(
-            "The ranks of the suite's own loop have losses of their own: at most a tenth are equal"
-            " at the same steps."
-        ),
-        rationale="Each rank trains on its share of a mini-batch, and logs the loss of that share.",
-        bundle_check=_of_ranks,
+        "losses-of-ranks",
+        "The ranks of the suite's own loop have losses of their own: at most a tenth are equal"
+        " at the same steps.",
+        "Each rank trains on its share of a mini-batch, and logs the loss of that share.",
+        (OfBundle("losses-of-ranks", _of_ranks),),
     ),
     Rule(
-        id="accuracy-below-loss",
-        sentence=(
-            "In a closed run an evaluation has as many errors as the loss of its epoch implies,"
-            " generously."
-        ),
-        rationale=(
-            "A model with a mean cross-entropy of 0.3 on the samples that it was trained on is"
-            " wrong on about one in ten of others, not on one in a hundred. The limit is a"
-            " twentieth of an error a sample for each unit of loss; real runs have 0.15 to 4.3. In"
-            " the open division the loss may be another function."
-        ),
-        divisions=CLOSED,
-        bundle_check=_low_enough,
+        "accuracy-below-loss",
+        "In a closed run an evaluation has as many errors as the loss of its epoch implies,"
+        " generously.",
+        "A model with a mean cross-entropy of 0.3 on the samples that it was trained on is"
+        " wrong on about one in ten of others, not on one in a hundred. The limit is a"
+        " twentieth of an error a sample for each unit of loss; real runs have 0.15 to 4.3. In"
+        " the open division the loss may be another function.",
+        (OfBundle("accuracy-below-loss", _low_enough, divisions=CLOSED),),
     ),
     Rule(
-        id="accuracy-above-guessing",
-        sentence=(
-            "A model whose loss is a quarter of that of guessing is not evaluated as one that"
-            " guesses."
-        ),
-        rationale="Evaluations that were not made have the accuracy of chance.",
-        bundle_check=_high_enough,
+        "accuracy-above-guessing",
+        "A model whose loss is a quarter of that of guessing is not evaluated as one that guesses.",
+        "Evaluations that were not made have the accuracy of chance.",
+        (OfBundle("accuracy-above-guessing", _high_enough),),
     ),
 )

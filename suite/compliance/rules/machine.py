@@ -10,7 +10,7 @@ from suite.catalog.devices import Device
 from suite.catalog.frameworks import known_frameworks
 from suite.catalog.power import Coverage, PowerTotal, Tier, totals
 from suite.compliance.node_context import NodeContext
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.values import is_number
 from suite.metrics.core_clocks import core_clocks
 
@@ -452,94 +452,72 @@ def _rails(context: BundleContext, device: Device) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="system-described",
-        sentence=(
-            "system.json has every field in its type; a field that is null has a note that says"
-            " why, and no other has one."
-        ),
-        rationale="A value without a source is no description.",
-        bundle_check=_described,
+        "system-described",
+        "system.json has every field in its type; a field that is null has a note that says"
+        " why, and no other has one.",
+        "A value without a source is no description.",
+        (OfBundle("system-described", _described),),
     ),
     Rule(
-        id="system-possible",
-        sentence=(
-            "Instruction set, kernel, operating system, processor, memory and Python can be those"
-            " of one Linux machine."
-        ),
-        rationale="A description that was typed by hand mixes machines.",
-        bundle_check=_possible,
+        "system-possible",
+        "Instruction set, kernel, operating system, processor, memory and Python can be those"
+        " of one Linux machine.",
+        "A description that was typed by hand mixes machines.",
+        (OfBundle("system-possible", _possible),),
     ),
     Rule(
-        id="framework-installed",
-        sentence=(
-            "The framework's package is among the libraries, in the version that system.json states"
-            " for the framework, and NumPy with it."
-        ),
-        rationale=(
-            "The harness lists the packages of the environment that trained. The suite's readers"
-            " hand NumPy's arrays to a framework."
-        ),
-        bundle_check=_libraries,
+        "framework-installed",
+        "The framework's package is among the libraries, in the version that system.json states"
+        " for the framework, and NumPy with it.",
+        "The harness lists the packages of the environment that trained. The suite's readers"
+        " hand NumPy's arrays to a framework.",
+        (OfBundle("framework-installed", _libraries),),
     ),
     Rule(
-        id="device-evidence",
-        sentence=(
-            "The evidence for the device names the described board, or a name by which the profile"
-            " is recognised."
-        ),
-        rationale="The harness found the device by that name.",
-        bundle_check=_evidence,
+        "device-evidence",
+        "The evidence for the device names the described board, or a name by which the profile"
+        " is recognised.",
+        "The harness found the device by that name.",
+        (OfBundle("device-evidence", _evidence),),
     ),
     Rule(
-        id="clocks-possible",
-        sentence=(
-            "No core runs faster than the profile's highest clock, by frequency or cycles, and the"
-            " governor powersave holds a low clock."
-        ),
-        rationale="An overclocked board is not the one that is sold, and eight cores are not two.",
-        bundle_check=_clocks,
+        "clocks-possible",
+        "No core runs faster than the profile's highest clock, by frequency or cycles, and the"
+        " governor powersave holds a low clock.",
+        "An overclocked board is not the one that is sold, and eight cores are not two.",
+        (OfBundle("clocks-possible", _clocks),),
     ),
     Rule(
-        id="governor-read",
-        sentence="Where the processor's governor is known, the cores' clocks were read.",
-        rationale=(
-            "The kernel keeps governor and clock of a core in the same folder (cpufreq), which the"
-            " meter reads."
-        ),
-        bundle_check=_scaled,
+        "governor-read",
+        "Where the processor's governor is known, the cores' clocks were read.",
+        "The kernel keeps governor and clock of a core in the same folder (cpufreq), which the"
+        " meter reads.",
+        (OfBundle("governor-read", _scaled),),
     ),
     Rule(
-        id="links-described",
-        sentence=(
-            "No interface with the name of a wireless one is described as wired, with a speed."
-        ),
-        rationale=(
-            "The kernel's and systemd's names begin with wl where the driver says that it is"
-            " wireless, and such drivers report no speed."
-        ),
-        bundle_check=_links,
+        "links-described",
+        "No interface with the name of a wireless one is described as wired, with a speed.",
+        "The kernel's and systemd's names begin with wl where the driver says that it is"
+        " wireless, and such drivers report no speed.",
+        (OfBundle("links-described", _links),),
     ),
     Rule(
-        id="cores-described",
-        sentence="No more cores are read than the description has.",
-        rationale="A machine with cores that are switched off does not use them.",
-        bundle_check=_cores,
+        "cores-described",
+        "No more cores are read than the description has.",
+        "A machine with cores that are switched off does not use them.",
+        (OfBundle("cores-described", _cores),),
     ),
     Rule(
-        id="whole-above-part",
-        sentence=(
-            "A meter of the whole reads at least four fifths of what a meter of a part of it reads."
-        ),
-        rationale=(
-            "A board draws what its chips draw, and more: a graphics card of another machine does"
-            " not belong to it."
-        ),
-        bundle_check=_nested,
+        "whole-above-part",
+        "A meter of the whole reads at least four fifths of what a meter of a part of it reads.",
+        "A board draws what its chips draw, and more: a graphics card of another machine does"
+        " not belong to it.",
+        (OfBundle("whole-above-part", _nested),),
     ),
     Rule(
-        id="board-fits-profile",
-        sentence="Power mode and rails are of the kind that the device's profile has.",
-        rationale="A board's sensors have the names that its device tree gives them.",
-        bundle_check=_board,
+        "board-fits-profile",
+        "Power mode and rails are of the kind that the device's profile has.",
+        "A board's sensors have the names that its device tree gives them.",
+        (OfBundle("board-fits-profile", _board),),
     ),
 )

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from suite.catalog.divisions import Division
 from suite.catalog.meter_choice import LEFT_OUT, REQUIRED
-from suite.compliance.finding import Finding, Severity
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.finding import Finding
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
 
 ORDER = 88  # after the readings' own rules
 
@@ -17,9 +17,9 @@ def findings_of_choice(division: str, left_out: Collection[str]) -> tuple[Findin
     """Findings of a choice of meters before a run."""
     if Division(division) not in CLOSED:
         return ()
+    (rule,) = RULES
     return tuple(
-        violation.finding(RULES[0].id, Severity.INVALID)
-        for violation in _violations("--meters", left_out)
+        violation.finding(rule, rule.checks[0]) for violation in _violations("--meters", left_out)
     )
 
 
@@ -42,16 +42,11 @@ def _violations(file: str, left_out: Iterable[str]) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="meters-chosen",
-        sentence=(
-            f"A closed run leaves out power meters only; it reads {', '.join(REQUIRED)} wherever"
-            " they are available."
-        ),
-        rationale=(
-            "Rules compare the meters with one another: what one of them shows must not depend on"
-            " who chose the meters."
-        ),
-        divisions=CLOSED,
-        bundle_check=_chosen,
+        "meters-chosen",
+        f"A closed run leaves out power meters only; it reads {', '.join(REQUIRED)} wherever"
+        " they are available.",
+        "Rules compare the meters with one another: what one of them shows must not depend on"
+        " who chose the meters.",
+        (OfBundle("meters-chosen", _chosen, divisions=CLOSED),),
     ),
 )

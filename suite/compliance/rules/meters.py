@@ -8,7 +8,7 @@ from suite.bundle.attached import SOURCE
 from suite.bundle.layout import RUN
 from suite.catalog.meter_choice import LEFT_OUT, POWER_SCHEDULES, REQUIRED
 from suite.compliance.remedies import READINGS_AS_READ
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
 from suite.compliance.values import is_number
 
 if TYPE_CHECKING:
@@ -512,155 +512,113 @@ OF_EVERY_LINUX = ("cpu", "memory")
 
 RULES = (
     Rule(
-        id="meter-available",
-        sentence="Only meters that were available have readings.",
-        rationale="The recorder opens no other meter.",
-        bundle_check=_available,
+        "meter-available",
+        "Only meters that were available have readings.",
+        "The recorder opens no other meter.",
+        (OfBundle("meter-available", _available),),
     ),
     Rule(
-        id="meter-periods",
-        sentence="A meter's readings are as far apart as its record says.",
-        rationale=(
-            "The recorder states the median time between readings, from the same times. Readings"
-            " that were scaled in time, inserted or made up differ."
-        ),
-        bundle_check=_periods,
+        "meter-periods",
+        "A meter's readings are as far apart as its record says.",
+        "The recorder states the median time between readings, from the same times. Readings"
+        " that were scaled in time, inserted or made up differ.",
+        (OfBundle("meter-periods", _periods),),
     ),
     Rule(
-        id="meter-jitter",
-        sentence="The times between a meter's readings scatter as its record says.",
-        rationale=(
-            "The recorder states their standard deviation, from the same times. Invented readings"
-            " and edited records differ."
-        ),
-        bundle_check=_jitter,
+        "meter-jitter",
+        "The times between a meter's readings scatter as its record says.",
+        "The recorder states their standard deviation, from the same times. Invented readings"
+        " and edited records differ.",
+        (OfBundle("meter-jitter", _jitter),),
     ),
     Rule(
-        id="meter-own-schedule",
-        sentence=(
-            "A power meter has the period of the suite's meter of its name, and every meter its"
-            " moments."
-        ),
-        rationale=(
-            "Both are constants of the meter's program. Readings of a plug under the name of an"
-            " analyser keep the plug's."
-        ),
-        bundle_check=_as_its_class,
+        "meter-own-schedule",
+        "A power meter has the period of the suite's meter of its name, and every meter its"
+        " moments.",
+        "Both are constants of the meter's program. Readings of a plug under the name of an"
+        " analyser keep the plug's.",
+        (OfBundle("meter-own-schedule", _as_its_class),),
     ),
     Rule(
-        id="meter-gaps",
-        sentence=(
-            "A meter that states no failure has no hole in its readings, nor misses a tenth of the"
-            " run and ten seconds at its start or end."
-        ),
-        rationale=(
-            "The recorder states the longest time without a reading: readings that were left out"
-            " contradict it."
-        ),
-        bundle_check=_gaps,
+        "meter-gaps",
+        "A meter that states no failure has no hole in its readings, nor misses a tenth of the"
+        " run and ten seconds at its start or end.",
+        "The recorder states the longest time without a reading: readings that were left out"
+        " contradict it.",
+        (OfBundle("meter-gaps", _gaps),),
     ),
     Rule(
-        id="meter-stated-gaps",
-        sentence=(
-            "The longest gap that a meter's record states is in the readings, for one meter of a"
-            " node at least."
-        ),
-        rationale=(
-            "The recorder finds it in the times of the same readings. Readings that were"
-            " interpolated to new times are evenly spaced."
-        ),
-        bundle_check=_stated_gaps,
+        "meter-stated-gaps",
+        "The longest gap that a meter's record states is in the readings, for one meter of a"
+        " node at least.",
+        "The recorder finds it in the times of the same readings. Readings that were"
+        " interpolated to new times are evenly spaced.",
+        (OfBundle("meter-stated-gaps", _stated_gaps),),
     ),
     Rule(
-        id="meter-failures",
-        sentence="A meter's readings and failures together are at most one a period.",
-        rationale="A call that fails has no reading.",
-        bundle_check=_failures,
+        "meter-failures",
+        "A meter's readings and failures together are at most one a period.",
+        "A call that fails has no reading.",
+        (OfBundle("meter-failures", _failures),),
     ),
     Rule(
-        id="meter-schedule",
-        sentence=(
-            "The kernel's meters are read no more often than once a period, and none of their"
-            " channels has more readings than periods."
-        ),
-        rationale=(
-            "The recorder waits for the period to pass. Readings and records that were made to fit"
-            " shorter times come faster, and a second series of readings that was put into a"
-            " channel comes beside the first."
-        ),
-        bundle_check=_schedule,
+        "meter-schedule",
+        "The kernel's meters are read no more often than once a period, and none of their"
+        " channels has more readings than periods.",
+        "The recorder waits for the period to pass. Readings and records that were made to fit"
+        " shorter times come faster, and a second series of readings that was put into a"
+        " channel comes beside the first.",
+        (OfBundle("meter-schedule", _schedule),),
     ),
     Rule(
-        id="meter-clock",
-        sentence=(
-            "A table that another program writes ends when the other meters do, or two seconds"
-            " later."
-        ),
-        rationale=(
-            "It has a clock of its own. Where that clock is wrong, the power of another moment is"
-            " counted."
-        ),
-        bundle_check=_ahead,
+        "meter-clock",
+        "A table that another program writes ends when the other meters do, or two seconds later.",
+        "It has a clock of its own. Where that clock is wrong, the power of another moment is"
+        " counted.",
+        (OfBundle("meter-clock", _ahead),),
     ),
     Rule(
-        id="meter-cost",
-        sentence="Reading the meters cost CPU time.",
-        rationale=(
-            "The recorder measures its own time, so that its share of the run's load is known."
-        ),
-        bundle_check=_cost,
+        "meter-cost",
+        "Reading the meters cost CPU time.",
+        "The recorder measures its own time, so that its share of the run's load is known.",
+        (OfBundle("meter-cost", _cost),),
     ),
     Rule(
-        id="meter-cost-possible",
-        sentence=(
-            "Reading cost a microsecond a reading or more, and no more than all cores could do"
-            " meanwhile."
-        ),
-        rationale=(
-            "A reading is a system call at least. The recorder's own time is left out of the"
-            " foreign load."
-        ),
-        bundle_check=_cost_possible,
+        "meter-cost-possible",
+        "Reading cost a microsecond a reading or more, and no more than all cores could do"
+        " meanwhile.",
+        "A reading is a system call at least. The recorder's own time is left out of the"
+        " foreign load.",
+        (OfBundle("meter-cost-possible", _cost_possible),),
     ),
     Rule(
-        id="meters-of-linux",
-        sentence="Processor and memory are read on every node of a closed run.",
-        rationale=(
-            "Every Linux offers them to every user. Without them nothing shows how a result came"
-            " about."
-        ),
-        divisions=CLOSED,
-        bundle_check=_of_linux,
+        "meters-of-linux",
+        "Processor and memory are read on every node of a closed run.",
+        "Every Linux offers them to every user. Without them nothing shows how a result came"
+        " about.",
+        (OfBundle("meters-of-linux", _of_linux, divisions=CLOSED),),
     ),
     Rule(
-        id="meters-of-kernel",
-        sentence=(
-            "Load and wall clock are read on every node, the page cache where it was emptied, the"
-            " disk where the data are on one; another meter of the kernel that was available has"
-            " readings or failures."
-        ),
-        rationale=(
-            "The kernel has these meters for every user. A meter that is said to be unavailable"
-            " shows neither other programs nor clock steps."
-        ),
-        bundle_check=_of_kernel,
+        "meters-of-kernel",
+        "Load and wall clock are read on every node, the page cache where it was emptied, the"
+        " disk where the data are on one; another meter of the kernel that was available has"
+        " readings or failures.",
+        "The kernel has these meters for every user. A meter that is said to be unavailable"
+        " shows neither other programs nor clock steps.",
+        (OfBundle("meters-of-kernel", _of_kernel),),
     ),
     Rule(
-        id="readings-end",
-        sentence=(
-            "The readings end soon after the log does: within five seconds, and as long as it took"
-            " from the first reading to run_start."
-        ),
-        rationale=(
-            "The recorder stops when the implementation has exited. A machine that loads a"
-            " framework slowly also leaves it slowly. Later readings belong to a longer run."
-        ),
-        bundle_check=_end,
+        "readings-end",
+        "The readings end soon after the log does: within five seconds, and as long as it took"
+        " from the first reading to run_start.",
+        "The recorder stops when the implementation has exited. A machine that loads a"
+        " framework slowly also leaves it slowly. Later readings belong to a longer run.",
+        (OfBundle("readings-end", _end),),
     ),
     Rule(
-        id="readings-clock",
-        sentence="The times of the readings are not all whole tenths of a millisecond.",
-        rationale="They are read from a clock of nanoseconds, one meter after another.",
-        bundle_check=_rounded,
+        "readings-clock",
+        "The times of the readings are not all whole tenths of a millisecond.",
+        "They are read from a clock of nanoseconds, one meter after another.",
+        (OfBundle("readings-clock", _rounded),),
     ),
 )

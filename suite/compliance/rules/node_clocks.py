@@ -9,7 +9,7 @@ from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.nodes import NODES, read_nodes
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.updates import ends_update
 from suite.metrics.node_readings import clock_conversion
 
@@ -263,46 +263,37 @@ def _files(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="nodes-placed",
-        sentence=(
-            "The ranks stay on their nodes for the whole run, each node is one machine, and they"
-            " are no more than were requested."
-        ),
-        rationale="Energy and times belong to the machines that worked.",
-        bundle_check=_placed,
+        "nodes-placed",
+        "The ranks stay on their nodes for the whole run, each node is one machine, and they"
+        " are no more than were requested.",
+        "Energy and times belong to the machines that worked.",
+        (OfBundle("nodes-placed", _placed),),
     ),
     Rule(
-        id="clock-offsets",
-        sentence=(
-            "The offsets between the ranks' clocks are known to a second, as their steps confirm,"
-            " drift by a thousandth at most, and are nought on one machine."
-        ),
-        rationale=(
-            "They place the readings of the other nodes in time. No rank ends an update before"
-            " another, whose gradients it needs, begins it."
-        ),
-        bundle_check=_offsets,
+        "clock-offsets",
+        "The offsets between the ranks' clocks are known to a second, as their steps confirm,"
+        " drift by a thousandth at most, and are nought on one machine.",
+        "They place the readings of the other nodes in time. No rank ends an update before"
+        " another, whose gradients it needs, begins it.",
+        (OfBundle("clock-offsets", _offsets),),
     ),
     Rule(
-        id="nodes-times-of-day",
-        sentence="The nodes' times of day differ by a minute at most.",
-        rationale=(
-            "Durations use other clocks; but with this, a log's times tell when the run was made,"
-            " and files of the nodes can be put in order."
-        ),
-        bundle_check=_times_of_day,
-        severity=Severity.WARNING,
+        "nodes-times-of-day",
+        "The nodes' times of day differ by a minute at most.",
+        "Durations use other clocks; but with this, a log's times tell when the run was made,"
+        " and files of the nodes can be put in order.",
+        (OfBundle("nodes-times-of-day", _times_of_day, severity=Severity.WARNING),),
     ),
     Rule(
-        id="nodes-addresses",
-        sentence="No two nodes of a run have one address.",
-        rationale="One machine under two names is one node.",
-        bundle_check=_addresses,
+        "nodes-addresses",
+        "No two nodes of a run have one address.",
+        "One machine under two names is one node.",
+        (OfBundle("nodes-addresses", _addresses),),
     ),
     Rule(
-        id="ranks-files",
-        sentence="A bundle holds no log or readings of ranks and nodes that were not requested.",
-        rationale="A rank that is recorded worked.",
-        bundle_check=_files,
+        "ranks-files",
+        "A bundle holds no log or readings of ranks and nodes that were not requested.",
+        "A rank that is recorded worked.",
+        (OfBundle("ranks-files", _files),),
     ),
 )

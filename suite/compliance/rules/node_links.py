@@ -7,7 +7,7 @@ from typing import Any
 
 from reference_impls.contract import EXACT, FLOAT32, SECONDS_PER_NS
 from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.rules.node_clocks import is_offset
 from suite.compliance.updates import ends_update
 
@@ -135,15 +135,11 @@ def _speed_mbit_s(link: Mapping[str, Any]) -> float | None:
 
 RULES = (
     Rule(
-        id="links-carry",
-        sentence=(
-            "The gradients of every update fit through the recorded speed of every node's link, and"
-            " were counted by each node's interfaces."
-        ),
-        rationale=(
-            "A fast link described as a slow one makes the machine look faster, and fewer bytes"
-            " make its exchange look smaller than it can be."
-        ),
-        bundle_check=lambda context: chain(_links(context), _counted(context)),
+        "links-carry",
+        "The gradients of every update fit through the recorded speed of every node's link, and"
+        " were counted by each node's interfaces.",
+        "A fast link described as a slow one makes the machine look faster, and fewer bytes"
+        " make its exchange look smaller than it can be.",
+        (OfBundle("links-carry", lambda context: chain(_links(context), _counted(context))),),
     ),
 )

@@ -9,7 +9,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.nodes import read_nodes
 from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 
 if TYPE_CHECKING:
     from suite.bundle.channels import Channels
@@ -161,27 +161,27 @@ def _same_moments(one: "Channels", other: "Channels") -> int | None:
 
 RULES = (
     Rule(
-        id="nodes-throughout",
-        sentence="A node whose recorder was not lost was read through the whole run.",
-        rationale="Readings that end early leave out energy.",
-        bundle_check=_throughout,
+        "nodes-throughout",
+        "A node whose recorder was not lost was read through the whole run.",
+        "Readings that end early leave out energy.",
+        (OfBundle("nodes-throughout", _throughout),),
     ),
     Rule(
-        id="baseload-metered",
-        sentence="A meter that read the idle machine is recorded as available during the run.",
-        rationale="Power readings that are left out hide an energy.",
-        bundle_check=_metered,
+        "baseload-metered",
+        "A meter that read the idle machine is recorded as available during the run.",
+        "Power readings that are left out hide an energy.",
+        (OfBundle("baseload-metered", _metered),),
     ),
     Rule(
-        id="nodes-load",
-        sentence="A node's processor is busy while its ranks compute on it.",
-        rationale="Readings of an idle machine are of another run.",
-        bundle_check=_loads,
+        "nodes-load",
+        "A node's processor is busy while its ranks compute on it.",
+        "Readings of an idle machine are of another run.",
+        (OfBundle("nodes-load", _loads),),
     ),
     Rule(
-        id="nodes-read-apart",
-        sentence="No two nodes were read at the same moments, to the nanosecond.",
-        rationale="A copy of one node's readings is no second meter.",
-        bundle_check=_apart,
+        "nodes-read-apart",
+        "No two nodes were read at the same moments, to the nanosecond.",
+        "A copy of one node's readings is no second meter.",
+        (OfBundle("nodes-read-apart", _apart),),
     ),
 )

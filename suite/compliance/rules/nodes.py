@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from suite.bundle.nodes import NODES, read_nodes
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import listed, numbers, shown
 
 ORDER = 60  # after the ranks
@@ -69,19 +69,16 @@ def _recorders(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="nodes-complete",
-        sentence="A run on several nodes records which ranks ran on each node, and the log agrees.",
-        rationale="Energy and bytes are sums over the nodes: a missing node makes them smaller.",
-        bundle_check=_complete,
+        "nodes-complete",
+        "A run on several nodes records which ranks ran on each node, and the log agrees.",
+        "Energy and bytes are sums over the nodes: a missing node makes them smaller.",
+        (OfBundle("nodes-complete", _complete),),
     ),
     Rule(
-        id="nodes-recorders",
-        sentence="The recorder of every node reads that node's meters for the whole run.",
-        rationale=(
-            "A node whose recorder was lost has gaps in its readings, and figures of all nodes may"
-            " be unknown for them."
-        ),
-        bundle_check=_recorders,
-        severity=Severity.WARNING,
+        "nodes-recorders",
+        "The recorder of every node reads that node's meters for the whole run.",
+        "A node whose recorder was lost has gaps in its readings, and figures of all nodes may"
+        " be unknown for them.",
+        (OfBundle("nodes-recorders", _recorders, severity=Severity.WARNING),),
     ),
 )

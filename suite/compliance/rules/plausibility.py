@@ -10,7 +10,7 @@ from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
 from suite.catalog.power import Coverage, PowerTotal
 from suite.compliance.node_context import NodeContext
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 
 if TYPE_CHECKING:
     from suite.bundle.channels import Channels
@@ -303,63 +303,43 @@ def _machine(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="power-possible",
-        sentence=(
-            "The mean power of a run is at least 0.1 W and at most what the board's supply can"
-            " give."
-        ),
-        rationale="Wrong units, missing rails and made-up readings give an impossible power.",
-        bundle_check=_power,
+        "power-possible",
+        "The mean power of a run is at least 0.1 W and at most what the board's supply can give.",
+        "Wrong units, missing rails and made-up readings give an impossible power.",
+        (OfBundle("power-possible", _power),),
     ),
     Rule(
-        id="power-above-idle",
-        sentence=(
-            "While it trains, a machine draws a hundredth more than its idle power, or more. If"
-            " other programs kept a quarter of the processor busy before the run, it draws three"
-            " fifths of its power then, or more, where the processor is as busy."
-        ),
-        rationale=(
-            "The baseload is measured by the same meter right before the run: readings that were"
-            " made smaller fall below it. A busy machine's power is no idle power, so only a fall"
-            " that no other load explains is refused; such a baseload is reported by"
-            " `baseload-idle`."
-        ),
-        bundle_check=_above_idle,
+        "power-above-idle",
+        "While it trains, a machine draws a hundredth more than its idle power, or more. If"
+        " other programs kept a quarter of the processor busy before the run, it draws three"
+        " fifths of its power then, or more, where the processor is as busy.",
+        "The baseload is measured by the same meter right before the run: readings that were"
+        " made smaller fall below it. A busy machine's power is no idle power, so only a fall"
+        " that no other load explains is refused; such a baseload is reported by"
+        " `baseload-idle`.",
+        (OfBundle("power-above-idle", _above_idle),),
     ),
     Rule(
-        id="flop-rate",
-        sentence=(
-            "No epoch computes over four times as fast as the device's peak in its fastest"
-            " precision; devices without a known peak are exempt."
-        ),
-        rationale=(
-            "No program exceeds the silicon's peak; fast convolutions need down to a fourth of the"
-            " multiplications that are counted."
-        ),
-        bundle_check=_rate,
+        "flop-rate",
+        "No epoch computes over four times as fast as the device's peak in its fastest"
+        " precision; devices without a known peak are exempt.",
+        "No program exceeds the silicon's peak; fast convolutions need down to a fourth of the"
+        " multiplications that are counted.",
+        (OfBundle("flop-rate", _rate),),
     ),
     Rule(
-        id="losses-possible",
-        sentence=(
-            "Losses are finite, not negative and not all alike; in the closed division the first"
-            " are near the loss of guessing."
-        ),
-        rationale=(
-            "Other losses were not computed, or not from initial weights as the workload defines"
-            " them."
-        ),
-        bundle_check=_losses,
+        "losses-possible",
+        "Losses are finite, not negative and not all alike; in the closed division the first"
+        " are near the loss of guessing.",
+        "Other losses were not computed, or not from initial weights as the workload defines them.",
+        (OfBundle("losses-possible", _losses),),
     ),
     Rule(
-        id="machine-fits-profile",
-        sentence=(
-            "The described machine can be one of its device profile: device tree, instruction set,"
-            " number of cores, memory."
-        ),
-        rationale=(
-            "A result belongs to the machine that made it. A variant that the profile does not list"
-            " is no contradiction (`machine-variant`)."
-        ),
-        bundle_check=_machine,
+        "machine-fits-profile",
+        "The described machine can be one of its device profile: device tree, instruction set,"
+        " number of cores, memory.",
+        "A result belongs to the machine that made it. A variant that the profile does not list"
+        " is no contradiction (`machine-variant`).",
+        (OfBundle("machine-fits-profile", _machine),),
     ),
 )

@@ -10,7 +10,7 @@ from suite.bundle.attached import SOURCE as ATTACHED
 from suite.catalog.power import Coverage, Tier, totals
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import READINGS_AS_READ
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.rules.plausibility import MAX_IDLE_UTILISATION, is_busy
 
 if TYPE_CHECKING:
@@ -530,154 +530,110 @@ def _own_counter(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="power-units",
-        sentence="The channels of a power total are in the unit of its rule.",
-        rationale="Milliwatts that are added as watts are a thousandfold.",
-        bundle_check=_units,
+        "power-units",
+        "The channels of a power total are in the unit of its rule.",
+        "Milliwatts that are added as watts are a thousandfold.",
+        (OfBundle("power-units", _units),),
     ),
     Rule(
-        id="power-plausible",
-        sentence=(
-            "At most a twentieth of a power meter's readings are outside of the range that its rule"
-            " calls plausible."
-        ),
-        rationale=(
-            "Glitches are rare, and are left out of the energy; a meter that is often wrong, or"
-            " that was edited, measures nothing."
-        ),
-        bundle_check=_plausible,
+        "power-plausible",
+        "At most a twentieth of a power meter's readings are outside of the range that its rule"
+        " calls plausible.",
+        "Glitches are rare, and are left out of the energy; a meter that is often wrong, or"
+        " that was edited, measures nothing.",
+        (OfBundle("power-plausible", _plausible),),
     ),
     Rule(
-        id="power-varies",
-        sentence=(
-            "A power meter does not read the same in all of a run, nor does one of its rails while"
-            " another rail is resolved finely; an energy counter does not rise along a straight"
-            " line."
-        ),
-        rationale=(
-            "Power follows every step and every evaluation; a constant is a broken sensor, or"
-            " made up."
-        ),
-        bundle_check=_varies,
+        "power-varies",
+        "A power meter does not read the same in all of a run, nor does one of its rails while"
+        " another rail is resolved finely; an energy counter does not rise along a straight"
+        " line.",
+        "Power follows every step and every evaluation; a constant is a broken sensor, or made up.",
+        (OfBundle("power-varies", _varies),),
     ),
     Rule(
-        id="power-own",
-        sentence="No sixteen power readings in a row occur twice in a run.",
-        rationale="They are noise in their last digits.",
-        bundle_check=_own,
+        "power-own",
+        "No sixteen power readings in a row occur twice in a run.",
+        "They are noise in their last digits.",
+        (OfBundle("power-own", _own),),
     ),
     Rule(
-        id="power-unclipped",
-        sentence=(
-            "A power meter that resolves finely does not read its largest value in a thirtieth of"
-            " the run."
-        ),
-        rationale=(
-            "Peaks of power differ in their last digits. A limit that is reached again and again is"
-            " that of the meter's range, or of an edit."
-        ),
-        bundle_check=_unclipped,
+        "power-unclipped",
+        "A power meter that resolves finely does not read its largest value in a thirtieth of"
+        " the run.",
+        "Peaks of power differ in their last digits. A limit that is reached again and again is"
+        " that of the meter's range, or of an edit.",
+        (OfBundle("power-unclipped", _unclipped),),
     ),
     Rule(
-        id="power-uninterpolated",
-        sentence=(
-            "At most two fifths of the readings of a power meter that the suite reads are on a"
-            " straight line with both neighbours."
-        ),
-        rationale=(
-            "Every reading has noise of its own in its last digits. Straight lines fill holes, or"
-            " stretch few readings over a long run."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_own_values,
+        "power-uninterpolated",
+        "At most two fifths of the readings of a power meter that the suite reads are on a"
+        " straight line with both neighbours.",
+        "Every reading has noise of its own in its last digits. Straight lines fill holes, or"
+        " stretch few readings over a long run.",
+        (OfBundle("power-uninterpolated", _own_values, severity=Severity.WARNING),),
     ),
     Rule(
-        id="power-around-run",
-        sentence=(
-            "Right before and right after a run, a board that was idle before draws half of its"
-            " lowest idle power or more."
-        ),
-        rationale=(
-            "The same board is on. Lower readings at both ends draw the power down that is"
-            " interpolated to the run's start and stop."
-        ),
-        bundle_check=_around,
+        "power-around-run",
+        "Right before and right after a run, a board that was idle before draws half of its"
+        " lowest idle power or more.",
+        "The same board is on. Lower readings at both ends draw the power down that is"
+        " interpolated to the run's start and stop.",
+        (OfBundle("power-around-run", _around),),
     ),
     Rule(
-        id="power-resolved",
-        sentence=(
-            "What is called an analyser resolves the error that its tier promises: two hundredths"
-            " of the mean power."
-        ),
-        rationale=(
-            "Results of analysers are ranked with one another. A plug that reads whole watts is a"
-            " wall meter."
-        ),
-        bundle_check=_resolved,
+        "power-resolved",
+        "What is called an analyser resolves the error that its tier promises: two hundredths"
+        " of the mean power.",
+        "Results of analysers are ranked with one another. A plug that reads whole watts is a"
+        " wall meter.",
+        (OfBundle("power-resolved", _resolved),),
     ),
     Rule(
-        id="power-as-current",
-        sentence=(
-            "A meter's power is at most its own voltage times its own current, and as much where it"
-            " meters direct current."
-        ),
-        rationale=(
-            "One reply of the meter has all three. A power that was scaled contradicts the others."
-        ),
-        bundle_check=_own_factors,
+        "power-as-current",
+        "A meter's power is at most its own voltage times its own current, and as much where it"
+        " meters direct current.",
+        "One reply of the meter has all three. A power that was scaled contradicts the others.",
+        (OfBundle("power-as-current", _own_factors),),
     ),
     Rule(
-        id="power-as-energy",
-        sentence=(
-            "A meter's power adds up to what its own energy counter counts, to a twentieth and the"
-            " counter's step."
-        ),
-        rationale=(
-            "The meter integrates its own power. A power that was scaled contradicts the counter."
-        ),
-        bundle_check=_own_counter,
+        "power-as-energy",
+        "A meter's power adds up to what its own energy counter counts, to a twentieth and the"
+        " counter's step.",
+        "The meter integrates its own power. A power that was scaled contradicts the counter.",
+        (OfBundle("power-as-energy", _own_counter),),
     ),
     Rule(
-        id="baseload-own",
-        sentence="No ten readings of the idle machine follow one another in the run too.",
-        rationale=(
-            "They are noise in their last digits. Readings of the run that are called idle make the"
-            " training seem to add nothing."
-        ),
-        bundle_check=_idle_own,
+        "baseload-own",
+        "No ten readings of the idle machine follow one another in the run too.",
+        "They are noise in their last digits. Readings of the run that are called idle make the"
+        " training seem to add nothing.",
+        (OfBundle("baseload-own", _idle_own),),
     ),
     Rule(
-        id="baseload-meter",
-        sentence="The idle machine's power was read by a meter that was read during the run.",
-        rationale="The share of the baseload compares two readings of one meter.",
-        bundle_check=_idle_meter,
+        "baseload-meter",
+        "The idle machine's power was read by a meter that was read during the run.",
+        "The share of the baseload compares two readings of one meter.",
+        (OfBundle("baseload-meter", _idle_meter),),
     ),
     Rule(
-        id="baseload-window",
-        sentence=(
-            "The idle machine's power was read three times or more, over a second or more, five"
-            " minutes before the run's first reading at most."
-        ),
-        rationale="A chosen moment, or one of another day, is no baseload.",
-        bundle_check=_idle_window,
+        "baseload-window",
+        "The idle machine's power was read three times or more, over a second or more, five"
+        " minutes before the run's first reading at most.",
+        "A chosen moment, or one of another day, is no baseload.",
+        (OfBundle("baseload-window", _idle_window),),
     ),
     Rule(
-        id="baseload-idle",
-        sentence=(
-            "Other programs used a quarter of the processor at most while the idle machine was"
-            " measured."
-        ),
-        rationale=(
-            "The power of a busy machine is no baseload: what the training added seems smaller."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_idle,
+        "baseload-idle",
+        "Other programs used a quarter of the processor at most while the idle machine was"
+        " measured.",
+        "The power of a busy machine is no baseload: what the training added seems smaller.",
+        (OfBundle("baseload-idle", _idle, severity=Severity.WARNING),),
     ),
     Rule(
-        id="baseload-measured",
-        sentence="Where power is measured, the idle machine was measured before the run.",
-        rationale="Without a baseload nobody can tell what the training added.",
-        severity=Severity.WARNING,
-        bundle_check=_idle_measured,
+        "baseload-measured",
+        "Where power is measured, the idle machine was measured before the run.",
+        "Without a baseload nobody can tell what the training added.",
+        (OfBundle("baseload-measured", _idle_measured, severity=Severity.WARNING),),
     ),
 )

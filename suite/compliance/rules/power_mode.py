@@ -7,7 +7,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import SYSTEM
 from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
 
 ORDER = 95  # after the figures: the readings are sound by now
 
@@ -213,58 +213,38 @@ def _note_of(node: NodeContext) -> str:
 
 RULES = (
     Rule(
-        id="power-mode-known",
-        sentence=(
-            "On a device whose profile has power modes, a closed run states the mode that held, and"
-            " mode, settings and readings agree."
-        ),
-        rationale="Two modes are two entries: a run of an unknown mode can be compared with none.",
-        divisions=CLOSED,
-        bundle_check=_known,
+        "power-mode-known",
+        "On a device whose profile has power modes, a closed run states the mode that held, and"
+        " mode, settings and readings agree.",
+        "Two modes are two entries: a run of an unknown mode can be compared with none.",
+        (OfBundle("power-mode-known", _known, divisions=CLOSED),),
     ),
     Rule(
-        id="power-mode-listed",
-        sentence="The power mode is one of the profile's, with the vendor's clocks.",
-        rationale=(
-            "Other modes are allowed and are entries of their own; readers should know, and find"
-            " the clocks in the record."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_listed,
+        "power-mode-listed",
+        "The power mode is one of the profile's, with the vendor's clocks.",
+        "Other modes are allowed and are entries of their own; readers should know, and find"
+        " the clocks in the record.",
+        (OfBundle("power-mode-listed", _listed, severity=Severity.WARNING),),
     ),
     Rule(
-        id="power-mode-steady",
-        sentence=(
-            "Power mode, governor, clock limits and power limits do not change during the run."
-        ),
-        rationale=(
-            "A run in two modes belongs to neither entry. The finding says when which limit"
-            " changed."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_steady,
+        "power-mode-steady",
+        "Power mode, governor, clock limits and power limits do not change during the run.",
+        "A run in two modes belongs to neither entry. The finding says when which limit changed.",
+        (OfBundle("power-mode-steady", _steady, severity=Severity.WARNING),),
     ),
     Rule(
-        id="machine-variant",
-        sentence="Cores and memory are those of a variant that the device profile lists.",
-        rationale=(
-            "Boards appear in new variants: an honest one is never refused, and readers learn what"
-            " differs."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_variant,
+        "machine-variant",
+        "Cores and memory are those of a variant that the device profile lists.",
+        "Boards appear in new variants: an honest one is never refused, and readers learn what"
+        " differs.",
+        (OfBundle("machine-variant", _variant, severity=Severity.WARNING),),
     ),
     Rule(
-        id="machine-virtual",
-        sentence=(
-            "A run under a board's profile shows no virtual machine: no CPU time stolen by a"
-            " hypervisor, no virtual disk."
-        ),
-        rationale=(
-            "A profile stands for the board with all its cores and its memory; a virtual machine on"
-            " it has less."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_virtual,
+        "machine-virtual",
+        "A run under a board's profile shows no virtual machine: no CPU time stolen by a"
+        " hypervisor, no virtual disk.",
+        "A profile stands for the board with all its cores and its memory; a virtual machine on"
+        " it has less.",
+        (OfBundle("machine-virtual", _virtual, severity=Severity.WARNING),),
     ),
 )

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 from suite.bundle.layout import POWER
 from suite.catalog.power import PowerRule, load_power_rules, rules_for
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import listed
 
 ORDER = 85  # before plausibility, which sums power by these rules
@@ -64,12 +64,10 @@ def _difference(rule: PowerRule, rulebook: Sequence[PowerRule]) -> str:
 
 RULES = (
     Rule(
-        id="power-rules-known",
-        sentence=(
-            "The power rules in a bundle are the rulebook's, all those of the meters that were"
-            " read, in the rulebook's order."
-        ),
-        rationale="A submitter who chose the channels of a total would choose the energy.",
-        bundle_check=_known,
+        "power-rules-known",
+        "The power rules in a bundle are the rulebook's, all those of the meters that were"
+        " read, in the rulebook's order.",
+        "A submitter who chose the channels of a total would choose the energy.",
+        (OfBundle("power-rules-known", _known),),
     ),
 )

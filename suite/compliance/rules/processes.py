@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from reference_impls.contract import log_name
 from suite.bundle.nodes import read_nodes
 from suite.compliance.remedies import READINGS_AS_READ, TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.values import is_number
 from suite.compliance.wording import numbers
 
@@ -156,47 +156,36 @@ def _whole(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="processes-requested",
-        sentence=(
-            "The implementation has no more processes than its ranks, its workers and what starts"
-            " them, and each node at least those of its ranks."
-        ),
-        rationale=(
-            "Two ranks that are called one, or workers that are not stated, train with the cores of"
-            " another request. A rank that ran elsewhere used power there."
-        ),
-        bundle_check=_requested,
+        "processes-requested",
+        "The implementation has no more processes than its ranks, its workers and what starts"
+        " them, and each node at least those of its ranks.",
+        "Two ranks that are called one, or workers that are not stated, train with the cores of"
+        " another request. A rank that ran elsewhere used power there.",
+        (OfBundle("processes-requested", _requested),),
     ),
     Rule(
-        id="ranks-peaks",
-        sentence="Where the log states peaks of memory, it states one for each rank.",
-        rationale="Every rank is a process, and states the peak that the kernel kept for it.",
-        bundle_check=_listed,
+        "ranks-peaks",
+        "Where the log states peaks of memory, it states one for each rank.",
+        "Every rank is a process, and states the peak that the kernel kept for it.",
+        (OfBundle("ranks-peaks", _listed),),
     ),
     Rule(
-        id="peak-memory-rises",
-        sentence="The peak memory of a single process never falls, but for a twentieth.",
-        rationale="The kernel keeps the largest resident set since the process began.",
-        bundle_check=_peaks,
+        "peak-memory-rises",
+        "The peak memory of a single process never falls, but for a twentieth.",
+        "The kernel keeps the largest resident set since the process began.",
+        (OfBundle("peak-memory-rises", _peaks),),
     ),
     Rule(
-        id="memory-adds-up",
-        sentence=(
-            "Used and available memory add up to the same sum in every reading, to a hundredth."
-        ),
-        rationale=(
-            "The meter computes the used memory from the whole and the available memory of one"
-            " moment."
-        ),
-        bundle_check=_sums,
+        "memory-adds-up",
+        "Used and available memory add up to the same sum in every reading, to a hundredth.",
+        "The meter computes the used memory from the whole and the available memory of one moment.",
+        (OfBundle("memory-adds-up", _sums),),
     ),
     Rule(
-        id="memory-whole",
-        sentence=(
-            "Used and available memory are together the machine's memory, to a hundredth, in one"
-            " reading at least."
-        ),
-        rationale="The description and the meter read the same line of the kernel (MemTotal).",
-        bundle_check=_whole,
+        "memory-whole",
+        "Used and available memory are together the machine's memory, to a hundredth, in one"
+        " reading at least.",
+        "The description and the meter read the same line of the kernel (MemTotal).",
+        (OfBundle("memory-whole", _whole),),
     ),
 )

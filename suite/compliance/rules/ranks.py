@@ -6,7 +6,7 @@ from reference_impls.contract import heads_digest, log_name
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log, LogEvent
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import numbers, ordinal, shown
 
 ORDER = 50  # after rank 0's own records
@@ -157,20 +157,16 @@ def _last_but_one(log: Log) -> object:
 
 RULES = (
     Rule(
-        id="ranks-complete",
-        sentence=(
-            "Every rank's steps are recorded, and each rank takes its share of every mini-batch."
-        ),
-        rationale="A rank that trains on less makes the run faster.",
-        bundle_check=_complete,
+        "ranks-complete",
+        "Every rank's steps are recorded, and each rank takes its share of every mini-batch.",
+        "A rank that trains on less makes the run faster.",
+        (OfBundle("ranks-complete", _complete),),
     ),
     Rule(
-        id="ranks-agree",
-        sentence=(
-            "Every rank's log is whole, of that rank alone, and holds the chain values of all"
-            " ranks' logs, or their digest, after every epoch and at its end."
-        ),
-        rationale="An edited log of one node contradicts the logs of the others.",
-        bundle_check=_agree,
+        "ranks-agree",
+        "Every rank's log is whole, of that rank alone, and holds the chain values of all"
+        " ranks' logs, or their digest, after every epoch and at its end.",
+        "An edited log of one node contradicts the logs of the others.",
+        (OfBundle("ranks-agree", _agree),),
     ),
 )

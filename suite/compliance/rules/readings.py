@@ -7,7 +7,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import READINGS_AS_READ
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 
 if TYPE_CHECKING:
     from suite.bundle.arrays import Window
@@ -255,55 +255,48 @@ def _longest_gap_s(channels: "Sequence[Channel]", window: "Window") -> tuple[flo
 
 RULES = (
     Rule(
-        id="readings-in-run",
-        sentence=(
-            "The meters' readings were taken within ten minutes of the log's time, those of the"
-            " idle machine in the hour before."
-        ),
-        rationale="Readings of another run prove nothing.",
-        bundle_check=_in_run,
+        "readings-in-run",
+        "The meters' readings were taken within ten minutes of the log's time, those of the"
+        " idle machine in the hour before.",
+        "Readings of another run prove nothing.",
+        (OfBundle("readings-in-run", _in_run),),
     ),
     Rule(
-        id="readings-in-order",
-        sentence="The readings of a channel follow one another in time, no two at the same time.",
-        rationale="A meter reads one value at a time; inserted readings break the order.",
-        bundle_check=_order,
+        "readings-in-order",
+        "The readings of a channel follow one another in time, no two at the same time.",
+        "A meter reads one value at a time; inserted readings break the order.",
+        (OfBundle("readings-in-order", _order),),
     ),
     Rule(
-        id="readings-counted",
-        sentence=(
-            "Each meter has as many readings as the recorder counted, and all of them together as"
-            " many as it wrote."
-        ),
-        rationale="It shows readings that were left out or inserted.",
-        bundle_check=_counted,
+        "readings-counted",
+        "Each meter has as many readings as the recorder counted, and all of them together as"
+        " many as it wrote.",
+        "It shows readings that were left out or inserted.",
+        (OfBundle("readings-counted", _counted),),
     ),
     Rule(
-        id="counters-never-fall",
-        sentence="Counters of the processor, the disk and the network never fall.",
-        rationale=(
-            "They count from the run's or the boot's start; one that falls was edited or is of two"
-            " boots."
-        ),
-        bundle_check=_rising,
+        "counters-never-fall",
+        "Counters of the processor, the disk and the network never fall.",
+        "They count from the run's or the boot's start; one that falls was edited or is of two"
+        " boots.",
+        (OfBundle("counters-never-fall", _rising),),
     ),
     Rule(
-        id="readings-possible",
-        sentence="Every reading is within the range of its unit, and a channel has one unit.",
-        rationale="A load of 140 % was not measured.",
-        bundle_check=_possible,
+        "readings-possible",
+        "Every reading is within the range of its unit, and a channel has one unit.",
+        "A load of 140 % was not measured.",
+        (OfBundle("readings-possible", _possible),),
     ),
     Rule(
-        id="readings-fit-machine",
-        sentence="The readings fit the memory and the cores of the described machine.",
-        rationale="A result belongs to the machine that made it.",
-        bundle_check=_fit_machine,
+        "readings-fit-machine",
+        "The readings fit the memory and the cores of the described machine.",
+        "A result belongs to the machine that made it.",
+        (OfBundle("readings-fit-machine", _fit_machine),),
     ),
     Rule(
-        id="readings-gaps",
-        sentence="No meter is silent for ten of its periods and five seconds during the run.",
-        rationale="Nothing is known of a gap; the figures' coverage gives its size.",
-        severity=Severity.WARNING,
-        bundle_check=_gaps,
+        "readings-gaps",
+        "No meter is silent for ten of its periods and five seconds during the run.",
+        "Nothing is known of a gap; the figures' coverage gives its size.",
+        (OfBundle("readings-gaps", _gaps, severity=Severity.WARNING),),
     ),
 )

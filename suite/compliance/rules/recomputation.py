@@ -8,7 +8,7 @@ from reference_impls.contract import Recomputation
 from suite.bundle.layout import RUN
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.values import is_number
 
 ORDER = 78  # after the processes' memory
@@ -211,28 +211,19 @@ def _first_number(peaks: Any) -> float | None:
 
 RULES = (
     Rule(
-        id="recomputation-followed",
-        sentence=(
-            "A run in a memory budget has a schedule of recomputation that is possible, and its log"
-            " counts the runs of blocks of that schedule."
-        ),
-        rationale=(
-            "Recomputation changes no mathematics and is allowed in closed; the schedule is part of"
-            " the entry, so it must be the one that ran."
-        ),
-        bundle_check=_scheduled,
+        "recomputation-followed",
+        "A run in a memory budget has a schedule of recomputation that is possible, and its log"
+        " counts the runs of blocks of that schedule.",
+        "Recomputation changes no mathematics and is allowed in closed; the schedule is part of"
+        " the entry, so it must be the one that ran.",
+        (OfBundle("recomputation-followed", _scheduled),),
     ),
     Rule(
-        id="memory-as-planned",
-        sentence=(
-            "The highest resident memory of a run in a memory budget is within the budget, and"
-            " within a tenth of the plan."
-        ),
-        rationale=(
-            "The budget is a claim about a board that has no more; a plan that is far off was made"
-            " for another framework or another allocator."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_measured,
+        "memory-as-planned",
+        "The highest resident memory of a run in a memory budget is within the budget, and"
+        " within a tenth of the plan.",
+        "The budget is a claim about a board that has no more; a plan that is far off was made"
+        " for another framework or another allocator.",
+        (OfBundle("memory-as-planned", _measured, severity=Severity.WARNING),),
     ),
 )

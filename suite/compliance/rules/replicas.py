@@ -12,7 +12,15 @@ from suite.bundle.log import LogEvent
 from suite.bundle.nodes import read_nodes
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import CLOSED, BundleContext, RequestContext, Rule, Violation
+from suite.compliance.rule import (
+    CLOSED,
+    BundleContext,
+    OfBundle,
+    OfRequest,
+    RequestContext,
+    Rule,
+    Violation,
+)
 from suite.compliance.values import is_number
 
 ORDER = 56  # after the digests of training states
@@ -224,75 +232,50 @@ def _span(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="ranks-admitted",
-        sentence=(
-            "All ranks have the same sources, package versions, request, data and initial weights,"
-            " wherever they log their digests."
-        ),
-        rationale=(
-            "A node with other files trains another model, or on other labels, and nothing in its"
-            " times would show it."
-        ),
-        bundle_check=_admitted,
+        "ranks-admitted",
+        "All ranks have the same sources, package versions, request, data and initial weights,"
+        " wherever they log their digests.",
+        "A node with other files trains another model, or on other labels, and nothing in its"
+        " times would show it.",
+        (OfBundle("ranks-admitted", _admitted),),
     ),
     Rule(
-        id="learning-rates",
-        sentence=(
-            "The learning rates that a rank logs for an epoch, the first, the last and the mean,"
-            " are those of the requested schedule."
-        ),
-        rationale="A changed schedule trains at other rates than the request says.",
-        bundle_check=_rates,
+        "learning-rates",
+        "The learning rates that a rank logs for an epoch, the first, the last and the mean,"
+        " are those of the requested schedule.",
+        "A changed schedule trains at other rates than the request says.",
+        (OfBundle("learning-rates", _rates),),
     ),
     Rule(
-        id="nodes-machines",
-        sentence=(
-            "Nodes are machines: ranks on different nodes run on different kernels, which were not"
-            " started in the same millisecond."
-        ),
-        rationale=(
-            "Containers on one machine share its processors, its memory and its power: they are"
-            " good for a test, and their sums for nothing."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_machines,
+        "nodes-machines",
+        "Nodes are machines: ranks on different nodes run on different kernels, which were not"
+        " started in the same millisecond.",
+        "Containers on one machine share its processors, its memory and its power: they are"
+        " good for a test, and their sums for nothing.",
+        (OfBundle("nodes-machines", _machines, severity=Severity.WARNING),),
     ),
     Rule(
-        id="normalisation-span",
-        sentence=(
-            "Every rank logs over how many samples batch normalisation takes its statistics: its"
-            " own, or all where the ranks synchronise them."
-        ),
-        rationale=(
-            "Over more samples it is another model, which converges otherwise; the reference points"
-            " differ in it."
-        ),
-        bundle_check=_span,
+        "normalisation-span",
+        "Every rank logs over how many samples batch normalisation takes its statistics: its"
+        " own, or all where the ranks synchronise them.",
+        "Over more samples it is another model, which converges otherwise; the reference points"
+        " differ in it.",
+        (OfBundle("normalisation-span", _span),),
     ),
     Rule(
-        id="normalisation-synchronisable",
-        sentence=(
-            "Only several ranks of a model with batch normalisation synchronise it, with the"
-            " suite's all-reduce."
-        ),
-        rationale=(
-            "Without statistics there is nothing to synchronise, and a framework's own all-reduce"
-            " weights ranks otherwise."
-        ),
-        divisions=CLOSED,
-        request_check=_synchronisable,
+        "normalisation-synchronisable",
+        "Only several ranks of a model with batch normalisation synchronise it, with the"
+        " suite's all-reduce.",
+        "Without statistics there is nothing to synchronise, and a framework's own all-reduce"
+        " weights ranks otherwise.",
+        (OfRequest("normalisation-synchronisable", _synchronisable, divisions=CLOSED),),
     ),
     Rule(
-        id="closed-samples-per-rank",
-        sentence=(
-            f"Each of several ranks of a closed run has {MIN_SAMPLES_PER_RANK} samples of a"
-            " mini-batch or more if it normalises them alone."
-        ),
-        rationale=(
-            "Statistics over fewer samples are another model: it converges worse, and its reference"
-            " points say nothing of it."
-        ),
-        divisions=CLOSED,
-        request_check=_share,
+        "closed-samples-per-rank",
+        f"Each of several ranks of a closed run has {MIN_SAMPLES_PER_RANK} samples of a"
+        " mini-batch or more if it normalises them alone.",
+        "Statistics over fewer samples are another model: it converges worse, and its reference"
+        " points say nothing of it.",
+        (OfRequest("closed-samples-per-rank", _share, divisions=CLOSED),),
     ),
 )

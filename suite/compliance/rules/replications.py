@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from suite.bundle.replication_folder import RECORD
-from suite.compliance.folder_rule import FolderRule, check_figures, check_seal
-from suite.compliance.rule import Violation
+from suite.compliance.folder_rule import OfFolder, check_figures, check_seal
+from suite.compliance.rule import Rule, Violation
 from suite.errors import SuiteError
 from suite.metrics.replication import REPLICATION
 from suite.metrics.replication_record import read_replication
@@ -39,29 +39,23 @@ def _by_its_maker(folder: Path) -> Iterator[Violation]:
 
 
 RULES = (
-    FolderRule(
-        id="replication-sealed",
-        sentence=(
-            f"The manifest of a replication seals {RECORD} and the manifests of its fresh runs."
-        ),
-        rationale="It shows changed, lost and added runs, and a changed record.",
-        check=check_seal(REPLICATION),
+    Rule(
+        "replication-sealed",
+        f"The manifest of a replication seals {RECORD} and the manifests of its fresh runs.",
+        "It shows changed, lost and added runs, and a changed record.",
+        (OfFolder("replication-sealed", check_seal(REPLICATION)),),
     ),
-    FolderRule(
-        id="replication-recomputes",
-        sentence=(
-            "A replication's figures follow from its fresh runs, and its verdicts from them and the"
-            " originals' figures."
-        ),
-        rationale="Anybody can compute the verdict again; nobody has to believe it.",
-        check=check_figures(REPLICATION),
+    Rule(
+        "replication-recomputes",
+        "A replication's figures follow from its fresh runs, and its verdicts from them and the"
+        " originals' figures.",
+        "Anybody can compute the verdict again; nobody has to believe it.",
+        (OfFolder("replication-recomputes", check_figures(REPLICATION)),),
     ),
-    FolderRule(
-        id="replication-maker",
-        sentence=(
-            "The fresh runs of a replication were made for its organization, after the originals."
-        ),
-        rationale="Runs of somebody else, or from before, repeat nothing.",
-        check=_by_its_maker,
+    Rule(
+        "replication-maker",
+        "The fresh runs of a replication were made for its organization, after the originals.",
+        "Runs of somebody else, or from before, repeat nothing.",
+        (OfFolder("replication-maker", _by_its_maker),),
     ),
 )

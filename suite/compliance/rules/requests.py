@@ -5,7 +5,7 @@ from typing import Any
 
 from reference_impls.contract import EXACT
 from suite.catalog.frameworks import known_frameworks
-from suite.compliance.rule import CLOSED, RequestContext, Rule, Violation
+from suite.compliance.rule import CLOSED, OfRequest, RequestContext, Rule, Violation
 
 ORDER = 20  # before the records: they follow from the request
 
@@ -194,129 +194,83 @@ def _equal(
 
 RULES = (
     Rule(
-        id="data-read",
-        sentence=(
-            "A run reads its data set from storage and does not drop the page cache during"
-            " training."
-        ),
-        rationale=(
-            "Batches generated in memory and a cache dropped every epoch belong to stall analysis;"
-            " they are no result."
-        ),
-        request_check=_read,
+        "data-read",
+        "A run reads its data set from storage and does not drop the page cache during training.",
+        "Batches generated in memory and a cache dropped every epoch belong to stall analysis;"
+        " they are no result.",
+        (OfRequest("data-read", _read),),
     ),
     Rule(
-        id="closed-data",
-        sentence="A closed run trains on the workload's own data set, as it was published.",
-        rationale=(
-            "Results on other data cannot be compared; synthetic data cannot show that a target is"
-            " reached."
-        ),
-        divisions=CLOSED,
-        request_check=_data,
+        "closed-data",
+        "A closed run trains on the workload's own data set, as it was published.",
+        "Results on other data cannot be compared; synthetic data cannot show that a target is"
+        " reached.",
+        (OfRequest("closed-data", _data, divisions=CLOSED),),
     ),
     Rule(
-        id="closed-model",
-        sentence="A closed run trains the workload's model.",
-        rationale="The closed division compares devices, not models.",
-        divisions=CLOSED,
-        request_check=_model,
+        "closed-model",
+        "A closed run trains the workload's model.",
+        "The closed division compares devices, not models.",
+        (OfRequest("closed-model", _model, divisions=CLOSED),),
     ),
     Rule(
-        id="closed-arithmetic",
-        sentence=(
-            "A closed run is of no implementation that is declared for the open division only."
-        ),
-        rationale=(
-            "A variant may change what the workload defines; the precisions that the rulebook"
-            " admits are a column of the closed division."
-        ),
-        divisions=CLOSED,
-        request_check=_framework,
+        "closed-arithmetic",
+        "A closed run is of no implementation that is declared for the open division only.",
+        "A variant may change what the workload defines; the precisions that the rulebook"
+        " admits are a column of the closed division.",
+        (OfRequest("closed-arithmetic", _framework, divisions=CLOSED),),
     ),
     Rule(
-        id="closed-collective",
-        sentence=(
-            "A closed run of several ranks sums its gradients exactly: with the suite's all-reduce"
-            " over MPI, or the framework's own."
-        ),
-        rationale=(
-            "An exact sum is the same mathematics in every library; the ranks' digests after every"
-            " epoch are equal only if all of them got the same one. Leaderboards tell the two"
-            " apart, because a framework's own hides its time."
-        ),
-        divisions=CLOSED,
-        request_check=_collective,
+        "closed-collective",
+        "A closed run of several ranks sums its gradients exactly: with the suite's all-reduce"
+        " over MPI, or the framework's own.",
+        "An exact sum is the same mathematics in every library; the ranks' digests after every"
+        " epoch are equal only if all of them got the same one. Leaderboards tell the two"
+        " apart, because a framework's own hides its time.",
+        (OfRequest("closed-collective", _collective, divisions=CLOSED),),
     ),
     Rule(
-        id="closed-wire",
-        sentence="A closed run sends its gradients as they are computed.",
-        rationale=(
-            "Gradients rounded to 16 bits are another arithmetic, which converges otherwise, in"
-            " half the time on the wire."
-        ),
-        divisions=CLOSED,
-        request_check=_wire,
+        "closed-wire",
+        "A closed run sends its gradients as they are computed.",
+        "Gradients rounded to 16 bits are another arithmetic, which converges otherwise, in"
+        " half the time on the wire.",
+        (OfRequest("closed-wire", _wire, divisions=CLOSED),),
     ),
     Rule(
-        id="closed-accumulation",
-        sentence="A closed run updates its parameters after every mini-batch.",
-        rationale=(
-            "Several mini-batches an update are one larger mini-batch, outside the workload's"
-            " range, with one exchange in place of several."
-        ),
-        divisions=CLOSED,
-        request_check=_accumulation,
+        "closed-accumulation",
+        "A closed run updates its parameters after every mini-batch.",
+        "Several mini-batches an update are one larger mini-batch, outside the workload's"
+        " range, with one exchange in place of several.",
+        (OfRequest("closed-accumulation", _accumulation, divisions=CLOSED),),
     ),
     Rule(
-        id="closed-length",
-        sentence=(
-            "A closed run has the workload's epochs, evaluation interval and target, and no step"
-            " limit."
-        ),
-        rationale=(
-            "The epochs set the learning-rate schedule; another target or interval changes the"
-            " meaning of time to target."
-        ),
-        divisions=CLOSED,
-        request_check=_length,
+        "closed-length",
+        "A closed run has the workload's epochs, evaluation interval and target, and no step"
+        " limit.",
+        "The epochs set the learning-rate schedule; another target or interval changes the"
+        " meaning of time to target.",
+        (OfRequest("closed-length", _length, divisions=CLOSED),),
     ),
     Rule(
-        id="closed-hyperparameters",
-        sentence=(
-            "A closed run has the workload's optimizer, momentum, weight decay, schedule, initial"
-            " weights and preprocessing."
-        ),
-        rationale=(
-            "Only what the workload lists as tunable may be tuned, or two devices would run"
-            " different mathematics."
-        ),
-        divisions=CLOSED,
-        request_check=_fixed_hyperparameters,
+        "closed-hyperparameters",
+        "A closed run has the workload's optimizer, momentum, weight decay, schedule, initial"
+        " weights and preprocessing.",
+        "Only what the workload lists as tunable may be tuned, or two devices would run"
+        " different mathematics.",
+        (OfRequest("closed-hyperparameters", _fixed_hyperparameters, divisions=CLOSED),),
     ),
     Rule(
-        id="closed-tuning-range",
-        sentence=(
-            "A closed run tunes batch size and learning rate within the workload's ranges only."
-        ),
-        rationale=(
-            "Devices differ in the batch size they can hold; the ranges allow for that and keep"
-            " convergence comparable."
-        ),
-        divisions=CLOSED,
-        request_check=_tuned_in_range,
+        "closed-tuning-range",
+        "A closed run tunes batch size and learning rate within the workload's ranges only.",
+        "Devices differ in the batch size they can hold; the ranges allow for that and keep"
+        " convergence comparable.",
+        (OfRequest("closed-tuning-range", _tuned_in_range, divisions=CLOSED),),
     ),
     Rule(
-        id="closed-characterisation",
-        sentence=(
-            "A closed run of a workload without an established target has the workload's batch"
-            " size."
-        ),
-        rationale=(
-            "Its results are a characterisation: a larger mini-batch makes an epoch shorter, and"
-            " nothing shows how many more epochs it needs."
-        ),
-        divisions=CLOSED,
-        request_check=_fixed_batch_size,
+        "closed-characterisation",
+        "A closed run of a workload without an established target has the workload's batch size.",
+        "Its results are a characterisation: a larger mini-batch makes an epoch shorter, and"
+        " nothing shows how many more epochs it needs.",
+        (OfRequest("closed-characterisation", _fixed_batch_size, divisions=CLOSED),),
     ),
 )

@@ -6,7 +6,7 @@ from reference_impls.structure import STRUCTURES
 from suite.catalog.frameworks import is_own
 from suite.catalog.scoring import load_scoring
 from suite.compliance.finding import Severity
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
 
 ORDER = 70  # after the records that results follow from
 
@@ -124,59 +124,44 @@ def _layers(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="accuracy-counts",
-        sentence=(
-            "Every logged accuracy is the logged number of correct samples divided by the size of"
-            " the evaluation set."
-        ),
-        rationale="It shows rounded and invented accuracies.",
-        bundle_check=_accuracy,
+        "accuracy-counts",
+        "Every logged accuracy is the logged number of correct samples divided by the size of"
+        " the evaluation set.",
+        "It shows rounded and invented accuracies.",
+        (OfBundle("accuracy-counts", _accuracy),),
     ),
     Rule(
-        id="status-follows",
-        sentence="The run's status is success if an evaluation reached the target, else aborted.",
-        rationale="The status must follow from the evaluations.",
-        bundle_check=_status,
+        "status-follows",
+        "The run's status is success if an evaluation reached the target, else aborted.",
+        "The status must follow from the evaluations.",
+        (OfBundle("status-follows", _status),),
     ),
     Rule(
-        id="target-reached",
-        sentence="A closed run reaches the workload's target accuracy.",
-        rationale=(
-            "The closed division compares time to target; a fast run that learns nothing has none."
-        ),
-        divisions=CLOSED,
-        bundle_check=_target,
+        "target-reached",
+        "A closed run reaches the workload's target accuracy.",
+        "The closed division compares time to target; a fast run that learns nothing has none.",
+        (OfBundle("target-reached", _target, divisions=CLOSED),),
     ),
     Rule(
-        id="target-missed",
-        sentence=(
-            "A closed run that trained all its epochs without reaching the target is valid, and"
-            " counts as missed."
-        ),
-        rationale="Leaving out runs that miss the target would make a lucky recipe look sure.",
-        divisions=CLOSED,
-        severity=Severity.WARNING,
-        bundle_check=_missed,
+        "target-missed",
+        "A closed run that trained all its epochs without reaching the target is valid, and"
+        " counts as missed.",
+        "Leaving out runs that miss the target would make a lucky recipe look sure.",
+        (OfBundle("target-missed", _missed, divisions=CLOSED, severity=Severity.WARNING),),
     ),
     Rule(
-        id="parameter-count",
-        sentence="A closed run's model has the workload's number of parameters.",
-        rationale="A smaller model would be faster.",
-        divisions=CLOSED,
-        bundle_check=_parameters,
+        "parameter-count",
+        "A closed run's model has the workload's number of parameters.",
+        "A smaller model would be faster.",
+        (OfBundle("parameter-count", _parameters, divisions=CLOSED),),
     ),
     Rule(
-        id="layers-as-built",
-        sentence=(
-            "The layers that a closed run's framework built are the workload's, and no dropout is"
-            " active."
-        ),
-        rationale=(
-            "Libraries of models change: torchvision 0.11 takes an argument that switches dropout"
-            " off, and leaves it on. Names, shapes, strides, groups and the constants of batch"
-            " normalisation are the same in every framework."
-        ),
-        divisions=CLOSED,
-        bundle_check=_layers,
+        "layers-as-built",
+        "The layers that a closed run's framework built are the workload's, and no dropout is"
+        " active.",
+        "Libraries of models change: torchvision 0.11 takes an argument that switches dropout"
+        " off, and leaves it on. Names, shapes, strides, groups and the constants of batch"
+        " normalisation are the same in every framework.",
+        (OfBundle("layers-as-built", _layers, divisions=CLOSED),),
     ),
 )

@@ -7,7 +7,7 @@ from reference_impls.contract import log_name
 from suite.bundle.layout import RUN
 from suite.bundle.resumption import MS_PER_S, Resumption, read_resumption
 from suite.catalog.uncounted import load_uncounted_limits
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
 
 ORDER = 28  # before the log's course, which begins later in a resumed run
 
@@ -125,29 +125,20 @@ def _most_uncounted_s(resumed: Resumption, since_s: float) -> float:
 
 RULES = (
     Rule(
-        id="closed-resumed",
-        sentence=(
-            "A closed run continues no other run: it trains from its initial weights to its end."
-        ),
-        rationale=(
-            "What happened before is in another bundle: its energy, its disturbances, and the time"
-            " between."
-        ),
-        divisions=CLOSED,
-        bundle_check=_whole,
+        "closed-resumed",
+        "A closed run continues no other run: it trains from its initial weights to its end.",
+        "What happened before is in another bundle: its energy, its disturbances, and the time"
+        " between.",
+        (OfBundle("closed-resumed", _whole, divisions=CLOSED),),
     ),
     Rule(
-        id="resumed-agrees",
-        sentence=(
-            "A resumed run records the run that it continues: its ranks and nodes, why and when it"
-            " ended, when it began, and the digests of the state, which every rank logged as"
-            " restored. Its time to the target counts from the first run's run_start, lost time"
-            " included; of the runs before, no more is left out than every run may leave out."
-        ),
-        rationale=(
-            "A run that goes on after a node was lost took longer than its own log says, and began"
-            " on other machines."
-        ),
-        bundle_check=_agrees,
+        "resumed-agrees",
+        "A resumed run records the run that it continues: its ranks and nodes, why and when it"
+        " ended, when it began, and the digests of the state, which every rank logged as"
+        " restored. Its time to the target counts from the first run's run_start, lost time"
+        " included; of the runs before, no more is left out than every run may leave out.",
+        "A run that goes on after a node was lost took longer than its own log says, and began"
+        " on other machines.",
+        (OfBundle("resumed-agrees", _agrees),),
     ),
 )

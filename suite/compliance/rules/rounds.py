@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from suite.bundle.layout import MANIFEST, RUN
 from suite.catalog.rounds import current_round, load_rounds
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 
 ORDER = 5  # the round decides which rules follow
 
@@ -45,23 +45,17 @@ def _open(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="round-known",
-        sentence=(
-            "A run names a round of the rulebook, and was made by a version of the suite that the"
-            " round admits."
-        ),
-        rationale=(
-            "A round decides targets and rules; results of different rounds are not compared."
-        ),
-        bundle_check=_known,
+        "round-known",
+        "A run names a round of the rulebook, and was made by a version of the suite that the"
+        " round admits.",
+        "A round decides targets and rules; results of different rounds are not compared.",
+        (OfBundle("round-known", _known),),
     ),
     Rule(
-        id="round-open",
-        sentence="A closed round takes no further results: its bundles are those that it lists.",
-        rationale=(
-            "Rules that are made after a round bind the next one; nothing can be moved back to the"
-            " weaker rules."
-        ),
-        bundle_check=_open,
+        "round-open",
+        "A closed round takes no further results: its bundles are those that it lists.",
+        "Rules that are made after a round bind the next one; nothing can be moved back to the"
+        " weaker rules.",
+        (OfBundle("round-open", _open),),
     ),
 )

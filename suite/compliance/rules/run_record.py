@@ -19,7 +19,7 @@ from suite.catalog.meter_choice import LEFT_OUT, left_out
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.timings import Timing
 from suite.compliance.requested_timings import timings_of
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import listed
 
 ORDER = 25  # before the log's course
@@ -433,64 +433,48 @@ def _build(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="command-agrees",
-        sentence=(
-            "Every option of the recorded command has the value that the request has; without"
-            " --prefetch, --workers, --steps, --precision, --normalisation, --wire, --accumulate"
-            " and --timing it has the suite's own values. The meters that the command leaves out"
-            " are those whose records say so."
-        ),
-        rationale=(
-            "The request was made from the command; a value that was changed afterwards"
-            " contradicts it."
-        ),
-        bundle_check=_command,
+        "command-agrees",
+        "Every option of the recorded command has the value that the request has; without"
+        " --prefetch, --workers, --steps, --precision, --normalisation, --wire, --accumulate"
+        " and --timing it has the suite's own values. The meters that the command leaves out"
+        " are those whose records say so.",
+        "The request was made from the command; a value that was changed afterwards"
+        " contradicts it.",
+        (OfBundle("command-agrees", _command),),
     ),
     Rule(
-        id="command-runs",
-        sentence="The recorded command starts a run, with options that `suite run` has.",
-        rationale=(
-            "Nothing else makes a bundle. A command that was edited, or left out, hides what was"
-            " asked for."
-        ),
-        bundle_check=_runs,
+        "command-runs",
+        "The recorded command starts a run, with options that `suite run` has.",
+        "Nothing else makes a bundle. A command that was edited, or left out, hides what was"
+        " asked for.",
+        (OfBundle("command-runs", _runs),),
     ),
     Rule(
-        id="run-id",
-        sentence=(
-            "A run's id names its workload, its framework and its time, as the request and the"
-            " start do."
-        ),
-        rationale="The harness makes the id from them right before the run.",
-        bundle_check=_run_id,
+        "run-id",
+        "A run's id names its workload, its framework and its time, as the request and the"
+        " start do.",
+        "The harness makes the id from them right before the run.",
+        (OfBundle("run-id", _run_id),),
     ),
     Rule(
-        id="no-findings-allowed",
-        sentence="A closed run was not allowed to break rules (--allow-invalid).",
-        rationale=(
-            "A run that needs --allow-invalid cannot comply, as the command says before it starts."
-        ),
-        bundle_check=_allowed,
+        "no-findings-allowed",
+        "A closed run was not allowed to break rules (--allow-invalid).",
+        "A run that needs --allow-invalid cannot comply, as the command says before it starts.",
+        (OfBundle("no-findings-allowed", _allowed),),
     ),
     Rule(
-        id="processor-agrees",
-        sentence=(
-            "The log has the requested number of threads and the requested accelerator, and the"
-            " device has that accelerator."
-        ),
-        rationale=(
-            "Results of one thread and of a processor are other results than those of many threads"
-            " and of a GPU."
-        ),
-        bundle_check=_processor,
+        "processor-agrees",
+        "The log has the requested number of threads and the requested accelerator, and the"
+        " device has that accelerator.",
+        "Results of one thread and of a processor are other results than those of many threads"
+        " and of a GPU.",
+        (OfBundle("processor-agrees", _processor),),
     ),
     Rule(
-        id="accelerator-build",
-        sentence="A run on a GPU was made with a build of the framework that can use one.",
-        rationale=(
-            "A package whose version ends with +cpu was built without CUDA: what it trained, a"
-            " processor trained."
-        ),
-        bundle_check=_build,
+        "accelerator-build",
+        "A run on a GPU was made with a build of the framework that can use one.",
+        "A package whose version ends with +cpu was built without CUDA: what it trained, a"
+        " processor trained.",
+        (OfBundle("accelerator-build", _build),),
     ),
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from suite.bundle.layout import RUN
 from suite.catalog.seeds import NonceUse, configuration_sha256, entry_sha256, read_nonce_use
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 
 ORDER = 26  # after the requests, which the seeds follow from
 
@@ -48,12 +48,10 @@ def _digests(context: BundleContext, used: NonceUse) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="seed-of-nonce",
-        sentence=(
-            "A run with a nonce has the seed that follows from nonce, round, implementation,"
-            " configuration and run number."
-        ),
-        rationale="Nobody chose such a seed; another one was chosen.",
-        bundle_check=_seed,
+        "seed-of-nonce",
+        "A run with a nonce has the seed that follows from nonce, round, implementation,"
+        " configuration and run number.",
+        "Nobody chose such a seed; another one was chosen.",
+        (OfBundle("seed-of-nonce", _seed),),
     ),
 )

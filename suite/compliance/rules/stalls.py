@@ -6,8 +6,8 @@ from pathlib import Path
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import Source
-from suite.compliance.folder_rule import FolderRule, check_figures, check_seal
-from suite.compliance.rule import Violation
+from suite.compliance.folder_rule import OfFolder, check_figures, check_seal
+from suite.compliance.rule import Rule, Violation
 from suite.errors import FileError
 from suite.metrics.stall_analysis import STALLS
 
@@ -55,31 +55,24 @@ def _sources(folder: Path) -> Iterator[Violation]:
 
 
 RULES = (
-    FolderRule(
-        id="stalls-sealed",
-        sentence=(
-            "The manifest of a stall analysis seals stalls.json and the manifests of the three"
-            " runs."
-        ),
-        rationale="It shows changed, lost and exchanged files.",
-        check=check_seal(STALLS),
+    Rule(
+        "stalls-sealed",
+        "The manifest of a stall analysis seals stalls.json and the manifests of the three runs.",
+        "It shows changed, lost and exchanged files.",
+        (OfFolder("stalls-sealed", check_seal(STALLS)),),
     ),
-    FolderRule(
-        id="stalls-recompute",
-        sentence=(
-            "stalls.json equals the analysis of the three runs beside it, which have the same"
-            " settings."
-        ),
-        rationale="Every number can be followed to its raw records.",
-        check=check_figures(STALLS),
+    Rule(
+        "stalls-recompute",
+        "stalls.json equals the analysis of the three runs beside it, which have the same"
+        " settings.",
+        "Every number can be followed to its raw records.",
+        (OfFolder("stalls-recompute", check_figures(STALLS)),),
     ),
-    FolderRule(
-        id="stalls-sources",
-        sentence=(
-            "The cold run drops the page cache every epoch, the warm one reads without dropping it,"
-            " the synthetic one reads nothing."
-        ),
-        rationale="The differences between the three mean nothing for other runs.",
-        check=_sources,
+    Rule(
+        "stalls-sources",
+        "The cold run drops the page cache every epoch, the warm one reads without dropping it,"
+        " the synthetic one reads nothing.",
+        "The differences between the three mean nothing for other runs.",
+        (OfFolder("stalls-sources", _sources),),
     ),
 )

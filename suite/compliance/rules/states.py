@@ -8,7 +8,7 @@ from reference_impls.contract import log_name
 from reference_impls.training_state import KINDS
 from suite.bundle.log import Log, LogEvent
 from suite.catalog.divisions import Division
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 
 ORDER = 55  # after the ranks' logs
 
@@ -118,17 +118,13 @@ def _is_well_formed(event: LogEvent) -> bool:
 
 RULES = (
     Rule(
-        id="state-digests",
-        sentence=(
-            "Every rank of a closed run logs digests of parameters, velocities and statistics after"
-            " every epoch. Wherever they are logged, they are equal on all ranks; those of"
-            " parameters and velocities are new after every epoch and different from each other;"
-            " those of the statistics of a model without any are that of nothing."
-        ),
-        rationale=(
-            "They fix every epoch's training state before anybody knows which one an audit will ask"
-            " for."
-        ),
-        bundle_check=_digests,
+        "state-digests",
+        "Every rank of a closed run logs digests of parameters, velocities and statistics after"
+        " every epoch. Wherever they are logged, they are equal on all ranks; those of"
+        " parameters and velocities are new after every epoch and different from each other;"
+        " those of the statistics of a model without any are that of nothing.",
+        "They fix every epoch's training state before anybody knows which one an audit will ask"
+        " for.",
+        (OfBundle("state-digests", _digests),),
     ),
 )

@@ -9,7 +9,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import STEPS
 from suite.catalog.frameworks import is_own
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.updates import ends_update
 
 if TYPE_CHECKING:
@@ -251,76 +251,49 @@ def _pairs(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="parts-taken",
-        needs_split=True,
-        sentence=(
-            "Computing takes time in every step, fetching in most; so do copies to a GPU, and"
-            " communication of several ranks without overlap."
-        ),
-        rationale=(
-            "The loop reads the clock before and after each part, and even a call that does nothing"
-            " takes longer than a tick."
-        ),
-        bundle_check=_taken,
+        "parts-taken",
+        "Computing takes time in every step, fetching in most; so do copies to a GPU, and"
+        " communication of several ranks without overlap.",
+        "The loop reads the clock before and after each part, and even a call that does nothing"
+        " takes longer than a tick.",
+        (OfBundle("parts-taken", _taken, needs_split=True),),
     ),
     Rule(
-        id="step-times-scatter",
-        needs_split=True,
-        sentence=(
-            "No step time occurs, to the nanosecond, in more steps of a rank than ten, or twenty"
-            " times as many as their spread makes likely."
-        ),
-        rationale=(
-            "Interrupts, caches and clocks make every step differ. Means, limits and rounded times"
-            " put one value into many steps."
-        ),
-        bundle_check=_scatter,
+        "step-times-scatter",
+        "No step time occurs, to the nanosecond, in more steps of a rank than ten, or twenty"
+        " times as many as their spread makes likely.",
+        "Interrupts, caches and clocks make every step differ. Means, limits and rounded times"
+        " put one value into many steps.",
+        (OfBundle("step-times-scatter", _scatter, needs_split=True),),
     ),
     Rule(
-        id="step-times-own",
-        needs_split=True,
-        sentence="No two epochs of a rank have step times that rise and fall together.",
-        rationale=(
-            "What disturbs a step comes by chance: the changes from step to step of two epochs do"
-            " not correlate (0.24 at most in real runs; the limit is 0.9). A drift within every"
-            " epoch, from heat for example, does not count."
-        ),
-        bundle_check=_own,
+        "step-times-own",
+        "No two epochs of a rank have step times that rise and fall together.",
+        "What disturbs a step comes by chance: the changes from step to step of two epochs do"
+        " not correlate (0.24 at most in real runs; the limit is 0.9). A drift within every"
+        " epoch, from heat for example, does not count.",
+        (OfBundle("step-times-own", _own, needs_split=True),),
     ),
     Rule(
-        id="step-times-whole",
-        sentence=(
-            "The parts of a step that the suite's own loop timed are whole nanoseconds, to a"
-            " thousandth."
-        ),
-        rationale=(
-            "They are differences of a clock that counts nanoseconds. Times that were scaled are"
-            " not."
-        ),
-        bundle_check=_whole_ns,
+        "step-times-whole",
+        "The parts of a step that the suite's own loop timed are whole nanoseconds, to a"
+        " thousandth.",
+        "They are differences of a clock that counts nanoseconds. Times that were scaled are not.",
+        (OfBundle("step-times-whole", _whole_ns),),
     ),
     Rule(
-        id="step-times-pairs",
-        needs_split=True,
-        sentence=(
-            "No two epochs, and no two ranks, share the times of computing and fetching of 20 steps"
-            " and a tenth of theirs."
-        ),
-        rationale=(
-            "Two times of one step to the nanosecond are not met again by chance: one epoch was"
-            " made of another, or one rank of another."
-        ),
-        bundle_check=_pairs,
+        "step-times-pairs",
+        "No two epochs, and no two ranks, share the times of computing and fetching of 20 steps"
+        " and a tenth of theirs.",
+        "Two times of one step to the nanosecond are not met again by chance: one epoch was"
+        " made of another, or one rank of another.",
+        (OfBundle("step-times-pairs", _pairs, needs_split=True),),
     ),
     Rule(
-        id="no-pause",
-        sentence=(
-            "An epoch begins right after the evaluation before it: within half a second and a"
-            " hundredth of an epoch."
-        ),
-        rationale=(
-            "The loop does nothing in between. Work that was moved there leaves the epochs' times."
-        ),
-        bundle_check=_no_pause,
+        "no-pause",
+        "An epoch begins right after the evaluation before it: within half a second and a"
+        " hundredth of an epoch.",
+        "The loop does nothing in between. Work that was moved there leaves the epochs' times.",
+        (OfBundle("no-pause", _no_pause),),
     ),
 )

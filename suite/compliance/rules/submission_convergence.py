@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from suite.catalog.reference_points import frozen_points
 from suite.compliance.finding import Severity
-from suite.compliance.rule import CLOSED, Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.rule import CLOSED, Rule, Violation
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 
 ORDER = 107  # it compares whole entries
 
@@ -54,30 +54,26 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-convergence",
-        sentence=(
-            "A closed entry needs no fewer epochs to the target than the reference at its batch"
-            " size and learning rate, beyond chance (p 0.01)."
-        ),
-        rationale=(
-            "The same mathematics converges alike; an entry that needs fewer epochs computes"
-            " something else."
-        ),
-        check=_converges,
-        divisions=CLOSED,
+    Rule(
+        "submission-convergence",
+        "A closed entry needs no fewer epochs to the target than the reference at its batch"
+        " size and learning rate, beyond chance (p 0.01).",
+        "The same mathematics converges alike; an entry that needs fewer epochs computes"
+        " something else.",
+        (OfSubmission("submission-convergence", _converges, divisions=CLOSED),),
     ),
-    SubmissionRule(
-        id="submission-convergence-tuned",
-        sentence=(
-            "A closed entry that needs fewer epochs than the reference at another learning rate is"
-            " reviewed."
+    Rule(
+        "submission-convergence-tuned",
+        "A closed entry that needs fewer epochs than the reference at another learning rate is"
+        " reviewed.",
+        "A better learning rate within the range is allowed, and becomes a reference point.",
+        (
+            OfSubmission(
+                "submission-convergence-tuned",
+                _converges_tuned,
+                divisions=CLOSED,
+                severity=Severity.WARNING,
+            ),
         ),
-        rationale=(
-            "A better learning rate within the range is allowed, and becomes a reference point."
-        ),
-        check=_converges_tuned,
-        divisions=CLOSED,
-        severity=Severity.WARNING,
     ),
 )

@@ -7,8 +7,8 @@ from itertools import product
 from reference_impls.contract import SECONDS_PER_NS
 from suite.compliance.copies import POWER_LENGTH
 from suite.compliance.finding import Severity
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.rule import Rule, Violation
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 
 ORDER = 105  # after the entries
 
@@ -279,90 +279,67 @@ def _apart_s(run: SubmittedRun, other: SubmittedRun) -> float:
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-duplicates",
-        sentence=(
-            "No run is submitted twice: its id, the times between its first steps and between its"
-            " first readings, and the moment at which the digests of its data were taken are in no"
-            " other run."
-        ),
-        rationale="A copied run narrows the spread.",
-        check=_duplicates,
+    Rule(
+        "submission-duplicates",
+        "No run is submitted twice: its id, the times between its first steps and between its"
+        " first readings, and the moment at which the digests of its data were taken are in no"
+        " other run.",
+        "A copied run narrows the spread.",
+        (OfSubmission("submission-duplicates", _duplicates),),
     ),
-    SubmissionRule(
-        id="submission-losses",
-        sentence="No two runs begin with the same losses.",
-        rationale=(
-            "Equal machines compute equal losses from equal seeds, and so does a copy whose times"
-            " were edited: a reviewer decides."
-        ),
-        check=_same_losses,
-        severity=Severity.WARNING,
+    Rule(
+        "submission-losses",
+        "No two runs begin with the same losses.",
+        "Equal machines compute equal losses from equal seeds, and so does a copy whose times"
+        " were edited: a reviewer decides.",
+        (OfSubmission("submission-losses", _same_losses, severity=Severity.WARNING),),
     ),
-    SubmissionRule(
-        id="submission-seed-losses",
-        sentence=(
-            "No run has the losses of another seed: neither its first, nor ten in a row anywhere."
-        ),
-        rationale="The seed decides weights and order: two seeds do not give the same losses.",
-        check=_seed_losses,
+    Rule(
+        "submission-seed-losses",
+        "No run has the losses of another seed: neither its first, nor ten in a row anywhere.",
+        "The seed decides weights and order: two seeds do not give the same losses.",
+        (OfSubmission("submission-seed-losses", _seed_losses),),
     ),
-    SubmissionRule(
-        id="submission-near-copies",
-        sentence=(
-            "The step times of no two runs vary together, in whatever order, nor do the losses of"
-            " closed runs of different seeds; no two runs have the same readings of power, or of"
-            " the used memory, in a row."
-        ),
-        rationale=(
-            "What slows single steps differs from run to run, and so do the samples of a"
-            " mini-batch; a copy keeps both, even with noise. Power and memory are read with noise"
-            " of their own."
-        ),
-        check=_near_copies,
+    Rule(
+        "submission-near-copies",
+        "The step times of no two runs vary together, in whatever order, nor do the losses of"
+        " closed runs of different seeds; no two runs have the same readings of power, or of"
+        " the used memory, in a row.",
+        "What slows single steps differs from run to run, and so do the samples of a"
+        " mini-batch; a copy keeps both, even with noise. Power and memory are read with noise"
+        " of their own.",
+        (OfSubmission("submission-near-copies", _near_copies),),
     ),
-    SubmissionRule(
-        id="submission-states",
-        sentence=(
-            "No run has a training state of another seed: digests of parameters or velocities."
-        ),
-        rationale=(
-            "Two seeds have different initial weights and orders, and so different states after"
-            " every epoch."
-        ),
-        check=_states,
+    Rule(
+        "submission-states",
+        "No run has a training state of another seed: digests of parameters or velocities.",
+        "Two seeds have different initial weights and orders, and so different states after"
+        " every epoch.",
+        (OfSubmission("submission-states", _states),),
     ),
-    SubmissionRule(
-        id="submission-overlap",
-        sentence=(
-            "No two runs of one boot of a machine overlap in time, the measurement of the idle"
-            " machine included."
-        ),
-        rationale="Two runs at once slow each other, or one of them was not made.",
-        check=_overlaps,
+    Rule(
+        "submission-overlap",
+        "No two runs of one boot of a machine overlap in time, the measurement of the idle"
+        " machine included.",
+        "Two runs at once slow each other, or one of them was not made.",
+        (OfSubmission("submission-overlap", _overlaps),),
     ),
-    SubmissionRule(
-        id="submission-boots",
-        sentence="Runs of different boots have monotonic clocks that began at different times.",
-        rationale=(
-            "Overlaps are sought among the runs of one boot: another boot id would hide them."
-        ),
-        check=_boots,
+    Rule(
+        "submission-boots",
+        "Runs of different boots have monotonic clocks that began at different times.",
+        "Overlaps are sought among the runs of one boot: another boot id would hide them.",
+        (OfSubmission("submission-boots", _boots),),
     ),
-    SubmissionRule(
-        id="submission-dates",
-        sentence="Between the runs of one boot, nobody set the wall clock by more than a minute.",
-        rationale="A run that is dated to another day may be one of another day.",
-        check=_dates,
-        severity=Severity.WARNING,
+    Rule(
+        "submission-dates",
+        "Between the runs of one boot, nobody set the wall clock by more than a minute.",
+        "A run that is dated to another day may be one of another day.",
+        (OfSubmission("submission-dates", _dates, severity=Severity.WARNING),),
     ),
-    SubmissionRule(
-        id="submission-clock-order",
-        sentence=(
-            "Runs of one boot are in the same order by the wall clock and by the monotonic clock."
-        ),
-        rationale="A wall clock that was set back between runs dates them wrongly.",
-        check=_clock_order,
-        severity=Severity.WARNING,
+    Rule(
+        "submission-clock-order",
+        "Runs of one boot are in the same order by the wall clock and by the monotonic clock.",
+        "A wall clock that was set back between runs dates them wrongly.",
+        (OfSubmission("submission-clock-order", _clock_order, severity=Severity.WARNING),),
     ),
 )

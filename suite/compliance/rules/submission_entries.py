@@ -8,8 +8,8 @@ from typing import Any
 from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.catalog.scoring import load_scoring
 from suite.compliance.finding import Severity
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.rule import Rule, Violation
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.submission.declaration import NAME
 from suite.submission.entries import entry_settings, split_key, timing_of
 from suite.submission.launches import FINISHED
@@ -203,62 +203,49 @@ def _versions(run: SubmittedRun) -> dict[str, Any]:
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-runs",
-        sentence=(
-            "An entry has three runs or more; one that only shows how the steps of another divide"
-            " (submission-split) needs one."
-        ),
-        rationale="Fewer runs cannot be distinguished from chance.",
-        check=_runs,
-        severity=Severity.WARNING,
+    Rule(
+        "submission-runs",
+        "An entry has three runs or more; one that only shows how the steps of another divide"
+        " (submission-split) needs one.",
+        "Fewer runs cannot be distinguished from chance.",
+        (OfSubmission("submission-runs", _runs, severity=Severity.WARNING),),
     ),
-    SubmissionRule(
-        id="submission-seeds",
-        sentence="The runs of an entry have different seeds.",
-        rationale="Repeating a seed measures the spread of the machine, not of training.",
-        check=_seeds,
+    Rule(
+        "submission-seeds",
+        "The runs of an entry have different seeds.",
+        "Repeating a seed measures the spread of the machine, not of training.",
+        (OfSubmission("submission-seeds", _seeds),),
     ),
-    SubmissionRule(
-        id="submission-entries",
-        sentence="The runs of a declared entry differ in their seeds only.",
-        rationale="A mean over different settings is a result of none.",
-        check=_one_entry,
+    Rule(
+        "submission-entries",
+        "The runs of a declared entry differ in their seeds only.",
+        "A mean over different settings is a result of none.",
+        (OfSubmission("submission-entries", _one_entry),),
     ),
-    SubmissionRule(
-        id="submission-software",
-        sentence=(
-            "The runs of an entry were made with the same versions of Python, framework and"
-            " libraries."
-        ),
-        rationale=(
-            "Another version may compute at another speed: then they are runs of two entries."
-        ),
-        check=_software,
+    Rule(
+        "submission-software",
+        "The runs of an entry were made with the same versions of Python, framework and libraries.",
+        "Another version may compute at another speed: then they are runs of two entries.",
+        (OfSubmission("submission-software", _software),),
     ),
-    SubmissionRule(
-        id="submission-launches",
-        sentence=(
-            "Every launch of an entry is declared, none of another workload or framework, and every"
-            " launch that finished is submitted, as many as were planned."
-        ),
-        rationale="Leaving out runs, or stopping when a result suits, chooses the result.",
-        check=_launches,
+    Rule(
+        "submission-launches",
+        "Every launch of an entry is declared, none of another workload or framework, and every"
+        " launch that finished is submitted, as many as were planned.",
+        "Leaving out runs, or stopping when a result suits, chooses the result.",
+        (OfSubmission("submission-launches", _launches),),
     ),
-    SubmissionRule(
-        id="submission-numbers",
-        sentence="The runs of a workload and framework are numbered from 1 without a gap.",
-        rationale="A gap is a run that was taken out.",
-        check=_numbers,
+    Rule(
+        "submission-numbers",
+        "The runs of a workload and framework are numbered from 1 without a gap.",
+        "A gap is a run that was taken out.",
+        (OfSubmission("submission-numbers", _numbers),),
     ),
-    SubmissionRule(
-        id="submission-power-meters",
-        sentence="The runs of an entry were read by the same power meters.",
-        rationale=(
-            "The energy of an entry is unknown unless every run has it; a reader may ask why one"
-            " has not."
-        ),
-        check=_power_meters,
-        severity=Severity.WARNING,
+    Rule(
+        "submission-power-meters",
+        "The runs of an entry were read by the same power meters.",
+        "The energy of an entry is unknown unless every run has it; a reader may ask why one"
+        " has not.",
+        (OfSubmission("submission-power-meters", _power_meters, severity=Severity.WARNING),),
     ),
 )

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from suite.bundle.layout import SYSTEM
 from suite.bundle.machines import MEMORY_TOLERANCE, different_fields
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.rule import Rule, Violation
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.compliance.wording import shown
 from suite.submission.declaration import NAME
 from suite.submission.folders import AUDITS, PROBES
@@ -62,28 +62,24 @@ def _system(context: SubmissionContext) -> Iterator[Violation]:
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-layout",
-        sentence="Every file of a submission has its place, and the folders name what they hold.",
-        rationale="A result must have one identity, wherever it is read.",
-        check=_layout,
+    Rule(
+        "submission-layout",
+        "Every file of a submission has its place, and the folders name what they hold.",
+        "A result must have one identity, wherever it is read.",
+        (OfSubmission("submission-layout", _layout),),
     ),
-    SubmissionRule(
-        id="submission-organization",
-        sentence="A run is submitted by the organization that it was made for.",
-        rationale="Nobody submits the runs of others.",
-        check=_organization,
+    Rule(
+        "submission-organization",
+        "A run is submitted by the organization that it was made for.",
+        "Nobody submits the runs of others.",
+        (OfSubmission("submission-organization", _organization),),
     ),
-    SubmissionRule(
-        id="submission-system",
-        sentence=(
-            "All runs of a submission are of the one system that it describes, with one kernel;"
-            f" its memory is equal to {MEMORY_TOLERANCE:.0%}."
-        ),
-        rationale=(
-            "A result belongs to one system. What the firmware keeps of the memory differs by some"
-            " KiB from one start to the next."
-        ),
-        check=_system,
+    Rule(
+        "submission-system",
+        "All runs of a submission are of the one system that it describes, with one kernel;"
+        f" its memory is equal to {MEMORY_TOLERANCE:.0%}.",
+        "A result belongs to one system. What the firmware keeps of the memory differs by some"
+        " KiB from one start to the next.",
+        (OfSubmission("submission-system", _system),),
     ),
 )

@@ -18,8 +18,8 @@ from suite.catalog.workloads import (
     golden_name,
 )
 from suite.compliance.finding import Severity
-from suite.compliance.rule import CLOSED, Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.rule import CLOSED, Rule, Violation
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.submission.declaration import NAME
@@ -460,85 +460,61 @@ def _versions(context: SubmissionContext) -> Iterator[Violation]:
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-equivalence",
-        sentence=(
-            "A closed submission proves, for each implementation, that it computes the workload's"
-            " model on the accelerator of its runs."
-        ),
-        rationale="A name and a number of parameters prove nothing.",
-        check=_equivalence,
-        divisions=CLOSED,
+    Rule(
+        "submission-equivalence",
+        "A closed submission proves, for each implementation, that it computes the workload's"
+        " model on the accelerator of its runs.",
+        "A name and a number of parameters prove nothing.",
+        (OfSubmission("submission-equivalence", _equivalence, divisions=CLOSED),),
     ),
-    SubmissionRule(
-        id="submission-verdicts",
-        sentence=(
-            "A verdict on an implementation follows from its own differences, is of the"
-            " implementation and suite version of the runs, and there are runs of it."
-        ),
-        rationale=(
-            "A verdict that was edited, or that is of another implementation, proves nothing."
-        ),
-        check=_verdicts,
-        divisions=CLOSED,
+    Rule(
+        "submission-verdicts",
+        "A verdict on an implementation follows from its own differences, is of the"
+        " implementation and suite version of the runs, and there are runs of it.",
+        "A verdict that was edited, or that is of another implementation, proves nothing.",
+        (OfSubmission("submission-verdicts", _verdicts, divisions=CLOSED),),
     ),
-    SubmissionRule(
-        id="submission-tolerances",
-        sentence=(
-            "A verdict has an error of every quantity that the workload compares, with the"
-            " workload's tolerance, and within it; float32 does not agree with the referee to the"
-            " last bit."
-        ),
-        rationale=(
-            "Pass or fail follows from the errors and the workload, not from what the verdict says"
-            " of itself."
-        ),
-        check=_tolerances,
-        divisions=CLOSED,
+    Rule(
+        "submission-tolerances",
+        "A verdict has an error of every quantity that the workload compares, with the"
+        " workload's tolerance, and within it; float32 does not agree with the referee to the"
+        " last bit.",
+        "Pass or fail follows from the errors and the workload, not from what the verdict says"
+        " of itself.",
+        (OfSubmission("submission-tolerances", _tolerances, divisions=CLOSED),),
     ),
-    SubmissionRule(
-        id="submission-implementation",
-        sentence=(
-            "The SHA-256 of an implementation's files is the same in its runs, in the verdict on"
-            " its model and in the declaration; title, language and command are those of these"
-            " files."
-        ),
-        rationale=(
-            "A verdict on other code, or copied from another implementation, proves nothing of the"
-            " code that ran."
-        ),
-        check=_implementation,
+    Rule(
+        "submission-implementation",
+        "The SHA-256 of an implementation's files is the same in its runs, in the verdict on"
+        " its model and in the declaration; title, language and command are those of these"
+        " files.",
+        "A verdict on other code, or copied from another implementation, proves nothing of the"
+        " code that ran.",
+        (OfSubmission("submission-implementation", _implementation),),
     ),
-    SubmissionRule(
-        id="submission-own-files",
-        sentence=(
-            "A closed run under the name of one of the suite's own implementations was made by its"
-            " files, as they are or were in this round."
-        ),
-        rationale=(
-            "A verdict shows a model and some steps, not every line; changed files are an"
-            " implementation of their own, handed in with it."
-        ),
-        check=_own_files,
-        divisions=CLOSED,
+    Rule(
+        "submission-own-files",
+        "A closed run under the name of one of the suite's own implementations was made by its"
+        " files, as they are or were in this round.",
+        "A verdict shows a model and some steps, not every line; changed files are an"
+        " implementation of their own, handed in with it.",
+        (OfSubmission("submission-own-files", _own_files, divisions=CLOSED),),
     ),
-    SubmissionRule(
-        id="submission-batch-size",
-        sentence=(
-            "The timed steps of a verdict have mini-batches at least as large as a rank of the"
-            " closed runs."
+    Rule(
+        "submission-batch-size",
+        "The timed steps of a verdict have mini-batches at least as large as a rank of the"
+        " closed runs.",
+        "A step that leaves out a part of a large mini-batch does not do so in a small one.",
+        (
+            OfSubmission(
+                "submission-batch-size", _batch_sizes, divisions=CLOSED, severity=Severity.WARNING
+            ),
         ),
-        rationale=(
-            "A step that leaves out a part of a large mini-batch does not do so in a small one."
-        ),
-        check=_batch_sizes,
-        divisions=CLOSED,
-        severity=Severity.WARNING,
     ),
-    SubmissionRule(
-        id="submission-suite-version",
-        sentence="The runs of a submission were made by the version of the suite that it declares.",
-        rationale="Versions may differ in what they measure.",
-        check=_versions,
+    Rule(
+        "submission-suite-version",
+        "The runs of a submission were made by the version of the suite that it declares.",
+        "Versions may differ in what they measure.",
+        (OfSubmission("submission-suite-version", _versions),),
     ),
 )

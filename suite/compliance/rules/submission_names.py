@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from suite.bundle.disclosures import disclosures
-from suite.compliance.rule import Violation
+from suite.compliance.rule import Rule, Violation
 from suite.compliance.rules.disclosures import disclosed
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 
 ORDER = 111  # after the signature: it reads every file
 
@@ -21,13 +21,11 @@ def _names(context: SubmissionContext) -> Iterator[Violation]:
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-names-nobody",
-        sentence=(
-            "Declaration, system, verdicts and audits of a submission name nobody beyond its"
-            " organization: see names-nobody."
-        ),
-        rationale="Who submits is what the organization says; notes and records need no more.",
-        check=_names,
+    Rule(
+        "submission-names-nobody",
+        "Declaration, system, verdicts and audits of a submission name nobody beyond its"
+        " organization: see names-nobody.",
+        "Who submits is what the organization says; notes and records need no more.",
+        (OfSubmission("submission-names-nobody", _names),),
     ),
 )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from suite.catalog.rounds import load_rounds
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.rule import Rule, Violation
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.submission.declaration import NAME
 
 ORDER = 102  # after the rules of bundles, before the others of submissions
@@ -31,13 +31,10 @@ def _one_round(context: SubmissionContext) -> Iterator[Violation]:
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-round",
-        sentence=(
-            "A submission declares a round of the rulebook, and all its runs were made for that"
-            " round."
-        ),
-        rationale="A submission is judged by the rules of one round.",
-        check=_one_round,
+    Rule(
+        "submission-round",
+        "A submission declares a round of the rulebook, and all its runs were made for that round.",
+        "A submission is judged by the rules of one round.",
+        (OfSubmission("submission-round", _one_round),),
     ),
 )

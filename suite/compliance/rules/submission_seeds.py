@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round
 from suite.catalog.seeds import NonceUse, read_nonce_use
-from suite.compliance.rule import Violation
+from suite.compliance.rule import Rule, Violation
 from suite.compliance.rules.seeds import AGAIN
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 
 ORDER = 108  # after the rules that say which runs are an entry
 
@@ -102,17 +102,12 @@ def _numbers(place: str, used: Used) -> Iterator[Violation]:
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-nonce",
-        sentence=(
-            "The runs of an entry with a nonce share nonce, implementation and configuration, and"
-            " are numbered without gaps; a closed entry uses the round's nonce, if the round has"
-            " one, and was locked before the nonce was given out."
-        ),
-        rationale=(
-            "Who chooses nonce or configuration afterwards, or leaves out a number, chooses the"
-            " seeds."
-        ),
-        check=_nonces,
+    Rule(
+        "submission-nonce",
+        "The runs of an entry with a nonce share nonce, implementation and configuration, and"
+        " are numbered without gaps; a closed entry uses the round's nonce, if the round has"
+        " one, and was locked before the nonce was given out.",
+        "Who chooses nonce or configuration afterwards, or leaves out a number, chooses the seeds.",
+        (OfSubmission("submission-nonce", _nonces),),
     ),
 )

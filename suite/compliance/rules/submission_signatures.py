@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from suite.compliance.finding import Severity
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.rule import Rule, Violation
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.files.signature import SignatureState
 from suite.submission.folders import LISTING, SIGNATURE
 from suite.submission.signature import allowed_signers
@@ -56,23 +56,18 @@ def _signer(context: SubmissionContext) -> Iterator[Violation]:
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-signature",
-        sentence=(
-            f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is"
-            " an SSH signature of it."
-        ),
-        rationale="A signature beside other files would vouch for what its owner never saw.",
-        check=_fits,
+    Rule(
+        "submission-signature",
+        f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is"
+        " an SSH signature of it.",
+        "A signature beside other files would vouch for what its owner never saw.",
+        (OfSubmission("submission-signature", _fits),),
     ),
-    SubmissionRule(
-        id="submission-signer",
-        sentence=(
-            "A signature is by a key of the submitting organization in"
-            f" submissions/{allowed_signers().name}."
-        ),
-        rationale="Readers learn who signed only where the key is known.",
-        check=_signer,
-        severity=Severity.NOTE,
+    Rule(
+        "submission-signer",
+        "A signature is by a key of the submitting organization in"
+        f" submissions/{allowed_signers().name}.",
+        "Readers learn who signed only where the key is known.",
+        (OfSubmission("submission-signer", _signer, severity=Severity.NOTE),),
     ),
 )

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from suite.compliance.rule import Violation
+from suite.compliance.rule import Rule, Violation
 from suite.compliance.rules.run_record import is_command
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 
 ORDER = 112  # with the entries
 
@@ -33,16 +33,12 @@ def _no_study(context: SubmissionContext) -> Iterator[Violation]:
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-studies",
-        sentence=(
-            "No run of a submission was made for a study: none carries the mark of one, and none"
-            " was made by `suite sweep`."
-        ),
-        rationale=(
-            "A study tries many settings, and the best of many runs is better than that setting is."
-            " An entry is planned, and all of it counts."
-        ),
-        check=_no_study,
+    Rule(
+        "submission-studies",
+        "No run of a submission was made for a study: none carries the mark of one, and none"
+        " was made by `suite sweep`.",
+        "A study tries many settings, and the best of many runs is better than that setting is."
+        " An entry is planned, and all of it counts.",
+        (OfSubmission("submission-studies", _no_study),),
     ),
 )

@@ -5,8 +5,8 @@ from typing import Any
 
 from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.catalog.frameworks import known_frameworks
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.rule import Rule, Violation
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.submission.entries import split_key, timing_of
 
 ORDER = 113  # after the entries
@@ -53,16 +53,12 @@ def _fix(request: Mapping[str, Any]) -> str:
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-split",
-        sentence=(
-            "Beside an entry of one of the suite's frameworks in asynchronous timing there is a"
-            f" run in synchronised timing, of {EPOCHS} epochs or more; the two may differ in"
-            " division, --steps and seed."
-        ),
-        rationale=(
-            "The score is of asynchronous timing, and only the other one shows how a step divides."
-        ),
-        check=_split,
+    Rule(
+        "submission-split",
+        "Beside an entry of one of the suite's frameworks in asynchronous timing there is a"
+        f" run in synchronised timing, of {EPOCHS} epochs or more; the two may differ in"
+        " division, --steps and seed.",
+        "The score is of asynchronous timing, and only the other one shows how a step divides.",
+        (OfSubmission("submission-split", _split),),
     ),
 )

@@ -8,7 +8,14 @@ from suite.bundle.layout import PARTS, STEPS
 from suite.catalog.timings import Timing
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.requested_timings import timings_of
-from suite.compliance.rule import BundleContext, RequestContext, Rule, Violation
+from suite.compliance.rule import (
+    BundleContext,
+    OfBundle,
+    OfRequest,
+    RequestContext,
+    Rule,
+    Violation,
+)
 
 ORDER = 58  # before the rules about step times
 
@@ -46,27 +53,19 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="timing-possible",
-        sentence=(
-            "Asynchronous timing is of one rank, without a memory budget, on an accelerator that"
-            " its implementation need not wait for."
-        ),
-        rationale=(
-            "A CPU computes while the loop waits, so that both timings are the same there; ranks"
-            " that exchange gradients wait in every step."
-        ),
-        request_check=_possible,
+        "timing-possible",
+        "Asynchronous timing is of one rank, without a memory budget, on an accelerator that"
+        " its implementation need not wait for.",
+        "A CPU computes while the loop waits, so that both timings are the same there; ranks"
+        " that exchange gradients wait in every step.",
+        (OfRequest("timing-possible", _possible),),
     ),
     Rule(
-        id="timing-agrees",
-        sentence=(
-            "In asynchronous timing the step records have the times of fetches, and none of copies,"
-            " computing and communication."
-        ),
-        rationale=(
-            "A loop that does not wait for the device knows when a step was submitted, not when it"
-            " was copied and computed."
-        ),
-        bundle_check=_agrees,
+        "timing-agrees",
+        "In asynchronous timing the step records have the times of fetches, and none of copies,"
+        " computing and communication.",
+        "A loop that does not wait for the device knows when a step was submitted, not when it"
+        " was copied and computed.",
+        (OfBundle("timing-agrees", _agrees),),
     ),
 )

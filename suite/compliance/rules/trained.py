@@ -7,7 +7,7 @@ from reference_impls.contract import log_name
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import is_own
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import numbers, shown
 
 ORDER = 64  # after the number of parameters
@@ -105,40 +105,27 @@ def _own_loop(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="open-declares",
-        sentence=(
-            "An open run logs what it trained: model, optimizer, precision and number of"
-            " parameters."
-        ),
-        rationale=(
-            "Anything may be trained in the open division, and a reader must see what: a softmax"
-            " regression is no LeNet-5."
-        ),
-        divisions=OPEN,
-        bundle_check=_open,
+        "open-declares",
+        "An open run logs what it trained: model, optimizer, precision and number of parameters.",
+        "Anything may be trained in the open division, and a reader must see what: a softmax"
+        " regression is no LeNet-5.",
+        (OfBundle("open-declares", _open, divisions=OPEN),),
     ),
     Rule(
-        id="closed-trained",
-        sentence=(
-            "A closed run that logs its model, optimizer or precision logs those of the workload,"
-            " and the requested precision."
-        ),
-        rationale="An implementation that says it trained something else is believed.",
-        divisions=CLOSED,
-        bundle_check=_closed,
+        "closed-trained",
+        "A closed run that logs its model, optimizer or precision logs those of the workload,"
+        " and the requested precision.",
+        "An implementation that says it trained something else is believed.",
+        (OfBundle("closed-trained", _closed, divisions=CLOSED),),
     ),
     Rule(
-        id="own-loop-logged",
-        sentence=(
-            "A run of one of the suite's own implementations logs what its training loop always"
-            f" logs: {', '.join(ONCE)}, of every epoch {', '.join(EVERY_EPOCH)}, and at the end"
-            f" {', '.join(BY_FIRST_RANK)}; of several ranks also {', '.join(OF_RANKS)}, and of"
-            f" every epoch {', '.join(OF_RANKS_EVERY_EPOCH)}."
-        ),
-        rationale=(
-            "Rules compare these with the request and the readings. An event that was taken out"
-            " would escape them."
-        ),
-        bundle_check=_own_loop,
+        "own-loop-logged",
+        "A run of one of the suite's own implementations logs what its training loop always"
+        f" logs: {', '.join(ONCE)}, of every epoch {', '.join(EVERY_EPOCH)}, and at the end"
+        f" {', '.join(BY_FIRST_RANK)}; of several ranks also {', '.join(OF_RANKS)}, and of"
+        f" every epoch {', '.join(OF_RANKS_EVERY_EPOCH)}.",
+        "Rules compare these with the request and the readings. An event that was taken out"
+        " would escape them.",
+        (OfBundle("own-loop-logged", _own_loop),),
     ),
 )

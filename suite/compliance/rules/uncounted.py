@@ -7,7 +7,7 @@ from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.log import Log, LogEvent
 from suite.catalog.frameworks import is_own
 from suite.catalog.uncounted import load_uncounted_limits
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import seconds
 
 ORDER = 36  # after the order of events and their form
@@ -181,29 +181,20 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
 
 RULES = (
     Rule(
-        id="uncounted-bounded",
-        sentence=(
-            "What is not counted into a run's time lies between epochs and evaluations, has a known"
-            " reason, and is bounded in number, length and sum (rules/uncounted.toml)."
-        ),
-        rationale=(
-            "Keeping a training state is evidence and not training; without limits, training,"
-            " cooling or reading ahead could be moved there."
-        ),
-        bundle_check=_bounded,
+        "uncounted-bounded",
+        "What is not counted into a run's time lies between epochs and evaluations, has a known"
+        " reason, and is bounded in number, length and sum (rules/uncounted.toml).",
+        "Keeping a training state is evidence and not training; without limits, training,"
+        " cooling or reading ahead could be moved there.",
+        (OfBundle("uncounted-bounded", _bounded),),
     ),
     Rule(
-        id="uncounted-needed",
-        sentence=(
-            "In a closed run all reasons together leave out 2 s and a tenth of the run at most; the"
-            " suite's own training loop has the reason state alone, and a state that was not kept"
-            " takes no longer than to digest it."
-        ),
-        rationale=(
-            "Each reason has a limit of its own, and evidence takes milliseconds: the rest of the"
-            " limits would be free time."
-        ),
-        divisions=CLOSED,
-        bundle_check=_needed,
+        "uncounted-needed",
+        "In a closed run all reasons together leave out 2 s and a tenth of the run at most; the"
+        " suite's own training loop has the reason state alone, and a state that was not kept"
+        " takes no longer than to digest it.",
+        "Each reason has a limit of its own, and evidence takes milliseconds: the rest of the"
+        " limits would be free time.",
+        (OfBundle("uncounted-needed", _needed, divisions=CLOSED),),
     ),
 )

@@ -8,7 +8,7 @@ from suite.bundle.layout import RUN, SYSTEM, WITNESS
 from suite.bundle.log import chain_head
 from suite.bundle.manifest import evidence_files
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.errors import FileError
 from suite.files.signature import SignatureState
 from suite.witness.record import WitnessRecord, read_witness_record
@@ -329,47 +329,34 @@ def _known(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        id="witness-time",
-        sentence=(
-            "A witness's receipt and stamp are of this run and this log, and the time between them,"
-            " by its own clock, is that of the run: at most 60 s pass from the receipt to"
-            " init_start and 30 s from run_stop to the stamp."
-        ),
-        rationale=(
-            "Somebody else's clock bounds the times that the machine recorded; a log that was"
-            " edited afterwards has another head."
-        ),
-        bundle_check=_time,
+        "witness-time",
+        "A witness's receipt and stamp are of this run and this log, and the time between them,"
+        " by its own clock, is that of the run: at most 60 s pass from the receipt to"
+        " init_start and 30 s from run_stop to the stamp.",
+        "Somebody else's clock bounds the times that the machine recorded; a log that was"
+        " edited afterwards has another head.",
+        (OfBundle("witness-time", _time),),
     ),
     Rule(
-        id="witness-files",
-        sentence=(
-            "Every file of a witnessed run is the one whose digest its witness stamped when the"
-            " bundle was closed."
-        ),
-        rationale=(
-            "The log's stamp covers the log alone; readings, step times, figures and descriptions"
-            " can be edited after it and sealed again."
-        ),
-        bundle_check=_files,
+        "witness-files",
+        "Every file of a witnessed run is the one whose digest its witness stamped when the"
+        " bundle was closed.",
+        "The log's stamp covers the log alone; readings, step times, figures and descriptions"
+        " can be edited after it and sealed again.",
+        (OfBundle("witness-files", _files),),
     ),
     Rule(
-        id="witness-recorded",
-        sentence="A run whose command names a witness has the record of that witness.",
-        rationale=(
-            "A record is written before the implementation starts, whether the witness answers or"
-            " not; one that is missing was taken out."
-        ),
-        bundle_check=_recorded,
+        "witness-recorded",
+        "A run whose command names a witness has the record of that witness.",
+        "A record is written before the implementation starts, whether the witness answers or"
+        " not; one that is missing was taken out.",
+        (OfBundle("witness-recorded", _recorded),),
     ),
     Rule(
-        id="witness-known",
-        sentence=(
-            "A run's witness answered every time, at the closing within 15 minutes, and is one that"
-            " the rulebook knows (rules/witnesses)."
-        ),
-        rationale="The leaderboard calls a run witnessed only where readers know by whom.",
-        bundle_check=_known,
-        severity=Severity.NOTE,
+        "witness-known",
+        "A run's witness answered every time, at the closing within 15 minutes, and is one that"
+        " the rulebook knows (rules/witnesses).",
+        "The leaderboard calls a run witnessed only where readers know by whom.",
+        (OfBundle("witness-known", _known, severity=Severity.NOTE),),
     ),
 )

@@ -12,9 +12,9 @@ import pytest
 
 from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES
 from suite.bundle.manifest import seal
+from suite.compliance.applying import MAX_VIOLATIONS
 from suite.compliance.checker import check_bundle
 from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, escaped
-from suite.compliance.rule import MAX_VIOLATIONS
 from suite.errors import SuiteError
 from suite.files.archive import pack, unpack
 from tests.faults.edits.editable_bundle import EditableBundle
