@@ -46,21 +46,18 @@ def _baselines(folder: Path) -> Iterator[Violation]:
             alone = _setting(baseline)
             if alone is None or both is None:
                 yield Violation(
-                    name, f"a baseline of batch size {batch}", "no setting that can be read", AGAIN
+                    name, f"a baseline of batch size {batch}", "no setting that can be read"
                 )
                 continue
             if alone.get(absent) is not None:
-                yield Violation(
-                    name, f"{absent} = null in a baseline", f"{alone[absent]!r}"[:100], AGAIN
-                )
+                yield Violation(name, f"{absent} = null in a baseline", f"{alone[absent]!r}")
             for key in SHARED:
                 is_own = key == absent or (key == "batch" and absent == "infers")
                 if not is_own and alone.get(key) != both.get(key):
                     yield Violation(
                         name,
-                        f"{key} = {both.get(key)!r}, as in the measurement of both"[:300],
-                        f"{alone.get(key)!r}"[:100],
-                        AGAIN,
+                        f"{key} = {both.get(key)!r}, as in the measurement of both",
+                        f"{alone.get(key)!r}",
                     )
 
 
@@ -83,12 +80,10 @@ def _exclusive(folder: Path) -> Iterator[Violation]:
             continue  # beside-recompute reports it
         if found.setting.schedule == "managed":
             for step, of_batch in overlaps(found):
-                name = f"{beside(folder, batch).name}/training/step_times.csv"
                 yield Violation(
-                    name,
+                    f"{beside(folder, batch).name}/training/step_times.csv",
                     "training steps between the batches of inference",
                     f"step {step} runs during batch {of_batch}",
-                    AGAIN,
                     step + 1,
                 )
 
@@ -98,6 +93,7 @@ RULES = (
         "beside-sealed",
         "The manifest of an experiment with training beside inference seals every file.",
         "It shows changed, lost and added files.",
+        AGAIN,
         (OfFolder("beside-sealed", check_seal(EXPERIMENT)),),
     ),
     Rule(
@@ -105,6 +101,7 @@ RULES = (
         "beside.json follows from the raw records: batches, noticed arrivals, and the arrivals"
         " that the setting gives.",
         "Latencies count from intended arrivals, which nobody can move: they are in no file.",
+        AGAIN,
         (OfFolder("beside-recompute", check_figures(EXPERIMENT)),),
     ),
     Rule(
@@ -112,12 +109,14 @@ RULES = (
         "Baselines have the arrivals, batch size and threads of the measurement that they are"
         " compared with, and one side only.",
         "Interference is the difference that the other side makes, and nothing else.",
+        AGAIN,
         (OfFolder("beside-baselines", _baselines),),
     ),
     Rule(
         "beside-exclusive",
         "With managed interleaving no training step overlaps a batch of inference.",
         "The schedule promises it; overlapping steps are those of another schedule.",
+        AGAIN,
         (OfFolder("beside-exclusive", _exclusive),),
     ),
 )

@@ -38,14 +38,12 @@ def _learned(found: Recording, folder: Path) -> Iterator[Violation]:
             "student.json",
             f"fewer than the teacher's {found.teacher.parameters} parameters",
             f"{found.student.parameters}",
-            AGAIN,
         )
     if found.student.start_ns < found.teacher.end_ns:
         yield Violation(
             "student.json",
             "a student that trains after its teacher has labelled",
             "one that began before",
-            AGAIN,
         )
     labels, trained = labels_of(found, folder), sum(step.samples for step in found.steps)
     expected = labels.frames * found.setting.epochs
@@ -54,7 +52,6 @@ def _learned(found: Recording, folder: Path) -> Iterator[Violation]:
             "steps.csv",
             f"{found.setting.epochs} epochs of the {labels.frames} kept frames: {expected} samples",
             f"{trained}",
-            AGAIN,
         )
     for number, (step, following) in enumerate(
         zip(found.steps, found.steps[1:], strict=False), start=2
@@ -64,7 +61,6 @@ def _learned(found: Recording, folder: Path) -> Iterator[Violation]:
                 "steps.csv",
                 "steps one after the other",
                 "a step that begins before its predecessor ended",
-                AGAIN,
                 number + 1,
             )
             return
@@ -78,13 +74,12 @@ def _idle(found: Recording, _folder: Path) -> Iterator[Violation]:
         (found.student.end_ns - found.student.start_ns) * SECONDS_PER_NS,
     )
     if setting.idle not in IDLE:
-        yield Violation(SETTING, f"idle = {' or '.join(IDLE)}", setting.idle[:100], AGAIN)
+        yield Violation(SETTING, f"idle = {' or '.join(IDLE)}", setting.idle)
     if not 0 < found.student.cpu_s <= MARGIN * setting.cores * time_s:
         yield Violation(
             "student.json",
             f"CPU time above 0 and within {setting.cores} cores for {time_s:.1f} s",
             f"{found.student.cpu_s:.6g} s",
-            AGAIN,
         )
 
 
@@ -93,6 +88,7 @@ RULES = (
         "viewpoint-sealed",
         "The manifest of a student and its teacher seals every file.",
         "It shows changed, lost and added files.",
+        AGAIN,
         (OfFolder("viewpoint-sealed", check_seal(STUDENT)),),
     ),
     Rule(
@@ -100,6 +96,7 @@ RULES = (
         "viewpoint.json follows from the raw records: the teacher's probabilities, every"
         " prediction, and the student's steps.",
         "Labels and accuracies can be counted again by anybody.",
+        AGAIN,
         (OfFolder("viewpoint-recompute", check_figures(STUDENT)),),
     ),
     Rule(
@@ -108,6 +105,7 @@ RULES = (
         " after they were labelled.",
         "A student as large as its teacher shows no compression, and frames that the teacher"
         " was not sure of have no label.",
+        AGAIN,
         (OfFolder("viewpoint-student", _of_records(_learned)),),
     ),
     Rule(
@@ -115,6 +113,7 @@ RULES = (
         "The student ran on idle CPU time only (a cgroup's cpu.idle or least weight), and its"
         " CPU time fits the machine.",
         "Training in place must take nothing from what the node is there for.",
+        AGAIN,
         (OfFolder("viewpoint-idle", _of_records(_idle)),),
     ),
 )

@@ -8,6 +8,7 @@ from suite.catalog.rounds import load_rounds
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.compliance.registry import find_rule, in_round
+from suite.compliance.rule import Rule
 
 
 def explain(
@@ -17,19 +18,29 @@ def explain(
     found = find_rule(rule)
     divisions = " and ".join(division.value for division in found.divisions)
     rounds = {
-        each.name: " and ".join(severity.value for severity in applied.severities)
+        each.name: _severities(applied)
         for each in load_rounds()
         if (applied := in_round(found, each))
     }
+    checks = [check.id for check in found.checks]
     if json:
         plain = {
             "id": found.id,
-            "severity": " and ".join(each.value for each in found.severities),
+            "severity": _severities(found),
             "rule": found.sentence,
             "why": found.rationale,
+            "fix": found.fix,
             "divisions": divisions,
+            "checks": checks,
         }
         print_json("explain", {**plain, "rounds": rounds})
         return
     in_rounds = ", ".join(f"{severity} in round {name}" for name, severity in rounds.items())
     print(f"{found.id} ({divisions}; {in_rounds})\n{found.sentence}\nWhy: {found.rationale}")
+    print(f"To fix it: {found.fix}.")
+    if checks != [found.id]:
+        print(f"Its checks, which were rules of their own: {', '.join(checks)}")
+
+
+def _severities(rule: Rule) -> str:
+    return " and ".join(severity.value for severity in rule.severities)

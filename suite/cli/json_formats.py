@@ -145,10 +145,12 @@ FORMATS: Mapping[str, JsonFormat] = {
             "suite explain",
             {
                 "id": "of the rule",
-                "severity": "invalid, warning or note",
+                "severity": "invalid, warning or note; several where its checks differ",
                 "rule": "one sentence",
                 "why": "its reason",
+                "fix": "what to do about a finding",
                 "divisions": "where it holds",
+                "checks": "ids of its checks, which closed rounds pin: those of former rules",
                 "rounds": "severity by round",
             },
         ),
@@ -370,7 +372,7 @@ FORMATS: Mapping[str, JsonFormat] = {
             "suite list rules",
             {
                 "id": "as in `suite explain ID`",
-                "severity": "invalid, warning or note",
+                "severity": "invalid, warning or note; several where its checks differ",
                 "rule": "one sentence",
             },
             is_list=True,

@@ -8,7 +8,6 @@ from typing import TypeVar
 from suite.bundle.layout import RUN
 from suite.compliance.finding import Finding
 from suite.compliance.rule import Check, Rule, Violation
-from suite.compliance.rules.integrity import COPY_AGAIN
 from suite.compliance.rules.preconditions import READABLE, unmet
 
 Context = TypeVar("Context")
@@ -31,4 +30,4 @@ def findings(
     except MALFORMED as error:
         observed = f"check {check.id} cannot be applied to them ({type(error).__name__}: {error})"
         expected = "records with values of their types"
-        yield unmet(READABLE, Violation(file, expected, observed, COPY_AGAIN))
+        yield unmet(READABLE, Violation(file, expected, observed))

@@ -25,7 +25,6 @@ REQUEST_FILE = "the request"
 MAX_RANKS, MAX_NAME_LENGTH, MAX_ACTIONS = 4096, 200, 20_000
 UNKNOWN = "unknown"
 """The division of a bundle whose request cannot be read."""
-COPY_AGAIN = "copy the whole run directory again"
 
 
 @dataclass(frozen=True)
@@ -73,19 +72,15 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     except FileError as error:
         if not (path / RUN).exists():
             raise
-        unread = unmet(READABLE, Violation(RUN, "a readable file", error.what, COPY_AGAIN))
+        unread = unmet(READABLE, Violation(RUN, "a readable file", error.what))
         return BundleVerdict(path, current_round().name, UNKNOWN, (unread,))
     judged_by = round_of(run)
     try:
         request = read_request(run, "the request")
         workload = _workload(judged_by, request.workload)
     except Unreadable as error:
-        fix = (
-            "check with the version of the suite that made the run; run again if run.json was"
-            " edited"
-        )
         expected = "a request that this version of the suite reads"
-        unread = unmet(REQUEST_READABLE, Violation(RUN, expected, str(error), fix))
+        unread = unmet(REQUEST_READABLE, Violation(RUN, expected, str(error)))
         return BundleVerdict(path, judged_by.name, _division(run), (unread,))
     if run.status != "finished" or not bundle.is_sealed:
         return BundleVerdict(path, judged_by.name, request.division, (_unfinished(bundle, run),))
@@ -154,12 +149,8 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
         + f"; {epochs} finished epochs can be read"
     )
     finish = typed("suite finish", bundle.path)
-    fix = (
-        "run again; the other rules cannot be checked"
-        if bundle.is_sealed
-        else f"type `{finish}`, which closes a run that ended"
-    )
-    return unmet(RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix))
+    fix = None if bundle.is_sealed else f"type `{finish}`, which closes a run that ended"
+    return unmet(RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix=fix))
 
 
 def _check_request(context: RequestContext) -> Iterator[Finding]:
@@ -177,6 +168,5 @@ def _check_bundle(context: BundleContext) -> Iterator[Finding]:
             yield from findings(rule, check, context)
         except FileError as error:
             name = error.path.name
-            violation = Violation(name, "a readable file", error.what, COPY_AGAIN)
-            not_read[name] = unmet(READABLE, violation)
+            not_read[name] = unmet(READABLE, Violation(name, "a readable file", error.what))
     yield from not_read.values()

@@ -16,7 +16,7 @@ def check_seal(record: SealedRecord) -> Callable[[Path], Iterator[Violation]]:
     """The check of a record's seal."""
 
     def check(folder: Path) -> Iterator[Violation]:
-        return (Violation(*each, record.again) for each in record.broken(folder))
+        return (Violation(*each, fix=record.again) for each in record.broken(folder))
 
     return check
 
@@ -30,10 +30,10 @@ def check_figures(record: SealedRecord) -> Callable[[Path], Iterator[Violation]]
         except (SuiteError, OSError) as error:
             observed = str(error).replace(f"{folder}/", "")[:300]
             wanted = "figures, and records that they can be computed from"
-            yield Violation(record.file, wanted, observed, record.again)
+            yield Violation(record.file, wanted, observed, fix=record.again)
             return
         for name, (expected, observed) in found:
             wanted = f"{name} as recomputed from the records: {expected}"[:300]
-            yield Violation(record.file, wanted, f"{observed}"[:200], record.again)
+            yield Violation(record.file, wanted, f"{observed}", fix=record.again)
 
     return check

@@ -32,13 +32,14 @@ CLOSED = (Division.CLOSED,)
 
 @dataclass(frozen=True)
 class Violation:
-    """One result of a check: what was expected and what was observed, and how to fix it."""
+    """One result of a check: what was expected and what was observed. ``fix`` is how to fix it,
+    where the rule's own remedy does not say enough."""
 
     file: str
     expected: str
     observed: str
-    fix: str
     line: int | None = None
+    fix: str | None = None
 
     def finding(self, rule: "Rule", check: "Check[Any]") -> Finding:
         """The violation as a finding of a rule's check, its texts shortened and escaped."""
@@ -46,9 +47,8 @@ class Violation:
             escaped(text[:MAX_TEXT_LENGTH]) for text in (self.file, self.expected, self.observed)
         )
         file, expected, observed = texts
-        return Finding(
-            rule.id, check.id, check.severity, file, self.line, expected, observed, self.fix
-        )
+        fix = rule.fix if self.fix is None else self.fix
+        return Finding(rule.id, check.id, check.severity, file, self.line, expected, observed, fix)
 
 
 @dataclass(frozen=True)
@@ -211,11 +211,12 @@ class OfBundle(Check[BundleContext]):
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: what it demands, why, and its checks."""
+    """One rule: what it demands, why, how to fix what breaks it, and its checks."""
 
     id: str
     sentence: str
     rationale: str
+    fix: str
     checks: tuple[Check[Any], ...]
 
     @property

@@ -127,10 +127,10 @@ def _power() -> str:
 
 def _rules() -> str:
     rows = [
-        (f"`{rule.id}`", _judged(rule), _severities(rule), rule.sentence, rule.rationale)
+        (f"`{rule.id}`", _judged(rule), _severities(rule), rule.sentence, rule.rationale, rule.fix)
         for rule in all_rules()
     ]
-    return table(("rule", "divisions", "severity", "sentence", "why"), rows)
+    return table(("rule", "divisions", "severity", "sentence", "why", "to fix it"), rows)
 
 
 def _judged(rule: Rule) -> str:

@@ -51,6 +51,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "id": rule.id,
         "shortDescription": {"text": rule.sentence},
         "fullDescription": {"text": rule.rationale},
+        "help": {"text": rule.fix},
         "defaultConfiguration": {"level": LEVELS[rule.severities[0]]},
     }
 

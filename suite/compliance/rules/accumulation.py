@@ -26,15 +26,13 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
     for rank, steps in context.steps.by_rank():
         waits = ~ends_update(context.request, steps) & (steps.communication_s > 0)
         if waits.any():
-            expected = (
+            yield Violation(
+                STEPS,
                 f"no exchange on rank {rank} but after every {context.request.accumulation}"
-                " mini-batches and at an epoch's end"
-            )
-            observed = (
+                " mini-batches and at an epoch's end",
                 f"waits for one in {int(waits.sum())} other steps, first in step"
-                f" {steps.step[waits][0]}"
+                f" {steps.step[waits][0]}",
             )
-            yield Violation(STEPS, expected, observed, TRAINING_LOOP)
 
 
 def _logged(context: BundleContext, rank: int, log: Log) -> Iterator[Violation]:
@@ -44,10 +42,11 @@ def _logged(context: BundleContext, rank: int, log: Log) -> Iterator[Violation]:
     if requested == 1 and event is None:
         return
     if event is None or type(event.value) is not int or event.value != requested:
-        observed = "no such event" if event is None else f"{event.value!r}"[:200]
-        line = None if event is None else event.line
         yield Violation(
-            log_name(rank), f"{EVENT} = {requested}, as requested", observed, TRAINING_LOOP, line
+            log_name(rank),
+            f"{EVENT} = {requested}, as requested",
+            "no such event" if event is None else f"{event.value!r}"[:200],
+            None if event is None else event.line,
         )
 
 
@@ -65,12 +64,12 @@ def _exchanged(context: BundleContext, rank: int, log: Log) -> Iterator[Violatio
         )
         wrong = next((count for count in counts if count != updates), updates)
         if wrong != updates:
-            expected = (
-                f"{updates} exchanges of every bucket in epoch {event.epoch}: {of_epoch} steps,"
-                f" {context.request.accumulation} an update"
-            )
             yield Violation(
-                log_name(rank), expected, f"{wrong} exchanges", TRAINING_LOOP, event.line
+                log_name(rank),
+                f"{updates} exchanges of every bucket in epoch {event.epoch}: {of_epoch} steps,"
+                f" {context.request.accumulation} an update",
+                f"{wrong} exchanges",
+                event.line,
             )
 
 
@@ -87,6 +86,7 @@ RULES = (
         " mini-batches.",
         "Gradients that are exchanged less often take less time and fewer bytes, and train"
         " another mini-batch size.",
+        TRAINING_LOOP,
         (OfBundle("accumulation-agrees", _agrees),),
     ),
 )

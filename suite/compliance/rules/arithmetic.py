@@ -32,9 +32,9 @@ def _as_requested(context: BundleContext) -> Iterator[Violation]:
         event = log.first(ARITHMETIC)
         if event is None:
             if needed:
-                yield Violation(log_name(rank), expected, "no such event", FIX)
+                yield Violation(log_name(rank), expected, "no such event")
         elif not _fits(precision, event.value):
-            yield Violation(log_name(rank), expected, shown(event.value)[:200], FIX, event.line)
+            yield Violation(log_name(rank), expected, shown(event.value), event.line)
 
 
 def _fits(precision: str, value: object) -> bool:
@@ -58,6 +58,7 @@ RULES = (
         " event `arithmetic` out.",
         "Whether TF32 is on depends on the framework, its version and the environment; fewer"
         " bits are faster, and frameworks are compared within one precision.",
+        FIX,
         (OfBundle("arithmetic-as-requested", _as_requested),),
     ),
 )

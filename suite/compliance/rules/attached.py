@@ -31,7 +31,6 @@ def _follows(context: BundleContext) -> Iterator[Violation]:
                 RUN,
                 f"a record of the attached trace whose readings are in {READINGS}",
                 "attached = null",
-                AGAIN,
             )
         return
     try:
@@ -40,15 +39,12 @@ def _follows(context: BundleContext) -> Iterator[Violation]:
     except FileError:
         raise
     except SuiteError as error:
-        yield Violation(
-            KEPT, "a trace that can be read, and fitted to this run", str(error)[:300], AGAIN
-        )
+        yield Violation(KEPT, "a trace that can be read, and fitted to this run", str(error))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         yield Violation(
             RUN,
             "the record of an attached trace, as `suite power attach` writes it",
-            str(error)[:200],
-            AGAIN,
+            str(error),
         )
 
 
@@ -71,8 +67,7 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
         yield Violation(
             RUN,
             f"{BEFORE}/{CHANGED[RUN]}, and the trace",
-            f"other values of {', '.join(changed)}"[:200],
-            AGAIN,
+            f"other values of {', '.join(changed)}",
         )
     if (before.path / POWER).exists():
         rules = tuple(rule for rule in context.power_rules if SOURCE not in rule.sources)
@@ -81,7 +76,6 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
                 POWER,
                 f"the rules of {BEFORE}/{POWER}, and those of an attached trace",
                 "other rules",
-                AGAIN,
             )
     earlier = (
         {(channel.source, channel.name): channel for channel in before.channels()}
@@ -95,7 +89,7 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
     }
     if set(earlier) != set(present):
         yield Violation(
-            READINGS, f"the channels of {BEFORE}/{READINGS}, and the trace", "other channels", AGAIN
+            READINGS, f"the channels of {BEFORE}/{READINGS}, and the trace", "other channels"
         )
         return
     for name, channel in present.items():
@@ -107,7 +101,6 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
                 READINGS,
                 f"the readings of {' '.join(name)} as in {BEFORE}/{READINGS}",
                 "other readings",
-                AGAIN,
             )
 
 
@@ -132,7 +125,6 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Vio
             KEPT,
             f"the logger's file with the SHA-256 {described['sha256'][:12]}…",
             f"{read.sha256[:12]}…",
-            AGAIN,
         )
     trace = read.trace
     if stated.method == "correlation":
@@ -145,8 +137,11 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Vio
         ("correlation", CORRELATION_TOLERANCE),
     ):
         if not abs(getattr(fit, name) - getattr(stated, name)) <= tolerance:
-            expected = f"fit.{name} = {getattr(fit, name):.6g}, as fitted again from {KEPT}"
-            yield Violation(RUN, expected, f"{getattr(stated, name):.6g}", AGAIN)
+            yield Violation(
+                RUN,
+                f"fit.{name} = {getattr(fit, name):.6g}, as fitted again from {KEPT}",
+                f"{getattr(stated, name):.6g}",
+            )
     t_ns, power_w = readings_of(trace, stated, course)
     name = channel_name(Coverage(record["covers"]), Tier(record["tier"]))
     channel, error = (
@@ -158,7 +153,6 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Vio
             READINGS,
             f"{len(t_ns)} readings of {SOURCE} {name}, as in {KEPT}, and the clock's error",
             f"{len(channel)}",
-            AGAIN,
         )
     elif np.abs(channel.t_ns - t_ns).max() > 1000 or not np.allclose(
         channel.values, power_w, rtol=VALUE_TOLERANCE, atol=VALUE_TOLERANCE
@@ -169,19 +163,17 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Vio
                 | ~np.isclose(channel.values, power_w, rtol=VALUE_TOLERANCE)
             )
         )
-        expected = (
-            f"{power_w[place]:.6g} W at {t_ns[place]} ns in reading {place + 1} of {SOURCE} {name},"
-            f" as in {KEPT}"
-        )
         yield Violation(
-            READINGS, expected, f"{channel.values[place]:.6g} W at {channel.t_ns[place]} ns", AGAIN
+            READINGS,
+            f"{power_w[place]:.6g} W at {t_ns[place]} ns in reading {place + 1} of {SOURCE} {name},"
+            f" as in {KEPT}",
+            f"{channel.values[place]:.6g} W at {channel.t_ns[place]} ns",
         )
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
         yield Violation(
             READINGS,
             f"{stated.half_width_s:.6g} s twice, the clock's error in {RUN}",
             f"{error.values[:2].tolist()}",
-            AGAIN,
         )
 
 
@@ -189,16 +181,11 @@ def _fitted(context: BundleContext) -> Iterator[Violation]:
     record = context.run.attached
     fit = None if record is None else record.get("fit")
     if isinstance(fit, Mapping) and fit.get("method") != "correlation":
-        observed = (
-            f"an offset given by hand: {fit.get('offset_s')!r} s,"
-            f" correlation {fit.get('correlation')!r}"
-        )
-        observed = observed[:200]
         yield Violation(
             RUN,
             "an attached trace whose clock was fitted to the run",
-            observed,
-            "use `suite run --power-pulse`, and log ten seconds more",
+            f"an offset given by hand: {fit.get('offset_s')!r} s,"
+            f" correlation {fit.get('correlation')!r}",
         )
 
 
@@ -208,12 +195,14 @@ RULES = (
         "The readings of an attached trace, and its clock fit, are those that follow from the"
         " trace that the bundle keeps.",
         "A trace is added after the run: every reader of the bundle can repeat what was done.",
+        AGAIN,
         (OfBundle("attached-trace", _follows),),
     ),
     Rule(
         "attached-fitted",
         "The clock of an attached trace was fitted to the run.",
         "An offset that somebody gives is as right as that person.",
+        "use `suite run --power-pulse`, and log ten seconds more",
         (OfBundle("attached-fitted", _fitted, severity=Severity.WARNING),),
     ),
 )

@@ -35,24 +35,23 @@ def _audits(context: SubmissionContext) -> Iterator[Violation]:
                 name,
                 "the audit of a run of this submission, <workload>-<framework>-run_<n>.json",
                 "there is no such run",
-                "remove it",
+                fix="remove it",
             )
             continue
         try:
             record = read_audit(path)
             differences = list(_differences(record, runs[path]))
         except SuiteError as error:
-            yield Violation(name, "the record of an audit", str(error), FIX)
+            yield Violation(name, "the record of an audit", str(error))
             continue
         for what, expected, observed in differences:
-            yield Violation(name, f"{what}: {expected}", observed, FIX)
+            yield Violation(name, f"{what}: {expected}", observed)
         if record.verdict.value == "contradicts":
-            observed = f"it contradicts the run {_where(record)}"
             yield Violation(
                 name,
                 "an audit that agrees with the run",
-                observed,
-                "withdraw the run, or answer in the review",
+                f"it contradicts the run {_where(record)}",
+                fix="withdraw the run, or answer in the review",
             )
 
 
@@ -182,6 +181,7 @@ RULES = (
         "A replay of the first steps shows invented losses and other seeds, data, weights,"
         " batch sizes and learning rates; one from a training state that somebody else drew"
         " shows the same of later epochs.",
+        FIX,
         (OfSubmission("submission-audits", _audits),),
     ),
 )

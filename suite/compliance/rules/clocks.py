@@ -42,15 +42,10 @@ def _rate(context: BundleContext) -> Iterator[Violation]:
             " monotonic clock; "
         )
         observed += f"so in {len(differing)} of {len(intervals)} intervals"
-        fix = (
-            "never edit times; where a driver or a virtual machine disturbs the clock, repair that"
-            " and run again"
-        )
         yield Violation(
             "log.txt",
             "two clocks that run at the same rate, but for single steps",
             observed,
-            fix,
             event.line,
         )
 
@@ -79,12 +74,13 @@ def _drift(context: BundleContext) -> Iterator[Violation]:
             <= moved_s
             <= high_s - first_low_s + MAX_DRIFT_DIFFERENCE_S
         ):
-            expected = (
+            yield Violation(
+                "log.txt",
                 f"the wall clock moved by {low_s - first_high_s:.3f} to {high_s - first_low_s:.3f}"
-                f" s until {event.key}, as the wall-clock meter read"
+                f" s until {event.key}, as the wall-clock meter read",
+                f"by {moved_s:.3f} s",
+                event.line,
             )
-            fix = "never edit times or readings; run again"
-            yield Violation("log.txt", expected, f"by {moved_s:.3f} s", fix, event.line)
             return
 
 
@@ -95,6 +91,8 @@ RULES = (
         " intervals: to 50 ms and a thousandth.",
         "Linux slews both clocks alike, so only a step parts them, and a step is in one"
         " interval. Scaled times differ in all of them.",
+        "never edit times; where a driver or a virtual machine disturbs the clock, repair that"
+        " and run again",
         (OfBundle("wall-clock-rate", _rate),),
     ),
     Rule(
@@ -102,6 +100,7 @@ RULES = (
         "What the wall clock moved against the monotonic clock in the log is what the"
         " wall-clock meter read, to a quarter of a second.",
         "The meter reads both clocks once a second, independently of the log.",
+        "never edit times or readings; run again",
         (OfBundle("wall-clock-meter", _drift),),
     ),
 )

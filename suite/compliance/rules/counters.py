@@ -61,7 +61,6 @@ def _arithmetic(context: BundleContext) -> Iterator[Violation]:
                 node.file,
                 f"at most {cores} x {clock_hz / 1e9:.2f} thousand million cycles a second",
                 f"{cycles / 1e9:.2f}",
-                READINGS_AS_READ,
             )
         if (
             cycles is not None
@@ -70,10 +69,7 @@ def _arithmetic(context: BundleContext) -> Iterator[Violation]:
         ):
             ratio = instructions / cycles if cycles > 0 else math.inf
             yield Violation(
-                node.file,
-                f"at most {MAX_PER_CYCLE:g} instructions a cycle",
-                f"{ratio:.3g}",
-                READINGS_AS_READ,
+                node.file, f"at most {MAX_PER_CYCLE:g} instructions a cycle", f"{ratio:.3g}"
             )
         for part, whole in PARTS:
             smaller, larger = _rate(node, part, window), _rate(node, whole, window)
@@ -82,7 +78,6 @@ def _arithmetic(context: BundleContext) -> Iterator[Violation]:
                     node.file,
                     f"at most as many {part} as {whole}",
                     f"{smaller:.4g} and {larger:.4g} a second",
-                    READINGS_AS_READ,
                 )
 
 
@@ -106,10 +101,12 @@ def _whole(context: BundleContext) -> Iterator[Violation]:
         for channel in node.channels.of("counters"):
             parts = ((channel.values % 1) != 0).nonzero()[0]
             if channel.unit == "events" and len(parts):
-                observed = (
-                    f"{channel.values[parts[0]]:.15g} of {channel.name}, {len(parts)} such readings"
+                yield Violation(
+                    node.file,
+                    "whole numbers of events",
+                    f"{channel.values[parts[0]]:.15g} of {channel.name}, {len(parts)} such"
+                    " readings",
                 )
-                yield Violation(node.file, "whole numbers of events", observed, READINGS_AS_READ)
 
 
 def _as_set(context: BundleContext) -> Iterator[Violation]:
@@ -136,15 +133,11 @@ def _as_set(context: BundleContext) -> Iterator[Violation]:
         ):
             stated, is_read = str(settings.get(name, NOT_COUNTED)), f"{name}.count" in read
             if is_read is stated.startswith(NOT_COUNTED):
-                expected = (
-                    f"{'no readings' if is_read else 'readings'} of {name}: the settings of the"
-                    f" meter counters say {stated[:100]!r}"
-                )
                 yield Violation(
                     node.file,
-                    expected,
+                    f"{'no readings' if is_read else 'readings'} of {name}: the settings of the"
+                    f" meter counters say {stated[:100]!r}",
                     f"{len(node.channels.get('counters', f'{name}.count'))} readings",
-                    READINGS_AS_READ,
                 )
 
 
@@ -170,10 +163,11 @@ def _enough(context: BundleContext) -> Iterator[Violation]:
     for node in (node for node in context.nodes if node.is_on_clock):
         instructions = _rate(node, "instructions", window)
         if instructions is not None and instructions < needed:
-            expected = (
-                f"{needed:.3g} instructions a second or more for the arithmetic of {request.model}"
+            yield Violation(
+                node.file,
+                f"{needed:.3g} instructions a second or more for the arithmetic of {request.model}",
+                f"{instructions:.3g}",
             )
-            yield Violation(node.file, expected, f"{instructions:.3g}", READINGS_AS_READ)
 
 
 def _clock_follows(context: BundleContext) -> Iterator[Violation]:
@@ -201,15 +195,11 @@ def _clock_follows(context: BundleContext) -> Iterator[Violation]:
             epochs[epoch].sum_s("compute_s") / len(epochs[epoch]) for epoch in (slow, fast)
         )
         if known[slow] < SLOWER_CLOCK * known[fast] and slow_s < SAME_TIME * fast_s:
-            expected = (
-                f"steps of epoch {slow}, at {known[slow] / 1e9:.2f} GHz, to compute longer than"
-                f" those of epoch {fast}, at {known[fast] / 1e9:.2f} GHz"
-            )
             yield Violation(
                 node.file,
-                expected,
+                f"steps of epoch {slow}, at {known[slow] / 1e9:.2f} GHz, to compute longer than"
+                f" those of epoch {fast}, at {known[fast] / 1e9:.2f} GHz",
                 f"{slow_s * 1000:.3f} and {fast_s * 1000:.3f} ms",
-                READINGS_AS_READ,
             )
 
 
@@ -228,12 +218,8 @@ def _silicon(context: BundleContext) -> Iterator[Violation]:
             ):
                 observed = f"{channel.minimum:g} to {channel.maximum:g}"
                 observed += f" by {channel.source} {channel.name}"
-                observed = observed[:200]
                 yield Violation(
-                    node.file,
-                    f"{MIN_DEGREES:g} to {MAX_DEGREES:g} degrees Celsius",
-                    observed,
-                    READINGS_AS_READ,
+                    node.file, f"{MIN_DEGREES:g} to {MAX_DEGREES:g} degrees Celsius", observed
                 )
 
 
@@ -255,29 +241,30 @@ def _memory(context: BundleContext) -> Iterator[Violation]:
             rss.during(context.window) if node.is_on_clock and context.window is not None else rss
         )
         if len(in_run) and in_run.maximum < least_bytes:
-            expected = f"{least_bytes} bytes or more in use by the implementation"
-            yield Violation(node.file, expected, f"{in_run.maximum:.0f} at most", READINGS_AS_READ)
+            yield Violation(
+                node.file,
+                f"{least_bytes} bytes or more in use by the implementation",
+                f"{in_run.maximum:.0f} at most",
+            )
         if (
             len(rss)
             and len(peak)
             and len(size)
             and rss.maximum > PEAK_TOLERANCE * peak.maximum * max(size.maximum, 1.0)
         ):
-            expected = (
-                f"at most {peak.maximum:.0f} bytes in each of {size.maximum:.0f} processes, the"
-                " largest peak"
-            )
             yield Violation(
-                node.file, expected, f"{rss.maximum:.0f} bytes in use", READINGS_AS_READ
+                node.file,
+                f"at most {peak.maximum:.0f} bytes in each of {size.maximum:.0f} processes, the"
+                " largest peak",
+                f"{rss.maximum:.0f} bytes in use",
             )
         faults = node.channels.get("counters", "page_faults.count")
         if len(faults) and not faults.maximum > 0 and rss.maximum > least_bytes:
-            expected = (
-                "page faults: the kernel gives memory to a process when it touches it, and"
-                f" {rss.maximum:.0f} bytes were in use"
-            )
             yield Violation(
-                node.file, expected, f"none in {len(faults)} readings", READINGS_AS_READ
+                node.file,
+                "page faults: the kernel gives memory to a process when it touches it, and"
+                f" {rss.maximum:.0f} bytes were in use",
+                f"none in {len(faults)} readings",
             )
     logged = context.log.first("peak_rss_of_ranks")
     largest = context.bundle.channels().get("memory", "largest_process_peak_rss")
@@ -296,11 +283,13 @@ def _memory(context: BundleContext) -> Iterator[Violation]:
     started_ns = context.window[0] if context.window is not None else 0
     before = largest.select((started_ns <= largest.t_ns) & (largest.t_ns <= logged.mono_ns))
     if peaks and len(before) and max(peaks) < MIN_LOGGED_PEAK * before.maximum:
-        expected = (
+        yield Violation(
+            "log.txt",
             f"peak_rss_of_ranks near {before.maximum:.0f} bytes, the largest peak of a process in"
-            " the readings"
+            " the readings",
+            f"{max(peaks):.0f}",
+            logged.line,
         )
-        yield Violation("log.txt", expected, f"{max(peaks):.0f}", READINGS_AS_READ, logged.line)
 
 
 def _disk(context: BundleContext) -> Iterator[Violation]:
@@ -321,7 +310,6 @@ def _disk(context: BundleContext) -> Iterator[Violation]:
                     node.file,
                     f"a disk that is busy for {passed_s:.1f} s at most",
                     f"{busy_s:.1f} s",
-                    READINGS_AS_READ,
                 )
         moved_bytes = sum(
             each.maximum - each.minimum
@@ -333,7 +321,6 @@ def _disk(context: BundleContext) -> Iterator[Violation]:
                 node.file,
                 f"a disk that is busy while it moves {moved_bytes:.0f} bytes",
                 "0 s of busy time",
-                READINGS_AS_READ,
             )
         filled = (
             context.request.cache_cleared is True
@@ -341,11 +328,12 @@ def _disk(context: BundleContext) -> Iterator[Violation]:
             and resident.maximum - float(resident.values[0]) >= EMPTIED
         )
         if filled and len(read) >= 2 and read.maximum == read.minimum:
-            expected = (
+            yield Violation(
+                node.file,
                 f"bytes read from the disk: {resident.maximum - float(resident.values[0]):.0%} of"
-                " the data came into the emptied page cache"
+                " the data came into the emptied page cache",
+                "none",
             )
-            yield Violation(node.file, expected, "none", READINGS_AS_READ)
 
 
 def _network(context: BundleContext) -> Iterator[Violation]:
@@ -374,16 +362,14 @@ def _network(context: BundleContext) -> Iterator[Violation]:
             ):
                 yield Violation(
                     node.file,
-                    f"at most {speed:g} Mbit/s on {interface}"[:200],
+                    f"at most {speed:g} Mbit/s on {interface}",
                     f"{bytes_per_s * 8e-6:.0f} Mbit/s",
-                    READINGS_AS_READ,
                 )
         if rates and not any(bytes_per_s > 0 for bytes_per_s in rates.values()):
             yield Violation(
                 node.file,
                 "gradients exchanged over the network",
                 "no byte sent or received in the run",
-                READINGS_AS_READ,
             )
 
 
@@ -397,17 +383,21 @@ def _switches(context: BundleContext) -> Iterator[Violation]:
         if switches is None:
             continue
         if switches == 0 and clock is not None and clock * SECONDS_PER_NS > MIN_TASK_S:
-            expected = (
+            yield Violation(
+                node.file,
                 f"context switches in {clock * SECONDS_PER_NS:.1f} s of the task clock: the loop"
-                " waits for the disk after every epoch"
+                " waits for the disk after every epoch",
+                "none",
             )
-            yield Violation(node.file, expected, "none", READINGS_AS_READ)
         if (
             migrations is not None
             and migrations > MIGRATIONS_TOLERANCE * switches + MIGRATIONS_SLACK
         ):
-            expected = f"no more migrations between cores than the {switches:.0f} context switches"
-            yield Violation(node.file, expected, f"{migrations:.0f}", READINGS_AS_READ)
+            yield Violation(
+                node.file,
+                f"no more migrations between cores than the {switches:.0f} context switches",
+                f"{migrations:.0f}",
+            )
 
 
 def _increase(node: "NodeContext", name: str) -> float | None:
@@ -423,6 +413,7 @@ RULES = (
         " moved between cores than switched.",
         "The training loop waits for the storage medium after every epoch, and the kernel moves"
         " a thread while it does not run.",
+        READINGS_AS_READ,
         (OfBundle("switches-fit", _switches),),
     ),
     Rule(
@@ -430,12 +421,14 @@ RULES = (
         "The counts of the processor fit one another, its cores and its clock.",
         "A core has one cycle a tick of its clock and retires ten instructions a cycle at most;"
         " misses are a part of accesses, and branches a part of instructions.",
+        READINGS_AS_READ,
         (OfBundle("counts-possible", _arithmetic),),
     ),
     Rule(
         "counts-whole",
         "Counts are whole numbers.",
         "The kernel counts events one by one.",
+        READINGS_AS_READ,
         (OfBundle("counts-whole", _whole),),
     ),
     Rule(
@@ -443,6 +436,7 @@ RULES = (
         "The events that were counted are those that the meter's settings say were counted.",
         "The meter notes for each event how it was attached, or why it was not; one that was"
         " attached is in every reading.",
+        READINGS_AS_READ,
         (OfBundle("counts-as-set", _as_set),),
     ),
     Rule(
@@ -451,18 +445,21 @@ RULES = (
         " multiplications each.",
         "Training needs three times the multiplications of a forward pass for every sample. The"
         " widest instruction has 64, and fast convolutions need a fourth of them.",
+        READINGS_AS_READ,
         (OfBundle("instructions-enough", _enough),),
     ),
     Rule(
         "clock-follows",
         "An epoch at less than half of another's processor clock computes longer.",
         "Computing on a CPU slows down with its clock.",
+        READINGS_AS_READ,
         (OfBundle("clock-follows", _clock_follows, needs_split=True),),
     ),
     Rule(
         "silicon-possible",
         "Temperatures are between -60 and 150 degrees Celsius.",
         "Silicon bears no more.",
+        READINGS_AS_READ,
         (OfBundle("silicon-possible", _silicon),),
     ),
     Rule(
@@ -472,6 +469,7 @@ RULES = (
         " has page faults, where they are counted.",
         "The kernel keeps the peak of every process; the implementation logs its own. Counted"
         " from a program's first instruction, page faults are never none.",
+        READINGS_AS_READ,
         (OfBundle("memory-fits", _memory),),
     ),
     Rule(
@@ -479,6 +477,7 @@ RULES = (
         "The disk is busy while it moves bytes, for no longer than time passes, and is read"
         " when data come into an emptied page cache.",
         "The kernel counts the time with a request in flight, and the bytes of every request.",
+        READINGS_AS_READ,
         (OfBundle("disk-fits", _disk),),
     ),
     Rule(
@@ -486,6 +485,7 @@ RULES = (
         "A node's link carries no more than its speed, and nodes that exchange gradients send"
         " bytes.",
         "The interface counts every byte; its driver states the speed.",
+        READINGS_AS_READ,
         (OfBundle("network-fits", _network),),
     ),
 )

@@ -30,16 +30,12 @@ def _events(context: BundleContext) -> Iterator[Violation]:
     for key in ONCE_IN_ORDER:
         events = context.log.all(key)
         if len(events) != 1:
-            observed = (
-                f"{len(events)} times, in the lines {numbers(event.line for event in events)}"
-                if events
-                else "no such event"
-            )
             yield Violation(
                 "log.txt",
                 f"{key} once",
-                observed,
-                TRAINING_LOOP,
+                f"{len(events)} times, in the lines {numbers(event.line for event in events)}"
+                if events
+                else "no such event",
                 events[1].line if len(events) > 1 else None,
             )
         firsts += events[:1]
@@ -49,7 +45,6 @@ def _events(context: BundleContext) -> Iterator[Violation]:
                 "log.txt",
                 f"{before.key} before {after.key}",
                 f"{before.key} in line {before.line}",
-                TRAINING_LOOP,
                 after.line,
             )
 
@@ -72,7 +67,6 @@ def _epochs(context: BundleContext) -> Iterator[Violation]:
                 "log.txt",
                 f"{key} of epoch {epoch}",
                 f"{event.key} of epoch {event.epoch}",
-                TRAINING_LOOP,
                 event.line,
             )
             return
@@ -82,9 +76,7 @@ def _epochs(context: BundleContext) -> Iterator[Violation]:
             if events
             else ("no epoch_start", None)
         )
-        yield Violation(
-            "log.txt", "at least one epoch, all of them finished", observed, TRAINING_LOOP, line
-        )
+        yield Violation("log.txt", "at least one epoch, all of them finished", observed, line)
         return
     last, interval = before + len(events) // 2, context.request.eval_every_epochs
     cut_short = (
@@ -99,23 +91,15 @@ def _epochs(context: BundleContext) -> Iterator[Violation]:
     ]
     evaluated = [event.epoch for event in context.log.all("eval_accuracy")]
     if evaluated != expected:
-        observed = (
-            f"after {numbers(epoch for epoch in evaluated if epoch is not None)}, {len(evaluated)}"
-            " in all"
-        )
         yield Violation(
             "log.txt",
             f"one evaluation after each of the epochs {numbers(expected)}",
-            observed,
-            TRAINING_LOOP,
+            f"after {numbers(epoch for epoch in evaluated if epoch is not None)}, {len(evaluated)}"
+            " in all",
         )
     if last > context.request.epochs:
         yield Violation(
-            "log.txt",
-            f"at most {context.request.epochs} epochs",
-            f"{last}",
-            TRAINING_LOOP,
-            events[-1].line,
+            "log.txt", f"at most {context.request.epochs} epochs", f"{last}", events[-1].line
         )
     yield from _outside_the_run(context.log)
 
@@ -128,15 +112,11 @@ def _outside_the_run(log: Log) -> Iterator[Violation]:
             stop is not None and event.line > stop.line,
         )
         if event.key in (*PER_EPOCH, *EVALUATION) and (is_early or is_late):
-            observed = (
-                f"{event.key} of epoch {event.epoch}"
-                f" {'before run_start' if is_early else 'after run_stop'}"
-            )
             yield Violation(
                 "log.txt",
                 "epochs and evaluations from run_start to run_stop",
-                observed,
-                TRAINING_LOOP,
+                f"{event.key} of epoch {event.epoch}"
+                f" {'before run_start' if is_early else 'after run_stop'}",
                 event.line,
             )
             return
@@ -148,11 +128,7 @@ def _monotonic(context: BundleContext) -> Iterator[Violation]:
     for event in context.log.events:
         if event.mono_ns is None:
             yield Violation(
-                "log.txt",
-                "metadata.mono_ns on every event",
-                f"none on {event.key}",
-                TRAINING_LOOP,
-                event.line,
+                "log.txt", "metadata.mono_ns on every event", f"none on {event.key}", event.line
             )
             return
         if (
@@ -164,7 +140,6 @@ def _monotonic(context: BundleContext) -> Iterator[Violation]:
                 "log.txt",
                 f"{event.key} not before line {previous.line}",
                 f"{previous.mono_ns - event.mono_ns} ns before it",
-                TRAINING_LOOP,
                 event.line,
             )
             return
@@ -175,8 +150,12 @@ def _monotonic(context: BundleContext) -> Iterator[Violation]:
         None,
     )
     if other is not None:
-        observed = f"{len(set(boots))} boot ids; the second begins with {other.key}"
-        yield Violation("log.txt", "one boot of the machine", observed, TRAINING_LOOP, other.line)
+        yield Violation(
+            "log.txt",
+            "one boot of the machine",
+            f"{len(set(boots))} boot ids; the second begins with {other.key}",
+            other.line,
+        )
 
 
 def _wall_clock(context: BundleContext) -> Iterator[Violation]:
@@ -187,14 +166,12 @@ def _wall_clock(context: BundleContext) -> Iterator[Violation]:
             after.mono_ns - before.mono_ns
         ) * SECONDS_PER_NS
         if abs(step_s) > WALL_CLOCK_STEP_S:
-            observed = f"the wall clock stepped by {step_s:.1f} s before {after.key}"
-            fix = "wait until NTP has set the clock before a run"
             yield Violation(
                 "log.txt",
                 f"wall clock and monotonic clock to differ by {WALL_CLOCK_STEP_S:g} s at most",
-                observed,
-                fix,
+                f"the wall clock stepped by {step_s:.1f} s before {after.key}",
                 after.line,
+                fix="wait until NTP has set the clock before a run",
             )
     last, later = (
         max((event.time_ms for event in context.log.events), default=0),
@@ -202,13 +179,13 @@ def _wall_clock(context: BundleContext) -> Iterator[Violation]:
     )
     closed_ms = None if later is None else later.get("time_ms")
     if later is not None and not (is_number(closed_ms) and closed_ms >= last):
-        observed = f"closed_later.time_ms = {closed_ms!r}"[:200]
-        fix = (
-            "set the clock of the machine before `suite finish`; a board without a battery clock"
-            " may have none yet after it was cut off"
-        )
         yield Violation(
-            RUN, f"a bundle that was closed after the log's last event, {last}", observed, fix
+            RUN,
+            f"a bundle that was closed after the log's last event, {last}",
+            f"closed_later.time_ms = {closed_ms!r}",
+            fix="set the clock of the machine before `suite finish`; a board without a battery"
+            " clock"
+            " may have none yet after it was cut off",
         )
 
 
@@ -227,21 +204,18 @@ def _step_counts(context: BundleContext) -> Iterator[Violation]:
             None,
         )
         if misplaced is not None:
-            observed = (
-                f"step {misplaced[1]} in row {misplaced[0]} of epoch"
-                f" {int(of_rank.epoch[misplaced[0] - 1])}"
-            )
-            expected = (
+            yield Violation(
+                STEPS,
                 f"steps {before + 1} to {before + len(of_rank)} of rank {rank}, each once and in"
-                " order"
+                " order",
+                f"step {misplaced[1]} in row {misplaced[0]} of epoch"
+                f" {int(of_rank.epoch[misplaced[0] - 1])}",
             )
-            yield Violation(STEPS, expected, observed, TRAINING_LOOP)
         if list(of_rank.epochs) != sorted(finished):
             yield Violation(
                 STEPS,
                 f"steps of rank {rank} in the epochs {numbers(finished)}",
                 f"in {numbers(of_rank.epochs)}",
-                TRAINING_LOOP,
             )
     for epoch, of_epoch in context.steps.by_epoch():
         if context.request.steps is not None and int(of_epoch.step.max()) == context.request.steps:
@@ -265,7 +239,6 @@ def _step_counts(context: BundleContext) -> Iterator[Violation]:
                 STEPS,
                 f"{steps} steps of {batch} samples, {samples} in all, in epoch {epoch}",
                 observed,
-                TRAINING_LOOP,
             )
 
 
@@ -296,11 +269,12 @@ def _times_of_rank(
             if not value_s >= -ROUNDING_S
         )
         value_s = float(steps.parts_s[PARTS.index(part), row])
-        observed = (
+        yield Violation(
+            STEPS,
+            f"{part} of 0 s or more on rank {rank}",
             f"{value_s:g} s in step {steps.step[row]} of epoch {steps.epoch[row]}, {int(bad.sum())}"
-            " in all"
+            " in all",
         )
-        yield Violation(STEPS, f"{part} of 0 s or more on rank {rank}", observed, TRAINING_LOOP)
         return
     early = steps.start_ns[1:] * SECONDS_PER_NS < steps.ends_s[:-1] - ROUNDING_S
     if early.any():
@@ -311,7 +285,7 @@ def _times_of_rank(
             " the one before it ends"
         )
         observed += f", {int(early.sum())} in all"
-        yield Violation(STEPS, f"steps of rank {rank} one after another", observed, TRAINING_LOOP)
+        yield Violation(STEPS, f"steps of rank {rank} one after another", observed)
     for start, stop in zip(log.all("epoch_start"), log.all("epoch_stop"), strict=False):
         inside = steps.epoch == start.epoch
         if not inside.any() or start.mono_ns is None or stop.mono_ns is None:
@@ -336,10 +310,7 @@ def _times_of_rank(
                 else f"ends {seconds(late_s)} after epoch_stop"
             )
             yield Violation(
-                STEPS,
-                expected,
-                f"step {steps.step[row]} {where}, {int(outside.sum())} in all",
-                TRAINING_LOOP,
+                STEPS, expected, f"step {steps.step[row]} {where}, {int(outside.sum())} in all"
             )
 
 
@@ -348,6 +319,7 @@ RULES = (
         "log-events",
         "The log has init_start, init_stop, run_start and run_stop once each and in this order.",
         "They bound the measured time.",
+        TRAINING_LOOP,
         (OfBundle("log-events", _events),),
     ),
     Rule(
@@ -355,12 +327,14 @@ RULES = (
         "Within the run, epochs 1, 2, … are each started, finished and evaluated as often as"
         " the workload requires, none missing.",
         "A missing epoch is missing time.",
+        TRAINING_LOOP,
         (OfBundle("epochs-in-order", _epochs),),
     ),
     Rule(
         "log-clock",
         "The monotonic clock never goes back from one event to the next, within one boot.",
         "Every duration is measured with it.",
+        TRAINING_LOOP,
         (OfBundle("log-clock", _monotonic),),
     ),
     Rule(
@@ -369,6 +343,7 @@ RULES = (
         " event, and the bundle is closed after its run.",
         "Edge boards without a battery clock are set during a run; durations are not affected,"
         " but outside records cannot be aligned.",
+        "let NTP set the clock before a run, and before `suite finish`",
         (OfBundle("wall-clock", _wall_clock, severity=Severity.WARNING),),
     ),
     Rule(
@@ -376,6 +351,7 @@ RULES = (
         "The step table has every mini-batch of every finished epoch once, in order, and every"
         " sample once an epoch.",
         "An epoch is all samples.",
+        TRAINING_LOOP,
         (OfBundle("steps-complete", _step_counts),),
     ),
     Rule(
@@ -383,6 +359,7 @@ RULES = (
         "The parts of a step are not negative, steps do not overlap, and each lies between its"
         " epoch's start and stop.",
         "Log and step records are independent records of the same time.",
+        TRAINING_LOOP,
         (OfBundle("steps-in-time", _step_times),),
     ),
 )

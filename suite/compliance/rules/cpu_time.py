@@ -43,13 +43,13 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
                 node.file,
                 f"at most the {cores} cores of CPU time",
                 f"{used:.2f} CPU seconds a second",
-                FIX,
             )
         busy = node.busy_cores(window)
         if busy is not None and used > busy * TOLERANCE + SLACK:
-            expected = f"at most the {busy:.2f} cores that utilisation.total says were busy"
             yield Violation(
-                node.file, expected, f"{used:.2f} CPU seconds a second by the implementation", FIX
+                node.file,
+                f"at most the {busy:.2f} cores that utilisation.total says were busy",
+                f"{used:.2f} CPU seconds a second by the implementation",
             )
 
 
@@ -68,12 +68,11 @@ def _threads(context: BundleContext) -> Iterator[Violation]:
     for node, used, _ in _used(context):
         allowed = threads + workers + OTHER_THREADS
         if used > allowed * TOLERANCE:
-            expected = (
-                f"at most {allowed:g} CPU seconds a second with {threads} threads and {workers}"
-                " workers"
-            )
             yield Violation(
-                node.file, expected, f"{used:.2f}", "run again with --threads as many as there are"
+                node.file,
+                f"at most {allowed:g} CPU seconds a second with {threads} threads and {workers}"
+                " workers",
+                f"{used:.2f}",
             )
 
 
@@ -89,8 +88,11 @@ def _agree(context: BundleContext) -> Iterator[Violation]:
             task_clock is not None
             and abs(task_clock * 1e-9 - used) > (TOLERANCE - 1) * used + SLACK
         ):
-            expected = f"a task clock of {used:.2f} s a second, the CPU time of the process tree"
-            yield Violation(node.file, expected, f"{task_clock * 1e-9:.2f} s", FIX)
+            yield Violation(
+                node.file,
+                f"a task clock of {used:.2f} s a second, the CPU time of the process tree",
+                f"{task_clock * 1e-9:.2f} s",
+            )
 
 
 def _busy(context: BundleContext) -> Iterator[Violation]:
@@ -103,22 +105,24 @@ def _busy(context: BundleContext) -> Iterator[Violation]:
     for node in (node for node in context.nodes if node.is_on_clock):
         busy = None if _has_swapped(node) else node.busy_cores(window)
         if busy is not None and busy < MIN_BUSY_SHARE * computing:
-            expected = (
+            yield Violation(
+                node.file,
                 f"{MIN_BUSY_SHARE * computing:.2f} busy cores or more while {computing:.2f} ranks"
-                " compute"
+                " compute",
+                f"{busy:.2f} by utilisation.total",
             )
-            yield Violation(node.file, expected, f"{busy:.2f} by utilisation.total", FIX)
     for node, used, window in _used(context):
         if (
             used < MIN_OWN_SHARE * computing
             and not _has_swapped(node)
             and not _is_crowded(node, used, window)
         ):
-            expected = (
+            yield Violation(
+                node.file,
                 f"{MIN_OWN_SHARE * computing:.2f} CPU seconds a second or more while"
-                f" {computing:.2f} ranks compute"
+                f" {computing:.2f} ranks compute",
+                f"{used:.2f} by the implementation",
             )
-            yield Violation(node.file, expected, f"{used:.2f} by the implementation", FIX)
 
 
 def _total(context: BundleContext) -> Iterator[Violation]:
@@ -134,11 +138,12 @@ def _total(context: BundleContext) -> Iterator[Violation]:
         ]
         total = node.channels.get("cpu", "utilisation.total").during(window)
         if means and len(total) and abs(total.mean - sum(means) / len(means)) > MAX_MEAN_DIFFERENCE:
-            expected = (
+            yield Violation(
+                node.file,
                 f"a total utilisation of {sum(means) / len(means):.1f} %, the mean of {len(means)}"
-                " cores"
+                " cores",
+                f"{total.mean:.1f} %",
             )
-            yield Violation(node.file, expected, f"{total.mean:.1f} %", FIX)
 
 
 def _used(context: BundleContext) -> "Iterator[tuple[NodeContext, float, tuple[int, int]]]":
@@ -191,6 +196,7 @@ RULES = (
         " programs together.",
         "Its CPU time is read from its processes, the utilisation from the kernel's idle time:"
         " independent counts of the same cores.",
+        FIX,
         (OfBundle("cpu-time-possible", _possible),),
     ),
     Rule(
@@ -199,6 +205,7 @@ RULES = (
         " half a core.",
         "More threads than requested are another configuration. Two CPU seconds a second of one"
         " thread show that the wall time was shortened.",
+        "run again with --threads as many as there are",
         (OfBundle("cpu-time-threads", _threads),),
     ),
     Rule(
@@ -207,6 +214,7 @@ RULES = (
         " clock of the meter counters, and process_tree of the meter cpu.",
         "The kernel keeps both, for the same threads, which start when both meters are attached"
         " to them. They part where one was edited.",
+        FIX,
         (OfBundle("cpu-time-agrees", _agree),),
     ),
     Rule(
@@ -216,12 +224,14 @@ RULES = (
         " other programs had the cores.",
         "Time passes without CPU time only while other programs have the cores: then these are"
         " busy, and the implementation has its share.",
+        FIX,
         (OfBundle("cpu-busy", _busy, needs_split=True),),
     ),
     Rule(
         "cpu-total",
         "The total utilisation is the mean of the cores' utilisation.",
         "The kernel adds the cores up.",
+        FIX,
         (OfBundle("cpu-total", _total),),
     ),
 )

@@ -32,7 +32,11 @@ def disclosed(found: Disclosure, fix: str) -> Violation:
     """What is wrong with a text that names somebody, without publishing it again."""
     expected = f"no text in {found.where} that names a person or a network"
     return Violation(
-        found.file, expected, f"what looks like {found.kind}: {found.shortened}", fix, found.line
+        found.file,
+        expected,
+        f"what looks like {found.kind}: {found.shortened}",
+        found.line,
+        fix=fix,
     )
 
 
@@ -44,7 +48,7 @@ def _paths(context: BundleContext) -> Iterator[Violation]:
         ("data.directory", request.data.directory, DATA),
     ):
         if not isinstance(value, str) or value.partition("/")[0] != root:
-            yield Violation(RUN, f"{key} relative to its root: {root}", shown(value), RUN_AGAIN)
+            yield Violation(RUN, f"{key} relative to its root: {root}", shown(value))
     for word in map(str, context.run.command):
         value = word.partition("=")[2] if word.startswith("--") else word.rpartition("=")[2]
         if value.startswith(("/", "~", "../")):
@@ -52,7 +56,6 @@ def _paths(context: BundleContext) -> Iterator[Violation]:
                 RUN,
                 f"paths of the command relative to a root ({', '.join(ROOTS)})",
                 f"an option with {value[:4]}…",
-                RUN_AGAIN,
             )
 
 
@@ -67,7 +70,6 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
                 NODES,
                 f"the label node{place} as host and node",
                 f"{shown(node.host)} and {shown(node.node)}",
-                RUN_AGAIN,
             )
         address = (node.link or {}).get("address")
         if address is not None and not _ADDRESS_LABEL.fullmatch(str(address)):
@@ -75,7 +77,6 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
                 NODES,
                 f"a label (address0, address1, …) in place of the address of node{place}'s link",
                 "another text",
-                RUN_AGAIN,
             )
     logged = context.log.first("nodes_of_ranks")
     names = logged.value if logged is not None and isinstance(logged.value, list) else []
@@ -85,7 +86,6 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
             "log.txt",
             "nodes_of_ranks with the labels node0, node1, …",
             f"{shown(others[0])} among {len(names)}",
-            RUN_AGAIN,
             logged.line,
         )
     elif logged is not None and (order := list(dict.fromkeys(names))) != [
@@ -94,8 +94,7 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
         yield Violation(
             "log.txt",
             "nodes_of_ranks with the labels in order, node0 for rank 0's node",
-            f"{names}"[:200],
-            RUN_AGAIN,
+            f"{names}",
             logged.line,
         )
 
@@ -107,6 +106,7 @@ RULES = (
         " address or serial number.",
         "Bundles are published for ever. What was measured does not depend on whose machine it"
         " was, or in which network.",
+        FIX,
         (OfBundle("names-nobody", _bundle),),
     ),
     Rule(
@@ -114,6 +114,7 @@ RULES = (
         "The folders in a request and the paths in a command are relative to stated roots:"
         f" {', '.join(ROOTS)}.",
         "A path from a disk's root names its owner, or how somebody's network is arranged.",
+        RUN_AGAIN,
         (OfBundle("paths-relative", _paths),),
     ),
     Rule(
@@ -121,6 +122,7 @@ RULES = (
         "Nodes are called node0, node1, …, in the order of the hostfile, in nodes.json and in"
         " the log; addresses of links have labels, too.",
         "Names of hosts often are those of people, rooms or institutes.",
+        RUN_AGAIN,
         (OfBundle("nodes-labelled", _labels),),
     ),
 )

@@ -52,7 +52,6 @@ def _evaluations(context: BundleContext) -> Iterator[Violation]:
                 "log.txt",
                 f"{expected[0]} of epoch {expected[1]}",
                 f"{event.key} of epoch {event.epoch}",
-                TRAINING_LOOP,
                 event.line,
             )
             return
@@ -74,19 +73,16 @@ def _ends_as_requested(context: BundleContext) -> Iterator[Violation]:
             "log.txt",
             f"the run to end with epoch {reached[0].epoch}, which reached the target",
             f"epochs up to {last}",
-            TRAINING_LOOP,
             reached[0].line,
         )
     before = context.epochs_before * -(-request.data.train_samples // request.global_batch_size)
     limited = request.steps is not None and before + len(context.steps.first_rank) == request.steps
     if not reached and not limited and last < request.epochs:
-        line = None if stop is None else stop.line
         yield Violation(
             "log.txt",
             f"training until the target or epoch {request.epochs}",
             f"the run ended after epoch {last}",
-            TRAINING_LOOP,
-            line,
+            None if stop is None else stop.line,
         )
 
 
@@ -107,24 +103,18 @@ def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Iterator[Violati
             continue
         late_s = stop.mono_ns * SECONDS_PER_NS - float(steps.ends_s[inside].max())
         if abs(late_s) > MAX_END_DIFFERENCE_S and (steps.is_split or late_s < 0):
-            observed = (
-                f"{seconds(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step"
-                f" {int(steps.step[inside].max())}"
-            )
             yield Violation(
                 name,
                 f"epoch_stop of epoch {stop.epoch} at the end of its last step",
-                observed,
-                TRAINING_LOOP,
+                f"{seconds(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step"
+                f" {int(steps.step[inside].max())}",
                 stop.line,
             )
         if stop.metadata.get("steps") != int(inside.sum()):
-            observed = f"steps = {shown(stop.metadata.get('steps'))} in the log"
             yield Violation(
                 name,
                 f"{int(inside.sum())} steps in epoch {stop.epoch}, as in {STEPS}",
-                observed,
-                TRAINING_LOOP,
+                f"steps = {shown(stop.metadata.get('steps'))} in the log",
                 stop.line,
             )
 
@@ -141,19 +131,12 @@ def _filled(context: BundleContext) -> Iterator[Violation]:
             shares[epoch] = (parts_s / whole_s, parts_s, whole_s)
     if shares:
         worst, (share, parts_s, whole_s) = min(shares.items(), key=lambda item: item[1])
-        expected = (
-            f"fetch, copy, compute and communication to take {MIN_FILLED_SHARE:.0%} of every epoch"
-            " or more"
-        )
-        observed = (
-            f"less in the epochs {numbers(shares)} of {len(stops)}, least in epoch {worst}:"
-            f" {seconds(parts_s)} of {seconds(whole_s)} ({share:.0%})"
-        )
         yield Violation(
             STEPS,
-            expected,
-            observed,
-            "find out what took the remaining time (other programs, swapping, logging)",
+            f"fetch, copy, compute and communication to take {MIN_FILLED_SHARE:.0%} of every epoch"
+            " or more",
+            f"less in the epochs {numbers(shares)} of {len(stops)}, least in epoch {worst}:"
+            f" {seconds(parts_s)} of {seconds(whole_s)} ({share:.0%})",
         )
 
 
@@ -163,9 +146,10 @@ def _record(context: BundleContext) -> Iterator[Violation]:
     # `suite finish` cannot know how a process ended that nobody waited for
     is_known = run.closed_later is None or run.exit_code is not None
     if (is_known and run.exit_code != 0) or run.message is not None:
-        observed = f"exit code {run.exit_code!r}, message {run.message!r}"[:200]
         yield Violation(
-            RUN, "exit code 0 and no message for a finished run", observed, TRAINING_LOOP
+            RUN,
+            "exit code 0 and no message for a finished run",
+            f"exit code {run.exit_code!r}, message {run.message!r}",
         )
     if first is None:
         return
@@ -179,14 +163,11 @@ def _record(context: BundleContext) -> Iterator[Violation]:
         <= (first.time_ms - started_ms) / 1000
         <= most_s + MAX_CLOCK_DIFFERENCE_S
     ):
-        observed = (
-            f"started_time_ms {started_ms!r}"[:100] + f", first event {first.time_ms!r}"[:100]
-        )
         yield Violation(
             RUN,
             f"a start in the {most_s / 60:.0f} minutes before the log's first event",
-            observed,
-            fix,
+            f"started_time_ms {started_ms!r}"[:100] + f", first event {first.time_ms!r}"[:100],
+            fix=fix,
         )
 
 
@@ -195,6 +176,7 @@ RULES = (
         "evaluations-in-order",
         "An evaluation is eval_start, one eval_accuracy and eval_stop, right after its epoch.",
         "Its time belongs to the run, and an accuracy belongs to one state of the model.",
+        TRAINING_LOOP,
         (OfBundle("evaluations-in-order", _evaluations),),
     ),
     Rule(
@@ -203,6 +185,7 @@ RULES = (
         " its step limit.",
         "A raised accuracy would have ended training earlier; a lowered one would have"
         " continued it.",
+        TRAINING_LOOP,
         (OfBundle("ends-as-asked", _ends_as_requested),),
     ),
     Rule(
@@ -210,18 +193,21 @@ RULES = (
         "An epoch ends with its last step, to ten milliseconds, and the log counts the steps"
         " that the table has.",
         "End to end is first fetch to last step; log and step records both hold it.",
+        TRAINING_LOOP,
         (OfBundle("epoch-ends", _epoch_ends),),
     ),
     Rule(
         "epoch-filled",
         "Fetch, copy, compute and communication take nine tenths of an epoch or more.",
         "The remainder is overhead without an explanation, or parts were made smaller.",
+        "find out what took the remaining time (other programs, swapping, logging)",
         (OfBundle("epoch-filled", _filled, needs_split=True),),
     ),
     Rule(
         "run-record",
         "run.json is the record of this run: a successful exit, and a start that fits the log.",
         "Logs and records of different runs do not belong in one bundle.",
+        TRAINING_LOOP,
         (OfBundle("run-record", _record),),
     ),
 )

@@ -39,11 +39,12 @@ def _losses(context: BundleContext) -> Iterator[Violation]:
             ratios = other / one
             share = float((abs(ratios / np.median(ratios) - 1) < RATIO_TOLERANCE).mean())
             if share >= MIN_IN_RATIO:
-                observed = (
+                yield Violation(
+                    STEPS,
+                    "losses of their own in every epoch",
                     f"{share:.0%} of those of epoch {second} of rank {rank} are"
-                    f" {np.median(ratios):.4g} times those of epoch {first}, if sorted"
+                    f" {np.median(ratios):.4g} times those of epoch {first}, if sorted",
                 )
-                yield Violation(STEPS, "losses of their own in every epoch", observed, FIX)
                 return
 
 
@@ -83,12 +84,11 @@ def _times(context: BundleContext) -> Iterator[Violation]:
                 f"the {half} half of epoch {epoch}"
                 for epoch, half in (blocks[first][0], blocks[second][0])
             )
-            observed = (
-                f"{shared[first, second]:.0f} times of computing, to the nanosecond, in {names} of"
-                f" rank {rank}; by chance {likely[first, second]:.0f}"
-            )
             yield Violation(
-                STEPS, "times of their own in every part of a run", observed, TRAINING_LOOP
+                STEPS,
+                "times of their own in every part of a run",
+                f"{shared[first, second]:.0f} times of computing, to the nanosecond, in {names} of"
+                f" rank {rank}; by chance {likely[first, second]:.0f}",
             )
 
 
@@ -133,6 +133,7 @@ RULES = (
         "The losses of no two epochs of a rank are in one ratio, in whatever order.",
         "The weights change with every step. Losses of another epoch, shuffled and scaled,"
         " belong to no training.",
+        FIX,
         (OfBundle("epoch-losses-own", _losses),),
     ),
     Rule(
@@ -141,6 +142,7 @@ RULES = (
         " beyond six times what their own repetitions make likely.",
         "Times that occur in two places were measured in one of them: the other place was"
         " disturbed, or slow, or not trained.",
+        TRAINING_LOOP,
         (OfBundle("epoch-times-own", _times, needs_split=True),),
     ),
 )

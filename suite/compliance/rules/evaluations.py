@@ -40,11 +40,13 @@ def _long_enough(context: BundleContext) -> Iterator[Violation]:
         shortest_s = fast_s * share * batching / TRAINING_PER_FORWARD / GENEROSITY
         for start, _, evaluation_s in between(context.bundle.log(rank), "eval_start", "eval_stop"):
             if evaluation_s < shortest_s:
-                expected = (
+                yield Violation(
+                    log_name(rank),
                     f"{shortest_s:.3g} s or more for {share:.0f} samples in the evaluation of epoch"
-                    f" {start.epoch} on rank {rank}"
+                    f" {start.epoch} on rank {rank}",
+                    f"{evaluation_s:.3g} s",
+                    start.line,
                 )
-                yield Violation(log_name(rank), expected, f"{evaluation_s:.3g} s", FIX, start.line)
 
 
 RULES = (
@@ -55,6 +57,7 @@ RULES = (
         "An accuracy needs a forward pass for every sample, a third of its training; the limit"
         " is a sixteenth of that. On an accelerator, where small mini-batches waste time, a"
         " batch of the evaluation is taken to cost as much as one of the training.",
+        FIX,
         (OfBundle("evaluation-time", _long_enough, needs_split=True),),
     ),
 )

@@ -50,12 +50,10 @@ def _requests(context: BundleContext) -> Iterator[Violation]:
         for key in SAME_FACTS:
             expected, event = context.log.value(key), log.first(key)
             if event is None or event.value != expected:
-                observed = "no such event" if event is None else repr(event.value)[:200]
                 yield Violation(
                     log_name(rank),
-                    f"{key} = {expected!r}, as rank 0 logged"[:200],
-                    observed,
-                    TRAINING_LOOP,
+                    f"{key} = {expected!r}, as rank 0 logged",
+                    "no such event" if event is None else repr(event.value)[:200],
                     None if event is None else event.line,
                 )
 
@@ -71,9 +69,8 @@ def _results(context: BundleContext) -> Iterator[Violation]:
             if _result(event) != wanted:
                 yield Violation(
                     log_name(rank),
-                    f"{wanted}, as in rank 0's log"[:300],
-                    _result(event)[:200],
-                    TRAINING_LOOP,
+                    f"{wanted}, as in rank 0's log",
+                    _result(event),
                     event.line,
                 )
                 break
@@ -81,10 +78,7 @@ def _results(context: BundleContext) -> Iterator[Violation]:
             if len(found) < len(expected):
                 missing = expected[len(found)]
                 yield Violation(
-                    log_name(rank),
-                    f"{_result(missing)}, as in rank 0's log"[:300],
-                    "no such event",
-                    TRAINING_LOOP,
+                    log_name(rank), f"{_result(missing)}, as in rank 0's log", "no such event"
                 )
 
 
@@ -109,16 +103,12 @@ def _clocks(context: BundleContext) -> Iterator[Violation]:
         last_ns: int | None = None
         for event in log.events:
             if event.mono_ns is None or (last_ns is not None and event.mono_ns < last_ns):
-                observed = (
-                    "none"
-                    if event.mono_ns is None or last_ns is None
-                    else f"{last_ns - event.mono_ns} ns before the event above"
-                )
                 yield Violation(
                     name,
                     f"a monotonic time of {event.key} that is not before the last event's",
-                    observed,
-                    TRAINING_LOOP,
+                    "none"
+                    if event.mono_ns is None or last_ns is None
+                    else f"{last_ns - event.mono_ns} ns before the event above",
                     event.line,
                 )
                 break
@@ -129,7 +119,6 @@ def _clocks(context: BundleContext) -> Iterator[Violation]:
                 name,
                 f"one boot of rank {rank}'s machine",
                 f"another boot id from {other.key} on",
-                TRAINING_LOOP,
                 other.line,
             )
 
@@ -152,15 +141,11 @@ def _epoch_in_step(
 ) -> Iterator[Violation]:
     shares = [_explained(one) for one in (first, steps)]
     if abs(shares[0] - shares[1]) > MAX_UNEXPLAINED_SHARE:
-        expected = (
-            f"fetch, copy, compute and communication to take as much of epoch {epoch} on rank"
-            f" {rank} as on rank 0, {shares[0]:.1%}"
-        )
         yield Violation(
             STEPS,
-            expected,
+            f"fetch, copy, compute and communication to take as much of epoch {epoch} on rank"
+            f" {rank} as on rank 0, {shares[0]:.1%}",
             f"{shares[1]:.1%}: the ranks wait for one another in every step",
-            TRAINING_LOOP,
         )
     starts_s = [(one.start_ns - one.start_ns[0]) * SECONDS_PER_NS for one in (first, steps)]
     apart_s = abs(starts_s[1] - starts_s[0])
@@ -171,11 +156,12 @@ def _epoch_in_step(
     )
     if (apart_s > limit_s).any():
         place = int((apart_s > limit_s).argmax())
-        expected = (
+        yield Violation(
+            STEPS,
             f"step {steps.step[place]} (epoch {epoch}) on rank {rank} within {limit_s:.3g} s of"
-            " rank 0's, counted from the epoch's first step"
+            " rank 0's, counted from the epoch's first step",
+            f"{apart_s[place]:.3g} s apart",
         )
-        yield Violation(STEPS, expected, f"{apart_s[place]:.3g} s apart", TRAINING_LOOP)
 
 
 def _explained(steps: "StepRecords") -> float:
@@ -195,22 +181,17 @@ def _exchanges(context: BundleContext) -> Iterator[Violation]:
             STEPS,
             "no communication in a run of one rank",
             f"{exchanged_s.max():.3g} s of it, first in step {step}",
-            TRAINING_LOOP,
         )
     if parallel.nodes == 1 or parallel.collective != "mpi":
         return
     for rank, steps in context.steps.by_rank():
         without = ends_update(context.request, steps) & ~(steps.communication_s > 0)
         if without.any():
-            observed = (
-                f"none in {int(without.sum())} of {len(steps)} steps, first in step"
-                f" {steps.step[without][0]}"
-            )
             yield Violation(
                 STEPS,
                 f"a wait for the gradients of the other nodes in every update of rank {rank}",
-                observed,
-                TRAINING_LOOP,
+                f"none in {int(without.sum())} of {len(steps)} steps, first in step"
+                f" {steps.step[without][0]}",
             )
 
 
@@ -220,18 +201,21 @@ RULES = (
         "Every rank's log repeats the request, with rank 0's framework version and number of"
         " parameters.",
         "Ranks with different settings do not train one model.",
+        TRAINING_LOOP,
         (OfBundle("ranks-request", _requests),),
     ),
     Rule(
         "ranks-results",
         "Every rank logs rank 0's epochs, steps, evaluations, accuracies and status.",
         "All ranks hold the same weights and receive the same counts.",
+        TRAINING_LOOP,
         (OfBundle("ranks-results", _results),),
     ),
     Rule(
         "ranks-clock",
         "Every rank's monotonic clock never goes back, within one boot of its machine.",
         "Every rank's durations are measured with it.",
+        TRAINING_LOOP,
         (OfBundle("ranks-clock", _clocks),),
     ),
     Rule(
@@ -239,6 +223,7 @@ RULES = (
         "All ranks take equally long for the same steps, and their parts fill an epoch as rank"
         " 0's do, to a tenth.",
         "Ranks that sum their gradients in every step wait for one another.",
+        TRAINING_LOOP,
         (OfBundle("ranks-in-step", _in_step),),
     ),
     Rule(
@@ -247,6 +232,7 @@ RULES = (
         " has nobody to wait for.",
         "Gradients are summed over the network once a step; the clock shows some nanoseconds"
         " even where nothing was left to wait for.",
+        TRAINING_LOOP,
         (OfBundle("ranks-exchange", _exchanges),),
     ),
 )

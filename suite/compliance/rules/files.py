@@ -62,10 +62,7 @@ def _known(context: BundleContext) -> Iterator[Violation]:
         name = file.relative_to(path).as_posix()
         if name not in known and not (name == layout.WITHDRAWN and layout.is_withdrawal(file)):
             yield Violation(
-                name,
-                "only files that `suite run` writes",
-                _observed(name, known, context),
-                "remove it, and describe what it was for in the notes",
+                name, "only files that `suite run` writes", _observed(name, known, context)
             )
 
 
@@ -92,6 +89,7 @@ RULES = (
         "A bundle has the files of its format, for its ranks and nodes, and no others.",
         "What no check reads is no evidence, and names that differ in capital letters hide one"
         " another on some machines.",
+        "remove it, and describe what it was for in the notes",
         (OfBundle("bundle-files", _known),),
     ),
 )

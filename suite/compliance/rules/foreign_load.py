@@ -48,15 +48,12 @@ def _undisturbed(context: BundleContext) -> Iterator[Violation]:
         for name, limit, who, fix in limits:
             taken_s = figures[name].value
             if taken_s is not None and capacity_s > 0 and taken_s > limit * capacity_s:
-                expected = (
-                    f"at most {limit:.0%} of {capacity_s:.0f} CPU seconds taken by {who} during"
-                    " the run"
-                )
                 yield Violation(
                     node.file,
-                    expected,
+                    f"at most {limit:.0%} of {capacity_s:.0f} CPU seconds taken by {who} during"
+                    " the run",
                     f"{taken_s:.1f} CPU seconds, {taken_s / capacity_s:.1%}",
-                    fix,
+                    fix=fix,
                 )
 
 
@@ -75,29 +72,29 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
         if busy is None or own is None:
             continue
         if own > busy * TOLERANCE + SLACK:
-            expected = (
+            yield Violation(
+                node.file,
                 f"at most {busy:.2f} CPU seconds a second by the suite's processes, all that were"
-                " busy"
+                " busy",
+                f"{own:.2f}",
             )
-            yield Violation(node.file, expected, f"{own:.2f}", READINGS_AS_READ)
         implementation = rate(node.channels.get("cpu", "process_tree"), window)
         if implementation is not None and implementation > own * TOLERANCE + SLACK:
-            expected = (
+            yield Violation(
+                node.file,
                 f"{implementation:.2f} CPU seconds a second or more by the suite's processes, as"
-                " much as the implementation's"
+                " much as the implementation's",
+                f"{own:.2f}",
             )
-            yield Violation(node.file, expected, f"{own:.2f}", READINGS_AS_READ)
         used = node.busy_cores(window)
         if (
             used is not None
             and abs(busy + (steal or 0.0) - used) > (TOLERANCE - 1) * used + LOST_TICKS
         ):
-            expected = f"{used:.2f} busy CPU seconds a second, as utilisation.total says"
             yield Violation(
                 node.file,
-                expected,
+                f"{used:.2f} busy CPU seconds a second, as utilisation.total says",
                 f"{busy + (steal or 0.0):.2f} by the meter load",
-                READINGS_AS_READ,
             )
 
 
@@ -130,12 +127,12 @@ def _follows(context: BundleContext) -> Iterator[Violation]:
             continue
         correlation = float(np.corrcoef(by_load, by_utilisation)[0, 1])
         if correlation < MIN_CORRELATION:
-            expected = (
+            yield Violation(
+                node.file,
                 "busy CPU time that rises and falls with utilisation.total, the kernel's count of"
-                " the same cores"
+                " the same cores",
+                f"a correlation of {correlation:.2f} over {len(by_load)} readings",
             )
-            observed = f"a correlation of {correlation:.2f} over {len(by_load)} readings"
-            yield Violation(node.file, expected, observed, READINGS_AS_READ)
 
 
 def _own(context: BundleContext) -> Iterator[Violation]:
@@ -164,11 +161,12 @@ def _own(context: BundleContext) -> Iterator[Violation]:
         ):
             continue
         most = implementation * TOLERANCE + reading + SLACK
-        expected = (
+        yield Violation(
+            node.file,
             f"at most {most:.2f} CPU seconds a second by the suite's processes:"
-            f" {implementation:.2f} by the implementation, {reading:.2f} by meters"
+            f" {implementation:.2f} by the implementation, {reading:.2f} by meters",
+            f"{own:.2f}",
         )
-        yield Violation(node.file, expected, f"{own:.2f}", READINGS_AS_READ)
 
 
 RULES = (
@@ -178,6 +176,7 @@ RULES = (
         f" the run, and the hypervisor at most {MAX_STOLEN_SHARE:.0%}.",
         "They take cores, caches and memory bandwidth from the training: its times and its"
         " energy are then partly theirs.",
+        "stop other programs, or run on the machine itself, and run again",
         (OfBundle("foreign-load", _undisturbed, severity=Severity.WARNING),),
     ),
     Rule(
@@ -186,6 +185,7 @@ RULES = (
         " time, busy and stolen as the utilisation says.",
         "Utilisation, the load and the implementation's CPU time are counts of the same cores"
         " by different meters.",
+        READINGS_AS_READ,
         (OfBundle("load-possible", _possible),),
     ),
     Rule(
@@ -193,6 +193,7 @@ RULES = (
         "The load rises and falls with the utilisation, reading by reading.",
         "Two meters read the kernel's counts of the same cores, once a second. Readings of"
         " another moment, or of another run, part them.",
+        READINGS_AS_READ,
         (OfBundle("load-follows", _follows),),
     ),
     Rule(
@@ -201,6 +202,7 @@ RULES = (
         " implementation and meters do, at most.",
         "They are the implementation, the recorder and its programs: the rest of what was busy"
         " is foreign load.",
+        READINGS_AS_READ,
         (OfBundle("own-load", _own),),
     ),
 )

@@ -13,6 +13,7 @@ from suite.bundle.layout import (
     is_withdrawal,
 )
 from suite.bundle.log import Log
+from suite.compliance.remedies import COPY_AGAIN
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import shown
 from suite.files.tree import below
@@ -24,8 +25,6 @@ ORDER = 10  # first: changed files explain most other findings
 OF_OTHER_RULES = ("accelerator",)
 """Facts that this rule does not compare: what the rule on processors judges."""
 
-COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
-
 
 def _manifest(context: BundleContext) -> Iterator[Violation]:
     path = context.bundle.path
@@ -33,17 +32,11 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
     for number, line in enumerate(context.bundle.manifest(), start=1):
         digest, separator, name = line.partition("  ")
         if not separator or len(digest) != 64:
-            yield Violation(
-                MANIFEST, "a SHA-256, two spaces and a file name", line[:80], COPY_AGAIN, number
-            )
+            yield Violation(MANIFEST, "a SHA-256, two spaces and a file name", line[:80], number)
         else:
             if name in listed:
                 yield Violation(
-                    MANIFEST,
-                    f"{name[:200]} once",
-                    f"again, after line {listed[name][0]}",
-                    COPY_AGAIN,
-                    number,
+                    MANIFEST, f"{name[:200]} once", f"again, after line {listed[name][0]}", number
                 )
             listed[name] = (number, digest)
     present = {
@@ -53,7 +46,7 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
     }
     for name, file in present.items():
         if file.is_symlink():
-            yield Violation(name, "a plain file", "a link", COPY_AGAIN)
+            yield Violation(name, "a plain file", "a link")
         elif name == WITHDRAWN and name not in listed and is_withdrawal(file):
             continue  # says why, after the run was sealed
         elif name not in listed:
@@ -61,37 +54,31 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
                 name,
                 "only files that the manifest lists",
                 "a file that it does not list",
-                f"remove it (`suite finish` removes what a closing left), or {COPY_AGAIN}",
+                fix=f"remove it (`suite finish` removes what a closing left), or {COPY_AGAIN}",
             )
         elif context.bundle.sha256(file) != listed[name][1]:
             number, digest = listed[name]
-            expected = f"content with the SHA-256 {digest[:12]}…, as in line {number} of {MANIFEST}"
             yield Violation(
                 name,
-                expected,
+                f"content with the SHA-256 {digest[:12]}…, as in line {number} of {MANIFEST}",
                 f"SHA-256 {context.bundle.sha256(file)[:12]}…, {file.stat().st_size} bytes",
-                COPY_AGAIN,
             )
     for name, (number, _) in listed.items():
         if name not in present:
-            yield Violation(MANIFEST, f"the file {name[:200]}", "no such file", COPY_AGAIN, number)
+            yield Violation(MANIFEST, f"the file {name[:200]}", "no such file", number)
 
 
 def _readable(context: BundleContext) -> Iterator[Violation]:
     for problem in context.log.problems:
         if not problem.chain:
-            yield Violation("log.txt", "MLPerf log lines", problem.what, COPY_AGAIN, problem.line)
+            yield Violation("log.txt", "MLPerf log lines", problem.what, problem.line)
 
 
 def _chain(context: BundleContext) -> Iterator[Violation]:
     for problem in context.log.problems:
         if problem.chain:
             yield Violation(
-                "log.txt",
-                "an unbroken chain of SHA-256 values",
-                problem.what,
-                COPY_AGAIN,
-                problem.line,
+                "log.txt", "an unbroken chain of SHA-256 values", problem.what, problem.line
             )
 
 
@@ -105,7 +92,6 @@ def _summary(context: BundleContext) -> Iterator[Violation]:
             SUMMARY,
             f"{name} = {shown(difference[0])}, as recomputed from the raw records",
             shown(difference[1]),
-            COPY_AGAIN,
         )
 
 
@@ -119,7 +105,6 @@ def _counters(context: BundleContext) -> Iterator[Violation]:
             COUNTERS,
             f"{name} = {shown(difference[0])}, as recomputed from the readings",
             shown(difference[1]),
-            COPY_AGAIN,
         )
 
 
@@ -135,10 +120,7 @@ def _system(context: BundleContext) -> Iterator[Violation]:
     for name, value in expected.items():
         if context.system.get(name) != value:
             yield Violation(
-                SYSTEM,
-                f"{name} = {shown(value)}, as in the run",
-                shown(context.system.get(name)),
-                COPY_AGAIN,
+                SYSTEM, f"{name} = {shown(value)}, as in the run", shown(context.system.get(name))
             )
 
 
@@ -155,10 +137,11 @@ def repeats_request(context: BundleContext, log: Log, name: str) -> Iterator[Vio
     for key, value in expected.items():
         event = log.first(key)
         if event is None or event.value != value:
-            observed = "no such event" if event is None else shown(event.value)
-            line = None if event is None else event.line
             yield Violation(
-                name, f"{key} = {shown(value)}, as {RUN} requests", observed, COPY_AGAIN, line
+                name,
+                f"{key} = {shown(value)}, as {RUN} requests",
+                "no such event" if event is None else shown(event.value),
+                None if event is None else event.line,
             )
 
 
@@ -167,24 +150,28 @@ RULES = (
         "manifest",
         "The manifest lists every file of the bundle with its SHA-256, and nothing else.",
         "It shows changed, lost and added files.",
+        COPY_AGAIN,
         (OfBundle("manifest", _manifest),),
     ),
     Rule(
         "log-readable",
         "Every log line with the MLPerf token is one valid event.",
         "A line that cannot be read may hide an event.",
+        COPY_AGAIN,
         (OfBundle("log-readable", _readable),),
     ),
     Rule(
         "log-chain",
         "Every log line carries the SHA-256 over the line before it and itself.",
         "It shows lines that were changed, dropped or moved after they were written.",
+        COPY_AGAIN,
         (OfBundle("log-chain", _chain),),
     ),
     Rule(
         "summary-recomputes",
         "Every derived figure equals the value recomputed from the raw records, to 1e-9 relative.",
         "Every number can be followed to its raw records.",
+        COPY_AGAIN,
         (OfBundle("summary-recomputes", _summary),),
     ),
     Rule(
@@ -192,6 +179,7 @@ RULES = (
         "Every count of every phase equals the value recomputed from the counters' readings, to"
         " 1e-9 relative.",
         "Instructions, cycles and misses explain a result; the explanation must be evidence too.",
+        COPY_AGAIN,
         (OfBundle("counters-recompute", _counters),),
     ),
     Rule(
@@ -199,12 +187,14 @@ RULES = (
         "The system description names the device, framework and version of the run, and the"
         " boot in which it ran.",
         "A result belongs to the machine that made it.",
+        COPY_AGAIN,
         (OfBundle("system-agrees", _system),),
     ),
     Rule(
         "log-agrees-with-request",
         "The log repeats the requested workload, division, data, seed, sizes and hyperparameters.",
         "The run that was made must be the run that was requested.",
+        COPY_AGAIN,
         (OfBundle("log-agrees-with-request", _log_is_the_request),),
     ),
 )

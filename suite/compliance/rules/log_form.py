@@ -40,12 +40,10 @@ def _once(context: BundleContext) -> Iterator[Violation]:
                 of_epoch = "" if epoch is None else f" of epoch {epoch}"
                 values = " and ".join(repr(event.value)[:60] for event in events[:2])
                 lines = ", ".join(str(event.line) for event in events[:5])
-                observed = f"{count} times (lines {lines}), with the values {values}"
                 yield Violation(
                     log_name(rank),
                     f"{key[:80]}{of_epoch} once",
-                    observed,
-                    TRAINING_LOOP,
+                    f"{count} times (lines {lines}), with the values {values}",
                     events[-1].line,
                 )
 
@@ -54,14 +52,11 @@ def _namespaces(context: BundleContext) -> Iterator[Violation]:
     for rank, log in context.logs():
         others = [event for event in log.events if event.namespace != NAMESPACE]
         if others:
-            observed = f"{others[0].namespace!r} of {others[0].key}"[:200] + (
-                f", and of {len(others) - 1} more events" if len(others) > 1 else ""
-            )
             yield Violation(
                 log_name(rank),
                 f"the namespace {NAMESPACE!r} in every line",
-                observed,
-                TRAINING_LOOP,
+                f"{others[0].namespace!r} of {others[0].key}"[:200]
+                + (f", and of {len(others) - 1} more events" if len(others) > 1 else ""),
                 others[0].line,
             )
 
@@ -71,13 +66,14 @@ def _known_keys(context: BundleContext) -> Iterator[Violation]:
     should see them."""
     others = {event.key: event for event in context.log.events if event.key not in KEYS}
     if others:
-        observed = ", ".join(
-            f"{key[:40]} = {shown(event.value)[:60]}"
-            for key, event in list(others.items())[:MAX_NAMES]
-        )
-        fix = "explain them in the notes of the submission"
         yield Violation(
-            "log.txt", "the keys of the contract", observed, fix, next(iter(others.values())).line
+            "log.txt",
+            "the keys of the contract",
+            ", ".join(
+                f"{key[:40]} = {shown(event.value)[:60]}"
+                for key, event in list(others.items())[:MAX_NAMES]
+            ),
+            next(iter(others.values())).line,
         )
 
 
@@ -96,7 +92,6 @@ def _types(context: BundleContext) -> Iterator[Violation]:
                 log_name(rank),
                 f"event_type {_type_of(key)!r} for {key[:80]}",
                 observed,
-                TRAINING_LOOP,
                 events[0].line,
             )
 
@@ -117,7 +112,6 @@ def _clocks(context: BundleContext) -> Iterator[Violation]:
                 log_name(rank),
                 "a monotonic clock that counts from the boot",
                 f"mono_ns = {early.mono_ns}",
-                TRAINING_LOOP,
                 early.line,
             )
         timed = [
@@ -133,15 +127,11 @@ def _clocks(context: BundleContext) -> Iterator[Violation]:
             len(rates) >= MIN_CLOCK_INTERVALS
             and not CLOCK_RATES[0] <= median(rates) <= CLOCK_RATES[1]
         ):
-            expected = (
-                "a wall clock (time_ms) that runs as fast as the monotonic clock between most"
-                " events"
-            )
             yield Violation(
                 log_name(rank),
-                expected,
+                "a wall clock (time_ms) that runs as fast as the monotonic clock between most"
+                " events",
                 f"{median(rates):.2g} s a second, the median of {len(rates)} intervals",
-                TRAINING_LOOP,
             )
 
 
@@ -151,15 +141,10 @@ def _initialisation(context: BundleContext) -> Iterator[Violation]:
         return
     took_s = (start.mono_ns - begin.mono_ns) * SECONDS_PER_NS
     if took_s > MAX_INIT_S:
-        fix = (
-            "build, compile and tune in less time before run_start; what takes longer belongs to"
-            " the run"
-        )
         yield Violation(
             "log.txt",
             f"run_start at most {MAX_INIT_S:.0f} s after init_start",
             f"{took_s:.1f} s after it",
-            fix,
             start.line,
         )
 
@@ -176,12 +161,12 @@ def _holes(context: BundleContext) -> Iterator[Violation]:
                     f"{event.key}{'' if event.epoch is None else f' of epoch {event.epoch}'}"
                     for event in (before, after)
                 ]
-                expected = (
-                    f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, which no logged"
-                    " interval covers"
-                )
                 yield Violation(
-                    log_name(rank), expected, f"{hole_s:.3f} s", TRAINING_LOOP, after.line
+                    log_name(rank),
+                    f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, which no logged"
+                    " interval covers",
+                    f"{hole_s:.3f} s",
+                    after.line,
                 )
 
 
@@ -221,12 +206,14 @@ RULES = (
         "log-keys-once",
         "A rank logs each value once, or once an epoch.",
         "Readers that take the first and readers that take the last value must see the same run.",
+        TRAINING_LOOP,
         (OfBundle("log-keys-once", _once),),
     ),
     Rule(
         "log-namespace",
         "Every line of a log has the namespace edge.",
         "The contract writes it; lines of another namespace are another program's.",
+        TRAINING_LOOP,
         (OfBundle("log-namespace", _namespaces),),
     ),
     Rule(
@@ -235,6 +222,7 @@ RULES = (
         " values.",
         "An implementation may log more of itself. A reader should see it: weights that were"
         " loaded, or another precision.",
+        "explain them in the notes of the submission",
         (OfBundle("log-keys-own", _known_keys, divisions=CLOSED, severity=Severity.NOTE),),
     ),
     Rule(
@@ -242,12 +230,14 @@ RULES = (
         "Events named …_start and …_stop are the ends of intervals (INTERVAL_START,"
         " INTERVAL_END), all others points (POINT_IN_TIME).",
         "Readers of MLPerf logs take the intervals from the event types.",
+        TRAINING_LOOP,
         (OfBundle("log-event-types", _types),),
     ),
     Rule(
         "log-clocks-run",
         "Monotonic times are not negative, and the wall clock runs between most events.",
         "A log that a script wrote afterwards has times of one moment, or of before the boot.",
+        TRAINING_LOOP,
         (OfBundle("log-clocks-run", _clocks),),
     ),
     Rule(
@@ -255,6 +245,8 @@ RULES = (
         "The run starts at most 30 minutes after its initialisation does.",
         "What is built, compiled and tuned before run_start is not measured: without a limit,"
         " training could be moved there.",
+        "build, compile and tune in less time before run_start; what takes longer belongs to"
+        " the run",
         (OfBundle("initialisation-capped", _initialisation),),
     ),
     Rule(
@@ -262,6 +254,7 @@ RULES = (
         "Between run_start and run_stop no gap between epochs and evaluations is longer than"
         " five seconds and a tenth of an epoch.",
         "A gap is time of which nothing is known: an epoch that was taken out leaves one.",
+        TRAINING_LOOP,
         (OfBundle("time-accounted", _holes),),
     ),
 )

@@ -44,11 +44,12 @@ def _fetch(context: BundleContext) -> Iterator[Violation]:
     for rank, steps in context.steps.by_rank():
         sample_s = float(np.median(steps.fetch_stall_s / np.maximum(steps.samples, 1)))
         if sample_s < MIN_FETCH_S:
-            expected = (
+            yield Violation(
+                STEPS,
                 f"{MIN_FETCH_S * 1e9:g} ns or more to fetch a sample in the median step of rank"
-                f" {rank}, without workers"
+                f" {rank}, without workers",
+                f"{sample_s * 1e9:.3g} ns",
             )
-            yield Violation(STEPS, expected, f"{sample_s * 1e9:.3g} ns", STATE_WORKERS)
 
 
 def _apart(context: BundleContext) -> Iterator[Violation]:
@@ -60,15 +61,11 @@ def _apart(context: BundleContext) -> Iterator[Violation]:
             steps.epoch[1:] == steps.epoch[:-1]
         ]
         if len(gaps_ns) and float(np.median(gaps_ns)) < MIN_GAP_NS:
-            expected = (
-                f"{MIN_GAP_NS:g} ns or more from the end of a step to the next fetch, in the median"
-                f" of rank {rank}"
-            )
             yield Violation(
                 STEPS,
-                expected,
+                f"{MIN_GAP_NS:g} ns or more from the end of a step to the next fetch, in the median"
+                f" of rank {rank}",
                 f"{np.median(gaps_ns):g} ns in {len(gaps_ns)} pairs of steps",
-                ON_TIME,
             )
 
 
@@ -82,11 +79,12 @@ def _exchange(context: BundleContext) -> Iterator[Violation]:
     for rank, steps in context.steps.by_rank():
         wait_s = float(np.median(steps.communication_s[ends_update(context.request, steps)]))
         if wait_s < MIN_EXCHANGE_S:
-            expected = (
+            yield Violation(
+                STEPS,
                 f"{MIN_EXCHANGE_S * 1e6:g} microsecond or more to wait for the other ranks'"
-                f" gradients in the median update of rank {rank}"
+                f" gradients in the median update of rank {rank}",
+                f"{wait_s * 1e6:.3g} microseconds",
             )
-            yield Violation(STEPS, expected, f"{wait_s * 1e6:.3g} microseconds", TRAINING_LOOP)
 
 
 def _build(context: BundleContext) -> Iterator[Violation]:
@@ -105,12 +103,13 @@ def _build(context: BundleContext) -> Iterator[Violation]:
         return
     took_s, least_s = (stop.mono_ns - start.mono_ns) * SECONDS_PER_NS, MIN_BUILD_S * parameters
     if took_s < least_s:
-        expected = (
+        yield Violation(
+            "log.txt",
             f"{least_s * 1e6:.3g} microseconds or more from init_start to init_stop, to draw"
-            f" {parameters:g} initial weights"
+            f" {parameters:g} initial weights",
+            f"{took_s * 1e6:.3g} microseconds",
+            stop.line,
         )
-        fix = "log init_start before the model is built and init_stop after it"
-        yield Violation("log.txt", expected, f"{took_s * 1e6:.3g} microseconds", fix, stop.line)
 
 
 RULES = (
@@ -121,6 +120,7 @@ RULES = (
         "A training process that makes its mini-batches itself copies, decodes and normalises"
         " every pixel. Less time means that the wait was counted as something else, or that"
         " others made them.",
+        STATE_WORKERS,
         (OfBundle("fetch-takes", _fetch, divisions=CLOSED),),
     ),
     Rule(
@@ -128,6 +128,7 @@ RULES = (
         "Between two steps of an epoch time passes: 20 ns or more in the median.",
         "The loop keeps a step's record before it reads the clock for the next fetch. Steps"
         " without a gap were moved together, or their overhead was counted as a part.",
+        ON_TIME,
         (OfBundle("steps-apart", _apart),),
     ),
     Rule(
@@ -136,6 +137,7 @@ RULES = (
         " median step, overlapped or not.",
         "Even where the sums are complete when the backward pass ends, MPI is asked about each"
         " of them.",
+        TRAINING_LOOP,
         (OfBundle("exchange-takes", _exchange),),
     ),
     Rule(
@@ -144,6 +146,7 @@ RULES = (
         " ns a parameter.",
         "The interval holds the building of the model. What is built, compiled or tuned before"
         " init_start is in no record.",
+        "log init_start before the model is built and init_stop after it",
         (OfBundle("initialisation-takes", _build),),
     ),
 )

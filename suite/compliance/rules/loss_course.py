@@ -22,13 +22,11 @@ def _repeated(context: BundleContext) -> Iterator[Violation]:
     for rank, steps in context.steps.by_rank():
         equal = np.flatnonzero(np.diff(steps.loss) == 0)
         if len(steps) >= MIN_STEPS and len(equal) > MAX_EQUAL_SHARE * len(steps):
-            expected = f"losses that differ from one step to the next, on rank {rank}"
-            observed = (
-                f"{len(equal)} of {len(steps)} equal to that of the step before, the first in step"
-                f" {int(steps.step[equal[0] + 1])}"
-            )
             yield Violation(
-                STEPS, expected, observed, "record the loss of every mini-batch as it was computed"
+                STEPS,
+                f"losses that differ from one step to the next, on rank {rank}",
+                f"{len(equal)} of {len(steps)} equal to that of the step before, the first in step"
+                f" {int(steps.step[equal[0] + 1])}",
             )
 
 
@@ -48,15 +46,13 @@ def _course(context: BundleContext) -> Iterator[Violation]:
     if len(falls):
         first = int(falls[0])
         step = int(context.steps.first_rank.step[first + WINDOW])
-        expected = (
+        yield Violation(
+            STEPS,
             f"a loss that takes more than {WINDOW} steps from above {UNTRAINED * guess:.2f} to"
-            f" below {TRAINED * guess:.2f}"
-        )
-        observed = (
+            f" below {TRAINED * guess:.2f}",
             f"{medians[first]:.3f} in the {WINDOW} steps before step {step},"
-            f" {medians[first + WINDOW]:.3f} from it on"
+            f" {medians[first + WINDOW]:.3f} from it on",
         )
-        yield Violation(STEPS, expected, observed, "begin with the initial weights of the workload")
 
 
 RULES = (
@@ -65,6 +61,7 @@ RULES = (
         "In a closed run at most one loss in fifty equals that of the step before.",
         "Steps of a larger mini-batch that were cut in pieces have the same loss; in the open"
         " division losses may have few bits.",
+        "record the loss of every mini-batch as it was computed",
         (OfBundle("losses-measured", _repeated, divisions=CLOSED),),
     ),
     Rule(
@@ -72,6 +69,7 @@ RULES = (
         "In a closed run the loss takes more than ten steps from that of an untrained model to"
         " that of a trained one.",
         "A loss that falls at once is one of a model that was trained before.",
+        "begin with the initial weights of the workload",
         (OfBundle("losses-fall", _course, divisions=CLOSED),),
     ),
 )

@@ -43,15 +43,11 @@ def _scatter(context: BundleContext) -> Iterator[Violation]:
         found = too_few_turning_points(steps.loss, TURNING_SHARE)
         if found is not None:
             turning, places, smallest = found
-            observed = (
-                f"{turning} of {places} losses of rank {rank} are larger or smaller than both"
-                " neighbours"
-            )
             yield Violation(
                 STEPS,
                 f"{smallest} or more, as of mini-batches that differ by chance",
-                observed,
-                FIX,
+                f"{turning} of {places} losses of rank {rank} are larger or smaller than both"
+                " neighbours",
             )
 
 
@@ -63,11 +59,12 @@ def _repeated(context: BundleContext) -> Iterator[Violation]:
         places = repeated_block(steps.loss, BLOCK, DISTINCT)
         if places is not None:
             first, second = (int(steps.step[place]) for place in places)
-            observed = (
+            yield Violation(
+                STEPS,
+                "losses of their own for every mini-batch",
                 f"the losses of the steps {second} to {second + BLOCK - 1} of rank {rank} are those"
-                f" of the steps {first} to {first + BLOCK - 1}"
+                f" of the steps {first} to {first + BLOCK - 1}",
             )
-            yield Violation(STEPS, "losses of their own for every mini-batch", observed, FIX)
 
 
 def _low_enough(context: BundleContext) -> Iterator[Violation]:
@@ -76,11 +73,13 @@ def _low_enough(context: BundleContext) -> Iterator[Violation]:
     for event, accuracy, loss, _ in _evaluated(context):
         errors, expected = (1 - accuracy) * samples, MIN_ERROR_PER_LOSS * loss * samples
         if expected >= MIN_EXPECTED_ERRORS and errors < expected:
-            wanted = (
+            yield Violation(
+                "log.txt",
                 f"{expected:.0f} or more of {samples} samples wrong at a mean loss of {loss:.3g} in"
-                f" the last quarter of epoch {event.epoch}"
+                f" the last quarter of epoch {event.epoch}",
+                f"{errors:.0f}",
+                event.line,
             )
-            yield Violation("log.txt", wanted, f"{errors:.0f}", FIX, event.line)
 
 
 def _high_enough(context: BundleContext) -> Iterator[Violation]:
@@ -92,11 +91,13 @@ def _high_enough(context: BundleContext) -> Iterator[Violation]:
             and loss < LEARNED_LOSS * math.log(classes)
         )
         if has_learned and accuracy < GUESSED_ACCURACY / classes:
-            wanted = (
+            yield Violation(
+                "log.txt",
                 f"an accuracy over {GUESSED_ACCURACY / classes:.3g} at a mean loss of {loss:.3g} in"
-                f" the last quarter of epoch {event.epoch}"
+                f" the last quarter of epoch {event.epoch}",
+                f"{accuracy:.4g}",
+                event.line,
             )
-            yield Violation("log.txt", wanted, f"{accuracy:.4g}", FIX, event.line)
 
 
 def _evaluated(context: BundleContext) -> "Iterator[tuple[LogEvent, float, float, int]]":
@@ -126,12 +127,11 @@ def _single(context: BundleContext) -> Iterator[Violation]:
     losses = context.steps.loss
     others = (losses != losses.astype(np.float32)).nonzero()[0]
     if len(others):
-        observed = (
-            f"{float(losses[others[0]])!r} in step {context.steps.step[others[0]]}, {len(others)}"
-            f" of {len(losses)} steps"
-        )
         yield Violation(
-            STEPS, "losses that are float32 numbers, which the framework computes in", observed, FIX
+            STEPS,
+            "losses that are float32 numbers, which the framework computes in",
+            f"{float(losses[others[0]])!r} in step {context.steps.step[others[0]]}, {len(others)}"
+            f" of {len(losses)} steps",
         )
 
 
@@ -148,7 +148,6 @@ def _of_ranks(context: BundleContext) -> Iterator[Violation]:
                 STEPS,
                 "losses of their own for every rank, which trains on other samples",
                 f"{equal} of rank {rank} are rank 0's",
-                FIX,
             )
 
 
@@ -160,12 +159,14 @@ RULES = (
         " around the course of the training: two of three are larger or smaller than both"
         " neighbours, whatever the scatter's size. Sorted, smoothed or interpolated losses are"
         " not.",
+        FIX,
         (OfBundle("losses-scatter", _scatter),),
     ),
     Rule(
         "losses-own",
         "No eight losses in a row occur twice in a run.",
         "A loss has seven digits and belongs to one mini-batch and one state of the weights.",
+        FIX,
         (OfBundle("losses-own", _repeated),),
     ),
     Rule(
@@ -173,6 +174,7 @@ RULES = (
         "The losses of a closed run of one rank in a framework of the suite are float32 numbers.",
         "The closed division computes in float32. Losses that were rounded, or to which noise"
         " was added, are no such numbers.",
+        FIX,
         (OfBundle("losses-float32", _single, divisions=CLOSED),),
     ),
     Rule(
@@ -180,6 +182,7 @@ RULES = (
         "The ranks of the suite's own loop have losses of their own: at most a tenth are equal"
         " at the same steps.",
         "Each rank trains on its share of a mini-batch, and logs the loss of that share.",
+        FIX,
         (OfBundle("losses-of-ranks", _of_ranks),),
     ),
     Rule(
@@ -190,12 +193,14 @@ RULES = (
         " wrong on about one in ten of others, not on one in a hundred. The limit is a"
         " twentieth of an error a sample for each unit of loss; real runs have 0.15 to 4.3. In"
         " the open division the loss may be another function.",
+        FIX,
         (OfBundle("accuracy-below-loss", _low_enough, divisions=CLOSED),),
     ),
     Rule(
         "accuracy-above-guessing",
         "A model whose loss is a quarter of that of guessing is not evaluated as one that guesses.",
         "Evaluations that were not made have the accuracy of chance.",
+        FIX,
         (OfBundle("accuracy-above-guessing", _high_enough),),
     ),
 )

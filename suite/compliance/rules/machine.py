@@ -75,8 +75,7 @@ def _described(context: BundleContext) -> Iterator[Violation]:
             yield Violation(
                 node.system_file,
                 "notes: an object with the reason for every unknown field",
-                f"{notes!r}"[:200],
-                KEEP,
+                f"{notes!r}",
             )
             return
         for name in (*TEXTS, *COUNTS):
@@ -84,30 +83,30 @@ def _described(context: BundleContext) -> Iterator[Violation]:
                 continue
             value = node.system.get(name)
             if value is None and (name in ALWAYS_KNOWN or not notes.get(name)):
-                expected = (
-                    f"{name}: every Linux has it"
-                    if name in ALWAYS_KNOWN
-                    else f"{name}, or null and a note that says why"
-                )
                 yield Violation(
                     node.system_file,
-                    expected,
+                    f"{name}: every Linux has it"
+                    if name in ALWAYS_KNOWN
+                    else f"{name}, or null and a note that says why",
                     "null without a note" if name not in ALWAYS_KNOWN else "null",
-                    KEEP,
                 )
             elif value is not None and name in notes and name not in NOTED_THOUGH_KNOWN:
-                observed = f"{value!r}, and the note {str(notes[name])!r}"[:300]
                 yield Violation(
-                    node.system_file, f"{name} without a note that it is unknown", observed, KEEP
+                    node.system_file,
+                    f"{name} without a note that it is unknown",
+                    f"{value!r}, and the note {str(notes[name])!r}",
                 )
             elif value is not None and not _has_type(name, value):
-                expected = f"{name}: {'a text' if name in TEXTS else 'a whole number above zero'}"
-                yield Violation(node.system_file, expected, f"{value!r}"[:200], KEEP)
+                yield Violation(
+                    node.system_file,
+                    f"{name}: {'a text' if name in TEXTS else 'a whole number above zero'}",
+                    f"{value!r}",
+                )
         names = node.system.get("gpus", [])  # earlier bundles lack it
         if not isinstance(names, list) or not all(
             isinstance(name, str) and name.strip() for name in names
         ):
-            yield Violation(node.system_file, "gpus: a list of names", f"{names!r}"[:200], KEEP)
+            yield Violation(node.system_file, "gpus: a list of names", f"{names!r}")
 
 
 def _has_type(name: str, value: object) -> bool:
@@ -139,33 +138,27 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
                     file,
                     f"a {name} for {system['architecture']}",
                     f"{text[:100]!r}, with the word {other!r}",
-                    KEEP,
                 )
         without_linux = OTHER_SYSTEMS.search(str(system.get("operating_system")))
         if without_linux is not None:
-            observed = f"{without_linux[0]!r} in operating_system"
             yield Violation(
                 file,
                 "an operating system with a Linux kernel, on which the suite runs",
-                observed,
-                KEEP,
+                f"{without_linux[0]!r} in operating_system",
             )
         size_bytes = system.get("memory_size_bytes")
         if isinstance(size_bytes, int) and size_bytes % KIB:
-            observed = f"{size_bytes}, {size_bytes % KIB} bytes more than {size_bytes // KIB} KiB"
             yield Violation(
                 file,
                 "memory_size_bytes in whole KiB, as the kernel counts them (MemTotal)",
-                observed,
-                KEEP,
+                f"{size_bytes}, {size_bytes % KIB} bytes more than {size_bytes // KIB} KiB",
             )
         python = re.match(r"(\d+)\.(\d+)", str(system.get("python")), re.ASCII)
         if system and (python is None or (int(python[1]), int(python[2])) < MIN_PYTHON):
             yield Violation(
                 file,
                 f"Python {'.'.join(map(str, MIN_PYTHON))} or later, which the suite needs",
-                f"{system.get('python')!r}"[:100],
-                KEEP,
+                f"{system.get('python')!r}",
             )
 
 
@@ -188,28 +181,25 @@ def _libraries(context: BundleContext) -> Iterator[Violation]:
     version = context.system.get("framework_version")
     file, fix = context.nodes[0].system_file, KEEP
     if not installed and context.system.get("libraries") is not None:
-        observed = (
-            ", ".join(sorted(others))
-            if others
-            else f"no package of a framework among {len(libraries)}"
-        )
         yield Violation(
             file,
             f"{' or '.join(own.packages)} among the libraries of a run in {named}",
-            observed,
-            fix,
+            ", ".join(sorted(others))
+            if others
+            else f"no package of a framework among {len(libraries)}",
+            fix=fix,
         )
     elif installed and NUMPY not in libraries and len(libraries) < MOST_LIBRARIES:
         yield Violation(
             file,
             "numpy among the libraries: the suite's readers make mini-batches with it",
             f"none among {len(libraries)}",
-            fix,
+            fix=fix,
         )
     elif installed and _public(version) not in {_public(libraries[name]) for name in installed}:
         found = ", ".join(f"{name} {libraries[name]}" for name in installed)
         yield Violation(
-            file, f"framework_version {version!r} among the libraries"[:200], found[:200], fix
+            file, f"framework_version {version!r} among the libraries", found[:200], fix=fix
         )
 
 
@@ -250,7 +240,7 @@ def _evidence(context: BundleContext) -> Iterator[Violation]:
         evidence = evidence.partition(": ")[0]
     if not any(name in evidence for name in names):
         expected = f"device_evidence that names {' or '.join(repr(name) for name in names)}"
-        yield Violation(RUN, expected[:300], f"{evidence!r}"[:200], KEEP)
+        yield Violation(RUN, expected[:300], f"{evidence!r}")
 
 
 def _clocks(context: BundleContext) -> Iterator[Violation]:
@@ -265,24 +255,21 @@ def _clocks(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         for channel in (channel for channel in core_clocks(node.channels) if len(channel.known)):
             if channel.maximum > limit_hz:
-                observed = f"{channel.maximum / 1e6:.0f} MHz in {channel.name}"
                 yield Violation(
                     node.file,
                     f"at most {limit_hz / 1e6:.0f} MHz, the highest clock of {whose}",
-                    observed,
-                    "run at the clocks that are sold",
+                    f"{channel.maximum / 1e6:.0f} MHz in {channel.name}",
+                    fix="run at the clocks that are sold",
                 )
         cycles_hz = _cycles_per_core_hz(node)
         if cycles_hz is not None and cycles_hz > limit_hz:
-            observed = (
-                f"{cycles_hz / 1e6:.0f} million cycles a second and core, of"
-                f" {node.system.get('cpu_cores')} cores"
-            )
-            expected = (
+            yield Violation(
+                node.file,
                 f"at most {limit_hz / 1e6:.0f} million cycles a second and core, the highest clock"
-                f" of {whose}"
+                f" of {whose}",
+                f"{cycles_hz / 1e6:.0f} million cycles a second and core, of"
+                f" {node.system.get('cpu_cores')} cores",
             )
-            yield Violation(node.file, expected, observed, "describe all cores that were used")
         yield from _governed(node, nominal_hz)
 
 
@@ -296,12 +283,12 @@ def _scaled(context: BundleContext) -> Iterator[Violation]:
             and cores
             and not any(each.name.startswith("frequency.core") for each in cores)
         ):
-            expected = (
+            yield Violation(
+                node.file,
                 "readings of the cores' clocks, which a kernel with the governor"
-                f" {governor!r} offers"
+                f" {governor!r} offers",
+                "none by the meter cpu",
             )
-            expected = expected[:200]
-            yield Violation(node.file, expected, "none by the meter cpu", KEEP)
 
 
 def _governed(node: NodeContext, nominal_hz: float | None) -> Iterator[Violation]:
@@ -316,12 +303,11 @@ def _governed(node: NodeContext, nominal_hz: float | None) -> Iterator[Violation
     cores = [channel for channel in core_clocks(node.channels) if len(channel.known)]
     fastest = max(cores, key=lambda channel: channel.mean, default=None)
     if fastest is not None and fastest.mean > FAST_SHARE * nominal_hz:
-        observed = f"{fastest.mean / 1e6:.0f} MHz on average in {fastest.name}"
         yield Violation(
             node.file,
             f"the lowest clock, with the governor {SLOWEST_GOVERNOR!r} in {node.system_file}",
-            observed,
-            KEEP,
+            f"{fastest.mean / 1e6:.0f} MHz on average in {fastest.name}",
+            fix=KEEP,
         )
 
 
@@ -348,8 +334,11 @@ def _cores(context: BundleContext) -> Iterator[Violation]:
         online = ONLINE.search(str(notes.get("cpu_cores"))) if isinstance(notes, Mapping) else None
         allowed = int(online[1]) if online is not None else cores
         if isinstance(allowed, int) and not isinstance(allowed, bool) and read > allowed:
-            expected = f"readings of at most {allowed} cores, as {node.system_file} has"
-            yield Violation(node.file, expected, f"readings of {read} cores", KEEP)
+            yield Violation(
+                node.file,
+                f"readings of at most {allowed} cores, as {node.system_file} has",
+                f"readings of {read} cores",
+            )
 
 
 def _links(context: BundleContext) -> Iterator[Violation]:
@@ -366,9 +355,10 @@ def _links(context: BundleContext) -> Iterator[Violation]:
                 continue
             name = link.get("interface")
             if isinstance(name, str) and WIRELESS.fullmatch(name):
-                expected = f"a wireless link, by the name of the interface {name!r}"[:200]
                 yield Violation(
-                    node.system_file, expected, f"{WIRED}, {link['speed_mbit_s']:g} Mbit/s", KEEP
+                    node.system_file,
+                    f"a wireless link, by the name of the interface {name!r}",
+                    f"{WIRED}, {link['speed_mbit_s']:g} Mbit/s",
                 )
 
 
@@ -385,16 +375,12 @@ def _board(context: BundleContext) -> Iterator[Violation]:
         and not device.power_modes
         and not (isinstance(read, str) and str(mode).startswith(read))
     ):
-        fix = (
-            "leave power_mode as `suite run` wrote it; state what limits the machine in the notes"
-            " of the submission"
-        )
         expected = (
             "no power mode, as power_settings has none"
             if read is None
             else f"a power mode of power_settings, {read!r}"
         )
-        yield Violation(context.nodes[0].system_file, expected[:200], f"{mode!r}"[:100], fix)
+        yield Violation(context.nodes[0].system_file, expected[:200], f"{mode!r}")
     yield from _rails(context, device)
 
 
@@ -409,19 +395,12 @@ def _nested(context: BundleContext) -> Iterator[Violation]:
         for coverage, part, part_w in powers:
             for wider, whole, whole_w in powers:
                 if wider > coverage and whole_w < MIN_WHOLE_SHARE * part_w:
-                    expected = (
-                        f"{whole.source} ({whole.rule.coverage.value}) to read no less than"
-                        f" {part.source} ({part.rule.coverage.value}), a part of it"
-                    )
-                    observed = (
-                        f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on"
-                        " average"
-                    )
                     yield Violation(
                         node.file,
-                        expected,
-                        observed,
-                        "describe what each meter measures (rules/power.toml, meters.toml)",
+                        f"{whole.source} ({whole.rule.coverage.value}) to read no less than"
+                        f" {part.source} ({part.rule.coverage.value}), a part of it",
+                        f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on"
+                        " average",
                     )
 
 
@@ -441,12 +420,11 @@ def _rails(context: BundleContext, device: Device) -> Iterator[Violation]:
     for node in context.nodes if device.power_rails else ():
         rails = [channel.name for source in BOARD_SENSORS for channel in node.channels.of(source)]
         if rails and not set(rails) & set(device.power_rails):
-            expected = f"readings of {' or '.join(device.power_rails)}, the rails of {device.title}"
             yield Violation(
                 node.file,
-                expected,
-                f"readings of {', '.join(sorted(set(rails)))}"[:300],
-                f"run on a {device.title}",
+                f"readings of {' or '.join(device.power_rails)}, the rails of {device.title}",
+                f"readings of {', '.join(sorted(set(rails)))}",
+                fix=f"run on a {device.title}",
             )
 
 
@@ -456,6 +434,7 @@ RULES = (
         "system.json has every field in its type; a field that is null has a note that says"
         " why, and no other has one.",
         "A value without a source is no description.",
+        KEEP,
         (OfBundle("system-described", _described),),
     ),
     Rule(
@@ -463,6 +442,7 @@ RULES = (
         "Instruction set, kernel, operating system, processor, memory and Python can be those"
         " of one Linux machine.",
         "A description that was typed by hand mixes machines.",
+        KEEP,
         (OfBundle("system-possible", _possible),),
     ),
     Rule(
@@ -471,6 +451,7 @@ RULES = (
         " for the framework, and NumPy with it.",
         "The harness lists the packages of the environment that trained. The suite's readers"
         " hand NumPy's arrays to a framework.",
+        KEEP,
         (OfBundle("framework-installed", _libraries),),
     ),
     Rule(
@@ -478,6 +459,7 @@ RULES = (
         "The evidence for the device names the described board, or a name by which the profile"
         " is recognised.",
         "The harness found the device by that name.",
+        KEEP,
         (OfBundle("device-evidence", _evidence),),
     ),
     Rule(
@@ -485,6 +467,7 @@ RULES = (
         "No core runs faster than the profile's highest clock, by frequency or cycles, and the"
         " governor powersave holds a low clock.",
         "An overclocked board is not the one that is sold, and eight cores are not two.",
+        "describe all cores that were used",
         (OfBundle("clocks-possible", _clocks),),
     ),
     Rule(
@@ -492,6 +475,7 @@ RULES = (
         "Where the processor's governor is known, the cores' clocks were read.",
         "The kernel keeps governor and clock of a core in the same folder (cpufreq), which the"
         " meter reads.",
+        KEEP,
         (OfBundle("governor-read", _scaled),),
     ),
     Rule(
@@ -499,12 +483,14 @@ RULES = (
         "No interface with the name of a wireless one is described as wired, with a speed.",
         "The kernel's and systemd's names begin with wl where the driver says that it is"
         " wireless, and such drivers report no speed.",
+        KEEP,
         (OfBundle("links-described", _links),),
     ),
     Rule(
         "cores-described",
         "No more cores are read than the description has.",
         "A machine with cores that are switched off does not use them.",
+        KEEP,
         (OfBundle("cores-described", _cores),),
     ),
     Rule(
@@ -512,12 +498,15 @@ RULES = (
         "A meter of the whole reads at least four fifths of what a meter of a part of it reads.",
         "A board draws what its chips draw, and more: a graphics card of another machine does"
         " not belong to it.",
+        "describe what each meter measures (rules/power.toml, meters.toml)",
         (OfBundle("whole-above-part", _nested),),
     ),
     Rule(
         "board-fits-profile",
         "Power mode and rails are of the kind that the device's profile has.",
         "A board's sensors have the names that its device tree gives them.",
+        "leave power_mode as `suite run` wrote it; state what limits the machine in the notes"
+        " of the submission",
         (OfBundle("board-fits-profile", _board),),
     ),
 )

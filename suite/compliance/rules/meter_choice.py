@@ -37,7 +37,7 @@ def _chosen(context: BundleContext) -> Iterator[Violation]:
 def _violations(file: str, left_out: Iterable[str]) -> Iterator[Violation]:
     missing = sorted(set(left_out) & set(REQUIRED))
     if missing:
-        yield Violation(file, EXPECTED, f"left out: {', '.join(missing)}", FIX)
+        yield Violation(file, EXPECTED, f"left out: {', '.join(missing)}")
 
 
 RULES = (
@@ -47,6 +47,7 @@ RULES = (
         " they are available.",
         "Rules compare the meters with one another: what one of them shows must not depend on"
         " who chose the meters.",
+        FIX,
         (OfBundle("meters-chosen", _chosen, divisions=CLOSED),),
     ),
 )

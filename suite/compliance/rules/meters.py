@@ -50,12 +50,11 @@ ROUND_NS, MIN_ROUND = 100_000, 20  # boards' clocks tick every 52 ns, or every m
 def _available(context: BundleContext) -> Iterator[Violation]:
     for node, name, record, channels in _meters(context):
         if channels and record.get("available") is not True:
-            observed = (
-                f"{sum(map(len, channels))} readings of {name}, which {node.meters_file} says was"
-                " not available"
-            )
             yield Violation(
-                node.file, "readings of available meters only", observed, READINGS_AS_READ
+                node.file,
+                "readings of available meters only",
+                f"{sum(map(len, channels))} readings of {name}, which {node.meters_file} says was"
+                " not available",
             )
 
 
@@ -76,12 +75,12 @@ def _periods(context: BundleContext) -> Iterator[Violation]:
             else periods_s[0]
         )
         if not is_number(stated_s) or abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * stated_s:
-            expected = (
+            yield Violation(
+                node.file,
                 f"a reading of {name} every {stated_s!r} s, its achieved_period_s in"
-                f" {node.meters_file}"
+                f" {node.meters_file}",
+                f"every {nearest_s:.6g} s",
             )
-            expected = expected[:300]
-            yield Violation(node.file, expected, f"every {nearest_s:.6g} s", READINGS_AS_READ)
 
 
 def _jitter(context: BundleContext) -> Iterator[Violation]:
@@ -105,11 +104,12 @@ def _jitter(context: BundleContext) -> Iterator[Violation]:
             key=lambda found_s: abs(found_s - stated_s),
         )
         if abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * nearest_s + JITTER_SLACK_S:
-            expected = (
+            yield Violation(
+                node.file,
                 f"times between readings of {name} that scatter by {stated_s:.6g} s, its jitter_s"
-                f" in {node.meters_file}"
+                f" in {node.meters_file}",
+                f"by {nearest_s:.6g} s",
             )
-            yield Violation(node.file, expected, f"by {nearest_s:.6g} s", READINGS_AS_READ)
 
 
 def _as_its_class(context: BundleContext) -> Iterator[Violation]:
@@ -122,14 +122,16 @@ def _as_its_class(context: BundleContext) -> Iterator[Violation]:
         if not channels or moments is None:
             continue
         if record.get("moments", moments) != moments:
-            expected = f"{name} read at {moments} moments, as the suite's meter of this name is"
             yield Violation(
-                node.meters_file, expected, f"moments = {record.get('moments')!r}"[:200], OWN_NAME
+                node.meters_file,
+                f"{name} read at {moments} moments, as the suite's meter of this name is",
+                f"moments = {record.get('moments')!r}",
             )
         if period_s is not None and record.get("period_s") != period_s:
-            expected = f"{name} read every {period_s:g} s, as the suite's meter of this name is"
             yield Violation(
-                node.meters_file, expected, f"period_s = {record.get('period_s')!r}"[:200], OWN_NAME
+                node.meters_file,
+                f"{name} read every {period_s:g} s, as the suite's meter of this name is",
+                f"period_s = {record.get('period_s')!r}",
             )
 
 
@@ -149,11 +151,12 @@ def _gaps(context: BundleContext) -> Iterator[Violation]:
             continue
         gap_s = min(_longest_gap_s(node, channel) for channel in channels)
         if gap_s > LONGER_GAP * stated_s + GAP_SLACK_S:
-            expected = (
+            yield Violation(
+                node.file,
                 f"no gap over {stated_s:.3g} s between readings of {name}, which states no failure"
-                f" in {node.meters_file}"
+                f" in {node.meters_file}",
+                f"{gap_s:.2f} s",
             )
-            yield Violation(node.file, expected, f"{gap_s:.2f} s", READINGS_AS_READ)
         if window is None or not node.is_on_clock:
             continue
         late_s = max(
@@ -164,15 +167,11 @@ def _gaps(context: BundleContext) -> Iterator[Violation]:
         if late_s > max(
             MIN_EDGE_S, EDGE_SHARE * seconds(window), EDGE_PERIODS * period_s, LONGER_GAP * stated_s
         ):
-            expected = (
-                f"readings of {name} over the whole run: it states no failure and no gap over"
-                f" {stated_s:.3g} s"
-            )
             yield Violation(
                 node.file,
-                expected,
+                f"readings of {name} over the whole run: it states no failure and no gap over"
+                f" {stated_s:.3g} s",
                 f"none for {late_s:.2f} s at the run's start or end",
-                READINGS_AS_READ,
             )
 
 
@@ -213,15 +212,11 @@ def _stated_gaps(context: BundleContext) -> Iterator[Violation]:
             longest_s < FOUND_GAP * stated_s for _, stated_s, longest_s in gaps
         ):
             name, stated_s, longest_s = gaps[0]
-            expected = (
-                f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its record"
-                " states, or so of another meter"
-            )
             yield Violation(
                 file,
-                expected,
+                f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its record"
+                " states, or so of another meter",
                 f"{longest_s:.6g} s at most; so of all {len(gaps)} meters",
-                READINGS_AS_READ,
             )
 
 
@@ -242,12 +237,10 @@ def _failures(context: BundleContext) -> Iterator[Violation]:
         readings = max(map(len, channels))
         calls = (span_ns[1] - span_ns[0]) * SECONDS_PER_NS / period_s * MORE_CALLS + CALLS_SLACK
         if readings <= calls < readings + failures:
-            expected = f"at most {calls:.0f} calls of {name}, one every {period_s:g} s"
             yield Violation(
                 node.meters_file,
-                expected,
+                f"at most {calls:.0f} calls of {name}, one every {period_s:g} s",
                 f"{readings} readings and {failures:g} failures",
-                READINGS_AS_READ,
             )
 
 
@@ -267,12 +260,11 @@ def _end(context: BundleContext) -> Iterator[Violation]:
     tail_s = (last_ns - max(times_ns)) * SECONDS_PER_NS
     if tail_s > MAX_TAIL_S + loading_s:
         last = next(channel for channel in own if channel.t_ns.max() == last_ns)
-        expected = (
-            f"readings up to {MAX_TAIL_S + loading_s:.1f} s after the log's last event:"
-            f" {MAX_TAIL_S:g} s, and the time before run_start"
-        )
         yield Violation(
-            node.file, expected, f"{last.source} was read {tail_s:.1f} s after it", READINGS_AS_READ
+            node.file,
+            f"readings up to {MAX_TAIL_S + loading_s:.1f} s after the log's last event:"
+            f" {MAX_TAIL_S:g} s, and the time before run_start",
+            f"{last.source} was read {tail_s:.1f} s after it",
         )
 
 
@@ -298,7 +290,7 @@ def _too_many(context: BundleContext) -> Iterator[Violation]:
                     f"at most {most:.0f} readings of {name} {channel.name} in {span_s:.1f} s, one"
                     f" every {period_s:g} s"
                 )
-                yield Violation(node.file, expected[:300], f"{len(channel)}", READINGS_AS_READ)
+                yield Violation(node.file, expected[:300], f"{len(channel)}")
 
 
 def _too_often(context: BundleContext) -> Iterator[Violation]:
@@ -319,11 +311,12 @@ def _too_often(context: BundleContext) -> Iterator[Violation]:
     for file, meters in found.items():
         if all(between_s < MIN_PERIOD_RATIO * period_s for _, period_s, between_s in meters):
             name, period_s, between_s = meters[0]
-            expected = f"a reading of {name} every {period_s:g} s or less often, as it is asked for"
-            observed = f"every {between_s:.4g} s in the median" + (
-                f"; so of all {len(meters)} meters of the kernel" if len(meters) > 1 else ""
+            yield Violation(
+                file,
+                f"a reading of {name} every {period_s:g} s or less often, as it is asked for",
+                f"every {between_s:.4g} s in the median"
+                + (f"; so of all {len(meters)} meters of the kernel" if len(meters) > 1 else ""),
             )
-            yield Violation(file, expected, observed, READINGS_AS_READ)
 
 
 def _ahead(context: BundleContext) -> Iterator[Violation]:
@@ -339,15 +332,12 @@ def _ahead(context: BundleContext) -> Iterator[Violation]:
             continue
         ahead_s = (own_ns - max(last_ns.values())) * SECONDS_PER_NS
         if ahead_s > MAX_AHEAD_S:
-            expected = (
+            yield Violation(
+                node.file,
                 f"readings of {OWN_CLOCK} until the last ones of the other meters, or"
-                f" {MAX_AHEAD_S:g} s later"
+                f" {MAX_AHEAD_S:g} s later",
+                f"{ahead_s:.2f} s later",
             )
-            fix = (
-                "set the clock of the machine that writes the table, or add the table after the run"
-                " with suite power attach"
-            )
-            yield Violation(node.file, expected, f"{ahead_s:.2f} s later", fix)
 
 
 def _cost(context: BundleContext) -> Iterator[Violation]:
@@ -372,12 +362,10 @@ def _cost(context: BundleContext) -> Iterator[Violation]:
             and costs_s
             and not any(is_number(cost_s) and cost_s > 0 for cost_s in costs_s)
         ):
-            expected = "CPU time for reading the meters: cost_s above zero of one at least"
             yield Violation(
                 node.meters_file,
-                expected,
+                "CPU time for reading the meters: cost_s above zero of one at least",
                 f"none of {len(costs_s)} meters, for {len(node.channels)} readings",
-                READINGS_AS_READ,
             )
 
 
@@ -406,15 +394,11 @@ def _cost_possible(context: BundleContext) -> Iterator[Violation]:
         least_s = MIN_READING_S * readings if span_s >= MIN_COST_S else 0.0
         most_s = (span_s + UNREAD_S) * max(node.cores_read, 1)
         if readings and costs_s and not least_s <= cost_s <= most_s:
-            expected = (
-                f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in"
-                f" {span_s:.1f} s"
-            )
             yield Violation(
                 node.meters_file,
-                expected,
+                f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in"
+                f" {span_s:.1f} s",
                 f"{cost_s:.3g} s by cost_s of {len(own)} meters",
-                READINGS_AS_READ,
             )
 
 
@@ -425,12 +409,10 @@ def _of_linux(context: BundleContext) -> Iterator[Violation]:
         for name in OF_EVERY_LINUX:
             if not node.channels.of(name):
                 reason = str(records.get(name, {}).get("reason") or "no reading")[:200]
-                fix = "let the user of the run read /proc; inside a container, run on the host"
                 yield Violation(
                     node.meters_file,
                     f"readings of {name}, which every Linux offers in /proc",
                     reason,
-                    fix,
                 )
 
 
@@ -451,20 +433,12 @@ def _of_kernel(context: BundleContext) -> Iterator[Violation]:
                 continue
             reason = str(record.get("reason") or "no reading")[:200]
             if name in offered:
-                yield Violation(
-                    node.meters_file,
-                    f"readings of {name}, {offered[name]}",
-                    reason,
-                    READINGS_AS_READ,
-                )
+                yield Violation(node.meters_file, f"readings of {name}, {offered[name]}", reason)
             elif (
                 name in SCHEDULED and record.get("available") is True and not record.get("failures")
             ):
                 yield Violation(
-                    node.meters_file,
-                    f"readings of {name}, or failures: it was available",
-                    reason,
-                    READINGS_AS_READ,
+                    node.meters_file, f"readings of {name}, or failures: it was available", reason
                 )
 
 
@@ -473,12 +447,10 @@ def _rounded(context: BundleContext) -> Iterator[Violation]:
         if len(node.channels) >= MIN_ROUND and not any(
             (channel.t_ns % ROUND_NS).any() for channel in node.channels
         ):
-            expected = "times of a clock, which ticks in nanoseconds"
             yield Violation(
                 node.file,
-                expected,
+                "times of a clock, which ticks in nanoseconds",
                 f"{len(node.channels)} readings at whole tenths of a millisecond",
-                READINGS_AS_READ,
             )
 
 
@@ -515,6 +487,7 @@ RULES = (
         "meter-available",
         "Only meters that were available have readings.",
         "The recorder opens no other meter.",
+        READINGS_AS_READ,
         (OfBundle("meter-available", _available),),
     ),
     Rule(
@@ -522,6 +495,7 @@ RULES = (
         "A meter's readings are as far apart as its record says.",
         "The recorder states the median time between readings, from the same times. Readings"
         " that were scaled in time, inserted or made up differ.",
+        READINGS_AS_READ,
         (OfBundle("meter-periods", _periods),),
     ),
     Rule(
@@ -529,6 +503,7 @@ RULES = (
         "The times between a meter's readings scatter as its record says.",
         "The recorder states their standard deviation, from the same times. Invented readings"
         " and edited records differ.",
+        READINGS_AS_READ,
         (OfBundle("meter-jitter", _jitter),),
     ),
     Rule(
@@ -537,6 +512,7 @@ RULES = (
         " moments.",
         "Both are constants of the meter's program. Readings of a plug under the name of an"
         " analyser keep the plug's.",
+        OWN_NAME,
         (OfBundle("meter-own-schedule", _as_its_class),),
     ),
     Rule(
@@ -545,6 +521,7 @@ RULES = (
         " run and ten seconds at its start or end.",
         "The recorder states the longest time without a reading: readings that were left out"
         " contradict it.",
+        READINGS_AS_READ,
         (OfBundle("meter-gaps", _gaps),),
     ),
     Rule(
@@ -553,12 +530,14 @@ RULES = (
         " node at least.",
         "The recorder finds it in the times of the same readings. Readings that were"
         " interpolated to new times are evenly spaced.",
+        READINGS_AS_READ,
         (OfBundle("meter-stated-gaps", _stated_gaps),),
     ),
     Rule(
         "meter-failures",
         "A meter's readings and failures together are at most one a period.",
         "A call that fails has no reading.",
+        READINGS_AS_READ,
         (OfBundle("meter-failures", _failures),),
     ),
     Rule(
@@ -568,6 +547,7 @@ RULES = (
         "The recorder waits for the period to pass. Readings and records that were made to fit"
         " shorter times come faster, and a second series of readings that was put into a"
         " channel comes beside the first.",
+        READINGS_AS_READ,
         (OfBundle("meter-schedule", _schedule),),
     ),
     Rule(
@@ -575,12 +555,15 @@ RULES = (
         "A table that another program writes ends when the other meters do, or two seconds later.",
         "It has a clock of its own. Where that clock is wrong, the power of another moment is"
         " counted.",
+        "set the clock of the machine that writes the table, or add the table after the run"
+        " with suite power attach",
         (OfBundle("meter-clock", _ahead),),
     ),
     Rule(
         "meter-cost",
         "Reading the meters cost CPU time.",
         "The recorder measures its own time, so that its share of the run's load is known.",
+        READINGS_AS_READ,
         (OfBundle("meter-cost", _cost),),
     ),
     Rule(
@@ -589,6 +572,7 @@ RULES = (
         " meanwhile.",
         "A reading is a system call at least. The recorder's own time is left out of the"
         " foreign load.",
+        READINGS_AS_READ,
         (OfBundle("meter-cost-possible", _cost_possible),),
     ),
     Rule(
@@ -596,6 +580,7 @@ RULES = (
         "Processor and memory are read on every node of a closed run.",
         "Every Linux offers them to every user. Without them nothing shows how a result came"
         " about.",
+        "let the user of the run read /proc; inside a container, run on the host",
         (OfBundle("meters-of-linux", _of_linux, divisions=CLOSED),),
     ),
     Rule(
@@ -605,6 +590,7 @@ RULES = (
         " readings or failures.",
         "The kernel has these meters for every user. A meter that is said to be unavailable"
         " shows neither other programs nor clock steps.",
+        READINGS_AS_READ,
         (OfBundle("meters-of-kernel", _of_kernel),),
     ),
     Rule(
@@ -613,12 +599,14 @@ RULES = (
         " from the first reading to run_start.",
         "The recorder stops when the implementation has exited. A machine that loads a"
         " framework slowly also leaves it slowly. Later readings belong to a longer run.",
+        READINGS_AS_READ,
         (OfBundle("readings-end", _end),),
     ),
     Rule(
         "readings-clock",
         "The times of the readings are not all whole tenths of a millisecond.",
         "They are read from a clock of nanoseconds, one meter after another.",
+        READINGS_AS_READ,
         (OfBundle("readings-clock", _rounded),),
     ),
 )

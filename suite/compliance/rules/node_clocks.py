@@ -32,9 +32,8 @@ def _placed(context: BundleContext) -> Iterator[Violation]:
             if event.value != said:
                 yield Violation(
                     log_name(rank),
-                    f"nodes_of_ranks = {said!r}, as before"[:300],
-                    f"{event.value!r}"[:200],
-                    TRAINING_LOOP,
+                    f"nodes_of_ranks = {said!r}, as before",
+                    f"{event.value!r}",
                     event.line,
                 )
                 return
@@ -43,8 +42,7 @@ def _placed(context: BundleContext) -> Iterator[Violation]:
         yield Violation(
             "log.txt",
             f"ranks on {parallel.nodes} node{'s' * (parallel.nodes > 1)}",
-            f"on {', '.join(sorted(named))}"[:200],
-            TRAINING_LOOP,
+            f"on {', '.join(sorted(named))}",
         )
     yield from _of_one_boot(context)
 
@@ -60,15 +58,11 @@ def _of_one_boot(context: BundleContext) -> Iterator[Violation]:
             (rank for rank in node.ranks if boots.get(rank) not in (None, described)), None
         )
         if described is not None and other is not None:
-            expected = (
-                f"the boot id of {node.host[:100]}, {str(described)[:13]}…, on which rank {other}"
-                " is recorded"
-            )
             yield Violation(
                 log_name(other),
-                expected,
+                f"the boot id of {node.host[:100]}, {str(described)[:13]}…, on which rank {other}"
+                " is recorded",
                 f"{str(boots[other])[:13]}…: it ran on another machine",
-                TRAINING_LOOP,
                 1,
             )
 
@@ -87,32 +81,25 @@ def _offsets(context: BundleContext) -> Iterator[Violation]:
             yield Violation(
                 "log.txt",
                 f"an offset and its uncertainty in ns for each of {ranks} ranks",
-                f"{offsets!r}"[:200],
-                TRAINING_LOOP,
+                f"{offsets!r}",
                 event.line,
             )
             return
         worst = max(range(ranks), key=lambda rank: offsets[rank][1])
         if offsets[worst][1] > MAX_UNCERTAINTY_NS:
-            observed = f"{offsets[worst][1] * SECONDS_PER_NS:g} s on rank {worst}"
-            expected = f"clock offsets measured to {MAX_UNCERTAINTY_NS * SECONDS_PER_NS:g} s"
             yield Violation(
                 "log.txt",
-                expected,
-                observed,
-                "use a network with shorter round trips, then run again",
+                f"clock offsets measured to {MAX_UNCERTAINTY_NS * SECONDS_PER_NS:g} s",
+                f"{offsets[worst][1] * SECONDS_PER_NS:g} s on rank {worst}",
                 event.line,
+                fix="use a network with shorter round trips, then run again",
             )
         for one, far in _apart_on_one_machine(context, offsets):
-            observed = (
-                f"rank {far}'s is {(offsets[far][0] - offsets[one][0]) * SECONDS_PER_NS:.6g} s"
-                f" ahead of rank {one}'s"
-            )
             yield Violation(
                 "log.txt",
                 "one monotonic clock for all ranks of one machine",
-                observed,
-                TRAINING_LOOP,
+                f"rank {far}'s is {(offsets[far][0] - offsets[one][0]) * SECONDS_PER_NS:.6g} s"
+                f" ahead of rank {one}'s",
                 event.line,
             )
         if first is not None and event.mono_ns is not None and first.mono_ns is not None:
@@ -120,15 +107,11 @@ def _offsets(context: BundleContext) -> Iterator[Violation]:
             for rank, (before, after) in enumerate(zip(first.value, offsets, strict=True)):
                 drift_ns = abs(after[0] - before[0])
                 if drift_ns > allowed_ns + before[1] + after[1]:
-                    expected = (
-                        f"rank {rank}'s clock to drift by {allowed_ns * SECONDS_PER_NS:.3g} s at"
-                        f" most ({MAX_DRIFT:.1%} of the time)"
-                    )
                     yield Violation(
                         "log.txt",
-                        expected,
+                        f"rank {rank}'s clock to drift by {allowed_ns * SECONDS_PER_NS:.3g} s at"
+                        f" most ({MAX_DRIFT:.1%} of the time)",
                         f"{drift_ns * SECONDS_PER_NS:.3g} s",
-                        TRAINING_LOOP,
                         event.line,
                     )
         first = event if first is None else first
@@ -179,12 +162,12 @@ def _overlapping(context: BundleContext) -> Iterator[Violation]:
             int(np.stack(starts)[:, place].argmax()),
             int(np.stack(ends)[:, place].argmin()),
         )
-        expected = (
+        yield Violation(
+            "log.txt",
             f"rank {late} to begin step {first.step[updates][place]} before rank {early} ends it,"
-            " which needs its gradients, to a second"
+            " which needs its gradients, to a second",
+            f"{gaps_ns[place] * SECONDS_PER_NS:.3g} s after it, by the clock offsets",
         )
-        observed = f"{gaps_ns[place] * SECONDS_PER_NS:.3g} s after it, by the clock offsets"
-        yield Violation("log.txt", expected, observed, TRAINING_LOOP)
 
 
 def is_offset(value: Any) -> bool:
@@ -215,13 +198,10 @@ def _times_of_day(context: BundleContext) -> Iterator[Violation]:
         ahead_s = event.time_ms / 1000 - (event.mono_ns - offsets[rank][0]) * SECONDS_PER_NS
         ahead_of_0_s = ahead_s if ahead_of_0_s is None else ahead_of_0_s
         if abs(ahead_s - ahead_of_0_s) > MAX_WALL_OFFSET_S:
-            observed = f"rank {rank}'s differs from rank 0's by {ahead_s - ahead_of_0_s:.0f} s"
-            expected = f"times of day that agree to {MAX_WALL_OFFSET_S:g} s on all nodes"
             yield Violation(
                 log_name(rank),
-                expected,
-                observed,
-                "`sudo timedatectl set-ntp true` on every node, then run again",
+                f"times of day that agree to {MAX_WALL_OFFSET_S:g} s on all nodes",
+                f"rank {rank}'s differs from rank 0's by {ahead_s - ahead_of_0_s:.0f} s",
                 event.line,
             )
 
@@ -231,12 +211,10 @@ def _addresses(context: BundleContext) -> Iterator[Violation]:
     links = [(node.host, node.link or {}) for node in read_nodes(context.bundle)]
     for (one, its), (other, theirs) in combinations(links, 2):
         if its.get("address") is not None and its.get("address") == theirs.get("address"):
-            observed = f"{one} and {other} both at {its['address']!r}"[:200]
             yield Violation(
                 NODES,
                 "an address of its own for every node",
-                observed,
-                "run on as many machines as are requested",
+                f"{one} and {other} both at {its['address']!r}",
             )
             return
 
@@ -254,10 +232,7 @@ def _files(context: BundleContext) -> Iterator[Violation]:
         if not 1 <= int(found[1]) < count:
             asked = f"{count} {what}{'s' * (count > 1)}"
             yield Violation(
-                name,
-                f"files of {asked}, the number requested",
-                f"a file of {what} {found[1]}",
-                f"remove it, or {TRAINING_LOOP}",
+                name, f"files of {asked}, the number requested", f"a file of {what} {found[1]}"
             )
 
 
@@ -267,6 +242,7 @@ RULES = (
         "The ranks stay on their nodes for the whole run, each node is one machine, and they"
         " are no more than were requested.",
         "Energy and times belong to the machines that worked.",
+        TRAINING_LOOP,
         (OfBundle("nodes-placed", _placed),),
     ),
     Rule(
@@ -275,6 +251,7 @@ RULES = (
         " drift by a thousandth at most, and are nought on one machine.",
         "They place the readings of the other nodes in time. No rank ends an update before"
         " another, whose gradients it needs, begins it.",
+        TRAINING_LOOP,
         (OfBundle("clock-offsets", _offsets),),
     ),
     Rule(
@@ -282,18 +259,21 @@ RULES = (
         "The nodes' times of day differ by a minute at most.",
         "Durations use other clocks; but with this, a log's times tell when the run was made,"
         " and files of the nodes can be put in order.",
+        "`sudo timedatectl set-ntp true` on every node, then run again",
         (OfBundle("nodes-times-of-day", _times_of_day, severity=Severity.WARNING),),
     ),
     Rule(
         "nodes-addresses",
         "No two nodes of a run have one address.",
         "One machine under two names is one node.",
+        "run on as many machines as are requested",
         (OfBundle("nodes-addresses", _addresses),),
     ),
     Rule(
         "ranks-files",
         "A bundle holds no log or readings of ranks and nodes that were not requested.",
         "A rank that is recorded worked.",
+        f"remove it, or {TRAINING_LOOP}",
         (OfBundle("ranks-files", _files),),
     ),
 )

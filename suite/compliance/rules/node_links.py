@@ -34,19 +34,11 @@ def _links(context: BundleContext) -> Iterator[Violation]:
     for node in read_nodes(context.bundle):
         speed_mbit_s = _speed_mbit_s(node.link or {})
         if speed_mbit_s is not None and needed_mbit_s > speed_mbit_s:
-            expected = (
-                f"at most {speed_mbit_s:g} Mbit/s through {node.host}'s link, the speed that it"
-                " records"
-            )
-            fix = (
-                "record the link that the ranks used (`suite cluster doctor` shows it), then run"
-                " again"
-            )
             yield Violation(
                 NODES,
-                expected,
+                f"at most {speed_mbit_s:g} Mbit/s through {node.host}'s link, the speed that it"
+                " records",
                 f"{needed_mbit_s:.3g} Mbit/s or more: the gradients of every update",
-                fix,
             )
 
 
@@ -96,15 +88,14 @@ def _counted(context: BundleContext) -> Iterator[Violation]:
             # what a rank has sent last may wait in its kernel when the step ends
             needed = max(0, updates - 1) * size_bytes
             if counted < needed and not (is_shared and counted < SHARED_MEMORY_SHARE * needed):
-                expected = (
+                yield Violation(
+                    node.file,
                     f"{needed} bytes {direction} or more: the gradients of {updates - 1} updates,"
-                    " once"
+                    " once",
+                    f"{counted:.0f} bytes",
+                    fix="hand in the readings as the recorder wrote them; where MPI goes past the"
+                    " kernel's interfaces, run again with UCX_TLS=tcp,self",
                 )
-                fix = (
-                    "hand in the readings as the recorder wrote them; where MPI goes past the"
-                    " kernel's interfaces, run again with UCX_TLS=tcp,self"
-                )
-                yield Violation(node.file, expected, f"{counted:.0f} bytes", fix)
 
 
 def _uncertainty_s(context: BundleContext) -> float:
@@ -140,6 +131,7 @@ RULES = (
         " were counted by each node's interfaces.",
         "A fast link described as a slow one makes the machine look faster, and fewer bytes"
         " make its exchange look smaller than it can be.",
+        "record the link that the ranks used (`suite cluster doctor` shows it), then run again",
         (OfBundle("links-carry", lambda context: chain(_links(context), _counted(context))),),
     ),
 )

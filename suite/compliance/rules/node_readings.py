@@ -49,15 +49,13 @@ def _throughout(context: BundleContext) -> Iterator[Violation]:
             ]
         )
         if gap_s > longest_s:
-            observed = (
-                f"none for {gap_s:.1f} s, from {(inside[place] - window[0]) * SECONDS_PER_NS:.1f} s"
-                " after run_start on"
-            )
-            expected = (
+            yield Violation(
+                node.file,
                 f"a reading of some meter every {longest_s:.1f} s, because no loss of the recorder"
-                " is recorded"
+                " is recorded",
+                f"none for {gap_s:.1f} s, from {(inside[place] - window[0]) * SECONDS_PER_NS:.1f} s"
+                " after run_start on",
             )
-            yield Violation(node.file, expected, observed, READINGS_AS_READ)
 
 
 def _periods_s(node: NodeContext) -> list[float]:
@@ -76,15 +74,12 @@ def _metered(context: BundleContext) -> Iterator[Violation]:
             if isinstance(meter, Mapping) and meter.get("available") is True
         }
         for source in sorted({channel.source for channel in node.idle} - available):
-            expected = (
-                f"{source}, which read the idle machine, among the available meters of"
-                f" {node.meters_file}"
-            )
             yield Violation(
                 node.idle_file,
-                expected,
+                f"{source}, which read the idle machine, among the available meters of"
+                f" {node.meters_file}",
                 "no such meter",
-                f"connect {source} for the whole run, then run again",
+                fix=f"connect {source} for the whole run, then run again",
             )
 
 
@@ -111,11 +106,12 @@ def _loads(context: BundleContext) -> Iterator[Violation]:
             / ((window[1] - window[0]) * SECONDS_PER_NS)
         )
         if load.mean < needed:
-            expected = (
+            yield Violation(
+                node.file,
                 f"a load of {needed:.1f} % or more of the {cores} cores of {record.host}, whose"
-                f" rank computed for {max(computed_s):.1f} s"
+                f" rank computed for {max(computed_s):.1f} s",
+                f"{load.mean:.1f} %",
             )
-            yield Violation(node.file, expected, f"{load.mean:.1f} %", READINGS_AS_READ)
 
 
 def _apart(context: BundleContext) -> Iterator[Violation]:
@@ -138,9 +134,10 @@ def _apart(context: BundleContext) -> Iterator[Violation]:
         ):
             same = next((found for pair in pairs if (found := _same_moments(*pair))), None)
             if same is not None:
-                observed = f"the same {same} times between readings, to {ROUNDING_NS} ns"
                 yield Violation(
-                    name, f"readings at other moments than in {file}", observed, READINGS_AS_READ
+                    name,
+                    f"readings at other moments than in {file}",
+                    f"the same {same} times between readings, to {ROUNDING_NS} ns",
                 )
 
 
@@ -164,24 +161,28 @@ RULES = (
         "nodes-throughout",
         "A node whose recorder was not lost was read through the whole run.",
         "Readings that end early leave out energy.",
+        READINGS_AS_READ,
         (OfBundle("nodes-throughout", _throughout),),
     ),
     Rule(
         "baseload-metered",
         "A meter that read the idle machine is recorded as available during the run.",
         "Power readings that are left out hide an energy.",
+        "connect the meter for the whole run, then run again",
         (OfBundle("baseload-metered", _metered),),
     ),
     Rule(
         "nodes-load",
         "A node's processor is busy while its ranks compute on it.",
         "Readings of an idle machine are of another run.",
+        READINGS_AS_READ,
         (OfBundle("nodes-load", _loads),),
     ),
     Rule(
         "nodes-read-apart",
         "No two nodes were read at the same moments, to the nanosecond.",
         "A copy of one node's readings is no second meter.",
+        READINGS_AS_READ,
         (OfBundle("nodes-read-apart", _apart),),
     ),
 )

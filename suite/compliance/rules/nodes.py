@@ -25,14 +25,10 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
     nodes = read_nodes(context.bundle)
     ranks = [rank for node in nodes for rank in node.ranks]
     if len(nodes) != requested.nodes or ranks != list(range(requested.ranks)):
-        expected = (
-            f"{requested.nodes} nodes with the ranks {numbers(range(requested.ranks))} in order"
-        )
         yield Violation(
             NODES,
-            expected,
+            f"{requested.nodes} nodes with the ranks {numbers(range(requested.ranks))} in order",
             f"{len(nodes)} nodes with the ranks {listed([str(rank) for rank in ranks])}",
-            RUN_AGAIN,
         )
         return
     logged = context.log.value("nodes_of_ranks")
@@ -48,12 +44,10 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
                 if names is None
                 else listed([shown(name) for name in names])
             )
-            observed = f"{shown(node.node)}, the name of host {node.host[:100]!r}"
             yield Violation(
                 NODES,
                 f"the log's nodes_of_ranks for the ranks {numbers(node.ranks)}: {wanted}",
-                observed,
-                RUN_AGAIN,
+                f"{shown(node.node)}, the name of host {node.host[:100]!r}",
             )
 
 
@@ -61,9 +55,10 @@ def _recorders(context: BundleContext) -> Iterator[Violation]:
     """Check that no node's recorder was lost or could not be started."""
     for node in read_nodes(context.bundle):
         if node.problem is not None:
-            expected = f"a recorder that reads the meters of {node.host[:100]!r} for the whole run"
             yield Violation(
-                NODES, expected, f"ranks {numbers(node.ranks)}: {node.problem[:300]}", RECORD_AGAIN
+                NODES,
+                f"a recorder that reads the meters of {node.host[:100]!r} for the whole run",
+                f"ranks {numbers(node.ranks)}: {node.problem[:300]}",
             )
 
 
@@ -72,6 +67,7 @@ RULES = (
         "nodes-complete",
         "A run on several nodes records which ranks ran on each node, and the log agrees.",
         "Energy and bytes are sums over the nodes: a missing node makes them smaller.",
+        RUN_AGAIN,
         (OfBundle("nodes-complete", _complete),),
     ),
     Rule(
@@ -79,6 +75,7 @@ RULES = (
         "The recorder of every node reads that node's meters for the whole run.",
         "A node whose recorder was lost has gaps in its readings, and figures of all nodes may"
         " be unknown for them.",
+        RECORD_AGAIN,
         (OfBundle("nodes-recorders", _recorders, severity=Severity.WARNING),),
     ),
 )

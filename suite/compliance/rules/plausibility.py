@@ -66,13 +66,15 @@ def _power(context: BundleContext) -> Iterator[Violation]:
                 node.file,
                 f"a mean power of {MIN_POWER_W} W or more",
                 f"{power_w:.3f} W by {source}",
-                fix,
+                fix=fix,
             )
         if power_w is not None and limit_w is not None and power_w > limit_w:
-            expected = (
-                f"a mean power of {limit_w:.1f} W or less, the limit of {context.request.platform}"
+            yield Violation(
+                node.file,
+                f"a mean power of {limit_w:.1f} W or less, the limit of {context.request.platform}",
+                f"{power_w:.3f} W by {source}",
+                fix=fix,
             )
-            yield Violation(node.file, expected, f"{power_w:.3f} W by {source}", fix)
 
 
 def _mean_reading_w(channels: "Channels", total: PowerTotal) -> float | None:
@@ -115,18 +117,11 @@ def _below_load(context: BundleContext) -> Iterator[Violation]:
         ):
             power_w = node.channels.get(channel.source, channel.name).during(window).mean
             if power_w < share * channel.mean:
-                expected = (
-                    f"{share:.0%} or more of the {channel.mean:.2f} W that the machine drew before"
-                    f" the run, when it was busy to {before:.0f} %"
-                )
-                observed = (
-                    f"{power_w:.2f} W by {channel.source} {channel.name} on average over the run"
-                )
                 yield Violation(
                     node.file,
-                    expected,
-                    observed,
-                    "check the sensor, and stop other programs before a run",
+                    f"{share:.0%} or more of the {channel.mean:.2f} W that the machine drew before"
+                    f" the run, when it was busy to {before:.0f} %",
+                    f"{power_w:.2f} W by {channel.source} {channel.name} on average over the run",
                 )
 
 
@@ -143,16 +138,13 @@ def _below_idle(context: BundleContext) -> Iterator[Violation]:
         )
         power_w = None if share is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
         if power_w is not None and power_w < MIN_SHARE_OF_IDLE * idle_w and not is_busy(node):
-            observed = f"{power_w:.2f} W on average over the run ({power_w / idle_w:.0%})"
-            fix = (
-                "stop other programs before a run, so that the idle machine is idle, or check the"
-                " sensor"
-            )
             yield Violation(
                 node.file,
                 f"{MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W or more",
-                observed,
-                fix,
+                f"{power_w:.2f} W on average over the run ({power_w / idle_w:.0%})",
+                fix="stop other programs before a run, so that the idle machine is idle, or check"
+                " the"
+                " sensor",
             )
 
 
@@ -185,13 +177,12 @@ def _rate(context: BundleContext) -> Iterator[Violation]:
         )
         peak = device.peak_gflops * FAST_CONVOLUTION * len(steps.ranks)
         if not work <= peak * compute_s:
-            observed = (
-                f"{work / compute_s if compute_s > 0 else math.inf:.3g} GFLOP/s: {work:.3g} billion"
-                f" operations in {compute_s:.3g} s"
-            )
-            fix = f"run again on a {device.title}"
             yield Violation(
-                STEPS, f"at most {peak:g} GFLOP/s on {device.name} in epoch {epoch}", observed, fix
+                STEPS,
+                f"at most {peak:g} GFLOP/s on {device.name} in epoch {epoch}",
+                f"{work / compute_s if compute_s > 0 else math.inf:.3g} GFLOP/s: {work:.3g} billion"
+                f" operations in {compute_s:.3g} s",
+                fix=f"run again on a {device.title}",
             )
             return
 
@@ -215,11 +206,13 @@ def _losses(context: BundleContext) -> Iterator[Violation]:
     bad = ~((losses >= 0) & (losses < math.inf))
     if bad.any():
         steps, row = context.steps, int(bad.nonzero()[0][0])
-        observed = (
+        yield Violation(
+            STEPS,
+            "losses of zero or more",
             f"{losses[row]} in step {steps.step[row]} of epoch {steps.epoch[row]} on rank"
-            f" {steps.rank[row]}, {int(bad.sum())} in all"
+            f" {steps.rank[row]}, {int(bad.sum())} in all",
+            fix=fix,
         )
-        yield Violation(STEPS, "losses of zero or more", observed, fix)
         return
     different = 1 + np.count_nonzero(np.diff(np.sort(losses)))
     if len(losses) > FIRST_STEPS and different < len(losses) / 10:
@@ -227,7 +220,7 @@ def _losses(context: BundleContext) -> Iterator[Violation]:
             STEPS,
             "losses that differ from step to step",
             f"{different} different losses in {len(losses)} steps",
-            fix,
+            fix=fix,
         )
     if (
         context.request.division == Division.CLOSED.value
@@ -237,12 +230,10 @@ def _losses(context: BundleContext) -> Iterator[Violation]:
         guess = math.log(context.request.data.classes)
         first = float(losses[:FIRST_STEPS].mean())
         if not FIRST_LOSS[0] * guess <= first <= FIRST_LOSS[1] * guess:
-            expected = f"a first loss near ln({context.request.data.classes}) = {guess:.2f}"
             yield Violation(
                 STEPS,
-                expected,
+                f"a first loss near ln({context.request.data.classes}) = {guess:.2f}",
                 f"{first:.3f} over {FIRST_STEPS} steps",
-                "draw the initial weights as the workload defines",
             )
 
 
@@ -251,22 +242,21 @@ def _machine(context: BundleContext) -> Iterator[Violation]:
     that it does not list."""
     device = context.device
     if device is None:
-        yield Violation(
-            SYSTEM,
-            "a device that has a profile",
-            f"{context.request.platform!r}"[:200],
-            "run with --device generic, or add a profile in rules/devices",
-        )
+        yield Violation(SYSTEM, "a device that has a profile", f"{context.request.platform!r}")
         return
     system, fix = context.system, f"run on a {device.title}, or with --device generic"
     if device.cpu is not None:
         if device.cpu.machine and system.get("architecture") not in device.cpu.machine:
-            expected = f"architecture {' or '.join(device.cpu.machine)}, as of {device.name}"
-            yield Violation(SYSTEM, expected, f"{system.get('architecture')!r}"[:200], fix)
+            yield Violation(
+                SYSTEM,
+                f"architecture {' or '.join(device.cpu.machine)}, as of {device.name}",
+                f"{system.get('architecture')!r}",
+                fix=fix,
+            )
         cores = system.get("cpu_cores")
         if isinstance(cores, int) and cores > CORES_OF_ANY_VARIANT * device.cpu.cores:
             yield Violation(
-                SYSTEM, f"about the {device.cpu.cores} cores of {device.name}", f"{cores}", fix
+                SYSTEM, f"about the {device.cpu.cores} cores of {device.name}", f"{cores}", fix=fix
             )
     size_bytes = system.get("memory_size_bytes")
     if (
@@ -278,15 +268,15 @@ def _machine(context: BundleContext) -> Iterator[Violation]:
             SYSTEM,
             f"about the {max(device.memory.sizes_gb):g} GiB of {device.name}",
             f"{size_bytes} bytes",
-            fix,
+            fix=fix,
         )
     entries = system.get("compatible")
     if isinstance(entries, list) and device.identity.contradicts([str(entry) for entry in entries]):
         yield Violation(
             SYSTEM,
             f"a device tree of {device.name}: {', '.join(device.identity.compatible)}",
-            f"{entries}"[:200],
-            fix,
+            f"{entries}",
+            fix=fix,
         )
     for name in ("cpu_cores", "memory_size_bytes"):
         value = system.get(name)
@@ -296,8 +286,8 @@ def _machine(context: BundleContext) -> Iterator[Violation]:
             yield Violation(
                 SYSTEM,
                 f"{name} of one or more",
-                f"{value!r}"[:200],
-                "copy the whole run directory again",
+                f"{value!r}",
+                fix="copy the whole run directory again",
             )
 
 
@@ -306,6 +296,7 @@ RULES = (
         "power-possible",
         "The mean power of a run is at least 0.1 W and at most what the board's supply can give.",
         "Wrong units, missing rails and made-up readings give an impossible power.",
+        "check the sensor, its unit and what else it measures; run again",
         (OfBundle("power-possible", _power),),
     ),
     Rule(
@@ -317,6 +308,7 @@ RULES = (
         " made smaller fall below it. A busy machine's power is no idle power, so only a fall"
         " that no other load explains is refused; such a baseload is reported by"
         " `baseload-idle`.",
+        "check the sensor, and stop other programs before a run",
         (OfBundle("power-above-idle", _above_idle),),
     ),
     Rule(
@@ -325,6 +317,7 @@ RULES = (
         " precision; devices without a known peak are exempt.",
         "No program exceeds the silicon's peak; fast convolutions need down to a fourth of the"
         " multiplications that are counted.",
+        "run again on a machine of the device profile",
         (OfBundle("flop-rate", _rate),),
     ),
     Rule(
@@ -332,6 +325,7 @@ RULES = (
         "Losses are finite, not negative and not all alike; in the closed division the first"
         " are near the loss of guessing.",
         "Other losses were not computed, or not from initial weights as the workload defines them.",
+        "draw the initial weights as the workload defines",
         (OfBundle("losses-possible", _losses),),
     ),
     Rule(
@@ -340,6 +334,7 @@ RULES = (
         " number of cores, memory.",
         "A result belongs to the machine that made it. A variant that the profile does not list"
         " is no contradiction (`machine-variant`).",
+        "run with --device generic, or add a profile in rules/devices",
         (OfBundle("machine-fits-profile", _machine),),
     ),
 )

@@ -55,8 +55,11 @@ MAX_IDLE_AGE_S = 300.0  # emptying the page cache and starting the recorder take
 def _units(context: BundleContext) -> Iterator[Violation]:
     for node, unit, channel in _power_channels(context):
         if channel.unit != unit:
-            expected = f"{channel.source} {channel.name} in {unit}, as its power rule says"
-            yield Violation(node.file, expected, f"in {channel.unit!r}"[:200], READINGS_AS_READ)
+            yield Violation(
+                node.file,
+                f"{channel.source} {channel.name} in {unit}, as its power rule says",
+                f"in {channel.unit!r}",
+            )
 
 
 def _plausible(context: BundleContext) -> Iterator[Violation]:
@@ -76,15 +79,11 @@ def _plausible(context: BundleContext) -> Iterator[Violation]:
             low_w, high_w = total.rule.plausible_w[0], total.rule.plausible_w[-1]
             outside = int(((channel.values < low_w) | (channel.values > high_w)).sum())
             if outside >= MIN_IMPLAUSIBLE and outside > MAX_IMPLAUSIBLE_SHARE * len(channel):
-                expected = (
-                    f"readings of {channel.source} {channel.name} from {low_w:g} to {high_w:g} W,"
-                    f" {MAX_IMPLAUSIBLE_SHARE:.0%} excepted"
-                )
                 yield Violation(
                     node.file,
-                    expected,
+                    f"readings of {channel.source} {channel.name} from {low_w:g} to {high_w:g} W,"
+                    f" {MAX_IMPLAUSIBLE_SHARE:.0%} excepted",
                     f"{outside} of {len(channel)} outside",
-                    "repair the meter or its connection; run again",
                 )
 
 
@@ -115,12 +114,10 @@ def _varies(context: BundleContext) -> Iterator[Violation]:
                 and channel.mean >= MIN_POWER_W
                 and channel.minimum == channel.maximum
             ):
-                expected = f"power of {channel.source} {channel.name} that varies under load"
                 yield Violation(
                     node.file,
-                    expected,
+                    f"power of {channel.source} {channel.name} that varies under load",
                     f"{channel.minimum:g} W in {len(channel)} readings",
-                    "check the meter; run again",
                 )
 
 
@@ -143,12 +140,10 @@ def _even(context: BundleContext, window: tuple[int, int]) -> Iterator[Violation
         )
         mean_w = float(powers_w.mean())
         if mean_w >= MIN_POWER_W and float(powers_w.max() - powers_w.min()) <= MIN_SCATTER * mean_w:
-            expected = f"power by {counter.source} {counter.name} that varies under load"
             yield Violation(
                 node.file,
-                expected,
+                f"power by {counter.source} {counter.name} that varies under load",
                 f"{mean_w:.4g} W between every two of {len(counter)} readings",
-                "check the meter; run again",
             )
 
 
@@ -166,15 +161,11 @@ def _own(context: BundleContext) -> Iterator[Violation]:
     for node, unit, channel in _power_channels(context):
         places = repeated_block(channel.values, BLOCK, DISTINCT) if unit == "W" else None
         if places is not None:
-            observed = (
-                f"{BLOCK} readings from number {places[1] + 1} on are those from number"
-                f" {places[0] + 1} on"
-            )
             yield Violation(
                 node.file,
                 f"readings of their own of {channel.source} {channel.name}",
-                observed,
-                READINGS_AS_READ,
+                f"{BLOCK} readings from number {places[1] + 1} on are those from number"
+                f" {places[0] + 1} on",
             )
 
 
@@ -199,18 +190,11 @@ def _unclipped(context: BundleContext) -> Iterator[Violation]:
             and at_most > MAX_CLIPPED_SHARE * len(values)
             and at_most > MORE_THAN_OTHERS * others
         ):
-            expected = (
-                f"readings of {channel.source} {channel.name} that rarely equal the largest one"
-            )
-            observed = (
-                f"{distinct[-1]:g} W in {at_most} of {len(values)} readings; no other value in more"
-                f" than {others}"
-            )
             yield Violation(
                 node.file,
-                expected,
-                observed,
-                "choose a range of the meter that the board does not exceed; never edit readings",
+                f"readings of {channel.source} {channel.name} that rarely equal the largest one",
+                f"{distinct[-1]:g} W in {at_most} of {len(values)} readings; no other value in more"
+                f" than {others}",
             )
 
 
@@ -229,15 +213,13 @@ def _own_values(context: BundleContext) -> Iterator[Violation]:
         is_straight = (np.abs(np.diff(steps_w)) <= STRAIGHT_W) & (np.abs(steps_w[1:]) > STRAIGHT_W)
         count, places = int(is_straight.sum()), len(is_straight)
         if count > MAX_STRAIGHT_SHARE * places:
-            expected = (
+            yield Violation(
+                node.file,
                 f"readings of {channel.source} {channel.name} that rarely are the mean of the one"
-                " before and the one after"
-            )
-            observed = (
+                " before and the one after",
                 f"{count} of {places} are, the first of them number {int(is_straight.argmax()) + 2}"
-                " in the run"
+                " in the run",
             )
-            yield Violation(node.file, expected, observed, READINGS_AS_READ)
 
 
 def _around(context: BundleContext) -> Iterator[Violation]:
@@ -277,15 +259,13 @@ def _around(context: BundleContext) -> Iterator[Violation]:
                 continue
             highest_w = max(before.maximum, after.maximum)
             if highest_w < MIN_SHARE_AROUND * idle.minimum:
-                expected = (
+                yield Violation(
+                    node.file,
                     f"{MIN_SHARE_AROUND * idle.minimum:.2f} W or more right before or after the"
-                    " run, half of the idle machine's lowest reading"
-                )
-                observed = (
+                    " run, half of the idle machine's lowest reading",
                     f"{highest_w:.2f} W at most by {channel.source} {channel.name} in"
-                    f" {len(before) + len(after)} readings"
+                    f" {len(before) + len(after)} readings",
                 )
-                yield Violation(node.file, expected, observed, READINGS_AS_READ)
 
 
 def _resolved(context: BundleContext) -> Iterator[Violation]:
@@ -313,19 +293,11 @@ def _resolved(context: BundleContext) -> Iterator[Violation]:
                 )
                 error_w = total.rule.gain_error * channel.mean
                 if len(known) >= MIN_RESOLVED and step_w / 2 > error_w > 0:
-                    expected = (
-                        f"an analyser that resolves {2 * error_w:.3g} W or less:"
-                        f" {total.rule.gain_error:.0%} of its mean power either way"
-                    )
-                    fix = (
-                        "state the tier of the meter in meters.toml: an analyser, a wall meter, a"
-                        " sensor on the board or an estimate"
-                    )
                     yield Violation(
                         node.file,
-                        expected,
+                        f"an analyser that resolves {2 * error_w:.3g} W or less:"
+                        f" {total.rule.gain_error:.0%} of its mean power either way",
                         f"{channel.source} {channel.name} in steps of {step_w:g} W",
-                        fix,
                     )
 
 
@@ -343,15 +315,11 @@ def _idle_own(context: BundleContext) -> Iterator[Violation]:
             np.concatenate([idle.values, channel.values]), IDLE_BLOCK, IDLE_DISTINCT
         )
         if places is not None and places[0] < len(idle) <= places[1]:
-            observed = (
-                f"{IDLE_BLOCK} readings from number {places[0] + 1} on are those of the run from"
-                f" number {places[1] - len(idle) + 1} on"
-            )
             yield Violation(
                 node.idle_file,
                 f"readings of the idle machine by {channel.source} {channel.name}",
-                observed,
-                READINGS_AS_READ,
+                f"{IDLE_BLOCK} readings from number {places[0] + 1} on are those of the run from"
+                f" number {places[1] - len(idle) + 1} on",
             )
 
 
@@ -374,15 +342,11 @@ def _idle_meter(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         read = {channel.source for channel in node.channels}
         for source in sorted({channel.source for channel in node.idle} - read - {"cpu"}):
-            expected = (
-                "the idle machine's power by a meter of the run"
-                f" ({', '.join(sorted(read & power)) or 'none'})"
-            )
             yield Violation(
                 node.idle_file,
-                expected,
-                f"by {source!r}"[:200],
-                "use one meter for both; run again",
+                "the idle machine's power by a meter of the run"
+                f" ({', '.join(sorted(read & power)) or 'none'})",
+                f"by {source!r}",
             )
 
 
@@ -405,36 +369,30 @@ def _idle_window(context: BundleContext) -> Iterator[Violation]:
             (node.channels.span_ns[0] - last_ns) * SECONDS_PER_NS,
         )
         if length_s < MIN_IDLE_S or max(map(len, idle)) < MIN_IDLE_READINGS:
-            expected = (
-                f"{MIN_IDLE_READINGS} readings of the idle machine or more, over {MIN_IDLE_S:g} s"
-                " or more"
-            )
             yield Violation(
                 node.idle_file,
-                expected,
+                f"{MIN_IDLE_READINGS} readings of the idle machine or more, over {MIN_IDLE_S:g} s"
+                " or more",
                 f"{max(map(len, idle))} over {length_s:.2f} s",
-                "run again without a shorter --baseload",
             )
         if age_s > MAX_IDLE_AGE_S:
-            expected = (
+            yield Violation(
+                node.idle_file,
                 f"the idle machine measured in the {MAX_IDLE_AGE_S:g} s before the run's first"
-                " reading"
+                " reading",
+                f"{age_s:.0f} s before it",
+                fix=READINGS_AS_READ,
             )
-            yield Violation(node.idle_file, expected, f"{age_s:.0f} s before it", READINGS_AS_READ)
 
 
 def _idle(context: BundleContext) -> Iterator[Violation]:
     for node in (node for node in context.nodes if is_busy(node)):
         busy = node.idle.get("cpu", "utilisation.total").mean
-        expected = (
-            f"an idle machine before the run: its processor used to {MAX_IDLE_UTILISATION:g} % at"
-            " most"
-        )
         yield Violation(
             node.idle_file,
-            expected,
+            f"an idle machine before the run: its processor used to {MAX_IDLE_UTILISATION:g} % at"
+            " most",
             f"{busy:.0f} %",
-            "stop other programs, then run again; the baseload is too large",
         )
 
 
@@ -444,15 +402,11 @@ def _idle_measured(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         totals = power_totals(node.channels, context.power_rules, context.window)
         if totals and not len(node.idle):
-            expected = (
-                f"the idle machine's power by {' and '.join(total.source for total in totals)},"
-                " which was read during the run"
-            )
             yield Violation(
                 node.idle_file,
-                expected,
+                f"the idle machine's power by {' and '.join(total.source for total in totals)},"
+                " which was read during the run",
                 "no reading",
-                "run again without --baseload 0, so that the baseload is known",
             )
 
 
@@ -486,15 +440,11 @@ def _own_factors(context: BundleContext) -> Iterator[Violation]:
         )
         slack_w = share * product_w + amperes_off * float(volts.values.mean())
         if power_w > product_w + slack_w or (is_direct and power_w < product_w - slack_w):
-            expected = (
-                f"{product_w - slack_w if is_direct else 0:.2f} to {product_w + slack_w:.2f} W, by"
-                f" voltage and current of {power.source}"
-            )
             yield Violation(
                 node.file,
-                expected,
+                f"{product_w - slack_w if is_direct else 0:.2f} to {product_w + slack_w:.2f} W, by"
+                f" voltage and current of {power.source}",
                 f"a mean power of {power_w:.2f} W in {count} readings",
-                READINGS_AS_READ,
             )
 
 
@@ -521,11 +471,12 @@ def _own_counter(context: BundleContext) -> Iterator[Violation]:
         )
         slack_j = COUNTER_SLACK * counted_j + late_s * during.maximum + COUNTER_STEP_J
         if abs(counted_j - read_j) > slack_j:
-            expected = (
+            yield Violation(
+                node.file,
                 f"{counted_j:.1f} J within {slack_j:.1f} J, by the energy counter of {power.source}"
-                f" in {length_s:.1f} s"
+                f" in {length_s:.1f} s",
+                f"{read_j:.1f} J by its power",
             )
-            yield Violation(node.file, expected, f"{read_j:.1f} J by its power", READINGS_AS_READ)
 
 
 RULES = (
@@ -533,6 +484,7 @@ RULES = (
         "power-units",
         "The channels of a power total are in the unit of its rule.",
         "Milliwatts that are added as watts are a thousandfold.",
+        READINGS_AS_READ,
         (OfBundle("power-units", _units),),
     ),
     Rule(
@@ -541,6 +493,7 @@ RULES = (
         " calls plausible.",
         "Glitches are rare, and are left out of the energy; a meter that is often wrong, or"
         " that was edited, measures nothing.",
+        "repair the meter or its connection; run again",
         (OfBundle("power-plausible", _plausible),),
     ),
     Rule(
@@ -549,12 +502,14 @@ RULES = (
         " another rail is resolved finely; an energy counter does not rise along a straight"
         " line.",
         "Power follows every step and every evaluation; a constant is a broken sensor, or made up.",
+        "check the meter; run again",
         (OfBundle("power-varies", _varies),),
     ),
     Rule(
         "power-own",
         "No sixteen power readings in a row occur twice in a run.",
         "They are noise in their last digits.",
+        READINGS_AS_READ,
         (OfBundle("power-own", _own),),
     ),
     Rule(
@@ -563,6 +518,7 @@ RULES = (
         " the run.",
         "Peaks of power differ in their last digits. A limit that is reached again and again is"
         " that of the meter's range, or of an edit.",
+        "choose a range of the meter that the board does not exceed; never edit readings",
         (OfBundle("power-unclipped", _unclipped),),
     ),
     Rule(
@@ -571,6 +527,7 @@ RULES = (
         " straight line with both neighbours.",
         "Every reading has noise of its own in its last digits. Straight lines fill holes, or"
         " stretch few readings over a long run.",
+        READINGS_AS_READ,
         (OfBundle("power-uninterpolated", _own_values, severity=Severity.WARNING),),
     ),
     Rule(
@@ -579,6 +536,7 @@ RULES = (
         " lowest idle power or more.",
         "The same board is on. Lower readings at both ends draw the power down that is"
         " interpolated to the run's start and stop.",
+        READINGS_AS_READ,
         (OfBundle("power-around-run", _around),),
     ),
     Rule(
@@ -587,6 +545,8 @@ RULES = (
         " of the mean power.",
         "Results of analysers are ranked with one another. A plug that reads whole watts is a"
         " wall meter.",
+        "state the tier of the meter in meters.toml: an analyser, a wall meter, a"
+        " sensor on the board or an estimate",
         (OfBundle("power-resolved", _resolved),),
     ),
     Rule(
@@ -594,6 +554,7 @@ RULES = (
         "A meter's power is at most its own voltage times its own current, and as much where it"
         " meters direct current.",
         "One reply of the meter has all three. A power that was scaled contradicts the others.",
+        READINGS_AS_READ,
         (OfBundle("power-as-current", _own_factors),),
     ),
     Rule(
@@ -601,6 +562,7 @@ RULES = (
         "A meter's power adds up to what its own energy counter counts, to a twentieth and the"
         " counter's step.",
         "The meter integrates its own power. A power that was scaled contradicts the counter.",
+        READINGS_AS_READ,
         (OfBundle("power-as-energy", _own_counter),),
     ),
     Rule(
@@ -608,12 +570,14 @@ RULES = (
         "No ten readings of the idle machine follow one another in the run too.",
         "They are noise in their last digits. Readings of the run that are called idle make the"
         " training seem to add nothing.",
+        READINGS_AS_READ,
         (OfBundle("baseload-own", _idle_own),),
     ),
     Rule(
         "baseload-meter",
         "The idle machine's power was read by a meter that was read during the run.",
         "The share of the baseload compares two readings of one meter.",
+        "use one meter for both; run again",
         (OfBundle("baseload-meter", _idle_meter),),
     ),
     Rule(
@@ -621,6 +585,7 @@ RULES = (
         "The idle machine's power was read three times or more, over a second or more, five"
         " minutes before the run's first reading at most.",
         "A chosen moment, or one of another day, is no baseload.",
+        "run again without a shorter --baseload",
         (OfBundle("baseload-window", _idle_window),),
     ),
     Rule(
@@ -628,12 +593,14 @@ RULES = (
         "Other programs used a quarter of the processor at most while the idle machine was"
         " measured.",
         "The power of a busy machine is no baseload: what the training added seems smaller.",
+        "stop other programs, then run again; the baseload is too large",
         (OfBundle("baseload-idle", _idle, severity=Severity.WARNING),),
     ),
     Rule(
         "baseload-measured",
         "Where power is measured, the idle machine was measured before the run.",
         "Without a baseload nobody can tell what the training added.",
+        "run again without --baseload 0, so that the baseload is known",
         (OfBundle("baseload-measured", _idle_measured, severity=Severity.WARNING),),
     ),
 )

@@ -28,15 +28,13 @@ def _known(context: BundleContext) -> Iterator[Violation]:
         mode, settings = node.system.get("power_mode"), _settings_of(node)
         if not isinstance(mode, str) or not mode:
             observed = f"{mode!r}: {_note_of(node)}"
-            fix = (
-                "let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status, then"
-                " run again; or submit to the open division"
-            )
             yield Violation(
                 node.system_file,
                 f"the power mode of {device.name}, as nvpmodel tells it",
                 observed[:200],
-                fix,
+                fix="let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status,"
+                " then"
+                " run again; or submit to the open division",
             )
             continue
         yield from _consistent(node, mode, settings)
@@ -45,21 +43,18 @@ def _known(context: BundleContext) -> Iterator[Violation]:
 def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Iterator[Violation]:
     from suite.metrics.power_mode import MODE_ID, SOURCE  # start-up: loads numpy
 
-    fix = "run again; never edit system.json"
     name, number = settings.get("mode"), settings.get("mode_id")
     if isinstance(name, str) and not mode.startswith(name):
         yield Violation(
             node.system_file,
-            f"power_mode to begin with the mode of power_settings, {name!r}"[:200],
-            f"{mode!r}"[:200],
-            fix,
+            f"power_mode to begin with the mode of power_settings, {name!r}",
+            f"{mode!r}",
         )
     if settings.get("is_custom") is True and not settings.get("clocks"):
         yield Violation(
             node.system_file,
             "the clocks of a power mode that is not the vendor's",
             "power_settings without clocks",
-            fix,
         )
     read = node.channels.get(SOURCE, MODE_ID)
     if len(read) and isinstance(number, int) and float(read.in_time.values[0]) != number:
@@ -67,7 +62,6 @@ def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> It
             node.system_file,
             f"mode {read.in_time.values[0]:g}, as read when the run began",
             f"mode_id = {number}",
-            fix,
         )
 
 
@@ -92,15 +86,8 @@ def _listed(context: BundleContext) -> Iterator[Violation]:
             if isinstance(differences, list) and differences
             else ""
         )
-        fix = (
-            "nothing, if the mode is intended: its clocks are in power_settings; compare it with"
-            " runs in the same mode"
-        )
         yield Violation(
-            node.system_file,
-            f"a mode of {device.name}: {', '.join(names)}",
-            f"{mode}{why}"[:400],
-            fix,
+            node.system_file, f"a mode of {device.name}: {', '.join(names)}", f"{mode}{why}"
         )
 
 
@@ -118,16 +105,11 @@ def _steady(context: BundleContext) -> Iterator[Violation]:
             yield from _changed_after(node)
         for change in changes[:MAX_SHOWN]:
             at_s = (change.t_ns - window[0]) * SECONDS_PER_NS
-            observed = (
-                f"{change.channel} from {change.before:g} to {change.after:g} {change.unit},"
-                f" {at_s:.1f} s after run_start"
-            )
-            fix = (
-                "do not change the power mode during a run; if nobody did, the kernel lowered the"
-                " clocks to cool the processor: cool it better"
-            )
             yield Violation(
-                node.file, "one power mode and one set of limits during the run", observed, fix
+                node.file,
+                "one power mode and one set of limits during the run",
+                f"{change.channel} from {change.before:g} to {change.after:g} {change.unit},"
+                f" {at_s:.1f} s after run_start",
             )
 
 
@@ -136,15 +118,13 @@ def _changed_after(node: NodeContext) -> Iterator[Violation]:
     run's end."""
     changes = node.system.get("power_changes")
     for change in changes[:MAX_SHOWN] if isinstance(changes, list) else ():
-        fix = (
-            "leave governor and power mode alone from before a run until after it, and stop what"
-            " changes them (power-profiles-daemon, a script)"
-        )
         yield Violation(
             node.system_file,
             "the settings of before the run after it as well",
-            str(change)[:200],
-            fix,
+            str(change),
+            fix="leave governor and power mode alone from before a run until after it, and stop"
+            " what"
+            " changes them (power-profiles-daemon, a script)",
         )
 
 
@@ -154,10 +134,9 @@ def _variant(context: BundleContext) -> Iterator[Violation]:
     if device is None:
         return
     cores, size_bytes = context.system.get("cpu_cores"), context.system.get("memory_size_bytes")
-    fix = "nothing: the result counts. Add the variant to the profile in rules/devices"
     if device.cpu is not None and isinstance(cores, int) and cores > device.cpu.cores:
         yield Violation(
-            SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores} cores", fix
+            SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores} cores"
         )
     if (
         device.memory is not None
@@ -170,7 +149,6 @@ def _variant(context: BundleContext) -> Iterator[Violation]:
                 SYSTEM,
                 f"memory of {' or '.join(f'{size:g}' for size in sizes)} GiB",
                 f"{size_bytes} bytes",
-                fix,
             )
 
 
@@ -179,10 +157,6 @@ def _virtual(context: BundleContext) -> Iterator[Violation]:
     time, or a disk that is none."""
     if context.device is None or context.device.is_fallback:
         return
-    fix = (
-        "nothing, if it ran in a virtual machine on that board: say so in the notes, or run on the"
-        " board itself"
-    )
     for node in context.nodes:
         steal = node.channels.get("load", "steal")
         signs = (
@@ -195,9 +169,8 @@ def _virtual(context: BundleContext) -> Iterator[Violation]:
         if signs:
             yield Violation(
                 node.system_file,
-                f"{context.device.title} itself, no virtual machine"[:200],
+                f"{context.device.title} itself, no virtual machine",
                 " and ".join(signs),
-                fix,
             )
 
 
@@ -217,6 +190,7 @@ RULES = (
         "On a device whose profile has power modes, a closed run states the mode that held, and"
         " mode, settings and readings agree.",
         "Two modes are two entries: a run of an unknown mode can be compared with none.",
+        "run again; never edit system.json",
         (OfBundle("power-mode-known", _known, divisions=CLOSED),),
     ),
     Rule(
@@ -224,12 +198,16 @@ RULES = (
         "The power mode is one of the profile's, with the vendor's clocks.",
         "Other modes are allowed and are entries of their own; readers should know, and find"
         " the clocks in the record.",
+        "nothing, if the mode is intended: its clocks are in power_settings; compare it with"
+        " runs in the same mode",
         (OfBundle("power-mode-listed", _listed, severity=Severity.WARNING),),
     ),
     Rule(
         "power-mode-steady",
         "Power mode, governor, clock limits and power limits do not change during the run.",
         "A run in two modes belongs to neither entry. The finding says when which limit changed.",
+        "do not change the power mode during a run; if nobody did, the kernel lowered the"
+        " clocks to cool the processor: cool it better",
         (OfBundle("power-mode-steady", _steady, severity=Severity.WARNING),),
     ),
     Rule(
@@ -237,6 +215,7 @@ RULES = (
         "Cores and memory are those of a variant that the device profile lists.",
         "Boards appear in new variants: an honest one is never refused, and readers learn what"
         " differs.",
+        "nothing: the result counts. Add the variant to the profile in rules/devices",
         (OfBundle("machine-variant", _variant, severity=Severity.WARNING),),
     ),
     Rule(
@@ -245,6 +224,8 @@ RULES = (
         " hypervisor, no virtual disk.",
         "A profile stands for the board with all its cores and its memory; a virtual machine on"
         " it has less.",
+        "nothing, if it ran in a virtual machine on that board: say so in the notes, or run on the"
+        " board itself",
         (OfBundle("machine-virtual", _virtual, severity=Severity.WARNING),),
     ),
 )

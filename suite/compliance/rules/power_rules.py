@@ -22,7 +22,7 @@ def _known(context: BundleContext) -> Iterator[Violation]:
     if not (context.bundle.path / POWER).exists():
         if context.run.schema == 1:  # carried no rules: the rulebook's are applied
             return
-        yield Violation(POWER, "the power rules of the meters that were read", "no such file", FIX)
+        yield Violation(POWER, "the power rules of the meters that were read", "no such file")
         return
     rulebook, carried = load_power_rules(), context.power_rules
     for rule in carried:
@@ -31,19 +31,18 @@ def _known(context: BundleContext) -> Iterator[Violation]:
                 POWER,
                 "power rules as in rules/power.toml",
                 f"the rule {rule.name[:80]!r} with {_difference(rule, rulebook)}",
-                FIX,
             )
     sources = {channel.source for node in context.nodes for channel in node.channels}
     for rule in rules_for(rulebook, sources):
         if rule not in carried:
             yield Violation(
-                POWER, f"the rule {rule.name!r}, of a meter that was read", "no such rule", FIX
+                POWER, f"the rule {rule.name!r}, of a meter that was read", "no such rule"
             )
     known = [rulebook.index(rule) for rule in carried if rule in rulebook]
     if known != sorted(set(known)):
         observed = listed([rulebook[place].name for place in known])
         yield Violation(
-            POWER, "every rule once, in the order of rules/power.toml", f"the order {observed}", FIX
+            POWER, "every rule once, in the order of rules/power.toml", f"the order {observed}"
         )
 
 
@@ -68,6 +67,7 @@ RULES = (
         "The power rules in a bundle are the rulebook's, all those of the meters that were"
         " read, in the rulebook's order.",
         "A submitter who chose the channels of a total would choose the energy.",
+        FIX,
         (OfBundle("power-rules-known", _known),),
     ),
 )

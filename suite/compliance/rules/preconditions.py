@@ -1,6 +1,7 @@
 """Preconditions: without them the other rules cannot be checked."""
 
 from suite.compliance.finding import Finding
+from suite.compliance.remedies import COPY_AGAIN
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 
 ORDER = 0  # the checker reports them while it reads the bundle
@@ -16,12 +17,14 @@ RULES = (
         RUN_COMPLETE,
         "The run finished and a manifest seals its bundle.",
         "An unfinished run can be read epoch by epoch, but cannot be compared.",
+        "run again; the other rules cannot be checked",
         (OfBundle(RUN_COMPLETE, _by_the_checker),),
     ),
     Rule(
         READABLE,
         "Every file of the bundle can be read in its format.",
         "A file that cannot be read cannot be checked.",
+        COPY_AGAIN,
         (OfBundle(READABLE, _by_the_checker),),
     ),
     Rule(
@@ -29,6 +32,7 @@ RULES = (
         "run.json has a request of the contract that this version of the suite reads, every value"
         " in its type.",
         "Without the request there is nothing to compare the records with.",
+        "check with the version of the suite that made the run; run again if run.json was edited",
         (OfBundle(REQUEST_READABLE, _by_the_checker),),
     ),
 )

@@ -45,19 +45,13 @@ def _requested(context: BundleContext) -> Iterator[Violation]:
     for node in (node for node in context.nodes if node.is_on_clock):
         size = node.channels.get("memory", "process_tree_size").during(window)
         if len(size) and float(np.median(size.values)) > most:
-            expected = (
-                f"at most {most} processes for {ranks} rank{'s' * (ranks > 1)} with {workers}"
-                " workers each"
-            )
-            fix = (
-                "state the processes that load data with --workers, and the ranks with"
-                " --ranks-per-node; then run again"
-            )
             yield Violation(
                 node.file,
-                expected,
+                f"at most {most} processes for {ranks} rank{'s' * (ranks > 1)} with {workers}"
+                " workers each",
                 f"{np.median(size.values):g} in the median of {len(size)} readings in the run",
-                fix,
+                fix="state the processes that load data with --workers, and the ranks with"
+                " --ranks-per-node; then run again",
             )
     for record, node in zip(read_nodes(context.bundle), context.nodes, strict=False):
         size, least = (
@@ -65,16 +59,12 @@ def _requested(context: BundleContext) -> Iterator[Violation]:
             LEAST_PER_RANK * len(record.ranks),
         )
         if node.is_on_clock and len(size) and float(np.median(size.values)) < least:
-            expected = (
-                f"at least {least} processes for the rank{'s' * (len(record.ranks) > 1)}"
-                f" {numbers(record.ranks)} on {record.host[:100]}"
-            )
-            fix = "hand in nodes.json and the readings as the recorders wrote them"
             yield Violation(
                 node.file,
-                expected,
+                f"at least {least} processes for the rank{'s' * (len(record.ranks) > 1)}"
+                f" {numbers(record.ranks)} on {record.host[:100]}",
                 f"{np.median(size.values):g} in the median of {len(size)} readings in the run",
-                fix,
+                fix="hand in nodes.json and the readings as the recorders wrote them",
             )
 
 
@@ -84,11 +74,12 @@ def _listed(context: BundleContext) -> Iterator[Violation]:
         for event in log.all("peak_rss_of_ranks"):
             peaks = event.value if isinstance(event.value, list) else []
             if len(peaks) != ranks or not all(is_number(peak) and peak > 0 for peak in peaks):
-                expected = (
-                    f"peak_rss_of_ranks: {ranks} number{'s' * (ranks > 1)} above zero, one per rank"
-                )
                 yield Violation(
-                    log_name(rank), expected, f"{event.value!r}"[:200], TRAINING_LOOP, event.line
+                    log_name(rank),
+                    f"peak_rss_of_ranks: {ranks} number{'s' * (ranks > 1)} above zero, one per"
+                    " rank",
+                    f"{event.value!r}",
+                    event.line,
                 )
 
 
@@ -105,15 +96,11 @@ def _peaks(context: BundleContext) -> Iterator[Violation]:
         before, after = peak.values[:-1], peak.values[1:]
         falls = (after < (1 - MAX_FALL) * before).nonzero()[0]
         if len(falls):
-            observed = (
-                f"{after[falls[0]]:.0f} bytes in reading {falls[0] + 2} after"
-                f" {before[falls[0]]:.0f}"
-            )
             yield Violation(
                 node.file,
                 "the peak memory of one process never to fall",
-                observed,
-                READINGS_AS_READ,
+                f"{after[falls[0]]:.0f} bytes in reading {falls[0] + 2} after"
+                f" {before[falls[0]]:.0f}",
             )
 
 
@@ -125,11 +112,10 @@ def _sums(context: BundleContext) -> Iterator[Violation]:
         sums = used.values + available.values
         low, high = float(sums.min()), float(sums.max())
         if high - low > MAX_MEMORY_CHANGE * high:
-            expected = (
-                "used and available memory to add up to the machine's memory in every reading"
-            )
             yield Violation(
-                node.file, expected, f"from {low:.0f} to {high:.0f} bytes", READINGS_AS_READ
+                node.file,
+                "used and available memory to add up to the machine's memory in every reading",
+                f"from {low:.0f} to {high:.0f} bytes",
             )
 
 
@@ -147,11 +133,12 @@ def _whole(context: BundleContext) -> Iterator[Violation]:
         sums = used.values + available.values
         nearest = float(sums[abs(sums - size_bytes).argmin()])
         if not abs(nearest - size_bytes) <= MAX_SUM_DIFFERENCE * size_bytes:
-            expected = (
+            yield Violation(
+                node.file,
                 f"used and available memory of {size_bytes} bytes together, memory_size_bytes in"
-                f" {node.system_file}"
+                f" {node.system_file}",
+                f"{nearest:.0f} bytes",
             )
-            yield Violation(node.file, expected, f"{nearest:.0f} bytes", READINGS_AS_READ)
 
 
 RULES = (
@@ -161,24 +148,29 @@ RULES = (
         " them, and each node at least those of its ranks.",
         "Two ranks that are called one, or workers that are not stated, train with the cores of"
         " another request. A rank that ran elsewhere used power there.",
+        "state the processes that load data with --workers, and the ranks with --ranks-per-node;"
+        " then run again",
         (OfBundle("processes-requested", _requested),),
     ),
     Rule(
         "ranks-peaks",
         "Where the log states peaks of memory, it states one for each rank.",
         "Every rank is a process, and states the peak that the kernel kept for it.",
+        TRAINING_LOOP,
         (OfBundle("ranks-peaks", _listed),),
     ),
     Rule(
         "peak-memory-rises",
         "The peak memory of a single process never falls, but for a twentieth.",
         "The kernel keeps the largest resident set since the process began.",
+        READINGS_AS_READ,
         (OfBundle("peak-memory-rises", _peaks),),
     ),
     Rule(
         "memory-adds-up",
         "Used and available memory add up to the same sum in every reading, to a hundredth.",
         "The meter computes the used memory from the whole and the available memory of one moment.",
+        READINGS_AS_READ,
         (OfBundle("memory-adds-up", _sums),),
     ),
     Rule(
@@ -186,6 +178,7 @@ RULES = (
         "Used and available memory are together the machine's memory, to a hundredth, in one"
         " reading at least.",
         "The description and the meter read the same line of the kernel (MemTotal).",
+        READINGS_AS_READ,
         (OfBundle("memory-whole", _whole),),
     ),
 )

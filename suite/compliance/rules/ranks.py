@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from reference_impls.contract import heads_digest, log_name
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log, LogEvent
-from suite.compliance.remedies import TRAINING_LOOP
+from suite.compliance.remedies import COPY_AGAIN, TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
 from suite.compliance.wording import numbers, ordinal, shown
 
@@ -13,8 +13,6 @@ ORDER = 50  # after rank 0's own records
 
 AT_THE_END = None
 """Stands for an epoch: the exchange of chain values before the last line."""
-
-COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
 
 
 def _complete(context: BundleContext) -> Iterator[Violation]:
@@ -27,12 +25,11 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
             STEPS,
             f"steps of the ranks {numbers(range(ranks))}",
             f"of the ranks {numbers(recorded)}",
-            TRAINING_LOOP,
         )
         return
     logged = context.log.value("ranks")
     if logged != ranks:
-        yield Violation("log.txt", f"ranks = {ranks}, as requested", shown(logged), TRAINING_LOOP)
+        yield Violation("log.txt", f"ranks = {ranks}, as requested", shown(logged))
     for rank, steps in context.steps.by_rank():
         samples, shares = steps.samples.tolist(), _shares(context, len(steps), rank)
         wrong = next((index for index, share in enumerate(shares) if samples[index] != share), None)
@@ -42,13 +39,11 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
                 f"rank {rank} to take every {ordinal(ranks)} sample of each mini-batch, from the"
                 f" {ordinal(rank + 1)}"
             )
-            expected = f"{whole if ranks == 1 else part}: {shares[wrong]} samples"
             yield Violation(
                 STEPS,
-                expected,
+                f"{whole if ranks == 1 else part}: {shares[wrong]} samples",
                 f"{samples[wrong]} samples in step {steps.step[wrong]} of epoch"
                 f" {steps.epoch[wrong]}",
-                TRAINING_LOOP,
             )
 
 
@@ -76,9 +71,11 @@ def _agree(context: BundleContext) -> Iterator[Violation]:
             (event for event in log.events if event.metadata.get("rank", rank) != rank), None
         )
         if foreign is not None:
-            observed = f"{foreign.key} of rank {foreign.metadata['rank']!r}"[:200]
             yield Violation(
-                log_name(rank), f"events of rank {rank}", observed, COPY_AGAIN, foreign.line
+                log_name(rank),
+                f"events of rank {rank}",
+                f"{foreign.key} of rank {foreign.metadata['rank']!r}",
+                foreign.line,
             )
     if ranks == 1:
         return
@@ -91,11 +88,7 @@ def _agree(context: BundleContext) -> Iterator[Violation]:
     for rank, log in enumerate(logs):
         for problem in log.problems if rank else ():
             yield Violation(
-                log_name(rank),
-                "readable lines in an unbroken chain",
-                problem.what,
-                COPY_AGAIN,
-                problem.line,
+                log_name(rank), "readable lines in an unbroken chain", problem.what, problem.line
             )
         exchanges = {event.epoch: event for event in log.all("chain_heads")}
         for epoch, expected in heads.items():
@@ -108,11 +101,7 @@ def _agree(context: BundleContext) -> Iterator[Violation]:
                 )
                 when = "before its last line" if epoch is AT_THE_END else f"after epoch {epoch}"
                 yield Violation(
-                    log_name(rank),
-                    f"the chain values of all ranks' logs {when}",
-                    observed,
-                    COPY_AGAIN,
-                    line,
+                    log_name(rank), f"the chain values of all ranks' logs {when}", observed, line
                 )
 
 
@@ -160,6 +149,7 @@ RULES = (
         "ranks-complete",
         "Every rank's steps are recorded, and each rank takes its share of every mini-batch.",
         "A rank that trains on less makes the run faster.",
+        TRAINING_LOOP,
         (OfBundle("ranks-complete", _complete),),
     ),
     Rule(
@@ -167,6 +157,7 @@ RULES = (
         "Every rank's log is whole, of that rank alone, and holds the chain values of all"
         " ranks' logs, or their digest, after every epoch and at its end.",
         "An edited log of one node contradicts the logs of the others.",
+        COPY_AGAIN,
         (OfBundle("ranks-agree", _agree),),
     ),
 )

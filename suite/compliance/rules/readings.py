@@ -82,7 +82,6 @@ def _within(
             name,
             f"readings {where}",
             f"{count} of {len(table)} outside, the first of {first.source} {first.name}, {when}",
-            READINGS_AS_READ,
         )
 
 
@@ -92,12 +91,12 @@ def _order(context: BundleContext) -> Iterator[Violation]:
             t_ns = channel.t_ns
             late = (t_ns[1:] <= t_ns[:-1]).nonzero()[0]
             if len(late):
-                expected = f"readings of {channel.source} {channel.name} one after another"
-                observed = (
+                yield Violation(
+                    node.file,
+                    f"readings of {channel.source} {channel.name} one after another",
                     f"reading {late[0] + 2} at {t_ns[late[0] + 1]} ns, the one before at"
-                    f" {t_ns[late[0]]} ns"
+                    f" {t_ns[late[0]]} ns",
                 )
-                yield Violation(node.file, expected, observed, READINGS_AS_READ)
 
 
 def _counted(context: BundleContext) -> Iterator[Violation]:
@@ -124,17 +123,17 @@ def _counted(context: BundleContext) -> Iterator[Violation]:
                     node.file,
                     f"{recorded!r} readings of {source}, the count in {node.meters_file}",
                     f"{present}",
-                    READINGS_AS_READ,
                 )
         written = meters.get("recorder", {}).get("readings")
         # a trace that was attached later is not the recorder's
         own = len(node.channels) - sum(map(len, node.channels.of(ATTACHED)))
         if written is not None and written != own:
-            expected = (
+            yield Violation(
+                node.file,
                 f"{written!r} readings in all, which the recorder wrote by its record in"
-                f" {node.meters_file}"
+                f" {node.meters_file}",
+                f"{own}",
             )
-            yield Violation(node.file, expected, f"{own}", READINGS_AS_READ)
 
 
 def _rising(context: BundleContext) -> Iterator[Violation]:
@@ -146,15 +145,11 @@ def _rising(context: BundleContext) -> Iterator[Violation]:
                 has_fallen &= values[:-1] < MAX_COUNT_OF_32_BITS / 2
             falls = has_fallen.nonzero()[0]
             if len(falls):
-                observed = (
-                    f"{values[falls[0] + 1]:g} in reading {falls[0] + 2} after"
-                    f" {values[falls[0]]:g}, {len(falls)} falls"
-                )
                 yield Violation(
                     node.file,
                     f"the counter {channel.source} {channel.name} never to fall",
-                    observed,
-                    READINGS_AS_READ,
+                    f"{values[falls[0] + 1]:g} in reading {falls[0] + 2} after"
+                    f" {values[falls[0]]:g}, {len(falls)} falls",
                 )
 
 
@@ -168,20 +163,15 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
                     node.file,
                     f"one unit for {channel.source} {channel.name}",
                     f"{channel.units} units",
-                    READINGS_AS_READ,
                 )
             values, (low, high) = channel.values, RANGES.get(channel.unit, (-np.inf, np.inf))
             bad = np.flatnonzero(~(np.abs(values) < np.inf) | (values < low) | (values > high))
             if len(bad):
-                observed = (
-                    f"{values[bad[0]]:g} of {channel.source} {channel.name} at"
-                    f" {int(channel.t_ns[bad[0]])} ns, {len(bad)} in all"
-                )
                 yield Violation(
                     node.file,
                     f"values from {low:g} to {high:g} {channel.unit}",
-                    observed,
-                    READINGS_AS_READ,
+                    f"{values[bad[0]]:g} of {channel.source} {channel.name} at"
+                    f" {int(channel.t_ns[bad[0]])} ns, {len(bad)} in all",
                 )
 
 
@@ -198,15 +188,11 @@ def _fit_machine(context: BundleContext) -> Iterator[Violation]:
             default=0.0,
         )
         if isinstance(size_bytes, int) and size_bytes > 0 and used_bytes > size_bytes * ROUNDING:
-            observed = (
-                f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}), by the memory"
-                " meter"
-            )
             yield Violation(
                 node.file,
                 f"at most {size_bytes} bytes of memory, as in {node.system_file}",
-                observed,
-                READINGS_AS_READ,
+                f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}), by the memory"
+                " meter",
             )
         cores_read = node.cores_read
         if isinstance(cores, int) and 0 < cores_read < cores:
@@ -214,7 +200,6 @@ def _fit_machine(context: BundleContext) -> Iterator[Violation]:
                 node.file,
                 f"readings of {cores} cores, as in {node.system_file}",
                 f"of {cores_read}",
-                READINGS_AS_READ,
             )
 
 
@@ -230,12 +215,10 @@ def _gaps(context: BundleContext) -> Iterator[Violation]:
                 continue
             longest_s, after_s = _longest_gap_s(channels, window)
             if longest_s > max(GAP_PERIODS * period_s, MIN_GAP_S):
-                expected = f"a reading of {name} every {period_s:g} s"
                 yield Violation(
                     node.file,
-                    expected,
+                    f"a reading of {name} every {period_s:g} s",
                     f"none for {longest_s:.1f} s, from {after_s:.1f} s after run_start on",
-                    "find out what delayed the meter",
                 )
 
 
@@ -259,12 +242,14 @@ RULES = (
         "The meters' readings were taken within ten minutes of the log's time, those of the"
         " idle machine in the hour before.",
         "Readings of another run prove nothing.",
+        READINGS_AS_READ,
         (OfBundle("readings-in-run", _in_run),),
     ),
     Rule(
         "readings-in-order",
         "The readings of a channel follow one another in time, no two at the same time.",
         "A meter reads one value at a time; inserted readings break the order.",
+        READINGS_AS_READ,
         (OfBundle("readings-in-order", _order),),
     ),
     Rule(
@@ -272,6 +257,7 @@ RULES = (
         "Each meter has as many readings as the recorder counted, and all of them together as"
         " many as it wrote.",
         "It shows readings that were left out or inserted.",
+        READINGS_AS_READ,
         (OfBundle("readings-counted", _counted),),
     ),
     Rule(
@@ -279,24 +265,28 @@ RULES = (
         "Counters of the processor, the disk and the network never fall.",
         "They count from the run's or the boot's start; one that falls was edited or is of two"
         " boots.",
+        READINGS_AS_READ,
         (OfBundle("counters-never-fall", _rising),),
     ),
     Rule(
         "readings-possible",
         "Every reading is within the range of its unit, and a channel has one unit.",
         "A load of 140 % was not measured.",
+        READINGS_AS_READ,
         (OfBundle("readings-possible", _possible),),
     ),
     Rule(
         "readings-fit-machine",
         "The readings fit the memory and the cores of the described machine.",
         "A result belongs to the machine that made it.",
+        READINGS_AS_READ,
         (OfBundle("readings-fit-machine", _fit_machine),),
     ),
     Rule(
         "readings-gaps",
         "No meter is silent for ten of its periods and five seconds during the run.",
         "Nothing is known of a gap; the figures' coverage gives its size.",
+        "find out what delayed the meter",
         (OfBundle("readings-gaps", _gaps, severity=Severity.WARNING),),
     ),
 )

@@ -30,8 +30,7 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
             yield Violation(
                 "log.txt",
                 "no recomputation, as the request has no memory budget",
-                f"{event.value!r}"[:200],
-                TRAINING_LOOP,
+                f"{event.value!r}",
                 event.line,
             )
         return
@@ -41,15 +40,12 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
             RUN,
             "a schedule that runs every block backward once and reads what it kept",
             problem,
-            KEPT_AS_WRITTEN,
+            fix=KEPT_AS_WRITTEN,
         )
         return
     if event is None:
         yield Violation(
-            "log.txt",
-            f"the event {EVENT}, as the request has a memory budget",
-            "no such event",
-            TRAINING_LOOP,
+            "log.txt", f"the event {EVENT}, as the request has a memory budget", "no such event"
         )
         return
     counted, steps = event.value if isinstance(event.value, dict) else {}, len(context.steps)
@@ -63,12 +59,12 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
     }
     for name, value in expected.items():
         if counted.get(name, 0) != value:
-            wanted = (
-                f"{name} = {value}: the schedule has {forwards} forward runs of"
-                f" {len(planned.blocks)} blocks, in each of {steps} steps"
-            )
             yield Violation(
-                "log.txt", wanted, f"{counted.get(name)!r}"[:200], TRAINING_LOOP, event.line
+                "log.txt",
+                f"{name} = {value}: the schedule has {forwards} forward runs of"
+                f" {len(planned.blocks)} blocks, in each of {steps} steps",
+                f"{counted.get(name)!r}",
+                event.line,
             )
     yield from _spilled(context, planned, counted.get("spilled_bytes"), event.line)
     yield from _times(context, counted, event.line)
@@ -85,12 +81,11 @@ def _spilled(
             f"spill_folder {planned.spill_folder!r}, planned_spill_bytes"
             f" {planned.planned_spill_bytes}"
         )
-        found = found[:200]
         yield Violation(
             RUN,
             "a folder and bytes for activations where the schedule spills blocks, and only there",
-            found,
-            KEPT_AS_WRITTEN,
+            found[:200],
+            fix=KEPT_AS_WRITTEN,
         )
         return
     expected = (
@@ -99,11 +94,13 @@ def _spilled(
         / context.request.global_batch_size
     )
     if type(spilled) is not int or abs(spilled - expected) > MAX_DEVIATION * expected:
-        wanted = (
+        yield Violation(
+            "log.txt",
             f"spilled_bytes of {expected:.0f}, to {MAX_DEVIATION:.0%}: the schedule writes"
-            f" {planned.planned_spill_bytes} in a step"
+            f" {planned.planned_spill_bytes} in a step",
+            f"{spilled!r}",
+            line,
         )
-        yield Violation("log.txt", wanted, f"{spilled!r}"[:200], TRAINING_LOOP, line)
 
 
 def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Iterator[Violation]:
@@ -123,12 +120,14 @@ def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Iterat
         else None
     )
     if extra_s is None or not is_number(passes_s) or not extra_s <= passes_s <= CLOCKS * compute_s:
-        expected = (
-            f"0 <= again_s + storage_s <= passes_s <= {compute_s:.6g} s, the compute time of all"
-            " steps"
-        )
         found = f"again_s = {again_s!r}, storage_s = {storage_s!r}, passes_s = {passes_s!r}"
-        yield Violation("log.txt", expected, found[:200], TRAINING_LOOP, line)
+        yield Violation(
+            "log.txt",
+            f"0 <= again_s + storage_s <= passes_s <= {compute_s:.6g} s, the compute time of all"
+            " steps",
+            found[:200],
+            line,
+        )
 
 
 def problem_of(planned: Recomputation) -> str | None:
@@ -172,35 +171,28 @@ def _measured(context: BundleContext) -> Iterator[Violation]:
         return
     peak = _first_number(event.value if event is not None else None)
     if event is None or peak is None:
-        expected = f"peak_rss_of_ranks, to compare with the planned {planned.planned_bytes} bytes"
         yield Violation(
             "log.txt",
-            expected,
-            "no such event" if event is None else f"{event.value!r}"[:200],
-            TRAINING_LOOP,
+            f"peak_rss_of_ranks, to compare with the planned {planned.planned_bytes} bytes",
+            "no such event" if event is None else f"{event.value!r}",
         )
         return
     if peak > planned.budget_bytes:
-        fix = (
-            "give a larger --memory-budget or a smaller --batch-size; `suite memory framework`"
-            " measures what the framework takes here"
-        )
         yield Violation(
             "log.txt",
             f"{planned.budget_bytes} bytes at most, the memory budget",
             f"{peak:.0f} bytes",
-            fix,
             event.line,
+            fix="give a larger --memory-budget or a smaller --batch-size; `suite memory framework`"
+            " measures what the framework takes here",
         )
     if abs(peak / planned.planned_bytes - 1) > MAX_DEVIATION:
-        expected = f"{planned.planned_bytes} bytes, the planned peak, to {MAX_DEVIATION:.0%}"
-        fix = "measure the framework's own size with `suite memory framework`, then run again"
         yield Violation(
             "log.txt",
-            expected,
+            f"{planned.planned_bytes} bytes, the planned peak, to {MAX_DEVIATION:.0%}",
             f"{peak:.0f} bytes ({peak / planned.planned_bytes - 1:+.1%})",
-            fix,
             event.line,
+            fix="measure the framework's own size with `suite memory framework`, then run again",
         )
 
 
@@ -216,6 +208,7 @@ RULES = (
         " counts the runs of blocks of that schedule.",
         "Recomputation changes no mathematics and is allowed in closed; the schedule is part of"
         " the entry, so it must be the one that ran.",
+        TRAINING_LOOP,
         (OfBundle("recomputation-followed", _scheduled),),
     ),
     Rule(
@@ -224,6 +217,7 @@ RULES = (
         " within a tenth of the plan.",
         "The budget is a claim about a board that has no more; a plan that is far off was made"
         " for another framework or another allocator.",
+        TRAINING_LOOP,
         (OfBundle("memory-as-planned", _measured, severity=Severity.WARNING),),
     ),
 )

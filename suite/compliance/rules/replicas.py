@@ -52,12 +52,10 @@ def _admitted(context: BundleContext) -> Iterator[Violation]:
         if first is None and event is None:
             continue
         if event is None or not isinstance(event.value, dict):
-            observed = "no such event" if event is None else f"{event.value!r}"[:200]
             yield Violation(
                 log_name(rank),
                 f"admission: digests of {', '.join(COMPARED)}",
-                observed,
-                TRAINING_LOOP,
+                "no such event" if event is None else f"{event.value!r}"[:200],
                 event.line if event else None,
             )
             continue
@@ -65,8 +63,13 @@ def _admitted(context: BundleContext) -> Iterator[Violation]:
         for kind in COMPARED:
             found = event.value.get(kind)
             if found is None or found != wanted.get(kind):
-                expected = f"the digest of {kind} that rank 0 logged, {str(wanted.get(kind))[:16]}"
-                yield Violation(log_name(rank), expected, f"{found}"[:16], DIFFERENT, event.line)
+                yield Violation(
+                    log_name(rank),
+                    f"the digest of {kind} that rank 0 logged, {str(wanted.get(kind))[:16]}",
+                    f"{found}"[:16],
+                    event.line,
+                    fix=DIFFERENT,
+                )
 
 
 def _rates(context: BundleContext) -> Iterator[Violation]:
@@ -92,9 +95,7 @@ def _rates(context: BundleContext) -> Iterator[Violation]:
                     f" {request.optimizer.schedule!r} gives them: "
                 )
                 expected += ", ".join(f"{value:.6g}" for value in wanted)
-                yield Violation(
-                    log_name(rank), expected, f"{event.value!r}"[:200], DIFFERENT, event.line
-                )
+                yield Violation(log_name(rank), expected, f"{event.value!r}", event.line)
 
 
 def _steps_of(stops: "tuple[LogEvent, ...] | list[LogEvent]", epoch: int | None) -> int:
@@ -125,15 +126,11 @@ def _machines(context: BundleContext) -> Iterator[Violation]:
         host = node_of[rank].host
         other = hosts.setdefault(str(boot), host)
         if other != host:
-            observed = (
-                f"rank {rank} on {host[:100]} logged the boot id of {other[:100]}: containers of"
-                " one machine, or one machine twice"
-            )
             yield Violation(
                 log_name(rank),
                 "ranks of different nodes on different machines",
-                observed,
-                ONE_MACHINE,
+                f"rank {rank} on {host[:100]} logged the boot id of {other[:100]}: containers of"
+                " one machine, or one machine twice",
             )
             return
     for one, two in combinations(read_nodes(context.bundle), 2):
@@ -142,15 +139,11 @@ def _machines(context: BundleContext) -> Iterator[Violation]:
         except (TypeError, IndexError):
             return  # reported by clock-offsets
         if apart_ns < MIN_BOOTS_APART_NS:
-            observed = (
-                f"the clocks of {one.host[:100]} and {two.host[:100]}, which count from the boot,"
-                f" are {apart_ns} ns apart"
-            )
             yield Violation(
                 "log.txt",
                 "machines that were not started in one millisecond",
-                observed,
-                ONE_MACHINE,
+                f"the clocks of {one.host[:100]} and {two.host[:100]}, which count from the boot,"
+                f" are {apart_ns} ns apart",
             )
             return
 
@@ -166,19 +159,13 @@ def _share(context: RequestContext) -> Iterator[Violation]:
         and context.workload.normalisation_statistics
         and request.global_batch_size // ranks < MIN_SAMPLES_PER_RANK
     ):
-        expected = (
-            f"a mini-batch of {MIN_SAMPLES_PER_RANK} samples or more for each of {ranks} ranks:"
-            f" {context.workload.name} normalises over them"
-        )
-        fix = (
-            f"use --batch-size {MIN_SAMPLES_PER_RANK * ranks} or more, fewer ranks or"
-            " --normalisation synchronised, or run it in the open division"
-        )
         yield Violation(
             context.file,
-            expected,
+            f"a mini-batch of {MIN_SAMPLES_PER_RANK} samples or more for each of {ranks} ranks:"
+            f" {context.workload.name} normalises over them",
             f"{request.global_batch_size // ranks} samples ({request.global_batch_size} in all)",
-            fix,
+            fix=f"use --batch-size {MIN_SAMPLES_PER_RANK * ranks} or more, fewer ranks or"
+            " --normalisation synchronised, or run it in the open division",
         )
 
 
@@ -188,7 +175,6 @@ def _synchronisable(context: RequestContext) -> Iterator[Violation]:
     parallel = context.request.parallel
     if parallel.normalisation == LOCAL:
         return
-    fix = "leave --normalisation out, or run it in the open division"
     for expected, is_so, observed in (
         (f"parallel.normalisation = {LOCAL} of one rank", parallel.ranks > 1, "1 rank"),
         (
@@ -207,7 +193,6 @@ def _synchronisable(context: RequestContext) -> Iterator[Violation]:
                 context.file,
                 expected,
                 f"{observed}, and parallel.normalisation = {parallel.normalisation}",
-                fix,
             )
 
 
@@ -220,13 +205,12 @@ def _span(context: BundleContext) -> Iterator[Violation]:
         if event is None and request.parallel.normalisation == LOCAL:
             continue
         if event is None or type(event.value) is not int or event.value != span:
-            expected = (
-                f"model_bn_span = {span}, the samples over which a rank normalises"
-                f" ({request.parallel.normalisation})"
-            )
-            observed = "no such event" if event is None else f"{event.value!r}"[:200]
             yield Violation(
-                log_name(rank), expected, observed, TRAINING_LOOP, event.line if event else None
+                log_name(rank),
+                f"model_bn_span = {span}, the samples over which a rank normalises"
+                f" ({request.parallel.normalisation})",
+                "no such event" if event is None else f"{event.value!r}"[:200],
+                event.line if event else None,
             )
 
 
@@ -237,6 +221,7 @@ RULES = (
         " wherever they log their digests.",
         "A node with other files trains another model, or on other labels, and nothing in its"
         " times would show it.",
+        TRAINING_LOOP,
         (OfBundle("ranks-admitted", _admitted),),
     ),
     Rule(
@@ -244,6 +229,7 @@ RULES = (
         "The learning rates that a rank logs for an epoch, the first, the last and the mean,"
         " are those of the requested schedule.",
         "A changed schedule trains at other rates than the request says.",
+        DIFFERENT,
         (OfBundle("learning-rates", _rates),),
     ),
     Rule(
@@ -252,6 +238,7 @@ RULES = (
         " started in the same millisecond.",
         "Containers on one machine share its processors, its memory and its power: they are"
         " good for a test, and their sums for nothing.",
+        ONE_MACHINE,
         (OfBundle("nodes-machines", _machines, severity=Severity.WARNING),),
     ),
     Rule(
@@ -260,6 +247,7 @@ RULES = (
         " own, or all where the ranks synchronise them.",
         "Over more samples it is another model, which converges otherwise; the reference points"
         " differ in it.",
+        TRAINING_LOOP,
         (OfBundle("normalisation-span", _span),),
     ),
     Rule(
@@ -268,6 +256,7 @@ RULES = (
         " suite's all-reduce.",
         "Without statistics there is nothing to synchronise, and a framework's own all-reduce"
         " weights ranks otherwise.",
+        "leave --normalisation out, or run it in the open division",
         (OfRequest("normalisation-synchronisable", _synchronisable, divisions=CLOSED),),
     ),
     Rule(
@@ -276,6 +265,7 @@ RULES = (
         " mini-batch or more if it normalises them alone.",
         "Statistics over fewer samples are another model: it converges worse, and its reference"
         " points say nothing of it.",
+        "use a larger --batch-size, fewer ranks or --normalisation synchronised",
         (OfRequest("closed-samples-per-rank", _share, divisions=CLOSED),),
     ),
 )

@@ -26,15 +26,13 @@ def _by_its_maker(folder: Path) -> Iterator[Violation]:
             yield Violation(
                 RECORD,
                 f"fresh runs of {record.organization!r}",
-                f"{run.run_id} of {run.organization!r}"[:200],
-                REPLICATION.again,
+                f"{run.run_id} of {run.organization!r}",
             )
         if run.started_time_ms <= latest:
             yield Violation(
                 RECORD,
                 "fresh runs that began after the originals",
-                f"{run.run_id} began earlier"[:200],
-                REPLICATION.again,
+                f"{run.run_id} began earlier",
             )
 
 
@@ -43,6 +41,7 @@ RULES = (
         "replication-sealed",
         f"The manifest of a replication seals {RECORD} and the manifests of its fresh runs.",
         "It shows changed, lost and added runs, and a changed record.",
+        REPLICATION.again,
         (OfFolder("replication-sealed", check_seal(REPLICATION)),),
     ),
     Rule(
@@ -50,12 +49,14 @@ RULES = (
         "A replication's figures follow from its fresh runs, and its verdicts from them and the"
         " originals' figures.",
         "Anybody can compute the verdict again; nobody has to believe it.",
+        REPLICATION.again,
         (OfFolder("replication-recomputes", check_figures(REPLICATION)),),
     ),
     Rule(
         "replication-maker",
         "The fresh runs of a replication were made for its organization, after the originals.",
         "Runs of somebody else, or from before, repeat nothing.",
+        REPLICATION.again,
         (OfFolder("replication-maker", _by_its_maker),),
     ),
 )

@@ -20,22 +20,21 @@ def _data(context: RequestContext) -> Iterator[Violation]:
             context.file,
             f"the data set {expected!r}",
             f"{requested!r}",
-            f"use --data {expected} {OPEN_INSTEAD}",
+            fix=f"use --data {expected} {OPEN_INSTEAD}",
         )
     elif context.request.data.synthetic is not False:
         yield Violation(
             context.file,
             f"the published {expected!r}",
             "generated data",
-            f"prepare {expected!r} without --synthetic {OPEN_INSTEAD}",
+            fix=f"prepare {expected!r} without --synthetic {OPEN_INSTEAD}",
         )
     elif context.request.data.verified is not True:
-        fix = f"prepare {expected!r} from its published files {OPEN_INSTEAD}"
         yield Violation(
             context.file,
             f"{expected!r} with verified checksums",
             "files whose checksums were not verified",
-            fix,
+            fix=f"prepare {expected!r} from its published files {OPEN_INSTEAD}",
         )
 
 
@@ -43,21 +42,13 @@ def _read(context: RequestContext) -> Iterator[Violation]:
     for name, expected in (("batches", "read"), ("drop_cache_every_epoch", False)):
         requested = getattr(context.request, name)
         if requested != expected:
-            yield Violation(
-                context.file,
-                f"{name} = {expected!r}",
-                f"{requested!r}",
-                "run without --stall-analysis",
-            )
+            yield Violation(context.file, f"{name} = {expected!r}", f"{requested!r}")
 
 
 def _model(context: RequestContext) -> Iterator[Violation]:
     if context.request.model != context.workload.model:
         yield Violation(
-            context.file,
-            f"the model {context.workload.model!r}",
-            f"{context.request.model!r}",
-            f"train the workload's model {OPEN_INSTEAD}",
+            context.file, f"the model {context.workload.model!r}", f"{context.request.model!r}"
         )
 
 
@@ -70,7 +61,6 @@ def _framework(context: RequestContext) -> Iterator[Violation]:
             context.file,
             f"a framework other than {', '.join(open_only)}",
             f"{context.request.framework!r}",
-            OPEN_INSTEAD.removeprefix("or "),
         )
 
 
@@ -78,12 +68,10 @@ def _collective(context: RequestContext) -> Iterator[Violation]:
     parallel = context.request.parallel
     allowed = ("none",) if parallel.ranks == 1 else EXACT_SUMS
     if parallel.collective not in allowed:
-        fix = f"leave --collective out {OPEN_INSTEAD}"
         yield Violation(
             context.file,
             f"parallel.collective = {' or '.join(allowed)}",
-            f"{parallel.collective}"[:200],
-            fix,
+            f"{parallel.collective}",
         )
 
 
@@ -169,19 +157,18 @@ def _tuned_in_range(context: RequestContext) -> Iterator[Violation]:
                 context.file,
                 f"{name} from {lowest} to {highest}",
                 f"{value}",
-                f"choose {flag} within the range {OPEN_INSTEAD}",
+                fix=f"choose {flag} within the range {OPEN_INSTEAD}",
             )
 
 
 def _fixed_batch_size(context: RequestContext) -> Iterator[Violation]:
     workload, requested = context.workload, context.request.global_batch_size
     if workload.is_characterisation and requested != workload.batch_size:
-        expected = (
-            f"global_batch_size = {workload.batch_size}, because no target is established for"
-            f" {workload.name}"
-        )
         yield Violation(
-            context.file, expected, f"{requested}", f"leave --batch-size out {OPEN_INSTEAD}"
+            context.file,
+            f"global_batch_size = {workload.batch_size}, because no target is established for"
+            f" {workload.name}",
+            f"{requested}",
         )
 
 
@@ -189,7 +176,9 @@ def _equal(
     context: RequestContext, name: str, expected: Any, found: Any, fix: str
 ) -> Iterator[Violation]:
     if found != expected:
-        yield Violation(context.file, f"{name} = {expected}", f"{found}", f"{fix} {OPEN_INSTEAD}")
+        yield Violation(
+            context.file, f"{name} = {expected}", f"{found}", fix=f"{fix} {OPEN_INSTEAD}"
+        )
 
 
 RULES = (
@@ -198,6 +187,7 @@ RULES = (
         "A run reads its data set from storage and does not drop the page cache during training.",
         "Batches generated in memory and a cache dropped every epoch belong to stall analysis;"
         " they are no result.",
+        "run without --stall-analysis",
         (OfRequest("data-read", _read),),
     ),
     Rule(
@@ -205,12 +195,14 @@ RULES = (
         "A closed run trains on the workload's own data set, as it was published.",
         "Results on other data cannot be compared; synthetic data cannot show that a target is"
         " reached.",
+        "prepare the workload's data set from its published files, or run in the open division",
         (OfRequest("closed-data", _data, divisions=CLOSED),),
     ),
     Rule(
         "closed-model",
         "A closed run trains the workload's model.",
         "The closed division compares devices, not models.",
+        f"train the workload's model {OPEN_INSTEAD}",
         (OfRequest("closed-model", _model, divisions=CLOSED),),
     ),
     Rule(
@@ -218,6 +210,7 @@ RULES = (
         "A closed run is of no implementation that is declared for the open division only.",
         "A variant may change what the workload defines; the precisions that the rulebook"
         " admits are a column of the closed division.",
+        OPEN_INSTEAD.removeprefix("or "),
         (OfRequest("closed-arithmetic", _framework, divisions=CLOSED),),
     ),
     Rule(
@@ -227,6 +220,7 @@ RULES = (
         "An exact sum is the same mathematics in every library; the ranks' digests after every"
         " epoch are equal only if all of them got the same one. Leaderboards tell the two"
         " apart, because a framework's own hides its time.",
+        f"leave --collective out {OPEN_INSTEAD}",
         (OfRequest("closed-collective", _collective, divisions=CLOSED),),
     ),
     Rule(
@@ -234,6 +228,7 @@ RULES = (
         "A closed run sends its gradients as they are computed.",
         "Gradients rounded to 16 bits are another arithmetic, which converges otherwise, in"
         " half the time on the wire.",
+        "leave --wire out, or run in the open division",
         (OfRequest("closed-wire", _wire, divisions=CLOSED),),
     ),
     Rule(
@@ -241,6 +236,7 @@ RULES = (
         "A closed run updates its parameters after every mini-batch.",
         "Several mini-batches an update are one larger mini-batch, outside the workload's"
         " range, with one exchange in place of several.",
+        "leave --accumulate out, or run in the open division",
         (OfRequest("closed-accumulation", _accumulation, divisions=CLOSED),),
     ),
     Rule(
@@ -249,6 +245,7 @@ RULES = (
         " limit.",
         "The epochs set the learning-rate schedule; another target or interval changes the"
         " meaning of time to target.",
+        "leave --epochs and --steps out, or run in the open division",
         (OfRequest("closed-length", _length, divisions=CLOSED),),
     ),
     Rule(
@@ -257,6 +254,7 @@ RULES = (
         " weights and preprocessing.",
         "Only what the workload lists as tunable may be tuned, or two devices would run"
         " different mathematics.",
+        "leave the options out, or run in the open division",
         (OfRequest("closed-hyperparameters", _fixed_hyperparameters, divisions=CLOSED),),
     ),
     Rule(
@@ -264,6 +262,7 @@ RULES = (
         "A closed run tunes batch size and learning rate within the workload's ranges only.",
         "Devices differ in the batch size they can hold; the ranges allow for that and keep"
         " convergence comparable.",
+        "choose values within the range, or run in the open division",
         (OfRequest("closed-tuning-range", _tuned_in_range, divisions=CLOSED),),
     ),
     Rule(
@@ -271,6 +270,7 @@ RULES = (
         "A closed run of a workload without an established target has the workload's batch size.",
         "Its results are a characterisation: a larger mini-batch makes an epoch shorter, and"
         " nothing shows how many more epochs it needs.",
+        f"leave --batch-size out {OPEN_INSTEAD}",
         (OfRequest("closed-characterisation", _fixed_batch_size, divisions=CLOSED),),
     ),
 )

@@ -28,8 +28,8 @@ def _accuracy(context: BundleContext) -> Iterator[Violation]:
                 "log.txt",
                 f"an accuracy of correct / {samples} in epoch {event.epoch}",
                 observed[:200],
-                fix,
                 event.line,
+                fix=fix,
             )
 
 
@@ -44,12 +44,10 @@ def _status(context: BundleContext) -> Iterator[Violation]:
     )
     expected = "success" if target is None or reached else "aborted"
     if stop.metadata.get("status") != expected:
-        observed = repr(stop.metadata.get("status"))[:200]
         yield Violation(
             "log.txt",
             f"status {expected!r}, which follows from the evaluations",
-            observed,
-            "hand in the status that the run logged",
+            repr(stop.metadata.get("status")),
             stop.line,
         )
 
@@ -71,8 +69,7 @@ def _target(context: BundleContext) -> Iterator[Violation]:
                 " evaluated"
             )
         )
-        fix = "tune within the workload's ranges, or submit it as a run that missed the target"
-        yield Violation("log.txt", f"an accuracy of {target} or more", best, fix)
+        yield Violation("log.txt", f"an accuracy of {target} or more", best)
 
 
 def _missed(context: BundleContext) -> Iterator[Violation]:
@@ -85,28 +82,23 @@ def _missed(context: BundleContext) -> Iterator[Violation]:
     target = context.workload.target_accuracy
     if target is not None and values and max(values) < target:
         limits = load_scoring().missed
-        fix = (
-            f"keep it: a missed target counts; an entry planned with {limits.min_planned_runs} runs"
-            f" or more is ranked if {limits.min_share_reached:.0%} of them reach it"
-        )
         yield Violation(
             "log.txt",
             f"an accuracy of {target} or more, for a time to target",
             f"{max(values):.4f}",
-            fix,
+            fix=f"keep it: a missed target counts; an entry planned with {limits.min_planned_runs}"
+            " runs"
+            f" or more is ranked if {limits.min_share_reached:.0%} of them reach it",
         )
 
 
 def _parameters(context: BundleContext) -> Iterator[Violation]:
     event = context.log.first("parameters")
     if event is None or event.value != context.workload.parameters:
-        observed = "no such event" if event is None else repr(event.value)[:200]
-        fix = "train the workload's model, or run it in the open division"
         yield Violation(
             "log.txt",
             f"parameters = {context.workload.parameters}",
-            observed,
-            fix,
+            "no such event" if event is None else repr(event.value)[:200],
             None if event is None else event.line,
         )
 
@@ -117,9 +109,12 @@ def _layers(context: BundleContext) -> Iterator[Violation]:
         return  # a bundle of a version that did not log it, or an implementation that need not
     built = event.value if isinstance(event.value, Mapping) else {}
     if built.get("sha256") != expected or built.get("dropout") != 0:
-        wanted = f"the layers of {context.request.model} (SHA-256 {expected[:12]}…), no dropout"
-        fix = "install the framework's environment again with `suite env create`, and train again"
-        yield Violation("log.txt", wanted, repr(event.value)[:200], fix, event.line)
+        yield Violation(
+            "log.txt",
+            f"the layers of {context.request.model} (SHA-256 {expected[:12]}…), no dropout",
+            repr(event.value),
+            event.line,
+        )
 
 
 RULES = (
@@ -128,18 +123,21 @@ RULES = (
         "Every logged accuracy is the logged number of correct samples divided by the size of"
         " the evaluation set.",
         "It shows rounded and invented accuracies.",
+        "run again with an implementation that logs accuracy and count",
         (OfBundle("accuracy-counts", _accuracy),),
     ),
     Rule(
         "status-follows",
         "The run's status is success if an evaluation reached the target, else aborted.",
         "The status must follow from the evaluations.",
+        "hand in the status that the run logged",
         (OfBundle("status-follows", _status),),
     ),
     Rule(
         "target-reached",
         "A closed run reaches the workload's target accuracy.",
         "The closed division compares time to target; a fast run that learns nothing has none.",
+        "tune within the workload's ranges, or submit it as a run that missed the target",
         (OfBundle("target-reached", _target, divisions=CLOSED),),
     ),
     Rule(
@@ -147,12 +145,14 @@ RULES = (
         "A closed run that trained all its epochs without reaching the target is valid, and"
         " counts as missed.",
         "Leaving out runs that miss the target would make a lucky recipe look sure.",
+        "keep it: a missed target counts",
         (OfBundle("target-missed", _missed, divisions=CLOSED, severity=Severity.WARNING),),
     ),
     Rule(
         "parameter-count",
         "A closed run's model has the workload's number of parameters.",
         "A smaller model would be faster.",
+        "train the workload's model, or run it in the open division",
         (OfBundle("parameter-count", _parameters, divisions=CLOSED),),
     ),
     Rule(
@@ -162,6 +162,7 @@ RULES = (
         "Libraries of models change: torchvision 0.11 takes an argument that switches dropout"
         " off, and leaves it on. Names, shapes, strides, groups and the constants of batch"
         " normalisation are the same in every framework.",
+        "install the framework's environment again with `suite env create`, and train again",
         (OfBundle("layers-as-built", _layers, divisions=CLOSED),),
     ),
 )

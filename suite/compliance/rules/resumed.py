@@ -17,10 +17,7 @@ KEEP = "hand in run.json and the logs as `suite run --resume` wrote them"
 
 def _whole(context: BundleContext) -> Iterator[Violation]:
     if context.run.resumed is not None:
-        fix = "train from the initial weights to the end; resumed runs belong to the open division"
-        yield Violation(
-            RUN, "a run that continues no other (resumed)", "a record of a run before", fix
-        )
+        yield Violation(RUN, "a run that continues no other (resumed)", "a record of a run before")
 
 
 def _agrees(context: BundleContext) -> Iterator[Violation]:
@@ -28,9 +25,7 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
     try:
         resumed = read_resumption(context.run.resumed)
     except ValueError as error:
-        yield Violation(
-            RUN, "the record of a resumed run, or none (resumed)", f"it {error}"[:300], KEEP
-        )
+        yield Violation(RUN, "the record of a resumed run, or none (resumed)", f"it {error}")
         return
     yield from _restored(context, resumed)
     if resumed is None:
@@ -56,7 +51,7 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
         ),
     ):
         if not is_so:
-            yield Violation(RUN, f"{expected} (resumed)", observed, KEEP)
+            yield Violation(RUN, f"{expected} (resumed)", observed)
     yield from _times(context, resumed)
 
 
@@ -70,18 +65,16 @@ def _restored(context: BundleContext, resumed: Resumption | None) -> Iterator[Vi
                 log_name(rank),
                 "a record in run.json of the run whose state was restored",
                 "none",
-                KEEP,
                 event.line,
             )
         elif resumed is not None and (
             event is None or event.epoch != resumed.epoch or event.value != dict(resumed.state)
         ):
-            expected = f"{RESTORED} of epoch {resumed.epoch} with the digests of {RUN}"
-            observed = (
-                "no such event" if event is None else f"epoch {event.epoch}, {event.value!r}"[:200]
-            )
             yield Violation(
-                log_name(rank), expected, observed, KEEP, None if event is None else event.line
+                log_name(rank),
+                f"{RESTORED} of epoch {resumed.epoch} with the digests of {RUN}",
+                "no such event" if event is None else f"epoch {event.epoch}, {event.value!r}"[:200],
+                None if event is None else event.line,
             )
 
 
@@ -93,20 +86,20 @@ def _times(context: BundleContext, resumed: Resumption) -> Iterator[Violation]:
         return
     trained_s = (resumed.ended_time_ms - resumed.began_time_ms) / MS_PER_S
     if before_s < 0 or trained_s < 0 or start.time_ms < resumed.ended_time_ms:
-        observed = (
-            f"it began {before_s:.1f} counted seconds before run_start, and its last event was"
-            f" {trained_s:.1f} s later"
-        )
         yield Violation(
-            RUN, "a run that began and ended before this one's run_start (resumed)", observed, KEEP
+            RUN,
+            "a run that began and ended before this one's run_start (resumed)",
+            f"it began {before_s:.1f} counted seconds before run_start, and its last event was"
+            f" {trained_s:.1f} s later",
         )
     most_s = _most_uncounted_s(resumed, before_s + resumed.uncounted_s)
     if resumed.uncounted_s > most_s:
-        expected = (
+        yield Violation(
+            RUN,
             f"at most {most_s:.1f} s of the run before that count into no time, by"
-            " rules/uncounted.toml (resumed.uncounted_s)"
+            " rules/uncounted.toml (resumed.uncounted_s)",
+            f"{resumed.uncounted_s:.1f} s",
         )
-        yield Violation(RUN, expected, f"{resumed.uncounted_s:.1f} s", KEEP)
 
 
 def _most_uncounted_s(resumed: Resumption, since_s: float) -> float:
@@ -129,6 +122,7 @@ RULES = (
         "A closed run continues no other run: it trains from its initial weights to its end.",
         "What happened before is in another bundle: its energy, its disturbances, and the time"
         " between.",
+        "train from the initial weights to the end; resumed runs belong to the open division",
         (OfBundle("closed-resumed", _whole, divisions=CLOSED),),
     ),
     Rule(
@@ -139,6 +133,7 @@ RULES = (
         " included; of the runs before, no more is left out than every run may leave out.",
         "A run that goes on after a node was lost took longer than its own log says, and began"
         " on other machines.",
+        KEEP,
         (OfBundle("resumed-agrees", _agrees),),
     ),
 )

@@ -123,17 +123,13 @@ def _command(context: BundleContext) -> Iterator[Violation]:
         ):
             yield Violation(
                 RUN,
-                f"{path} = {typed}, as the command says ({option} {typed})"[:300],
-                f"{requested!r}"[:200],
-                KEEP,
+                f"{path} = {typed}, as the command says ({option} {typed})",
+                f"{requested!r}",
             )
     typed, data = options.get("--data"), context.request.data
     if typed == "synthetic" and data.synthetic is not True:
         yield Violation(
-            RUN,
-            "generated data, as the command says (--data synthetic)",
-            "data.synthetic = false",
-            KEEP,
+            RUN, "generated data, as the command says (--data synthetic)", "data.synthetic = false"
         )
     elif (
         typed is not None
@@ -144,9 +140,8 @@ def _command(context: BundleContext) -> Iterator[Violation]:
     ):
         yield Violation(
             RUN,
-            f"data.name = {typed!r}, as the command says (--data {typed})"[:300],
+            f"data.name = {typed!r}, as the command says (--data {typed})",
             f"{data.name!r}",
-            KEEP,
         )
     if is_command(context.run.command, "run"):
         yield from _untyped(context, options)
@@ -170,8 +165,11 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Vio
             and requested != default
             and not (option == "--workers" and context.request.accelerator != "cpu")
         ):
-            expected = f"{OPTIONS[option]} = {default!r}, as without {option} in the command"
-            yield Violation(RUN, expected, f"{requested!r}"[:200], KEEP)
+            yield Violation(
+                RUN,
+                f"{OPTIONS[option]} = {default!r}, as without {option} in the command",
+                f"{requested!r}",
+            )
     own = known_frameworks().get(context.request.framework)
     if (
         PRECISION not in options
@@ -179,33 +177,35 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Iterator[Vio
         and "precision" in context.run.request
         and context.request.precision != own.precisions[0].value
     ):
-        expected = f"precision = {own.precisions[0].value}, as without {PRECISION} in the command"
-        yield Violation(RUN, expected, f"{context.request.precision!r}"[:200], KEEP)
+        yield Violation(
+            RUN,
+            f"precision = {own.precisions[0].value}, as without {PRECISION} in the command",
+            f"{context.request.precision!r}",
+        )
     yield from _untyped_timing(context, options)
     if (context.request.recomputation is not None) is not ("--memory-budget" in options):
-        expected = "a schedule of recomputation where --memory-budget was typed, and only there"
         yield Violation(
-            RUN, expected, f"recomputation = {context.request.recomputation!r}"[:200], KEEP
+            RUN,
+            "a schedule of recomputation where --memory-budget was typed, and only there",
+            f"recomputation = {context.request.recomputation!r}",
         )
     planned = context.request.recomputation
     if planned is not None and planned.spill_folder is not None and "--spill" not in options:
         yield Violation(
             RUN,
             "no activations on storage, as without --spill in the command",
-            f"spill_folder = {planned.spill_folder!r}"[:200],
-            KEEP,
+            f"spill_folder = {planned.spill_folder!r}",
         )
     if context.run.power_pulse is not None and "--power-pulse" not in options:
         yield Violation(
-            RUN, "no power_pulse, as without --power-pulse in the command", "a record of one", KEEP
+            RUN, "no power_pulse, as without --power-pulse in the command", "a record of one"
         )
     typed, recorded = options.get("--isolation"), (context.run.isolation or {}).get("kind")
     if typed != recorded:
         yield Violation(
             RUN,
-            f"isolation {typed}, as the command says (--isolation)"[:300],
-            f"{recorded!r}"[:200],
-            KEEP,
+            f"isolation {typed}, as the command says (--isolation)",
+            f"{recorded!r}",
         )
 
 
@@ -221,7 +221,6 @@ def _untyped_timing(context: BundleContext, options: Mapping[str, str]) -> Itera
             RUN,
             f"timing = {Timing.SYNCHRONISED.value}, as without {TIMING} in the command",
             context.request.timing,
-            KEEP,
         )
 
 
@@ -232,9 +231,8 @@ def _version(context: BundleContext, typed: str) -> Iterator[Violation]:
     if typed and own != typed.partition("+")[0]:
         yield Violation(
             SYSTEM,
-            f"framework_version {typed}, as the command says (--framework)"[:300],
-            f"{own!r}"[:200],
-            KEEP,
+            f"framework_version {typed}, as the command says (--framework)",
+            f"{own!r}",
         )
 
 
@@ -258,9 +256,7 @@ def _meters(context: BundleContext, choice: str | None) -> Iterator[Violation]:
                 f"meters left out as the command says (--meters {choice}):"
                 f" {listed(sorted(chosen)) or 'none'}"
             )
-            yield Violation(
-                node.meters_file, expected[:300], listed(sorted(stated)) or "none", KEEP
-            )
+            yield Violation(node.meters_file, expected[:300], listed(sorted(stated)) or "none")
 
 
 def _options(command: Sequence[Any]) -> dict[str, str] | None:
@@ -289,21 +285,17 @@ def _runs(context: BundleContext) -> Iterator[Violation]:
                 RUN,
                 f"a command that starts a run: suite {' or suite '.join(COMMANDS)}",
                 " ".join(words)[:200] or "no command",
-                KEEP,
             )
         return
     options = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
     unknown, idle = sorted(options - set(KNOWN)) if words[1] == "run" else [], options & set(NO_RUN)
     if unknown:
-        yield Violation(
-            RUN, "options of suite run (suite run --help)", ", ".join(unknown)[:200], KEEP
-        )
+        yield Violation(RUN, "options of suite run (suite run --help)", ", ".join(unknown))
     if idle:
         yield Violation(
             RUN,
             "a command that trains",
             f"{', '.join(sorted(idle))}, with which nothing is trained",
-            KEEP,
         )
 
 
@@ -335,7 +327,7 @@ def _run_id(context: BundleContext) -> Iterator[Violation]:
     form = f"{request.workload}-{request.framework}-<date>T<time>Z-<six characters>"
     found = _RUN_ID.fullmatch(run.run_id) if isinstance(run.run_id, str) else None
     if found is None or found["name"] != f"{request.workload}-{request.framework}":
-        yield Violation(RUN, f"a run id of the form {form}"[:300], f"{run.run_id!r}"[:200], KEEP)
+        yield Violation(RUN, f"a run id of the form {form}", f"{run.run_id!r}")
         return
     try:
         named_s = datetime.strptime(found["stamp"] + "+0000", "%Y%m%dT%H%M%SZ%z").timestamp()
@@ -347,25 +339,22 @@ def _run_id(context: BundleContext) -> Iterator[Violation]:
         yield Violation(
             RUN,
             "a time in the run id and in started_time_ms",
-            f"{found['stamp']} and {run.started_time_ms!r}"[:200],
-            KEEP,
+            f"{found['stamp']} and {run.started_time_ms!r}",
         )
         return
     if not -MAX_AFTER_START_S <= after_s <= MAX_BEFORE_START_S:
         yield Violation(
-            RUN, f"a run id of the 30 days before the start ({started})", found["stamp"], CLOCK
+            RUN, f"a run id of the 30 days before the start ({started})", found["stamp"], fix=CLOCK
         )
 
 
 def _allowed(context: BundleContext) -> Iterator[Violation]:
     allowed = [str(rule) for rule in context.run.findings_allowed]
     if allowed and context.request.division == Division.CLOSED.value:
-        fix = "a run with --allow-invalid is no result of the closed division: run without it"
         yield Violation(
             RUN,
             "no rules that the run was allowed to break (findings_allowed)",
-            ", ".join(allowed)[:300],
-            fix,
+            ", ".join(allowed),
         )
 
 
@@ -374,24 +363,20 @@ def _processor(context: BundleContext) -> Iterator[Violation]:
     request, log = context.request, context.log
     threads = log.first("framework_threads")
     if threads is not None and isinstance(threads.value, int) and threads.value != request.threads:
-        fix = "run again with --threads, and let the implementation use that number"
         yield Violation(
             "log.txt",
-            f"framework_threads = {request.threads!r}, as {RUN} requests"[:200],
+            f"framework_threads = {request.threads!r}, as {RUN} requests",
             f"{threads.value!r}",
-            fix,
             threads.line,
+            fix="run again with --threads, and let the implementation use that number",
         )
     trained_on = log.first("accelerator")
     if trained_on is None or trained_on.value != request.accelerator:
-        observed = "no such event" if trained_on is None else f"{trained_on.value!r}"[:200]
-        line = None if trained_on is None else trained_on.line
         yield Violation(
             "log.txt",
-            f"accelerator = {request.accelerator!r}, as {RUN} requests"[:200],
-            observed,
-            KEEP,
-            line,
+            f"accelerator = {request.accelerator!r}, as {RUN} requests",
+            "no such event" if trained_on is None else f"{trained_on.value!r}"[:200],
+            None if trained_on is None else trained_on.line,
         )
     device = context.device
     if (
@@ -400,12 +385,11 @@ def _processor(context: BundleContext) -> Iterator[Violation]:
         and device.gpu is None
         and request.accelerator != "cpu"
     ):
-        fix = "run with --accelerator cpu, or with --device generic on another machine"
         yield Violation(
             RUN,
             f"accelerator = 'cpu': {device.title} has no GPU for training",
-            f"{request.accelerator!r}"[:200],
-            fix,
+            f"{request.accelerator!r}",
+            fix="run with --accelerator cpu, or with --device generic on another machine",
         )
 
 
@@ -419,15 +403,8 @@ def _build(context: BundleContext) -> Iterator[Violation]:
     )
     for name, version in libraries.items() if isinstance(libraries, Mapping) else ():
         if own is not None and name in own.packages and str(version).endswith(CPU_BUILD):
-            fix = (
-                "install the framework with CUDA (suite env create on a machine with the driver),"
-                " or run with --accelerator cpu"
-            )
             yield Violation(
-                SYSTEM,
-                "a build of the framework that can use a GPU",
-                f"{name} {version}"[:200],
-                fix,
+                SYSTEM, "a build of the framework that can use a GPU", f"{name} {version}"
             )
 
 
@@ -440,6 +417,7 @@ RULES = (
         " are those whose records say so.",
         "The request was made from the command; a value that was changed afterwards"
         " contradicts it.",
+        KEEP,
         (OfBundle("command-agrees", _command),),
     ),
     Rule(
@@ -447,6 +425,7 @@ RULES = (
         "The recorded command starts a run, with options that `suite run` has.",
         "Nothing else makes a bundle. A command that was edited, or left out, hides what was"
         " asked for.",
+        KEEP,
         (OfBundle("command-runs", _runs),),
     ),
     Rule(
@@ -454,12 +433,14 @@ RULES = (
         "A run's id names its workload, its framework and its time, as the request and the"
         " start do.",
         "The harness makes the id from them right before the run.",
+        KEEP,
         (OfBundle("run-id", _run_id),),
     ),
     Rule(
         "no-findings-allowed",
         "A closed run was not allowed to break rules (--allow-invalid).",
         "A run that needs --allow-invalid cannot comply, as the command says before it starts.",
+        "a run with --allow-invalid is no result of the closed division: run without it",
         (OfBundle("no-findings-allowed", _allowed),),
     ),
     Rule(
@@ -468,6 +449,7 @@ RULES = (
         " device has that accelerator.",
         "Results of one thread and of a processor are other results than those of many threads"
         " and of a GPU.",
+        KEEP,
         (OfBundle("processor-agrees", _processor),),
     ),
     Rule(
@@ -475,6 +457,8 @@ RULES = (
         "A run on a GPU was made with a build of the framework that can use one.",
         "A package whose version ends with +cpu was built without CUDA: what it trained, a"
         " processor trained.",
+        "install the framework with CUDA (suite env create on a machine with the driver),"
+        " or run with --accelerator cpu",
         (OfBundle("accelerator-build", _build),),
     ),
 )

@@ -17,18 +17,20 @@ def _seed(context: BundleContext) -> Iterator[Violation]:
         return
     used = read_nonce_use(context.run.nonce)
     if used is None:
-        expected = (
-            "a nonce as `suite run --nonce` records it: nonce, round, run_number and three digests"
+        yield Violation(
+            RUN,
+            "a nonce as `suite run --nonce` records it: nonce, round, run_number and three digests",
+            f"{dict(context.run.nonce)!r}",
         )
-        yield Violation(RUN, expected, f"{dict(context.run.nonce)!r}"[:200], AGAIN)
         return
     yield from _digests(context, used)
     if used.seed != context.request.seed:
-        what = (
+        yield Violation(
+            RUN,
             f"seed {used.seed}, the one of nonce {used.nonce!r}, round {used.round}, entry"
-            f" {used.entry_sha256[:12]} and run {used.run_number}"
+            f" {used.entry_sha256[:12]} and run {used.run_number}",
+            f"seed {context.request.seed}",
         )
-        yield Violation(RUN, what, f"seed {context.request.seed}", AGAIN)
 
 
 def _digests(context: BundleContext, used: NonceUse) -> Iterator[Violation]:
@@ -42,7 +44,6 @@ def _digests(context: BundleContext, used: NonceUse) -> Iterator[Violation]:
                 RUN,
                 f"nonce.{name} = {expected}, as computed from the record",
                 getattr(used, name)[:64],
-                AGAIN,
             )
 
 
@@ -52,6 +53,7 @@ RULES = (
         "A run with a nonce has the seed that follows from nonce, round, implementation,"
         " configuration and run number.",
         "Nobody chose such a seed; another one was chosen.",
+        AGAIN,
         (OfBundle("seed-of-nonce", _seed),),
     ),
 )

@@ -23,7 +23,7 @@ def _sources(folder: Path) -> Iterator[Violation]:
         try:
             run = Bundle(folder / source.value).run()
         except FileError as error:
-            yield Violation(name, f"the {source.value} run", error.what, STALLS.again)
+            yield Violation(name, f"the {source.value} run", error.what)
             continue
         wanted = {
             "batches": "synthetic" if source is Source.SYNTHETIC else "read",
@@ -34,22 +34,15 @@ def _sources(folder: Path) -> Iterator[Violation]:
                 yield Violation(
                     name,
                     f"{key} = {value!r} in the {source.value} run",
-                    f"{run.request.get(key)!r}"[:100],
-                    STALLS.again,
+                    f"{run.request.get(key)!r}",
                 )
         if source is Source.COLD and run.request.get("cache_cleared") is False:
             yield Violation(
-                name,
-                "an empty page cache at the start of the cold run",
-                "cache_cleared = False",
-                STALLS.again,
+                name, "an empty page cache at the start of the cold run", "cache_cleared = False"
             )
         if str(run.run_id) in seen:
             yield Violation(
-                name,
-                "a run of its own",
-                f"the run id of the {seen[str(run.run_id)]} run",
-                STALLS.again,
+                name, "a run of its own", f"the run id of the {seen[str(run.run_id)]} run"
             )
         seen.setdefault(str(run.run_id), source.value)
 
@@ -59,6 +52,7 @@ RULES = (
         "stalls-sealed",
         "The manifest of a stall analysis seals stalls.json and the manifests of the three runs.",
         "It shows changed, lost and exchanged files.",
+        STALLS.again,
         (OfFolder("stalls-sealed", check_seal(STALLS)),),
     ),
     Rule(
@@ -66,6 +60,7 @@ RULES = (
         "stalls.json equals the analysis of the three runs beside it, which have the same"
         " settings.",
         "Every number can be followed to its raw records.",
+        STALLS.again,
         (OfFolder("stalls-recompute", check_figures(STALLS)),),
     ),
     Rule(
@@ -73,6 +68,7 @@ RULES = (
         "The cold run drops the page cache every epoch, the warm one reads without dropping it,"
         " the synthetic one reads nothing.",
         "The differences between the three mean nothing for other runs.",
+        STALLS.again,
         (OfFolder("stalls-sources", _sources),),
     ),
 )

@@ -43,7 +43,6 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
                     log_name(rank),
                     f"one state_digests of epoch {epoch}: SHA-256 of {', '.join(KINDS)}",
                     observed,
-                    FIX,
                     line,
                 )
                 continue
@@ -51,10 +50,12 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
             for kind in KINDS:
                 found, wanted = events[0].value[kind], first.value[kind]
                 if found != wanted:
-                    expected = (
-                        f"the {kind} digest of epoch {epoch} as on the other ranks, {wanted[:16]}…"
+                    yield Violation(
+                        log_name(rank),
+                        f"the {kind} digest of epoch {epoch} as on the other ranks, {wanted[:16]}…",
+                        f"{found[:16]}…",
+                        events[0].line,
                     )
-                    yield Violation(log_name(rank), expected, f"{found[:16]}…", FIX, events[0].line)
     for rank, log in logs:
         yield from _unchanged(log, rank)
         if is_closed or context.request.model == context.workload.model:
@@ -72,7 +73,7 @@ def _unchanged(log: Log, rank: int) -> Iterator[Violation]:
                     f"another {kind} digest after epoch {event.epoch} than before",
                     f"that of epoch {seen[digest]}",
                 )
-                yield Violation(log_name(rank), expected, observed, FIX, event.line)
+                yield Violation(log_name(rank), expected, observed, event.line)
             seen.setdefault(digest, event.epoch)
 
 
@@ -80,14 +81,10 @@ def _own(log: Log, rank: int, has_statistics: bool) -> Iterator[Violation]:
     """Digests that two kinds share, or of statistics that the model does not have."""
     for event in filter(_is_well_formed, log.all("state_digests")):
         if event.value["parameter"] == event.value["velocity"]:
-            expected = (
-                f"parameters and velocities with digests of their own after epoch {event.epoch}"
-            )
             yield Violation(
                 log_name(rank),
-                expected,
+                f"parameters and velocities with digests of their own after epoch {event.epoch}",
                 f"{event.value['parameter'][:16]}… of both",
-                FIX,
                 event.line,
             )
         statistics = event.value["statistic"]
@@ -100,9 +97,8 @@ def _own(log: Log, rank: int, has_statistics: bool) -> Iterator[Violation]:
             )
             yield Violation(
                 log_name(rank),
-                f"{expected}, after epoch {event.epoch}"[:300],
+                f"{expected}, after epoch {event.epoch}",
                 f"{statistics[:16]}…",
-                FIX,
                 event.line,
             )
 
@@ -125,6 +121,7 @@ RULES = (
         " those of the statistics of a model without any are that of nothing.",
         "They fix every epoch's training state before anybody knows which one an audit will ask"
         " for.",
+        FIX,
         (OfBundle("state-digests", _digests),),
     ),
 )

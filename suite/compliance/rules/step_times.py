@@ -42,23 +42,20 @@ def _taken(context: BundleContext) -> Iterator[Violation]:
     for rank, steps in context.steps.by_rank():
         idle = (steps.compute_s <= 0).nonzero()[0]
         if len(idle):
-            observed = f"0 s in step {steps.step[idle[0]]} of rank {rank}, {len(idle)} such steps"
             yield Violation(
-                STEPS, "compute time in every step, which has a loss", observed, TRAINING_LOOP
+                STEPS,
+                "compute time in every step, which has a loss",
+                f"0 s in step {steps.step[idle[0]]} of rank {rank}, {len(idle)} such steps",
             )
         if _mostly_zero(steps.fetch_stall_s):
             yield Violation(
-                STEPS,
-                "some time to fetch a mini-batch",
-                f"0 s in most steps of rank {rank}",
-                TRAINING_LOOP,
+                STEPS, "some time to fetch a mini-batch", f"0 s in most steps of rank {rank}"
             )
         if context.request.accelerator == "cuda" and _mostly_zero(steps.copy_s):
             yield Violation(
                 STEPS,
                 "some time to copy a mini-batch to the accelerator",
                 f"0 s in most steps of rank {rank}",
-                TRAINING_LOOP,
             )
         if (
             parallel.ranks > 1
@@ -69,7 +66,6 @@ def _taken(context: BundleContext) -> Iterator[Violation]:
                 STEPS,
                 "some time to exchange gradients without overlap",
                 f"0 s in most steps of rank {rank}",
-                TRAINING_LOOP,
             )
 
 
@@ -92,12 +88,11 @@ def _scatter(context: BundleContext) -> Iterator[Violation]:
             continue
         for name, often in (("in all", whole), ("of computing", computing)):
             if often is not None:
-                observed = (
-                    f"{often[0] * 1e3:.6f} ms {name} in {often[1]} of {len(steps)} steps of rank"
-                    f" {rank}"
-                )
                 yield Violation(
-                    STEPS, "step times that differ, as on a real machine", observed, TRAINING_LOOP
+                    STEPS,
+                    "step times that differ, as on a real machine",
+                    f"{often[0] * 1e3:.6f} ms {name} in {often[1]} of {len(steps)} steps of rank"
+                    f" {rank}",
                 )
                 break
 
@@ -136,12 +131,11 @@ def _own(context: BundleContext) -> Iterator[Violation]:
         alike = np.argwhere(np.triu(table @ table.T, 1) > MAX_CORRELATION)
         if len(alike):
             first, second = (list(courses)[place] for place in alike[0])
-            observed = (
-                f"those of epoch {second} are those of epoch {first}, step by step, on rank {rank};"
-                f" {len(alike)} such pairs of epochs"
-            )
             yield Violation(
-                STEPS, "step times of their own in every epoch", observed, TRAINING_LOOP
+                STEPS,
+                "step times of their own in every epoch",
+                f"those of epoch {second} are those of epoch {first}, step by step, on rank {rank};"
+                f" {len(alike)} such pairs of epochs",
             )
 
 
@@ -184,12 +178,10 @@ def _no_pause(context: BundleContext) -> Iterator[Violation]:
             continue
         pause_s = counted_s((before.mono_ns, after.mono_ns), uncounted)
         if pause_s > longest_s:
-            expected = f"{after.key} right after {before.key}, within {longest_s:.2f} s"
             yield Violation(
                 "log.txt",
-                expected,
+                f"{after.key} right after {before.key}, within {longest_s:.2f} s",
                 f"{pause_s:.2f} s in which nothing was recorded",
-                TRAINING_LOOP,
                 after.line,
             )
 
@@ -206,15 +198,11 @@ def _whole_ns(context: BundleContext) -> Iterator[Violation]:
         between = np.nanmax(abs(times_ns - np.round(times_ns)), axis=0)
         bad = (between > MAX_BETWEEN_NS).nonzero()[0]
         if len(bad):
-            observed = (
-                f"{between[bad[0]]:.3f} ns beside one in step {steps.step[bad[0]]} of rank {rank},"
-                f" {len(bad)} such steps"
-            )
             yield Violation(
                 STEPS,
                 "parts of whole nanoseconds, as the clock counts them",
-                observed,
-                TRAINING_LOOP,
+                f"{between[bad[0]]:.3f} ns beside one in step {steps.step[bad[0]]} of rank {rank},"
+                f" {len(bad)} such steps",
             )
 
 
@@ -239,12 +227,11 @@ def _pairs(context: BundleContext) -> Iterator[Violation]:
     for (first, second), count in shared.items():
         if count >= MIN_SHARED and count > MAX_SHARED * min(sizes[first], sizes[second]):
             names = " and ".join(f"epoch {epoch} of rank {rank}" for rank, epoch in (first, second))
-            observed = (
-                f"{count} steps with the same times of computing and fetching, to the nanosecond,"
-                f" in {names}"
-            )
             yield Violation(
-                STEPS, "times of their own in every epoch and rank", observed, TRAINING_LOOP
+                STEPS,
+                "times of their own in every epoch and rank",
+                f"{count} steps with the same times of computing and fetching, to the nanosecond,"
+                f" in {names}",
             )
             return
 
@@ -256,6 +243,7 @@ RULES = (
         " communication of several ranks without overlap.",
         "The loop reads the clock before and after each part, and even a call that does nothing"
         " takes longer than a tick.",
+        TRAINING_LOOP,
         (OfBundle("parts-taken", _taken, needs_split=True),),
     ),
     Rule(
@@ -264,6 +252,7 @@ RULES = (
         " times as many as their spread makes likely.",
         "Interrupts, caches and clocks make every step differ. Means, limits and rounded times"
         " put one value into many steps.",
+        TRAINING_LOOP,
         (OfBundle("step-times-scatter", _scatter, needs_split=True),),
     ),
     Rule(
@@ -272,6 +261,7 @@ RULES = (
         "What disturbs a step comes by chance: the changes from step to step of two epochs do"
         " not correlate (0.24 at most in real runs; the limit is 0.9). A drift within every"
         " epoch, from heat for example, does not count.",
+        TRAINING_LOOP,
         (OfBundle("step-times-own", _own, needs_split=True),),
     ),
     Rule(
@@ -279,6 +269,7 @@ RULES = (
         "The parts of a step that the suite's own loop timed are whole nanoseconds, to a"
         " thousandth.",
         "They are differences of a clock that counts nanoseconds. Times that were scaled are not.",
+        TRAINING_LOOP,
         (OfBundle("step-times-whole", _whole_ns),),
     ),
     Rule(
@@ -287,6 +278,7 @@ RULES = (
         " and a tenth of theirs.",
         "Two times of one step to the nanosecond are not met again by chance: one epoch was"
         " made of another, or one rank of another.",
+        TRAINING_LOOP,
         (OfBundle("step-times-pairs", _pairs, needs_split=True),),
     ),
     Rule(
@@ -294,6 +286,7 @@ RULES = (
         "An epoch begins right after the evaluation before it: within half a second and a"
         " hundredth of an epoch.",
         "The loop does nothing in between. Work that was moved there leaves the epochs' times.",
+        TRAINING_LOOP,
         (OfBundle("no-pause", _no_pause),),
     ),
 )

@@ -58,7 +58,7 @@ def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Iterato
                 run.name,
                 f"{name.replace('_', ' ')} that no other run has",
                 f"those of {where}",
-                fix,
+                fix=fix,
             )
 
 
@@ -95,15 +95,12 @@ def _seed_losses(context: SubmissionContext) -> Iterator[Violation]:
             )
             if has_first or shared >= MIN_SHARED_ROWS:
                 what = "first losses" if has_first else "losses"
-                observed = f"those of {_seed_and_name(other)}"[:300]
+                observed = f"those of {_seed_and_name(other)}"
                 if not has_first:
                     observed += (
                         f", {POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} places"
                     )
-                fix = "run it again with its own seed; another seed has other losses"
-                yield Violation(
-                    run.name, f"{what} of seed {run.request.get('seed')!r}"[:200], observed, fix
-                )
+                yield Violation(run.name, f"{what} of seed {run.request.get('seed')!r}", observed)
                 break
 
 
@@ -116,18 +113,10 @@ def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
     finding names both. Of one id they are duplicates."""
     for copied in (copied for copied in context.copies if copied.run.run_id != copied.other.run_id):
         if _is_later(context, copied.run, copied.other):
-            observed = (
-                f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}"
-            )
-            fix = (
-                "submit each run once; if this is the original, show the reviewer its receipt by a"
-                " witness, or its commit"
-            )
             yield Violation(
                 copied.run.name,
                 "step times and losses that vary independently of those of any other run",
-                observed,
-                fix,
+                f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}",
             )
     for what in ("power", "memory"):
         yield from _shared_readings(context, what)
@@ -141,12 +130,13 @@ def _shared_readings(context: SubmissionContext, what: str) -> Iterator[Violatio
         for other in (*context.runs, *context.other_runs):
             shared = len(sample & getattr(other, what)) if other.run_id != run.run_id else 0
             if shared >= MIN_SHARED_ROWS and _is_later(context, run, other):
-                observed = (
+                yield Violation(
+                    run.name,
+                    f"{what} readings that no other run has",
                     f"{POWER_LENGTH} readings in a row of {other.full_name}, {_order(other, run)},"
-                    f" at {shared} of {len(sample)} places"
+                    f" at {shared} of {len(sample)} places",
+                    fix="hand in the readings as they were recorded, or run again",
                 )
-                fix = "hand in the readings as they were recorded, or run again"
-                yield Violation(run.name, f"{what} readings that no other run has", observed, fix)
                 break
 
 
@@ -160,18 +150,10 @@ def _states(context: SubmissionContext) -> Iterator[Violation]:
                     f"{len(shared)} digests of {_seed_and_name(other)}, among them"
                     f" {min(shared)[:16]}…"
                 )
-                fix = (
-                    "run it again with its own seed: parameters and velocities that follow from"
-                    " another one are others"
-                )
                 yield Violation(
                     run.name,
-                    (
-                        "digests of training states of its own,"
-                        f" with seed {run.request.get('seed')!r}"
-                    )[:200],
+                    f"digests of training states of its own, with seed {run.request.get('seed')!r}",
                     observed[:300],
-                    fix,
                 )
                 break
 
@@ -196,15 +178,11 @@ def _overlaps(context: SubmissionContext) -> Iterator[Violation]:
                     else min(span_ns[1], other.span_ns[1]) - max(span_ns[0], other.span_ns[0])
                 )
                 if shared_ns > 0:
-                    observed = (
-                        f"{what} and {other.full_name} share {shared_ns * SECONDS_PER_NS:.1f} s of"
-                        f" the boot {run.boot[:40]}"
-                    )
                     yield Violation(
                         run.name,
                         "a machine that makes one run at a time",
-                        observed,
-                        "run them one after another",
+                        f"{what} and {other.full_name} share {shared_ns * SECONDS_PER_NS:.1f} s of"
+                        f" the boot {run.boot[:40]}",
                     )
 
 
@@ -220,15 +198,11 @@ def _clock_order(context: SubmissionContext) -> Iterator[Violation]:
             ):
                 continue
             if run.span_ns[0] > other.span_ns[1] and run.started_time_ms < other.started_time_ms:
-                observed = (
-                    "by the wall clock it began"
-                    f" {(other.started_time_ms - run.started_time_ms) / 1000:.0f} s before"
-                )
                 yield Violation(
                     run.name,
                     f"a start after {other.full_name}, which the monotonic clock tells",
-                    observed,
-                    "wait until NTP has set the clock",
+                    "by the wall clock it began"
+                    f" {(other.started_time_ms - run.started_time_ms) / 1000:.0f} s before",
                 )
 
 
@@ -240,12 +214,11 @@ def _boots(context: SubmissionContext) -> Iterator[Violation]:
             and run.boot != other.boot
             and _apart_s(run, other) < ONE_BOOT_S
         ):
-            expected = (
-                f"the boot of {other.name}: both runs' clocks began at the same time, to"
-                f" {ONE_BOOT_S:g} s"
-            )
             yield Violation(
-                run.name, expected, "another boot", "hand in the logs as the runs wrote them"
+                run.name,
+                f"the boot of {other.name}: both runs' clocks began at the same time, to"
+                f" {ONE_BOOT_S:g} s",
+                "another boot",
             )
 
 
@@ -253,13 +226,10 @@ def _dates(context: SubmissionContext) -> Iterator[Violation]:
     """Runs of one boot between which the wall clock was set."""
     for run, other in _later_and_earlier(context):
         if run.boot is not None and run.boot == other.boot and _apart_s(run, other) > SET_BY_S:
-            expected = f"the wall clock of {other.name}, which ran in the same boot"
-            observed = f"one that is {_apart_s(run, other):.0f} s off: it was set in between"
             yield Violation(
                 run.name,
-                expected,
-                observed,
-                "wait until NTP has set the clock; the dates of these runs are uncertain",
+                f"the wall clock of {other.name}, which ran in the same boot",
+                f"one that is {_apart_s(run, other):.0f} s off: it was set in between",
             )
 
 
@@ -285,6 +255,7 @@ RULES = (
         " first readings, and the moment at which the digests of its data were taken are in no"
         " other run.",
         "A copied run narrows the spread.",
+        "submit each run once, with its own files",
         (OfSubmission("submission-duplicates", _duplicates),),
     ),
     Rule(
@@ -292,12 +263,14 @@ RULES = (
         "No two runs begin with the same losses.",
         "Equal machines compute equal losses from equal seeds, and so does a copy whose times"
         " were edited: a reviewer decides.",
+        "state in the review on which machines the runs were made, and from which seeds",
         (OfSubmission("submission-losses", _same_losses, severity=Severity.WARNING),),
     ),
     Rule(
         "submission-seed-losses",
         "No run has the losses of another seed: neither its first, nor ten in a row anywhere.",
         "The seed decides weights and order: two seeds do not give the same losses.",
+        "run it again with its own seed; another seed has other losses",
         (OfSubmission("submission-seed-losses", _seed_losses),),
     ),
     Rule(
@@ -308,6 +281,8 @@ RULES = (
         "What slows single steps differs from run to run, and so do the samples of a"
         " mini-batch; a copy keeps both, even with noise. Power and memory are read with noise"
         " of their own.",
+        "submit each run once; if this is the original, show the reviewer its receipt by a"
+        " witness, or its commit",
         (OfSubmission("submission-near-copies", _near_copies),),
     ),
     Rule(
@@ -315,6 +290,8 @@ RULES = (
         "No run has a training state of another seed: digests of parameters or velocities.",
         "Two seeds have different initial weights and orders, and so different states after"
         " every epoch.",
+        "run it again with its own seed: parameters and velocities that follow from"
+        " another one are others",
         (OfSubmission("submission-states", _states),),
     ),
     Rule(
@@ -322,24 +299,28 @@ RULES = (
         "No two runs of one boot of a machine overlap in time, the measurement of the idle"
         " machine included.",
         "Two runs at once slow each other, or one of them was not made.",
+        "run them one after another",
         (OfSubmission("submission-overlap", _overlaps),),
     ),
     Rule(
         "submission-boots",
         "Runs of different boots have monotonic clocks that began at different times.",
         "Overlaps are sought among the runs of one boot: another boot id would hide them.",
+        "hand in the logs as the runs wrote them",
         (OfSubmission("submission-boots", _boots),),
     ),
     Rule(
         "submission-dates",
         "Between the runs of one boot, nobody set the wall clock by more than a minute.",
         "A run that is dated to another day may be one of another day.",
+        "wait until NTP has set the clock; the dates of these runs are uncertain",
         (OfSubmission("submission-dates", _dates, severity=Severity.WARNING),),
     ),
     Rule(
         "submission-clock-order",
         "Runs of one boot are in the same order by the wall clock and by the monotonic clock.",
         "A wall clock that was set back between runs dates them wrongly.",
+        "wait until NTP has set the clock",
         (OfSubmission("submission-clock-order", _clock_order, severity=Severity.WARNING),),
     ),
 )

@@ -30,10 +30,7 @@ def _runs(context: SubmissionContext) -> Iterator[Violation]:
         shows_split = timing_of(runs[0].request) == WAITING and split_key(runs[0].request) in scored
         if len(runs) < needed and not shows_split:
             yield Violation(
-                f"{workload}/{framework}",
-                f"{needed} runs, to be ranked",
-                f"{len(runs)}",
-                "make further runs (--run-number, or other seeds)",
+                f"{workload}/{framework}", f"{needed} runs, to be ranked", f"{len(runs)}"
             )
 
 
@@ -43,15 +40,10 @@ def _seeds(context: SubmissionContext) -> Iterator[Violation]:
         for run in runs:
             seed = run.request.get("seed")
             if seed in seen:
-                fix = (
-                    "submit one of them; a further run takes the next --run-number, or a seed that"
-                    " no run has"
-                )
                 yield Violation(
                     run.name,
                     "a seed that no other run of the entry has",
                     f"{seed}, as {seen[seed]}",
-                    fix,
                 )
             seen.setdefault(seed, run.name)
 
@@ -71,23 +63,14 @@ def _one_entry(context: SubmissionContext) -> Iterator[Violation]:
                     f"{different[0]} = {usual.get(different[0], 'nothing')}, as in the entry's"
                     " other runs"
                 )
-                yield Violation(
-                    run.name,
-                    expected[:300],
-                    own.get(different[0], "nothing")[:200],
-                    "submit it as an entry of its own, or run it again",
-                )
+                yield Violation(run.name, expected[:300], own.get(different[0], "nothing"))
 
 
 def _launches(context: SubmissionContext) -> Iterator[Violation]:
     """Check that declared launches and submitted runs are the same, apart from launches that did
     not finish."""
-    fix = (
-        "package all runs of the entry again, with --launches for the folder in which they were"
-        " started"
-    )
     if not context.declaration.entries:
-        yield Violation(NAME, "every launch of every entry, declared", "no entries", fix)
+        yield Violation(NAME, "every launch of every entry, declared", "no entries")
         return
     declared = Counter(
         launch.run_id for entry in context.declaration.entries for launch in entry.launches
@@ -97,9 +80,8 @@ def _launches(context: SubmissionContext) -> Iterator[Violation]:
         if declared[run.run_id] != 1:
             yield Violation(
                 run.name,
-                f"{run.run_id} declared once among the launches"[:300],
+                f"{run.run_id} declared once among the launches",
                 f"{declared[run.run_id]} times",
-                fix,
             )
     for entry in context.declaration.entries:
         where, finished = (
@@ -110,9 +92,8 @@ def _launches(context: SubmissionContext) -> Iterator[Violation]:
             if launch.run_id not in submitted:
                 yield Violation(
                     where,
-                    f"the run of the launch {launch.run_id}, which finished"[:300],
+                    f"the run of the launch {launch.run_id}, which finished",
                     "no such run",
-                    fix,
                 )
         for launch in entry.launches:
             named = RUN_ID.fullmatch(launch.run_id)
@@ -120,22 +101,20 @@ def _launches(context: SubmissionContext) -> Iterator[Violation]:
                 yield Violation(
                     where,
                     f"launches of {entry.workload} in {entry.framework}",
-                    f"{launch.run_id}, {launch.status}"[:200],
-                    fix,
+                    f"{launch.run_id}, {launch.status}",
                 )
             if launch.status != FINISHED and launch.run_id in submitted:
                 yield Violation(
                     submitted[launch.run_id].name,
                     f"a launch that {launch.status}, as declared",
                     "a finished run",
-                    fix,
                 )
         if len(finished) != entry.planned_runs:
             yield Violation(
                 where,
                 f"{entry.planned_runs} finished runs, as planned",
                 f"{len(finished)}",
-                "make as many runs as were planned, no more and no fewer",
+                fix="make as many runs as were planned, no more and no fewer",
             )
 
 
@@ -148,12 +127,10 @@ def _numbers(context: SubmissionContext) -> Iterator[Violation]:
     for where, numbers in folders.items():
         missing = sorted(set(range(1, max(numbers) + 1)) - numbers)
         if missing:
-            expected = f"run_1 to run_{max(numbers)}, each of them"
             yield Violation(
                 where,
-                expected,
-                f"no run_{', run_'.join(map(str, missing))}"[:200],
-                "submit every run; a withdrawn one stays beside its reason",
+                f"run_1 to run_{max(numbers)}, each of them",
+                f"no run_{', run_'.join(map(str, missing))}",
             )
 
 
@@ -167,12 +144,7 @@ def _power_meters(context: SubmissionContext) -> Iterator[Violation]:
                     f"readings of {', '.join(missing)}, as in the entry's other runs: the entry's"
                     " energy is unknown without them"
                 )
-                yield Violation(
-                    run.name,
-                    expected[:300],
-                    "none",
-                    "run the entry again with the meter connected, to publish its energy",
-                )
+                yield Violation(run.name, expected[:300], "none")
 
 
 def _software(context: SubmissionContext) -> Iterator[Violation]:
@@ -186,10 +158,7 @@ def _software(context: SubmissionContext) -> Iterator[Violation]:
                 expected = (
                     f"{different[0]} {first.get(different[0], 'left out')}, as in {runs[0].name}"
                 )
-                fix = "make all runs of the entry in one environment (`suite env create`)"
-                yield Violation(
-                    run.name, expected[:300], str(own.get(different[0], "left out"))[:200], fix
-                )
+                yield Violation(run.name, expected[:300], str(own.get(different[0], "left out")))
 
 
 def _versions(run: SubmittedRun) -> dict[str, Any]:
@@ -208,24 +177,28 @@ RULES = (
         "An entry has three runs or more; one that only shows how the steps of another divide"
         " (submission-split) needs one.",
         "Fewer runs cannot be distinguished from chance.",
+        "make further runs (--run-number, or other seeds)",
         (OfSubmission("submission-runs", _runs, severity=Severity.WARNING),),
     ),
     Rule(
         "submission-seeds",
         "The runs of an entry have different seeds.",
         "Repeating a seed measures the spread of the machine, not of training.",
+        "submit one of them; a further run takes the next --run-number, or a seed that no run has",
         (OfSubmission("submission-seeds", _seeds),),
     ),
     Rule(
         "submission-entries",
         "The runs of a declared entry differ in their seeds only.",
         "A mean over different settings is a result of none.",
+        "submit it as an entry of its own, or run it again",
         (OfSubmission("submission-entries", _one_entry),),
     ),
     Rule(
         "submission-software",
         "The runs of an entry were made with the same versions of Python, framework and libraries.",
         "Another version may compute at another speed: then they are runs of two entries.",
+        "make all runs of the entry in one environment (`suite env create`)",
         (OfSubmission("submission-software", _software),),
     ),
     Rule(
@@ -233,12 +206,15 @@ RULES = (
         "Every launch of an entry is declared, none of another workload or framework, and every"
         " launch that finished is submitted, as many as were planned.",
         "Leaving out runs, or stopping when a result suits, chooses the result.",
+        "package all runs of the entry again, with --launches for the folder in which they were"
+        " started",
         (OfSubmission("submission-launches", _launches),),
     ),
     Rule(
         "submission-numbers",
         "The runs of a workload and framework are numbered from 1 without a gap.",
         "A gap is a run that was taken out.",
+        "submit every run; a withdrawn one stays beside its reason",
         (OfSubmission("submission-numbers", _numbers),),
     ),
     Rule(
@@ -246,6 +222,7 @@ RULES = (
         "The runs of an entry were read by the same power meters.",
         "The energy of an entry is unknown unless every run has it; a reader may ask why one"
         " has not.",
+        "run the entry again with the meter connected, to publish its energy",
         (OfSubmission("submission-power-meters", _power_meters, severity=Severity.WARNING),),
     ),
 )

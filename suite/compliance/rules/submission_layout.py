@@ -15,26 +15,31 @@ ORDER = 103  # after the rules of bundles
 
 def _layout(context: SubmissionContext) -> Iterator[Violation]:
     for path in context.unexpected:
-        name = path.relative_to(context.path).as_posix()
-        expected = (
+        yield Violation(
+            path.relative_to(context.path).as_posix(),
             f"{NAME}, {SYSTEM}, {PROBES}/*.json, {AUDITS}/*.json and"
-            " <workload>/<framework>/run_<n>/"
+            " <workload>/<framework>/run_<n>/",
+            "a file that has no place there",
+            fix="remove it",
         )
-        yield Violation(name, expected, "a file that has no place there", "remove it")
     for run in context.runs:
         workload, framework = str(run.request.get("workload")), str(run.request.get("framework"))
         if (workload, framework) != (run.folder.workload, run.folder.framework):
-            expected = f"a run of {run.folder.workload} in {run.folder.framework}"
             yield Violation(
-                run.name, expected, f"a run of {workload} in {framework}", "package it again"
+                run.name,
+                f"a run of {run.folder.workload} in {run.folder.framework}",
+                f"a run of {workload} in {framework}",
             )
     folder = context.path.resolve()
     if (folder.parent.name, folder.name) != (
         context.declaration.round,
         context.declaration.organization,
     ):
-        expected = f"the folder {context.declaration.round}/{context.declaration.organization}"
-        yield Violation(NAME, expected, f"{folder.parent.name}/{folder.name}", "package it again")
+        yield Violation(
+            NAME,
+            f"the folder {context.declaration.round}/{context.declaration.organization}",
+            f"{folder.parent.name}/{folder.name}",
+        )
 
 
 def _organization(context: SubmissionContext) -> Iterator[Violation]:
@@ -44,20 +49,18 @@ def _organization(context: SubmissionContext) -> Iterator[Violation]:
                 f"a run of {run.request.get('organization')!r}",
                 "let the organization that made the run submit it",
             )
-            yield Violation(run.name, f"a run of {context.declaration.organization}", observed, fix)
+            yield Violation(
+                run.name, f"a run of {context.declaration.organization}", observed, fix=fix
+            )
 
 
 def _system(context: SubmissionContext) -> Iterator[Violation]:
     for run in context.runs:
         for name in different_fields(run.system, context.system):
-            expected = (
-                f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}"
-            )
             yield Violation(
                 f"{run.name}/{SYSTEM}",
-                expected,
+                f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}",
                 shown(run.system.get(name)),
-                "submit each system separately",
             )
 
 
@@ -66,12 +69,14 @@ RULES = (
         "submission-layout",
         "Every file of a submission has its place, and the folders name what they hold.",
         "A result must have one identity, wherever it is read.",
+        "package it again",
         (OfSubmission("submission-layout", _layout),),
     ),
     Rule(
         "submission-organization",
         "A run is submitted by the organization that it was made for.",
         "Nobody submits the runs of others.",
+        "let the organization that made the run submit it",
         (OfSubmission("submission-organization", _organization),),
     ),
     Rule(
@@ -80,6 +85,7 @@ RULES = (
         f" its memory is equal to {MEMORY_TOLERANCE:.0%}.",
         "A result belongs to one system. What the firmware keeps of the memory differs by some"
         " KiB from one start to the next.",
+        "submit each system separately",
         (OfSubmission("submission-system", _system),),
     ),
 )

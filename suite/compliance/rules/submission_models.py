@@ -53,7 +53,7 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
             f"a verdict of suite verify-model that passes {run.request.get('model')} in {framework}"
         )
         if verdict is None:
-            yield Violation(name, expected, "none", fix)
+            yield Violation(name, expected, "none", fix=fix)
         elif (
             verdict.get("passed") is not True
             or verdict.get("workload") != workload
@@ -62,11 +62,9 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(
                 name,
                 expected,
-                (
-                    f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r},"
-                    f" {verdict.get('model')!r}"
-                )[:200],
-                fix,
+                f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r},"
+                f" {verdict.get('model')!r}",
+                fix=fix,
             )
         elif verdict.get("accelerator", CPU) != (
             trained_on := _accelerator(context, workload, framework)
@@ -75,8 +73,8 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(
                 name,
                 f"a verdict on what trained: accelerator = {trained_on!r}",
-                f"{verdict.get('accelerator')!r}"[:200],
-                fix,
+                f"{verdict.get('accelerator')!r}",
+                fix=fix,
             )
 
 
@@ -113,15 +111,15 @@ def _verdicts(context: SubmissionContext) -> Iterator[Violation]:
             continue  # submission-equivalence reports it
         fix = _verifying(workload, framework)
         yield from (
-            Violation(name, expected[:300], observed[:200], fix)
+            Violation(name, expected[:300], observed[:200], fix=fix)
             for expected, observed in _contradictions(verdict, framework)
         )
         if verdict.get("suite_version") != version:
             yield Violation(
                 name,
                 f"a verdict of suite {version}, which made the runs",
-                f"of suite {verdict.get('suite_version')!r}"[:200],
-                fix,
+                f"of suite {verdict.get('suite_version')!r}",
+                fix=fix,
             )
 
 
@@ -133,10 +131,7 @@ def _orphans(context: SubmissionContext) -> Iterator[Violation]:
     for path in sorted(set((context.path / PROBES).glob("*.json")) - wanted):
         name = path.relative_to(context.path).as_posix()
         yield Violation(
-            name[:200],
-            "a verdict on an implementation whose runs are submitted",
-            "no run of it",
-            "leave the file out",
+            name[:200], "a verdict on an implementation whose runs are submitted", "no run of it"
         )
 
 
@@ -216,13 +211,13 @@ def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(
                 name,
                 f"a comparison with {REFERENCE}",
-                f"with {verdict.get('reference')!r}"[:200],
-                fix,
+                f"with {verdict.get('reference')!r}",
+                fix=fix,
             )
         for values, key in ((verdict, "expected_parameters"), (subject, "parameters")):
             if values.get(key) != definition.parameters:
                 yield Violation(
-                    name, f"{key} = {definition.parameters}", f"{values.get(key)!r}"[:200], fix
+                    name, f"{key} = {definition.parameters}", f"{values.get(key)!r}", fix=fix
                 )
         found = {
             (str(one.get("precision")), str(one.get("quantity"))): one
@@ -243,18 +238,20 @@ def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
                     if one
                     else "no such difference"
                 )
-                yield Violation(name, expected, observed[:200], fix)
+                yield Violation(name, expected, observed[:200], fix=fix)
         rounded = [
             found[NARROW, quantity].get("error")
             for quantity in ROUNDED
             if (NARROW, quantity) in found
         ]
         if rounded and not any(rounded):
-            expected = (
+            yield Violation(
+                name,
                 f"an error above 0 of {' or '.join(ROUNDED)}: {NARROW} is rounded, and the referee"
-                f" computes in {WIDE}"
+                f" computes in {WIDE}",
+                "0 of all of them",
+                fix=fix,
             )
-            yield Violation(name, expected, "0 of all of them", fix)
 
 
 def _expected(
@@ -319,34 +316,30 @@ def _implementation(context: SubmissionContext) -> Iterator[Violation]:
     for run in context.runs:
         framework, digest = run.folder.framework, (run.implementation or {}).get("sha256")
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
-            expected = "the SHA-256 of the implementation's files (implementation.sha256)"
             yield Violation(
                 f"{run.name}/{RUN}",
-                expected,
-                f"{digest!r}"[:200],
-                "run it again with the suite of this round",
+                "the SHA-256 of the implementation's files (implementation.sha256)",
+                f"{digest!r}",
             )
             continue
         wanted = first.setdefault(framework, digest)
         if digest != wanted:
-            fix = "submit the runs of each version of the implementation separately"
             yield Violation(
                 f"{run.name}/{RUN}",
                 f"the files of {framework} as in the other runs, {wanted[:16]}…",
                 f"{digest[:16]}…",
-                fix,
+                fix="submit the runs of each version of the implementation separately",
             )
     for run in context.runs:
         yield from _described(run)
     for framework, digest in first.items():
         if declared.get(framework) != digest:
-            observed = f"{declared[framework][:16]}…" if framework in declared else "none"
             yield Violation(
                 NAME,
                 f"{framework} among the implementations, with the digest {digest[:16]}… of its"
                 " runs",
-                observed,
-                "package it again",
+                f"{declared[framework][:16]}…" if framework in declared else "none",
+                fix="package it again",
             )
     for workload, framework in {
         (run.folder.workload, run.folder.framework)
@@ -355,16 +348,13 @@ def _implementation(context: SubmissionContext) -> Iterator[Violation]:
     }:
         subject = _subject(_read_verdict(context, workload, framework))
         if subject is not None and subject.get("implementation_sha256") != first[framework]:
-            name = (
-                probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
-            )
-            expected = f"a verdict on the files that made the runs, {first[framework][:16]}…"
-            fix = (
-                f"suite verify-model {workload} with the implementation that made the runs, then"
-                " package it again"
-            )
             yield Violation(
-                name, expected, f"on {str(subject.get('implementation_sha256'))[:16]}…", fix
+                probe_path(context.path, workload, framework).relative_to(context.path).as_posix(),
+                f"a verdict on the files that made the runs, {first[framework][:16]}…",
+                f"on {str(subject.get('implementation_sha256'))[:16]}…",
+                fix=f"suite verify-model {workload} with the implementation that made the runs,"
+                " then"
+                " package it again",
             )
 
 
@@ -384,12 +374,11 @@ def _described(run: SubmittedRun) -> Iterator[Violation]:
     )
     for key, value in own.items():
         if stated.get(key) != value:
-            fix = "hand in run.json as `suite run` wrote it"
             yield Violation(
                 f"{run.name}/{RUN}",
-                f"implementation.{key} = {value!r}, as its files say"[:200],
-                f"{stated.get(key)!r}"[:200],
-                fix,
+                f"implementation.{key} = {value!r}, as its files say",
+                f"{stated.get(key)!r}",
+                fix="hand in run.json as `suite run` wrote it",
             )
 
 
@@ -402,15 +391,12 @@ def _own_files(context: SubmissionContext) -> Iterator[Violation]:
             continue
         digest = str((run.implementation or {}).get("sha256"))
         if digest not in (own["sha256"], *context.round.implementations):
-            expected = (
+            yield Violation(
+                f"{run.name}/{RUN}",
                 f"the files of {run.folder.framework} that the suite has, {own['sha256'][:16]}…, or"
-                f" had in round {context.round.name}"
+                f" had in round {context.round.name}",
+                f"{digest[:16]}…",
             )
-            fix = (
-                "train with them; hand other files in as an implementation of your own, under"
-                " another name (docs/implementing.md)"
-            )
-            yield Violation(f"{run.name}/{RUN}", expected, f"{digest[:16]}…", fix)
 
 
 def _batch_sizes(context: SubmissionContext) -> Iterator[Violation]:
@@ -424,15 +410,11 @@ def _batch_sizes(context: SubmissionContext) -> Iterator[Violation]:
         verdict = _read_verdict(context, workload, framework)
         proved = None if verdict is None else verdict.get("timed_batch_size")
         if isinstance(proved, int) and proved < size:
-            fix = _verifying(workload, framework, f"--batch-size {size}")
-            name = (
-                probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
-            )
             yield Violation(
-                name,
+                probe_path(context.path, workload, framework).relative_to(context.path).as_posix(),
                 f"timed steps with mini-batches of {size} samples, as the runs have",
                 f"{proved}",
-                fix,
+                fix=_verifying(workload, framework, f"--batch-size {size}"),
             )
 
 
@@ -450,12 +432,10 @@ def _at_once(request: Mapping[str, Any]) -> int:
 def _versions(context: SubmissionContext) -> Iterator[Violation]:
     for run in context.runs:
         if run.suite_version != context.declaration.suite_version:
-            expected = f"a run by suite {context.declaration.suite_version}, as {NAME} declares"
             yield Violation(
                 run.name,
-                expected,
-                f"by suite {run.suite_version!r}"[:200],
-                "package it with the version of the suite that made the runs",
+                f"a run by suite {context.declaration.suite_version}, as {NAME} declares",
+                f"by suite {run.suite_version!r}",
             )
 
 
@@ -465,6 +445,7 @@ RULES = (
         "A closed submission proves, for each implementation, that it computes the workload's"
         " model on the accelerator of its runs.",
         "A name and a number of parameters prove nothing.",
+        "make the verdict with `suite verify-model`, and package it with --probe",
         (OfSubmission("submission-equivalence", _equivalence, divisions=CLOSED),),
     ),
     Rule(
@@ -472,6 +453,7 @@ RULES = (
         "A verdict on an implementation follows from its own differences, is of the"
         " implementation and suite version of the runs, and there are runs of it.",
         "A verdict that was edited, or that is of another implementation, proves nothing.",
+        "leave the file out",
         (OfSubmission("submission-verdicts", _verdicts, divisions=CLOSED),),
     ),
     Rule(
@@ -481,6 +463,7 @@ RULES = (
         " last bit.",
         "Pass or fail follows from the errors and the workload, not from what the verdict says"
         " of itself.",
+        "make the verdict with `suite verify-model`, and package it with --probe",
         (OfSubmission("submission-tolerances", _tolerances, divisions=CLOSED),),
     ),
     Rule(
@@ -490,6 +473,7 @@ RULES = (
         " files.",
         "A verdict on other code, or copied from another implementation, proves nothing of the"
         " code that ran.",
+        "run it again with the suite of this round",
         (OfSubmission("submission-implementation", _implementation),),
     ),
     Rule(
@@ -498,6 +482,8 @@ RULES = (
         " files, as they are or were in this round.",
         "A verdict shows a model and some steps, not every line; changed files are an"
         " implementation of their own, handed in with it.",
+        "train with them; hand other files in as an implementation of your own, under"
+        " another name (docs/implementing.md)",
         (OfSubmission("submission-own-files", _own_files, divisions=CLOSED),),
     ),
     Rule(
@@ -505,6 +491,7 @@ RULES = (
         "The timed steps of a verdict have mini-batches at least as large as a rank of the"
         " closed runs.",
         "A step that leaves out a part of a large mini-batch does not do so in a small one.",
+        "make the verdict with a --batch-size as large as the runs have",
         (
             OfSubmission(
                 "submission-batch-size", _batch_sizes, divisions=CLOSED, severity=Severity.WARNING
@@ -515,6 +502,7 @@ RULES = (
         "submission-suite-version",
         "The runs of a submission were made by the version of the suite that it declares.",
         "Versions may differ in what they measure.",
+        "package it with the version of the suite that made the runs",
         (OfSubmission("submission-suite-version", _versions),),
     ),
 )

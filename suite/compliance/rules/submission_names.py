@@ -26,6 +26,7 @@ RULES = (
         "Declaration, system, verdicts and audits of a submission name nobody beyond its"
         " organization: see names-nobody.",
         "Who submits is what the organization says; notes and records need no more.",
+        FIX,
         (OfSubmission("submission-names-nobody", _names),),
     ),
 )

@@ -13,12 +13,7 @@ ORDER = 102  # after the rules of bundles, before the others of submissions
 def _one_round(context: SubmissionContext) -> Iterator[Violation]:
     declared, names = context.declaration.round, [each.name for each in load_rounds()]
     if declared not in names:
-        yield Violation(
-            NAME,
-            f"a round of the rulebook ({', '.join(names)})",
-            f"{declared!r}",
-            "package it again with `suite package`",
-        )
+        yield Violation(NAME, f"a round of the rulebook ({', '.join(names)})", f"{declared!r}")
         return
     for run in context.runs:
         if run.round != declared:
@@ -26,7 +21,7 @@ def _one_round(context: SubmissionContext) -> Iterator[Violation]:
                 run.name,
                 f"a run of round {declared}",
                 f"a run of round {run.round!r}",
-                "submit the runs of each round separately",
+                fix="submit the runs of each round separately",
             )
 
 
@@ -35,6 +30,7 @@ RULES = (
         "submission-round",
         "A submission declares a round of the rulebook, and all its runs were made for that round.",
         "A submission is judged by the rules of one round.",
+        "package it again with `suite package`",
         (OfSubmission("submission-round", _one_round),),
     ),
 )

@@ -43,19 +43,17 @@ def _of_round(
     for run in runs:
         found = used.get(run.name)
         if found is None or found.nonce != judged_by.nonce:
-            yield Violation(
-                run.name, expected, "no nonce" if found is None else f"{found.nonce!r}", AGAIN
-            )
+            yield Violation(run.name, expected, "no nonce" if found is None else f"{found.nonce!r}")
     for entry in sorted({found.entry_sha256 for found in used.values()} - set(judged_by.locked)):
-        what = (
+        yield Violation(
+            place,
             f"one of the {len(judged_by.locked)} digests that were locked before the nonce was"
-            " given out"
+            " given out",
+            f"entry {entry}",
+            fix="submit the implementation and the configuration that were locked, or wait for the"
+            " next"
+            " round (`suite nonce lock`)",
         )
-        fix = (
-            "submit the implementation and the configuration that were locked, or wait for the next"
-            " round (`suite nonce lock`)"
-        )
-        yield Violation(place, what, f"entry {entry}", fix)
 
 
 def _without(runs: Sequence[SubmittedRun]) -> Iterator[Violation]:
@@ -65,7 +63,6 @@ def _without(runs: Sequence[SubmittedRun]) -> Iterator[Violation]:
                 run.name,
                 "a seed that follows from a nonce, as in other runs of the entry",
                 "a seed that somebody chose",
-                AGAIN,
             )
 
 
@@ -79,7 +76,6 @@ def _alike(used: Used) -> Iterator[Violation]:
                     name,
                     f"{what} {getattr(first, what)!r}, as {first_name}",
                     f"{getattr(found, what)!r}",
-                    AGAIN,
                 )
 
 
@@ -88,16 +84,13 @@ def _numbers(place: str, used: Used) -> Iterator[Violation]:
     numbers = sorted(found.run_number for found in used.values())
     missing = sorted(set(range(len(numbers))) - set(numbers))
     if missing:
-        fix = (
-            "submit the runs of the missing numbers, those that missed the target too; a launch"
-            " that failed is repeated with its number"
-        )
         listed = ", ".join(map(str, numbers))
         yield Violation(
             place,
             f"run numbers 0 to {len(numbers) - 1}",
             f"{listed}; {', '.join(map(str, missing))} missing",
-            fix,
+            fix="submit the runs of the missing numbers, those that missed the target too; a launch"
+            " that failed is repeated with its number",
         )
 
 
@@ -108,6 +101,7 @@ RULES = (
         " are numbered without gaps; a closed entry uses the round's nonce, if the round has"
         " one, and was locked before the nonce was given out.",
         "Who chooses nonce or configuration afterwards, or leaves out a number, chooses the seeds.",
+        AGAIN,
         (OfSubmission("submission-nonce", _nonces),),
     ),
 )

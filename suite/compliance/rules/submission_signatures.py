@@ -20,10 +20,10 @@ def _fits(context: SubmissionContext) -> Iterator[Violation]:
         return
     if signature.verdict.state is SignatureState.BAD:
         yield Violation(
-            SIGNATURE, f"a signature of {LISTING}", signature.verdict.reason or "another one", AGAIN
+            SIGNATURE, f"a signature of {LISTING}", signature.verdict.reason or "another one"
         )
     for difference in signature.differences:
-        yield Violation(difference.file, difference.expected, difference.observed, AGAIN)
+        yield Violation(difference.file, difference.expected, difference.observed)
 
 
 def _signer(context: SubmissionContext) -> Iterator[Violation]:
@@ -32,26 +32,22 @@ def _signer(context: SubmissionContext) -> Iterator[Violation]:
     verdict, organization = context.signature.verdict, context.declaration.organization
     expected = f"a signature by {organization}"
     if verdict.state is SignatureState.UNKNOWN:
-        fix = (
-            f"add the key to {allowed_signers().name} in a pull request of its own: `{organization}"
-            ' namespaces="…" ssh-ed25519 …`'
-        )
-        yield Violation(
-            SIGNATURE, expected, f"one by a key that is not in {allowed_signers().name}", fix
-        )
-    elif verdict.state is SignatureState.UNVERIFIED:
         yield Violation(
             SIGNATURE,
             expected,
-            f"one that could not be verified: {verdict.reason}",
-            "check it where OpenSSH 8.2 or later is installed",
+            f"one by a key that is not in {allowed_signers().name}",
+            fix=f"add the key to {allowed_signers().name} in a pull request of its own:"
+            f" `{organization}"
+            ' namespaces="…" ssh-ed25519 …`',
         )
+    elif verdict.state is SignatureState.UNVERIFIED:
+        yield Violation(SIGNATURE, expected, f"one that could not be verified: {verdict.reason}")
     elif verdict.state is SignatureState.KNOWN and verdict.signer != organization:
         yield Violation(
             SIGNATURE,
             expected,
             f"one by {verdict.signer}",
-            "state in the review why another one signs",
+            fix="state in the review why another one signs",
         )
 
 
@@ -61,6 +57,7 @@ RULES = (
         f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is"
         " an SSH signature of it.",
         "A signature beside other files would vouch for what its owner never saw.",
+        AGAIN,
         (OfSubmission("submission-signature", _fits),),
     ),
     Rule(
@@ -68,6 +65,7 @@ RULES = (
         "A signature is by a key of the submitting organization in"
         f" submissions/{allowed_signers().name}.",
         "Readers learn who signed only where the key is known.",
+        "check it where OpenSSH 8.2 or later is installed",
         (OfSubmission("submission-signer", _signer, severity=Severity.NOTE),),
     ),
 )

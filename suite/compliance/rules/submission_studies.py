@@ -23,13 +23,10 @@ def _no_study(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(
                 run.name,
                 "a run that was made for no study",
-                f"the mark of the study {title!r}"[:200],
-                AGAIN,
+                f"the mark of the study {title!r}",
             )
         elif is_command(run.command, "sweep"):
-            yield Violation(
-                run.name, "a run whose command made no study", " ".join(run.command)[:200], AGAIN
-            )
+            yield Violation(run.name, "a run whose command made no study", " ".join(run.command))
 
 
 RULES = (
@@ -39,6 +36,7 @@ RULES = (
         " was made by `suite sweep`.",
         "A study tries many settings, and the best of many runs is better than that setting is."
         " An entry is planned, and all of it counts.",
+        AGAIN,
         (OfSubmission("submission-studies", _no_study),),
     ),
 )

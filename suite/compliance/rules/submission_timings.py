@@ -28,12 +28,12 @@ def _split(context: SubmissionContext) -> Iterator[Violation]:
         if timing_of(request) != ASYNCHRONOUS or framework not in known_frameworks():
             continue
         if (workload, framework, split_key(request)) not in shown:
-            expected = (
-                f"a run like this one in {WAITING} timing, of {EPOCHS} epochs or more, to show how"
-                " a step divides"
-            )
             yield Violation(
-                runs[0].name, expected, f"none of {len(context.runs)} runs", _fix(request)
+                runs[0].name,
+                f"a run like this one in {WAITING} timing, of {EPOCHS} epochs or more, to show how"
+                " a step divides",
+                f"none of {len(context.runs)} runs",
+                fix=_fix(request),
             )
 
 
@@ -59,6 +59,7 @@ RULES = (
         f" run in synchronised timing, of {EPOCHS} epochs or more; the two may differ in"
         " division, --steps and seed.",
         "The score is of asynchronous timing, and only the other one shows how a step divides.",
+        "package a run in synchronised timing as well",
         (OfSubmission("submission-split", _split),),
     ),
 )

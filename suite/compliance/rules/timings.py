@@ -24,9 +24,7 @@ def _possible(context: RequestContext) -> Iterator[Violation]:
     if context.request.timing == ASYNCHRONOUS and Timing.ASYNCHRONOUS not in timings_of(
         context.request
     ):
-        yield Violation(
-            context.file, f"timing = {WAITING}", context.request.timing, "leave --timing out"
-        )
+        yield Violation(context.file, f"timing = {WAITING}", context.request.timing)
 
 
 def _agrees(context: BundleContext) -> Iterator[Violation]:
@@ -40,15 +38,13 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
         for name, part_s in zip(PARTS[1:], steps.parts_s[1:], strict=True):
             taken = np.flatnonzero(~np.isnan(part_s))
             if len(taken):
-                expected = (
+                yield Violation(
+                    STEPS,
                     f"no {name} on rank {rank}: in {ASYNCHRONOUS} timing the loop does not wait for"
-                    " the device within an epoch"
-                )
-                observed = (
+                    " the device within an epoch",
                     f"{part_s[taken[0]]:.3g} s in step {steps.step[taken[0]]}, {len(taken)} such"
-                    " steps"
+                    " steps",
                 )
-                yield Violation(STEPS, expected, observed, TRAINING_LOOP)
 
 
 RULES = (
@@ -58,6 +54,7 @@ RULES = (
         " its implementation need not wait for.",
         "A CPU computes while the loop waits, so that both timings are the same there; ranks"
         " that exchange gradients wait in every step.",
+        "leave --timing out",
         (OfRequest("timing-possible", _possible),),
     ),
     Rule(
@@ -66,6 +63,7 @@ RULES = (
         " computing and communication.",
         "A loop that does not wait for the device knows when a step was submitted, not when it"
         " was copied and computed.",
+        TRAINING_LOOP,
         (OfBundle("timing-agrees", _agrees),),
     ),
 )

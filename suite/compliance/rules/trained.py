@@ -27,10 +27,6 @@ MAX_LENGTH = 60
 
 
 def _open(context: BundleContext) -> Iterator[Violation]:
-    fix = (
-        "let the implementation log what it trains, between init_start and init_stop"
-        " (docs/implementing.md)"
-    )
     for key in DECLARED:
         event = context.log.first(key)
         if event is None or not _is_text(event.value):
@@ -38,16 +34,14 @@ def _open(context: BundleContext) -> Iterator[Violation]:
                 ("no such event", None) if event is None else (shown(event.value)[:200], event.line)
             )
             yield Violation(
-                "log.txt", f"{key}, a text of {MAX_LENGTH} characters at most", observed, fix, line
+                "log.txt", f"{key}, a text of {MAX_LENGTH} characters at most", observed, line
             )
     event = context.log.first("parameters")
     if event is None or type(event.value) is not int or event.value < 1:
         observed, line = (
             ("no such event", None) if event is None else (shown(event.value)[:200], event.line)
         )
-        yield Violation(
-            "log.txt", "parameters, the number of trained parameters", observed, fix, line
-        )
+        yield Violation("log.txt", "parameters, the number of trained parameters", observed, line)
 
 
 def _is_text(value: object) -> bool:
@@ -66,10 +60,7 @@ def _closed(context: BundleContext) -> Iterator[Violation]:
     ):
         event = context.log.first(key)
         if event is not None and event.value != wanted:
-            fix = "train what the workload defines, or run it in the open division"
-            yield Violation(
-                "log.txt", f"{key} = {wanted!r}", shown(event.value)[:200], fix, event.line
-            )
+            yield Violation("log.txt", f"{key} = {wanted!r}", shown(event.value), event.line)
 
 
 def _own_loop(context: BundleContext) -> Iterator[Violation]:
@@ -89,17 +80,15 @@ def _own_loop(context: BundleContext) -> Iterator[Violation]:
         ):
             if key not in keys:
                 yield Violation(
-                    log_name(rank),
-                    f"{key}, as the suite's training loop logs it",
-                    "no such event",
-                    TRAINING_LOOP,
+                    log_name(rank), f"{key}, as the suite's training loop logs it", "no such event"
                 )
         for key in (*EVERY_EPOCH, *(OF_RANKS_EVERY_EPOCH if has_others else ())):
             missing = set(log.finished_epochs()) - {event.epoch for event in log.all(key)}
             if missing:
-                expected = f"{key} of every epoch, as the suite's training loop logs it"
                 yield Violation(
-                    log_name(rank), expected, f"none in epochs {numbers(missing)}", TRAINING_LOOP
+                    log_name(rank),
+                    f"{key} of every epoch, as the suite's training loop logs it",
+                    f"none in epochs {numbers(missing)}",
                 )
 
 
@@ -109,6 +98,8 @@ RULES = (
         "An open run logs what it trained: model, optimizer, precision and number of parameters.",
         "Anything may be trained in the open division, and a reader must see what: a softmax"
         " regression is no LeNet-5.",
+        "let the implementation log what it trains, between init_start and init_stop"
+        " (docs/implementing.md)",
         (OfBundle("open-declares", _open, divisions=OPEN),),
     ),
     Rule(
@@ -116,6 +107,7 @@ RULES = (
         "A closed run that logs its model, optimizer or precision logs those of the workload,"
         " and the requested precision.",
         "An implementation that says it trained something else is believed.",
+        "train what the workload defines, or run it in the open division",
         (OfBundle("closed-trained", _closed, divisions=CLOSED),),
     ),
     Rule(
@@ -126,6 +118,7 @@ RULES = (
         f" every epoch {', '.join(OF_RANKS_EVERY_EPOCH)}.",
         "Rules compare these with the request and the readings. An event that was taken out"
         " would escape them.",
+        TRAINING_LOOP,
         (OfBundle("own-loop-logged", _own_loop),),
     ),
 )

@@ -43,7 +43,7 @@ def _form(log: Log, name: str) -> Iterator[Violation]:
         if event.key in (START, STOP):
             problem = _problem(event, begun, inside)
             if problem is not None:
-                yield Violation(name, *problem, FIX, event.line)
+                yield Violation(name, *problem, event.line)
                 return
             begun = event if event.key == START else None
         elif event.key in COUNTED:
@@ -52,7 +52,6 @@ def _form(log: Log, name: str) -> Iterator[Violation]:
                     name,
                     f"{STOP} of line {begun.line} before {event.key}",
                     "it was not logged",
-                    FIX,
                     event.line,
                 )
                 return
@@ -103,21 +102,25 @@ def _lengths(log: Log, name: str) -> Iterator[Violation]:
                     f"at most {reason.max_per_epoch} uncounted for {reason.name} after epoch"
                     f" {epoch}",
                     f"{count}",
-                    FIX,
                 )
         for interval in chosen:
             if interval.length_s > reason.max_s:
-                expected = f"at most {reason.max_s:g} s uncounted for {reason.name} at a time"
-                yield Violation(name, expected, seconds(interval.length_s), SHORTER, interval.line)
+                yield Violation(
+                    name,
+                    f"at most {reason.max_s:g} s uncounted for {reason.name} at a time",
+                    seconds(interval.length_s),
+                    interval.line,
+                    fix=SHORTER,
+                )
         taken_s = sum(interval.length_s for interval in chosen)
         gross_s = 0.0 if run is None else (run[1] - run[0]) * SECONDS_PER_NS
         if run is not None and taken_s > limits.free_s + reason.max_share * gross_s:
-            expected = (
-                f"at most {limits.free_s:g} s and {reason.max_share:.0%} of the run's"
-                f" {seconds(gross_s)} uncounted for {reason.name}"
-            )
             yield Violation(
-                name, expected, f"{seconds(taken_s)} in {len(chosen)} intervals", SHORTER
+                name,
+                f"at most {limits.free_s:g} s and {reason.max_share:.0%} of the run's"
+                f" {seconds(gross_s)} uncounted for {reason.name}",
+                f"{seconds(taken_s)} in {len(chosen)} intervals",
+                fix=SHORTER,
             )
 
 
@@ -131,11 +134,13 @@ def _needed(context: BundleContext) -> Iterator[Violation]:
         yield from _together(log, name, sum(interval.length_s for interval in intervals))
         other = next((interval for interval in intervals if interval.reason != OWN_REASON), None)
         if other is not None and is_own(context.request.framework):
-            expected = (
+            yield Violation(
+                name,
                 f"no reason but {OWN_REASON}, which is all that the suite's own training loop"
-                " leaves out"
+                " leaves out",
+                f"{other.reason!r}",
+                other.line,
             )
-            yield Violation(name, expected, f"{other.reason!r}"[:100], FIX, other.line)
         if KEEP_STATES not in context.run.command:
             yield from _digested(
                 context,
@@ -153,11 +158,13 @@ def _together(log: Log, name: str, taken_s: float) -> Iterator[Violation]:
     share = max(reason.max_share for reason in limits.reasons)
     gross_s = 0.0 if run is None else (run[1] - run[0]) * SECONDS_PER_NS
     if run is not None and taken_s > limits.free_s + share * gross_s:
-        expected = (
+        yield Violation(
+            name,
             f"at most {limits.free_s:g} s and {share:.0%} of the run's {seconds(gross_s)}"
-            " uncounted, for all reasons together"
+            " uncounted, for all reasons together",
+            seconds(taken_s),
+            fix=SHORTER,
         )
-        yield Violation(name, expected, seconds(taken_s), SHORTER)
 
 
 def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> Iterator[Violation]:
@@ -167,15 +174,11 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
     longest_s = LONGEST_CALL_S + STATE_BYTES * parameters / SLOWEST_DIGEST_BYTES_PER_S
     median_s = lengths_s[(count - 1) // 2] if count else 0.0
     if median_s > longest_s or taken_s > count * longest_s + LONGEST_DELAY_S:
-        expected = (
-            f"{longest_s:.3g} s or less to digest a state of {parameters} parameters that is not"
-            f" kept, and {LONGEST_DELAY_S:g} s of delays"
-        )
         yield Violation(
             name,
-            expected,
+            f"{longest_s:.3g} s or less to digest a state of {parameters} parameters that is not"
+            f" kept, and {LONGEST_DELAY_S:g} s of delays",
             f"{median_s:.3g} s in the median of {count} times, {taken_s:.3g} s in all",
-            FIX,
         )
 
 
@@ -186,6 +189,7 @@ RULES = (
         " reason, and is bounded in number, length and sum (rules/uncounted.toml).",
         "Keeping a training state is evidence and not training; without limits, training,"
         " cooling or reading ahead could be moved there.",
+        FIX,
         (OfBundle("uncounted-bounded", _bounded),),
     ),
     Rule(
@@ -195,6 +199,7 @@ RULES = (
         " takes no longer than to digest it.",
         "Each reason has a limit of its own, and evidence takes milliseconds: the rest of the"
         " limits would be free time.",
+        FIX,
         (OfBundle("uncounted-needed", _needed, divisions=CLOSED),),
     ),
 )

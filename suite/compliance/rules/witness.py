@@ -88,19 +88,16 @@ def _tokens(verdict: WitnessVerdict) -> Iterator[Violation]:
                 WITNESS,
                 f"a {name} whose signature is over {over[name]}",
                 f"a {name} that cannot be trusted: {token.reason}",
-                RESTORE,
             )
     if (
         verdict.receipt is not None
         and verdict.stamp is not None
         and verdict.receipt.witness != verdict.stamp.witness
     ):
-        observed = f"a receipt of {verdict.receipt.witness}, a stamp of {verdict.stamp.witness}"
         yield Violation(
             WITNESS,
             "receipt and stamp of one witness, whose one clock they are measured with",
-            observed,
-            RESTORE,
+            f"a receipt of {verdict.receipt.witness}, a stamp of {verdict.stamp.witness}",
         )
 
 
@@ -110,7 +107,7 @@ def _heads(context: BundleContext, record: WitnessRecord) -> Iterator[Violation]
         return
     ranks = context.request.parallel.ranks
     if len(record.heads) != ranks:
-        yield Violation(WITNESS, f"{ranks} heads, one per rank", f"{len(record.heads)}", RESTORE)
+        yield Violation(WITNESS, f"{ranks} heads, one per rank", f"{len(record.heads)}")
     for rank, stamped in zip(range(ranks), record.heads):  # noqa: B905 - unequal lengths are reported above
         head = chain_head(context.bundle.path / log_name(rank))
         if head != stamped:
@@ -118,7 +115,6 @@ def _heads(context: BundleContext, record: WitnessRecord) -> Iterator[Violation]
                 log_name(rank),
                 f"a last line with the stamped chain value {stamped[:64]}",
                 f"{head}",
-                RESTORE,
             )
 
 
@@ -128,10 +124,7 @@ def _answers(record: WitnessRecord) -> Iterator[Violation]:
         took_s = 0.0 if answer is None else (answer.answered_ns - answer.asked_ns) * SECONDS_PER_NS
         if not 0 <= took_s <= MAX_ANSWER_S:
             yield Violation(
-                WITNESS,
-                f"a {name} that was answered within {MAX_ANSWER_S:g} s",
-                f"{took_s:.3f} s",
-                RESTORE,
+                WITNESS, f"a {name} that was answered within {MAX_ANSWER_S:g} s", f"{took_s:.3f} s"
             )
 
 
@@ -145,32 +138,27 @@ def _files(context: BundleContext) -> Iterator[Violation]:
     if token is None:
         return
     if token.state is SignatureState.BAD:
-        expected = (
-            "a stamp whose signature is over the digests of the files, the receipt and the first"
-            " stamp"
-        )
         yield Violation(
-            WITNESS, expected, f"a stamp that cannot be trusted: {token.reason}", RESTORE
+            WITNESS,
+            "a stamp whose signature is over the digests of the files, the receipt and the first"
+            " stamp",
+            f"a stamp that cannot be trusted: {token.reason}",
         )
     found = evidence_files(context.bundle.path)
     for name in sorted({*record.files, *found}):
         if name not in record.files:
-            yield Violation(
-                name, "only files that the witness stamped", "a file that it did not", RESTORE
-            )
+            yield Violation(name, "only files that the witness stamped", "a file that it did not")
         elif name not in found:
             yield Violation(
-                WITNESS,
-                f"the file {name[:200]}, which the witness stamped",
-                "no such file",
-                RESTORE,
+                WITNESS, f"the file {name[:200]}, which the witness stamped", "no such file"
             )
         elif (digest := context.bundle.sha256(found[name])) != record.files[name]:
-            expected = (
+            yield Violation(
+                name,
                 f"content with the SHA-256 {record.files[name][:12]}…, as the witness stamped it"
-                " when the bundle was closed"
+                " when the bundle was closed",
+                f"SHA-256 {digest[:12]}…",
             )
-            yield Violation(name, expected, f"SHA-256 {digest[:12]}…", RESTORE)
 
 
 def _closing_s(verdict: WitnessVerdict) -> float:
@@ -187,17 +175,11 @@ def _recorded(context: BundleContext) -> Iterator[Violation]:
     record = _record(context)
     if record is None:
         yield Violation(
-            WITNESS,
-            f"the record of the witness {address[:200]}, which the command names",
-            MISSING,
-            RESTORE,
+            WITNESS, f"the record of the witness {address[:200]}, which the command names", MISSING
         )
     elif record.address != address:
         yield Violation(
-            WITNESS,
-            f"the witness that the command names, {address[:200]}",
-            record.address[:200],
-            RESTORE,
+            WITNESS, f"the witness that the command names, {address[:200]}", record.address
         )
 
 
@@ -221,15 +203,11 @@ def _witness_clock(
     longest_s = (record.stamp.answered_ns - record.receipt.asked_ns) * SECONDS_PER_NS
     slack_s = _slack_s(elapsed_s)
     if not shortest_s - slack_s <= elapsed_s <= longest_s + slack_s:
-        expected = (
-            f"{elapsed_s:.3f} s from receipt to stamp, as by the witness's clock, within"
-            f" {slack_s:.3g} s"
-        )
         yield Violation(
             WITNESS,
-            expected,
+            f"{elapsed_s:.3f} s from receipt to stamp, as by the witness's clock, within"
+            f" {slack_s:.3g} s",
             f"{shortest_s:.3f} to {longest_s:.3f} s by the machine's clock",
-            RESTORE,
         )
 
 
@@ -252,11 +230,13 @@ def _log_clock(
         slack_s = _slack_s(elapsed_s)
         least_s = elapsed_s - MAX_START_S - MAX_STOP_S - 2 * MAX_ANSWER_S - slack_s
         if not least_s <= run_s <= elapsed_s + slack_s:
-            expected = (
+            yield Violation(
+                "log.txt",
                 f"{max(least_s, 0):.3f} to {elapsed_s + slack_s:.3f} s from init_start to run_stop:"
-                f" the witness saw {elapsed_s:.3f} s pass"
+                f" the witness saw {elapsed_s:.3f} s pass",
+                f"{run_s:.3f} s",
+                stop.line,
             )
-            yield Violation("log.txt", expected, f"{run_s:.3f} s", RESTORE, stop.line)
     if start.metadata.get("boot") != context.bundle.json(SYSTEM).get("boot"):
         # rank 0 ran on another machine than the harness: their monotonic clocks cannot be compared
         return
@@ -269,9 +249,12 @@ def _log_clock(
         ("run_stop to the stamp", after_s, MAX_STOP_S, stop.line),
     ):
         if not 0 <= taken_s <= most_s:
-            fix = f"{RESTORE}; a machine that honestly needs longer runs without a witness"
             yield Violation(
-                "log.txt", f"0 to {most_s:g} s from {what}", f"{taken_s:.3f} s", fix, line
+                "log.txt",
+                f"0 to {most_s:g} s from {what}",
+                f"{taken_s:.3f} s",
+                line,
+                fix=f"{RESTORE}; a machine that honestly needs longer runs without a witness",
             )
 
 
@@ -291,39 +274,34 @@ def _known(context: BundleContext) -> Iterator[Violation]:
     )
     for name, answer, token in answers:
         if token is None:
-            observed = (
-                "it was not asked for"
-                if answer is None
-                else answer.reason or "none, without a reason"
-            )
             yield Violation(
                 WITNESS,
                 f"a {name} of the witness {record.address[:200]}",
-                observed,
-                "start the witness before the next run",
+                "it was not asked for"
+                if answer is None
+                else answer.reason or "none, without a reason",
+                fix="start the witness before the next run",
             )
         elif token.state is SignatureState.UNKNOWN:
-            fix = f"let the reviewers add its key to {trust_list().parent.name}/{trust_list().name}"
             yield Violation(
                 WITNESS,
                 f"a {name} of a witness that the rulebook knows",
                 f"{token.witness or 'a witness'}: {token.reason}",
-                fix,
+                fix="let the reviewers add its key to"
+                f" {trust_list().parent.name}/{trust_list().name}",
             )
         elif token.state is SignatureState.UNVERIFIED:
             yield Violation(
                 WITNESS,
                 f"a {name} whose signature can be verified here",
                 f"{token.reason}",
-                "check it where OpenSSH and OpenSSL are installed",
+                fix="check it where OpenSSH and OpenSSL are installed",
             )
     if _closing_s(verdict) > MAX_CLOSE_S:
-        expected = f"a stamp over the files at most {MAX_CLOSE_S:g} s after the stamp over the log"
         yield Violation(
             WITNESS,
-            expected,
+            f"a stamp over the files at most {MAX_CLOSE_S:g} s after the stamp over the log",
             f"{_closing_s(verdict):.0f} s: nobody saw the files in between",
-            "keep the witness running until the bundle is closed",
         )
 
 
@@ -335,6 +313,7 @@ RULES = (
         " init_start and 30 s from run_stop to the stamp.",
         "Somebody else's clock bounds the times that the machine recorded; a log that was"
         " edited afterwards has another head.",
+        RESTORE,
         (OfBundle("witness-time", _time),),
     ),
     Rule(
@@ -343,6 +322,7 @@ RULES = (
         " bundle was closed.",
         "The log's stamp covers the log alone; readings, step times, figures and descriptions"
         " can be edited after it and sealed again.",
+        RESTORE,
         (OfBundle("witness-files", _files),),
     ),
     Rule(
@@ -350,6 +330,7 @@ RULES = (
         "A run whose command names a witness has the record of that witness.",
         "A record is written before the implementation starts, whether the witness answers or"
         " not; one that is missing was taken out.",
+        RESTORE,
         (OfBundle("witness-recorded", _recorded),),
     ),
     Rule(
@@ -357,6 +338,7 @@ RULES = (
         "A run's witness answered every time, at the closing within 15 minutes, and is one that"
         " the rulebook knows (rules/witnesses).",
         "The leaderboard calls a run witnessed only where readers know by whom.",
+        "keep the witness running until the bundle is closed",
         (OfBundle("witness-known", _known, severity=Severity.NOTE),),
     ),
 )

@@ -247,6 +247,7 @@ def test_every_rule_is_whole() -> None:
     )
     for rule in all_rules():
         assert rule.checks and rule.sentence.endswith(".") and rule.rationale.endswith("."), rule.id
+        assert rule.fix and not rule.fix.endswith("."), rule.id
 
 
 def test_ids_are_unique() -> None:
@@ -292,7 +293,8 @@ RULES = (
         "example",
         "The log names the seed.",
         "An example.",
-        (OfBundle("example", lambda context: [] if context.log.first("seed") else [Violation("log.txt", "a seed", "none", "run again")]),),
+        "run again",
+        (OfBundle("example", lambda context: [] if context.log.first("seed") else [Violation("log.txt", "a seed", "none")]),),
     ),
 )
 '''  # noqa: E501
