@@ -1,12 +1,10 @@
-"""Training beside inference: the seal, the figures, the baselines, and schedules that say who ran
-when."""
+"""Concurrent training and inference: the baselines, and schedules that say who ran when."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from suite.compliance.folder_rule import OfFolder, check_figures, check_seal
-from suite.compliance.rule import Rule, Violation
+from suite.compliance.folder_rule import OfFolder, RecordFolder
+from suite.compliance.rule import Rule, Violation, Violations
 from suite.errors import FileError, SuiteError
 from suite.extensions.concurrent.record.layout import (
     MEASUREMENT,
@@ -15,10 +13,13 @@ from suite.extensions.concurrent.record.layout import (
     inference_alone,
     training_alone,
 )
+from suite.extensions.concurrent.record.overlap import overlaps
+from suite.extensions.concurrent.record.records import read_recording
 from suite.extensions.concurrent.record.results import EXPERIMENT
 from suite.files.json_file import read_json
 
 ORDER = 99  # after the rules of stall analyses
+RECORD = EXPERIMENT
 AGAIN = EXPERIMENT.again
 SHARED = (
     "infers",
@@ -34,13 +35,13 @@ SHARED = (
 """What a measurement of both sides has in common with its baselines, as far as they have it."""
 
 
-def _baselines(folder: Path) -> Iterator[Violation]:
+def _baselines(folder: RecordFolder) -> Violations:
     """Compare the settings of each measurement with those of its two baselines."""
-    for batch in batch_sizes(folder):
-        both = _setting(beside(folder, batch))
+    for batch in batch_sizes(folder.path):
+        both = _setting(beside(folder.path, batch))
         for baseline, absent in (
-            (training_alone(folder), "infers"),
-            (inference_alone(folder, batch), "trains"),
+            (training_alone(folder.path), "infers"),
+            (inference_alone(folder.path, batch), "trains"),
         ):
             name = f"{baseline.name}/{MEASUREMENT}"
             alone = _setting(baseline)
@@ -68,20 +69,18 @@ def _setting(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def _exclusive(folder: Path) -> Iterator[Violation]:
+def _exclusive(folder: RecordFolder) -> Violations:
     """Check that, with managed interleaving, no training step overlaps a batch of inference."""
-    from suite.extensions.concurrent.record.overlap import overlaps  # start-up: loads NumPy
-    from suite.extensions.concurrent.record.records import read_recording  # start-up: loads NumPy
 
-    for batch in batch_sizes(folder):
+    for batch in batch_sizes(folder.path):
         try:
-            found = read_recording(beside(folder, batch))
+            found = read_recording(beside(folder.path, batch))
         except SuiteError:
-            continue  # beside-recompute reports it
+            continue  # record-recomputes reports it
         if found.setting.schedule == "managed":
             for step, of_batch in overlaps(found):
                 yield Violation(
-                    f"{beside(folder, batch).name}/training/step_times.csv",
+                    f"{beside(folder.path, batch).name}/training/step_times.csv",
                     "training steps between the batches of inference",
                     f"step {step} runs during batch {of_batch}",
                     step + 1,
@@ -90,33 +89,18 @@ def _exclusive(folder: Path) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        "beside-sealed",
-        "The manifest of an experiment with training beside inference seals every file.",
-        "It shows changed, lost and added files.",
-        AGAIN,
-        (OfFolder("beside-sealed", check_seal(EXPERIMENT)),),
-    ),
-    Rule(
-        "beside-recompute",
-        "beside.json follows from the raw records: batches, noticed arrivals, and the arrivals"
-        " that the setting gives.",
-        "Latencies count from intended arrivals, which nobody can move: they are in no file.",
-        AGAIN,
-        (OfFolder("beside-recompute", check_figures(EXPERIMENT)),),
-    ),
-    Rule(
-        "beside-baselines",
+        "concurrent-baselines",
         "Baselines have the arrivals, batch size and threads of the measurement that they are"
         " compared with, and one side only.",
         "Interference is the difference that the other side makes, and nothing else.",
         AGAIN,
-        (OfFolder("beside-baselines", _baselines),),
+        (OfFolder("concurrent-baselines", _baselines, formerly=("beside-baselines",)),),
     ),
     Rule(
-        "beside-exclusive",
+        "concurrent-exclusive",
         "With managed interleaving no training step overlaps a batch of inference.",
         "The schedule promises it; overlapping steps are those of another schedule.",
         AGAIN,
-        (OfFolder("beside-exclusive", _exclusive),),
+        (OfFolder("concurrent-exclusive", _exclusive, formerly=("beside-exclusive",)),),
     ),
 )

@@ -1,18 +1,18 @@
-"""Student and teacher: the seal, the figures, a student that learned what the teacher labelled, and
-the idle machine."""
+"""Student and teacher: a student that learned what the teacher labelled, and the idle machine."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.compliance.folder_rule import OfFolder, check_figures, check_seal
-from suite.compliance.rule import Rule, Violation
+from suite.compliance.folder_rule import OfFolder, RecordFolder
+from suite.compliance.rule import Rule, Violation, Violations
 from suite.errors import SuiteError
 from suite.extensions.viewpoint.record.records import SETTING, Recording, read_recording
 from suite.extensions.viewpoint.record.results import STUDENT, labels_of
 
 ORDER = 101  # after the rules of replications
+RECORD = STUDENT
 AGAIN = STUDENT.again
 IDLE = ("cpu.idle", "least weight")
 MARGIN = 1.1
@@ -20,18 +20,18 @@ MARGIN = 1.1
 
 
 def _of_records(
-    check: Callable[[Recording, Path], Iterator[Violation]],
-) -> Callable[[Path], Iterator[Violation]]:
-    """A check of records that can be read; `viewpoint-recompute` reports others."""
+    check: Callable[[Recording, Path], Violations],
+) -> Callable[[RecordFolder], Violations]:
+    """A check of records that can be read; `record-recomputes` reports others."""
 
-    def checked(folder: Path) -> Iterator[Violation]:
+    def checked(folder: RecordFolder) -> Violations:
         with suppress(SuiteError):
-            yield from check(read_recording(folder), folder)
+            yield from check(read_recording(folder.path), folder.path)
 
     return checked
 
 
-def _learned(found: Recording, folder: Path) -> Iterator[Violation]:
+def _learned(found: Recording, folder: Path) -> Violations:
     """Compare the models' sizes, the order of the work, and what the student trained on."""
     if found.student.parameters >= found.teacher.parameters:
         yield Violation(
@@ -66,13 +66,11 @@ def _learned(found: Recording, folder: Path) -> Iterator[Violation]:
             return
 
 
-def _idle(found: Recording, _folder: Path) -> Iterator[Violation]:
+def _idle(found: Recording, _folder: Path) -> Violations:
     """Check how the student was kept to idle time, and that its CPU time and that of other programs
     fit the machine's cores."""
-    setting, time_s = (
-        found.setting,
-        (found.student.end_ns - found.student.start_ns) * SECONDS_PER_NS,
-    )
+    setting = found.setting
+    time_s = (found.student.end_ns - found.student.start_ns) * SECONDS_PER_NS
     if setting.idle not in IDLE:
         yield Violation(SETTING, f"idle = {' or '.join(IDLE)}", setting.idle)
     if not 0 < found.student.cpu_s <= MARGIN * setting.cores * time_s:
@@ -84,21 +82,6 @@ def _idle(found: Recording, _folder: Path) -> Iterator[Violation]:
 
 
 RULES = (
-    Rule(
-        "viewpoint-sealed",
-        "The manifest of a student and its teacher seals every file.",
-        "It shows changed, lost and added files.",
-        AGAIN,
-        (OfFolder("viewpoint-sealed", check_seal(STUDENT)),),
-    ),
-    Rule(
-        "viewpoint-recompute",
-        "viewpoint.json follows from the raw records: the teacher's probabilities, every"
-        " prediction, and the student's steps.",
-        "Labels and accuracies can be counted again by anybody.",
-        AGAIN,
-        (OfFolder("viewpoint-recompute", check_figures(STUDENT)),),
-    ),
     Rule(
         "viewpoint-student",
         "The student is smaller than its teacher, and trained every epoch on all kept frames,"

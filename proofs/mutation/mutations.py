@@ -28,8 +28,8 @@ class Mutation:
 
     @property
     def name(self) -> str:
-        """The check and the fault."""
-        return f"{self.check or 'survivor'}: {self.fault.name}"
+        """The check, what was changed, and the fault."""
+        return f"{self.check or 'survivor'}: {self.fault.scope.value}: {self.fault.name}"
 
 
 def survivors() -> tuple[Mutation, ...]:

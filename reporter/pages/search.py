@@ -59,7 +59,8 @@ def _index(contents: SiteContents) -> Iterator[Found]:
         )
         yield "entry", line.row.label, f"{line.title} {words}", line.row.evidence
     for rule in all_rules():
-        yield "rule", rule.id, rule.sentence, f"rules.html#{rule.id}"
+        words = " ".join((rule.sentence, *rule.formerly))
+        yield "rule", rule.id, words, f"rules.html#{rule.id}"
 
 
 PAGE_KIND = PageKind(search_page, 65, MenuItem("search", "search.html", "Search"))

@@ -22,7 +22,6 @@ def explain(
         for each in load_rounds()
         if (applied := in_round(found, each))
     }
-    checks = [check.id for check in found.checks]
     if json:
         plain = {
             "id": found.id,
@@ -31,15 +30,15 @@ def explain(
             "why": found.rationale,
             "fix": found.fix,
             "divisions": divisions,
-            "checks": checks,
+            "formerly": list(found.formerly),
         }
         print_json("explain", {**plain, "rounds": rounds})
         return
     in_rounds = ", ".join(f"{severity} in round {name}" for name, severity in rounds.items())
     print(f"{found.id} ({divisions}; {in_rounds})\n{found.sentence}\nWhy: {found.rationale}")
     print(f"To fix it: {found.fix}.")
-    if checks != [found.id]:
-        print(f"Its checks, which were rules of their own: {', '.join(checks)}")
+    if found.formerly:
+        print(f"Formerly, and in closed rounds: {', '.join(found.formerly)}.")
 
 
 def _severities(rule: Rule) -> str:

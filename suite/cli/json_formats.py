@@ -150,7 +150,7 @@ FORMATS: Mapping[str, JsonFormat] = {
                 "why": "its reason",
                 "fix": "what to do about a finding",
                 "divisions": "where it holds",
-                "checks": "ids of its checks, which closed rounds pin: those of former rules",
+                "formerly": "other ids of it and of its checks, which closed rounds pin",
                 "rounds": "severity by round",
             },
         ),

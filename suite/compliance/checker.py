@@ -80,7 +80,8 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
         workload = _workload(judged_by, request.workload)
     except Unreadable as error:
         expected = "a request that this version of the suite reads"
-        unread = unmet(REQUEST_READABLE, Violation(RUN, expected, str(error)))
+        fix = "check with the version of the suite that made the run"
+        unread = unmet(REQUEST_READABLE, Violation(RUN, expected, str(error), fix=fix))
         return BundleVerdict(path, judged_by.name, _division(run), (unread,))
     if run.status != "finished" or not bundle.is_sealed:
         return BundleVerdict(path, judged_by.name, request.division, (_unfinished(bundle, run),))

@@ -1,11 +1,11 @@
 """A rule: one object with its text and its checks; and what checks of requests and bundles read."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from reference_impls.contract import ASYNCHRONOUS, Request
+from reference_impls.contract import ASYNCHRONOUS, SECONDS_PER_NS, Request
 from suite.bundle.layout import COUNTERS, SUMMARY
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, RunRecord
@@ -19,6 +19,7 @@ from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, Severity, escaped
 from suite.errors import FileError, SuiteError
 
 if TYPE_CHECKING:
+    from suite.bundle.channels import Channel
     from suite.bundle.steps import StepRecords
     from suite.compliance.node_context import NodeContext
     from suite.metrics.summary import Summary
@@ -49,6 +50,10 @@ class Violation:
         file, expected, observed = texts
         fix = rule.fix if self.fix is None else self.fix
         return Finding(rule.id, check.id, check.severity, file, self.line, expected, observed, fix)
+
+
+Violations = Iterator[Violation]
+"""What a check finds, one after another."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,40 @@ class BundleContext:
 
         return run_window(self.log)
 
+    @property
+    def run_s(self) -> float:
+        """From run_start to run_stop, s; 0 where one of them was not logged."""
+        return (self.window[1] - self.window[0]) * SECONDS_PER_NS if self.window else 0.0
+
+    def nodes_in_run(self) -> "Iterator[tuple[NodeContext, tuple[int, int]]]":
+        """The nodes whose readings are on rank 0's clock, each with run_start and run_stop; none
+        where one of them was not logged."""
+        if (window := self.window) is not None:
+            yield from ((node, window) for node in self.nodes if node.is_on_clock)
+
+    def channels(self) -> "Iterator[tuple[NodeContext, Channel]]":
+        """Every channel of every node."""
+        return ((node, channel) for node in self.nodes for channel in node.channels)
+
+    def nodes_recorded(self) -> "Iterator[NodeContext]":
+        """The nodes whose recorder was not lost and could write everything."""
+        return (node for node in self.nodes if node.is_recorded)
+
+    def meters_recorded(
+        self,
+    ) -> "Iterator[tuple[NodeContext, str, Mapping[str, Any], Sequence[Channel]]]":
+        """Every meter's record with the channels that were read, of these nodes."""
+        for node in self.nodes_recorded():
+            for name, record in node.meter_records.items():
+                if name != "recorder":
+                    yield node, name, record, node.channels.of(name)
+
+    def ranks_recorded(self) -> "Iterator[tuple[int, StepRecords, Log]]":
+        """Every requested rank that has step records, with them and its log."""
+        for rank, steps in self.steps.by_rank():
+            if 0 <= rank < self.request.parallel.ranks:
+                yield rank, steps, self.bundle.log(rank)
+
     @cached_property
     def derived(self) -> "Summary":
         """Every figure, recomputed from the raw records; raises FileError when their values cannot
@@ -189,7 +228,7 @@ class Check(Generic[Context]):
     """
 
     id: str
-    find: Callable[[Context], Iterable[Violation]]
+    find: Callable[[Context], Violations]
     divisions: tuple[Division, ...] = BOTH
     severity: Severity = Severity.INVALID
     needs_split: bool = False

@@ -127,10 +127,20 @@ def _power() -> str:
 
 def _rules() -> str:
     rows = [
-        (f"`{rule.id}`", _judged(rule), _severities(rule), rule.sentence, rule.rationale, rule.fix)
+        (
+            f"`{rule.id}`",
+            _judged(rule),
+            _severities(rule),
+            rule.sentence,
+            rule.rationale,
+            rule.fix,
+            ", ".join(f"`{each}`" for each in rule.formerly),
+        )
         for rule in all_rules()
     ]
-    return table(("rule", "divisions", "severity", "sentence", "why", "to fix it"), rows)
+    return table(
+        ("rule", "divisions", "severity", "sentence", "why", "to fix it", "formerly"), rows
+    )
 
 
 def _judged(rule: Rule) -> str:

@@ -1,8 +1,10 @@
 """What checks of submissions read: what shows only when their runs are compared."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,12 @@ class SubmittedRun:
         """The run's folder with those of round and organization."""
         return "/".join((*self.submission.resolve().parts[-2:], self.name))
 
+    def booted_apart_s(self, other: "SubmittedRun") -> float:
+        """How far apart the monotonic clocks of two runs began; NaN where one did not log it."""
+        if self.booted_ms is None or other.booted_ms is None:
+            return math.nan
+        return abs(self.booted_ms - other.booted_ms) / 1000
+
 
 @dataclass(frozen=True)
 class Copied:
@@ -97,6 +105,10 @@ class SubmissionContext:
     unexpected: tuple[Path, ...]
     other_runs: tuple[SubmittedRun, ...] = ()
     copies: tuple[Copied, ...] = ()
+
+    def pairs(self) -> Iterator[tuple[SubmittedRun, SubmittedRun]]:
+        """Every run with every run of this submission and of the others, itself included."""
+        return product(self.runs, (*self.runs, *self.other_runs))
 
     def entries(self, with_withdrawn: bool = False) -> dict[tuple[str, ...], list[SubmittedRun]]:
         """Runs that differ in seed only, by workload, framework and the rest of the request;

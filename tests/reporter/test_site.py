@@ -250,7 +250,7 @@ def test_a_refused_run_is_listed_separately(
     assert page.count("#verdict>refused</a>") == 1 and page.index(
         "Refused by the checker"
     ) < page.index("#verdict>refused</a>")
-    assert "summary-recomputes" in (site / "runs" / "lenet-pytorch-z" / "index.html").read_text()
+    assert "figures-recompute" in (site / "runs" / "lenet-pytorch-z" / "index.html").read_text()
     assert pandas.read_csv(site / "data" / f"lenet-closed-mnist-{SLUG}.csv")["state"].tolist() == [
         "accepted"
     ] * 3 + ["refused"]

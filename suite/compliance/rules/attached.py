@@ -1,15 +1,22 @@
 """Traces of external loggers that were attached after the run: kept trace, readings and clock fit
 agree."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
 from suite.bundle.layout import POWER, READINGS, RUN
+from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.errors import FileError, SuiteError
+from suite.metrics.power import power_rules
+from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
+from suite.metrics.traces.course import course_of
+from suite.metrics.traces.trace_format import format_of
 
 ORDER = 89  # after the power evidence and the processes
 
@@ -20,7 +27,7 @@ AGAIN = (
 )
 
 
-def _follows(context: BundleContext) -> Iterator[Violation]:
+def _follows(context: BundleContext) -> Violations:
     """Read the kept trace again, fit its clock again, and compare with the record and the
     readings."""
     record = context.run.attached
@@ -48,11 +55,9 @@ def _follows(context: BundleContext) -> Iterator[Violation]:
         )
 
 
-def _unchanged(context: BundleContext) -> Iterator[Violation]:
+def _unchanged(context: BundleContext) -> Violations:
     """Compare the run's own record, readings and power rules with those from before the trace was
     attached."""
-    from suite.bundle.reader import Bundle  # start-up: as below
-    from suite.metrics.power import power_rules  # start-up: NumPy
 
     before = Bundle(context.bundle.path / BEFORE)
     own, now = before.json(CHANGED[RUN]), context.bundle.json(RUN)
@@ -104,22 +109,16 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
             )
 
 
-def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Violation]:
-    import numpy as np  # start-up
+def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
 
     from suite.metrics.traces.attaching import channel_name, readings_of  # start-up: pandas
-    from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock  # start-up: NumPy
-    from suite.metrics.traces.course import course_of  # start-up: NumPy
     from suite.metrics.traces.reading import read_trace  # start-up: pandas
-    from suite.metrics.traces.trace_format import format_of  # start-up: NumPy
 
     path = context.bundle.file(KEPT)
     read = read_trace(path, format_of(record["format"], context.bundle.path / RUN), MAX_KEPT_BYTES)
-    described, stated, course = (
-        record["trace"],
-        ClockFit(**record["fit"]),
-        course_of(context.bundle),
-    )
+    described = record["trace"]
+    stated = ClockFit(**record["fit"])
+    course = course_of(context.bundle)
     if described["is_kept_whole"] and read.sha256 != described["sha256"]:
         yield Violation(
             KEPT,
@@ -144,10 +143,8 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Vio
             )
     t_ns, power_w = readings_of(trace, stated, course)
     name = channel_name(Coverage(record["covers"]), Tier(record["tier"]))
-    channel, error = (
-        context.bundle.channels().get(SOURCE, name),
-        context.bundle.channels().get(SOURCE, CLOCK_ERROR),
-    )
+    channel = context.bundle.channels().get(SOURCE, name)
+    error = context.bundle.channels().get(SOURCE, CLOCK_ERROR)
     if len(channel) != len(t_ns) or len(context.bundle.channels().of(SOURCE)) != 2:
         yield Violation(
             READINGS,
@@ -177,7 +174,7 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Vio
         )
 
 
-def _fitted(context: BundleContext) -> Iterator[Violation]:
+def _fitted(context: BundleContext) -> Violations:
     record = context.run.attached
     fit = None if record is None else record.get("fit")
     if isinstance(fit, Mapping) and fit.get("method") != "correlation":

@@ -2,7 +2,7 @@
 state."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,6 @@ from suite.bundle.layout import READINGS, RUN, SUMMARY, SYSTEM
 from suite.bundle.nodes import NODES, read_nodes
 from suite.catalog.data_sets import DataSetDefinition, load_data_set, load_data_sets
 from suite.catalog.frameworks import is_own
-from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import (
     CLOSED,
     BundleContext,
@@ -21,6 +20,7 @@ from suite.compliance.rule import (
     RequestContext,
     Rule,
     Violation,
+    Violations,
 )
 from suite.compliance.values import is_number
 from suite.errors import SuiteError
@@ -54,7 +54,7 @@ def _definition(name: str) -> DataSetDefinition | None:
         return None
 
 
-def _as_defined(context: RequestContext) -> Iterator[Violation]:
+def _as_defined(context: RequestContext) -> Violations:
     """Check sizes, classes and layout against rules/datasets; generated data have sizes of their
     own."""
     data = context.request.data
@@ -81,7 +81,7 @@ def _as_defined(context: RequestContext) -> Iterator[Violation]:
             )
 
 
-def _folder(context: RequestContext) -> Iterator[Violation]:
+def _folder(context: RequestContext) -> Violations:
     """Check that the folder does not bear the name of another data set in the same layout, or of
     generated data."""
     data = context.request.data
@@ -100,7 +100,7 @@ def _folder(context: RequestContext) -> Iterator[Violation]:
             )
 
 
-def _digests(context: BundleContext) -> Iterator[Violation]:
+def _digests(context: BundleContext) -> Violations:
     """Compare the digests that the harness took before the run with the published ones."""
     definition, data = _definition(context.request.data.name), context.request.data
     if definition is None or data.verified is not True:
@@ -126,7 +126,7 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
 
 def _pictures(
     context: BundleContext, definition: DataSetDefinition, record: DataRecord
-) -> Iterator[Violation]:
+) -> Violations:
     """Check number and digest of the pictures: as many as samples where they are pinned, none where
     the data set has no pictures of its own."""
     if definition.pictures is not None and record.pictures_sha256 != definition.pictures.sha256:
@@ -150,7 +150,7 @@ def _pictures(
         )
 
 
-def _when(context: BundleContext) -> Iterator[Violation]:
+def _when(context: BundleContext) -> Violations:
     """Check when the digests were taken: right before the run, and long enough before it to read
     the files.
 
@@ -177,10 +177,8 @@ def _when(context: BundleContext) -> Iterator[Violation]:
     first_ns = context.log.events[0].mono_ns
     # the harness begins this log; of several ranks the first may do so
     if context.request.parallel.ranks == 1 and first_ns is not None:
-        before_s, most_s = (
-            (first_ns - record.taken_ns) * SECONDS_PER_NS,
-            2 * (most_s - MAX_START_S) + MAX_PREPARED_S,
-        )
+        before_s = (first_ns - record.taken_ns) * SECONDS_PER_NS
+        most_s = 2 * (most_s - MAX_START_S) + MAX_PREPARED_S
         if before_s > most_s:
             yield Violation(
                 DATA,
@@ -190,7 +188,7 @@ def _when(context: BundleContext) -> Iterator[Violation]:
             )
 
 
-def _file(name: str, published: Mapping[str, Any], found: FileDigest | None) -> Iterator[Violation]:
+def _file(name: str, published: Mapping[str, Any], found: FileDigest | None) -> Violations:
     if found is None:
         yield Violation(DATA, f"the digest of {name}", "none")
         return
@@ -201,7 +199,7 @@ def _file(name: str, published: Mapping[str, Any], found: FileDigest | None) -> 
             )
 
 
-def _cache(context: BundleContext) -> Iterator[Violation]:
+def _cache(context: BundleContext) -> Violations:
     """Check a run that is said to begin with an emptied page cache: the cache's first reading, and
     bytes read from the disk."""
     start = context.log.first("run_start")
@@ -243,7 +241,7 @@ def _cache(context: BundleContext) -> Iterator[Violation]:
         )
 
 
-def _filled(context: BundleContext) -> Iterator[Violation]:
+def _filled(context: BundleContext) -> Violations:
     """Check, where the suite's own readers map the files into memory, that an epoch reads what it
     neither finds nor leaves in the page cache."""
     data = context.request.data
@@ -277,52 +275,36 @@ RULES = (
     Rule(
         "data-as-defined",
         "A run's data set has the samples, classes and layout of its definition; generated data"
-        " have its classes and layout.",
-        "Half of a data set is another data set.",
-        "use --data with one of these names",
-        (OfRequest("data-as-defined", _as_defined),),
-    ),
-    Rule(
-        "data-folder",
-        "The folder with the data is not named for another data set that has the same file"
-        " names, or for generated data.",
-        "Fashion-MNIST has the names and sizes of MNIST's files.",
-        "name the folder after the data set that it holds, then run again",
-        (OfRequest("data-folder", _folder),),
+        " have its classes and layout. Its folder is not named for another data set that has the"
+        " same file names, or for generated data.",
+        "Half of a data set is another data set, and Fashion-MNIST has the names and sizes of"
+        " MNIST's files.",
+        "train on all of the data set, or name the one that was used (--data, and its folder)",
+        (OfRequest("data-as-defined", _as_defined), OfRequest("data-folder", _folder)),
     ),
     Rule(
         "data-digests",
         "A closed run records the digest of every file that it reads, and they are those of the"
-        " published data set.",
-        "The harness reads and digests the files before the run; a statement that they were"
-        " verified proves nothing.",
-        READ_AGAIN,
-        (OfBundle("data-digests", _digests, divisions=CLOSED),),
+        " published data set. They were taken before init_start: long enough to read the files, and"
+        " right before the harness began the log.",
+        "The harness reads and digests the files right before it starts the implementation. A"
+        " statement that they were verified proves nothing, and digests of another moment say"
+        " nothing of what was read.",
+        "run `suite data verify`, then run again: data.json is never edited",
+        (
+            OfBundle("data-digests", _digests, CLOSED),
+            OfBundle("data-digested-before", _when),
+        ),
     ),
     Rule(
-        "data-digested-before",
-        "The digests of the data were taken before init_start: long enough to read the files,"
-        " and right before the harness began the log.",
-        "The harness takes them right before it starts the implementation. Digests of another"
-        " moment say nothing of what was read.",
-        "hand in data.json as `suite run` wrote it right before the run",
-        (OfBundle("data-digested-before", _when),),
-    ),
-    Rule(
-        "cache-as-recorded",
+        "page-cache",
         "A run said to start with an emptied page cache begins with less than half of its data"
-        " in memory, and reads the disk; its data are on one, and no node says otherwise.",
-        "A warm cache makes the first epoch, and the time to target, shorter.",
-        "let `suite run` empty the page cache, and leave its record as it is",
-        (OfBundle("cache-as-recorded", _cache),),
-    ),
-    Rule(
-        "cache-fills",
-        "An epoch of the suite's own readers finds or leaves data in memory that are mapped"
-        " files, or reads them from the disk.",
-        "What a mapped file's reader touches is in the page cache. Without it, every epoch"
-        " comes from the disk.",
-        READINGS_AS_READ,
-        (OfBundle("cache-fills", _filled),),
+        " in memory, and reads the disk; its data are on one, and no node says otherwise. An epoch"
+        " of the suite's own readers finds or leaves data in memory that are mapped files, or reads"
+        " them from the disk.",
+        "A warm cache makes the first epoch, and the time to target, shorter. What a mapped file's"
+        " reader touches is in the page cache; without it, every epoch comes from the disk.",
+        "let `suite run` empty the page cache, and hand in its record and the readings as they are",
+        (OfBundle("cache-as-recorded", _cache), OfBundle("cache-fills", _filled)),
     ),
 )

@@ -1,20 +1,18 @@
-"""Integrity: manifest, hash chain, recomputed figures, agreement of the records."""
+"""Integrity: manifest, hash chain, recomputed figures, system description."""
 
-from collections.abc import Iterator
+from typing import Any
 
-from reference_impls.definitions import request_facts
 from suite.bundle.layout import (
     COUNTERS,
     MANIFEST,
-    RUN,
     SUMMARY,
     SYSTEM,
     WITHDRAWN,
     is_withdrawal,
 )
-from suite.bundle.log import Log
+from suite.compliance.agreement import Row, differing
 from suite.compliance.remedies import COPY_AGAIN
-from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import shown
 from suite.files.tree import below
 from suite.metrics.json_diff import differences
@@ -22,11 +20,8 @@ from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as
 
 ORDER = 10  # first: changed files explain most other findings
 
-OF_OTHER_RULES = ("accelerator",)
-"""Facts that this rule does not compare: what the rule on processors judges."""
 
-
-def _manifest(context: BundleContext) -> Iterator[Violation]:
+def _manifest(context: BundleContext) -> Violations:
     path = context.bundle.path
     listed: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(context.bundle.manifest(), start=1):
@@ -68,13 +63,13 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
             yield Violation(MANIFEST, f"the file {name[:200]}", "no such file", number)
 
 
-def _readable(context: BundleContext) -> Iterator[Violation]:
+def _readable(context: BundleContext) -> Violations:
     for problem in context.log.problems:
         if not problem.chain:
             yield Violation("log.txt", "MLPerf log lines", problem.what, problem.line)
 
 
-def _chain(context: BundleContext) -> Iterator[Violation]:
+def _chain(context: BundleContext) -> Violations:
     for problem in context.log.problems:
         if problem.chain:
             yield Violation(
@@ -82,33 +77,29 @@ def _chain(context: BundleContext) -> Iterator[Violation]:
             )
 
 
-def _summary(context: BundleContext) -> Iterator[Violation]:
+def _summary(context: BundleContext) -> Violations:
     """Recompute every figure and compare it with summary.json."""
     computed, written = context.derived.to_dict(), context.summary
     if context.run.schema == 1:
         computed, written = summary_as_schema_1(computed), numbers_only(written)
-    for name, difference in differences(computed, written):
-        yield Violation(
-            SUMMARY,
-            f"{name} = {shown(difference[0])}, as recomputed from the raw records",
-            shown(difference[1]),
-        )
+    return _recomputed(SUMMARY, computed, written)
 
 
-def _counters(context: BundleContext) -> Iterator[Violation]:
+def _counters(context: BundleContext) -> Violations:
     """Recompute every phase's counts from the meter's readings."""
     computed, written = context.derived_counters, context.bundle.json(COUNTERS)
     if context.run.schema == 1:
         computed, written = counters_as_schema_1(computed), numbers_only(written)
-    for name, difference in differences(computed, written):
-        yield Violation(
-            COUNTERS,
-            f"{name} = {shown(difference[0])}, as recomputed from the readings",
-            shown(difference[1]),
-        )
+    return _recomputed(COUNTERS, computed, written)
 
 
-def _system(context: BundleContext) -> Iterator[Violation]:
+def _recomputed(file: str, computed: Any, written: Any) -> Violations:
+    for name, (follows, stated) in differences(computed, written):
+        expected = f"{name} = {shown(follows)}, as recomputed from the raw records"
+        yield Violation(file, expected, shown(stated))
+
+
+def _system(context: BundleContext) -> Violations:
     expected = {
         "device": context.request.platform,
         "framework": context.request.framework,
@@ -117,32 +108,8 @@ def _system(context: BundleContext) -> Iterator[Violation]:
     # rank 0 of several may be on another machine than the harness
     if context.request.parallel.ranks == 1 and context.log.events:
         expected["boot"] = context.log.events[0].metadata.get("boot")
-    for name, value in expected.items():
-        if context.system.get(name) != value:
-            yield Violation(
-                SYSTEM, f"{name} = {shown(value)}, as in the run", shown(context.system.get(name))
-            )
-
-
-def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
-    """Check that the log repeats the request."""
-    yield from repeats_request(context, context.log, "log.txt")
-
-
-def repeats_request(context: BundleContext, log: Log, name: str) -> Iterator[Violation]:
-    """Check that a rank's log, in the file ``name``, repeats the request."""
-    expected = {
-        key: value for key, value in request_facts(context.request) if key not in OF_OTHER_RULES
-    }
-    for key, value in expected.items():
-        event = log.first(key)
-        if event is None or event.value != value:
-            yield Violation(
-                name,
-                f"{key} = {shown(value)}, as {RUN} requests",
-                "no such event" if event is None else shown(event.value),
-                None if event is None else event.line,
-            )
+    rows = (Row(name, value, ", as in the run") for name, value in expected.items())
+    return differing(SYSTEM, context.system.get, rows)
 
 
 RULES = (
@@ -154,33 +121,24 @@ RULES = (
         (OfBundle("manifest", _manifest),),
     ),
     Rule(
-        "log-readable",
-        "Every log line with the MLPerf token is one valid event.",
-        "A line that cannot be read may hide an event.",
-        COPY_AGAIN,
-        (OfBundle("log-readable", _readable),),
-    ),
-    Rule(
         "log-chain",
-        "Every log line carries the SHA-256 over the line before it and itself.",
-        "It shows lines that were changed, dropped or moved after they were written.",
+        "Every log line with the MLPerf token is one valid event, and carries the SHA-256 over the"
+        " line before it and itself.",
+        "The chain shows lines that were changed, dropped or moved after they were written; a line"
+        " that cannot be read may hide an event.",
         COPY_AGAIN,
-        (OfBundle("log-chain", _chain),),
+        (OfBundle("log-readable", _readable), OfBundle("log-chain", _chain)),
     ),
     Rule(
-        "summary-recomputes",
-        "Every derived figure equals the value recomputed from the raw records, to 1e-9 relative.",
+        "figures-recompute",
+        "Every figure of summary.json and every count of counters.json equals the value recomputed"
+        " from the raw records, to 1e-9 relative.",
         "Every number can be followed to its raw records.",
         COPY_AGAIN,
-        (OfBundle("summary-recomputes", _summary),),
-    ),
-    Rule(
-        "counters-recompute",
-        "Every count of every phase equals the value recomputed from the counters' readings, to"
-        " 1e-9 relative.",
-        "Instructions, cycles and misses explain a result; the explanation must be evidence too.",
-        COPY_AGAIN,
-        (OfBundle("counters-recompute", _counters),),
+        (
+            OfBundle("summary-recomputes", _summary),
+            OfBundle("counters-recompute", _counters),
+        ),
     ),
     Rule(
         "system-agrees",
@@ -189,12 +147,5 @@ RULES = (
         "A result belongs to the machine that made it.",
         COPY_AGAIN,
         (OfBundle("system-agrees", _system),),
-    ),
-    Rule(
-        "log-agrees-with-request",
-        "The log repeats the requested workload, division, data, seed, sizes and hyperparameters.",
-        "The run that was made must be the run that was requested.",
-        COPY_AGAIN,
-        (OfBundle("log-agrees-with-request", _log_is_the_request),),
     ),
 )

@@ -1,73 +1,24 @@
-"""Names, clocks, addresses and files of several ranks' nodes."""
+"""Clocks of several ranks' machines."""
 
-import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import Any
 
-from reference_impls.contract import SECONDS_PER_NS, log_name
-from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.finding import Severity
+import numpy as np
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.nodes import read_nodes
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.updates import ends_update
 from suite.metrics.node_readings import clock_conversion
 
 ORDER = 62  # after the record of the nodes
 
 MAX_DRIFT = 1e-3  # NTP slews a clock by 500 millionths at most; quartzes differ by less than 200
-# a board without a battery begins where it was switched off, hours or years back
-MAX_WALL_OFFSET_S = 60.0
 MAX_UNCERTAINTY_NS, ROUNDING_NS = 10**9, 10**6
-_OF_PLACE = re.compile(r"(?:log\.rank|readings\.node|baseload\.node)(\d{1,9})\.\w+")
 
 
-def _placed(context: BundleContext) -> Iterator[Violation]:
-    """Check that all events that name the ranks' nodes are alike, and name no more nodes than were
-    requested; and that each node is one machine."""
-    parallel, said = context.request.parallel, None
-    for rank, log in context.logs():
-        for event in log.all("nodes_of_ranks"):
-            said = event.value if said is None else said
-            if event.value != said:
-                yield Violation(
-                    log_name(rank),
-                    f"nodes_of_ranks = {said!r}, as before",
-                    f"{event.value!r}",
-                    event.line,
-                )
-                return
-    named = {str(name) for name in said} if isinstance(said, list) else set()
-    if len(named) > parallel.nodes:
-        yield Violation(
-            "log.txt",
-            f"ranks on {parallel.nodes} node{'s' * (parallel.nodes > 1)}",
-            f"on {', '.join(sorted(named))}",
-        )
-    yield from _of_one_boot(context)
-
-
-def _of_one_boot(context: BundleContext) -> Iterator[Violation]:
-    """Check that all ranks of a node logged the boot id of the machine that the node's recorder
-    described."""
-    boots = context.boots
-    for node in read_nodes(context.bundle):
-        known = [boots[rank] for rank in node.ranks if boots.get(rank) is not None]
-        described = (node.system or {}).get("boot") or next(iter(known), None)
-        other = next(
-            (rank for rank in node.ranks if boots.get(rank) not in (None, described)), None
-        )
-        if described is not None and other is not None:
-            yield Violation(
-                log_name(other),
-                f"the boot id of {node.host[:100]}, {str(described)[:13]}…, on which rank {other}"
-                " is recorded",
-                f"{str(boots[other])[:13]}…: it ran on another machine",
-                1,
-            )
-
-
-def _offsets(context: BundleContext) -> Iterator[Violation]:
+def _offsets(context: BundleContext) -> Violations:
     """Check the clock offsets: one per rank, precise, with a possible drift, and none between ranks
     of one machine."""
     ranks, first = context.request.parallel.ranks, None
@@ -129,18 +80,15 @@ def _apart_on_one_machine(
     ):
         for other in others:
             if max(one, other) < len(offsets):
-                apart_ns, uncertainty_ns = (
-                    abs(offsets[other][0] - offsets[one][0]),
-                    offsets[one][1] + offsets[other][1],
-                )
+                apart_ns = abs(offsets[other][0] - offsets[one][0])
+                uncertainty_ns = offsets[one][1] + offsets[other][1]
                 if apart_ns > uncertainty_ns + ROUNDING_NS:
                     yield one, other
 
 
-def _overlapping(context: BundleContext) -> Iterator[Violation]:
+def _overlapping(context: BundleContext) -> Violations:
     """Check, on rank 0's clock, that no rank ended an update's step a second before another one
     began it: the sum needs the gradients of all."""
-    import numpy as np  # start-up
 
     starts, ends, first = [], [], context.steps.first_rank
     updates = ends_update(context.request, first)
@@ -158,10 +106,8 @@ def _overlapping(context: BundleContext) -> Iterator[Violation]:
     gaps_ns = np.max(starts, axis=0) - np.min(ends, axis=0)
     place = int(gaps_ns.argmax())
     if gaps_ns[place] > MAX_UNCERTAINTY_NS:
-        late, early = (
-            int(np.stack(starts)[:, place].argmax()),
-            int(np.stack(ends)[:, place].argmin()),
-        )
+        late = int(np.stack(starts)[:, place].argmax())
+        early = int(np.stack(ends)[:, place].argmin())
         yield Violation(
             "log.txt",
             f"rank {late} to begin step {first.step[updates][place]} before rank {early} ends it,"
@@ -180,71 +126,7 @@ def is_offset(value: Any) -> bool:
     )
 
 
-def _times_of_day(context: BundleContext) -> Iterator[Violation]:
-    """Compare the time of day of each rank's first event with rank 0's, both on rank 0's monotonic
-    clock."""
-    offsets = context.log.value("clock_offsets_ns")
-    if (
-        not isinstance(offsets, list)
-        or len(offsets) != context.request.parallel.ranks
-        or not all(map(is_offset, offsets))
-    ):
-        return  # reported by clock-offsets
-    ahead_of_0_s: float | None = None
-    for rank, log in context.logs():
-        event = next((event for event in log.events if event.mono_ns is not None), None)
-        if event is None or event.mono_ns is None:
-            continue
-        ahead_s = event.time_ms / 1000 - (event.mono_ns - offsets[rank][0]) * SECONDS_PER_NS
-        ahead_of_0_s = ahead_s if ahead_of_0_s is None else ahead_of_0_s
-        if abs(ahead_s - ahead_of_0_s) > MAX_WALL_OFFSET_S:
-            yield Violation(
-                log_name(rank),
-                f"times of day that agree to {MAX_WALL_OFFSET_S:g} s on all nodes",
-                f"rank {rank}'s differs from rank 0's by {ahead_s - ahead_of_0_s:.0f} s",
-                event.line,
-            )
-
-
-def _addresses(context: BundleContext) -> Iterator[Violation]:
-    """Check that no two nodes have one address."""
-    links = [(node.host, node.link or {}) for node in read_nodes(context.bundle)]
-    for (one, its), (other, theirs) in combinations(links, 2):
-        if its.get("address") is not None and its.get("address") == theirs.get("address"):
-            yield Violation(
-                NODES,
-                "an address of its own for every node",
-                f"{one} and {other} both at {its['address']!r}",
-            )
-            return
-
-
-def _files(context: BundleContext) -> Iterator[Violation]:
-    """Check that no file is of a rank or a node that was not requested."""
-    parallel = context.request.parallel
-    for name in sorted(path.name for path in context.bundle.path.iterdir()):
-        found = _OF_PLACE.fullmatch(name)
-        if found is None:
-            continue
-        what, count = (
-            ("rank", parallel.ranks) if name.startswith("log.") else ("node", parallel.nodes)
-        )
-        if not 1 <= int(found[1]) < count:
-            asked = f"{count} {what}{'s' * (count > 1)}"
-            yield Violation(
-                name, f"files of {asked}, the number requested", f"a file of {what} {found[1]}"
-            )
-
-
 RULES = (
-    Rule(
-        "nodes-placed",
-        "The ranks stay on their nodes for the whole run, each node is one machine, and they"
-        " are no more than were requested.",
-        "Energy and times belong to the machines that worked.",
-        TRAINING_LOOP,
-        (OfBundle("nodes-placed", _placed),),
-    ),
     Rule(
         "clock-offsets",
         "The offsets between the ranks' clocks are known to a second, as their steps confirm,"
@@ -253,27 +135,5 @@ RULES = (
         " another, whose gradients it needs, begins it.",
         TRAINING_LOOP,
         (OfBundle("clock-offsets", _offsets),),
-    ),
-    Rule(
-        "nodes-times-of-day",
-        "The nodes' times of day differ by a minute at most.",
-        "Durations use other clocks; but with this, a log's times tell when the run was made,"
-        " and files of the nodes can be put in order.",
-        "`sudo timedatectl set-ntp true` on every node, then run again",
-        (OfBundle("nodes-times-of-day", _times_of_day, severity=Severity.WARNING),),
-    ),
-    Rule(
-        "nodes-addresses",
-        "No two nodes of a run have one address.",
-        "One machine under two names is one node.",
-        "run on as many machines as are requested",
-        (OfBundle("nodes-addresses", _addresses),),
-    ),
-    Rule(
-        "ranks-files",
-        "A bundle holds no log or readings of ranks and nodes that were not requested.",
-        "A rank that is recorded worked.",
-        f"remove it, or {TRAINING_LOOP}",
-        (OfBundle("ranks-files", _files),),
     ),
 )

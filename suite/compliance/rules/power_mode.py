@@ -1,13 +1,14 @@
 """Power modes and variants of boards: the mode is known, and did not change during the run"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import SYSTEM
 from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext
-from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
+from suite.metrics.power_mode import MODE_ID, SOURCE, find_setting_changes
 
 ORDER = 95  # after the figures: the readings are sound by now
 
@@ -18,7 +19,7 @@ VIRTUAL_DISK = "virtual disk"
 MIN_SHARE_OF_MEMORY = 0.8
 
 
-def _known(context: BundleContext) -> Iterator[Violation]:
+def _known(context: BundleContext) -> Violations:
     """Check that every node of a profile with power modes states its mode, and that mode, settings
     and readings agree."""
     device = context.device
@@ -40,8 +41,7 @@ def _known(context: BundleContext) -> Iterator[Violation]:
         yield from _consistent(node, mode, settings)
 
 
-def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Iterator[Violation]:
-    from suite.metrics.power_mode import MODE_ID, SOURCE  # start-up: loads numpy
+def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Violations:
 
     name, number = settings.get("mode"), settings.get("mode_id")
     if isinstance(name, str) and not mode.startswith(name):
@@ -65,7 +65,43 @@ def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> It
         )
 
 
-def _listed(context: BundleContext) -> Iterator[Violation]:
+def _steady(context: BundleContext) -> Violations:
+    """Report each setting of each node that was read with another value during the run, or was
+    another after it."""
+
+    window = context.window
+    if window is None:
+        return
+    for node in context.nodes:
+        changes = find_setting_changes(node.channels, *window) if node.is_on_clock else ()
+        if not changes:
+            yield from _changed_after(node)
+        for change in changes[:MAX_SHOWN]:
+            at_s = (change.t_ns - window[0]) * SECONDS_PER_NS
+            yield Violation(
+                node.file,
+                "one power mode and one set of limits during the run",
+                f"{change.channel} from {change.before:g} to {change.after:g} {change.unit},"
+                f" {at_s:.1f} s after run_start",
+            )
+
+
+def _changed_after(node: NodeContext) -> Violations:
+    """Settings that the meter does not read (energy preferences), or that changed right before the
+    run's end."""
+    changes = node.system.get("power_changes")
+    for change in changes[:MAX_SHOWN] if isinstance(changes, list) else ():
+        yield Violation(
+            node.system_file,
+            "the settings of before the run after it as well",
+            str(change),
+            fix="leave governor and power mode alone from before a run until after it, and stop"
+            " what"
+            " changes them (power-profiles-daemon, a script)",
+        )
+
+
+def _listed(context: BundleContext) -> Violations:
     """Say which mode of a node is not one of the profile's, with the clocks that held."""
     device = context.device
     if device is None or not device.power_modes:
@@ -91,44 +127,7 @@ def _listed(context: BundleContext) -> Iterator[Violation]:
         )
 
 
-def _steady(context: BundleContext) -> Iterator[Violation]:
-    """Report each setting of each node that was read with another value during the run, or was
-    another after it."""
-    from suite.metrics.power_mode import find_setting_changes  # start-up: loads numpy
-
-    window = context.window
-    if window is None:
-        return
-    for node in context.nodes:
-        changes = find_setting_changes(node.channels, *window) if node.is_on_clock else ()
-        if not changes:
-            yield from _changed_after(node)
-        for change in changes[:MAX_SHOWN]:
-            at_s = (change.t_ns - window[0]) * SECONDS_PER_NS
-            yield Violation(
-                node.file,
-                "one power mode and one set of limits during the run",
-                f"{change.channel} from {change.before:g} to {change.after:g} {change.unit},"
-                f" {at_s:.1f} s after run_start",
-            )
-
-
-def _changed_after(node: NodeContext) -> Iterator[Violation]:
-    """Settings that the meter does not read (energy preferences), or that changed right before the
-    run's end."""
-    changes = node.system.get("power_changes")
-    for change in changes[:MAX_SHOWN] if isinstance(changes, list) else ():
-        yield Violation(
-            node.system_file,
-            "the settings of before the run after it as well",
-            str(change),
-            fix="leave governor and power mode alone from before a run until after it, and stop"
-            " what"
-            " changes them (power-profiles-daemon, a script)",
-        )
-
-
-def _variant(context: BundleContext) -> Iterator[Violation]:
+def _variant(context: BundleContext) -> Violations:
     """Say which cores and memory are not those of a variant that the profile lists."""
     device = context.device
     if device is None:
@@ -152,7 +151,7 @@ def _variant(context: BundleContext) -> Iterator[Violation]:
             )
 
 
-def _virtual(context: BundleContext) -> Iterator[Violation]:
+def _virtual(context: BundleContext) -> Violations:
     """Say which node under a board's profile shows a virtual machine: a hypervisor that took CPU
     time, or a disk that is none."""
     if context.device is None or context.device.is_fallback:
@@ -190,42 +189,32 @@ RULES = (
         "On a device whose profile has power modes, a closed run states the mode that held, and"
         " mode, settings and readings agree.",
         "Two modes are two entries: a run of an unknown mode can be compared with none.",
-        "run again; never edit system.json",
-        (OfBundle("power-mode-known", _known, divisions=CLOSED),),
-    ),
-    Rule(
-        "power-mode-listed",
-        "The power mode is one of the profile's, with the vendor's clocks.",
-        "Other modes are allowed and are entries of their own; readers should know, and find"
-        " the clocks in the record.",
-        "nothing, if the mode is intended: its clocks are in power_settings; compare it with"
-        " runs in the same mode",
-        (OfBundle("power-mode-listed", _listed, severity=Severity.WARNING),),
+        "let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status, then run again;"
+        " never edit system.json; or run in the open division",
+        (OfBundle("power-mode-known", _known, CLOSED),),
     ),
     Rule(
         "power-mode-steady",
         "Power mode, governor, clock limits and power limits do not change during the run.",
         "A run in two modes belongs to neither entry. The finding says when which limit changed.",
-        "do not change the power mode during a run; if nobody did, the kernel lowered the"
-        " clocks to cool the processor: cool it better",
+        "leave governor and power mode alone until after the run, stop what changes them"
+        " (power-profiles-daemon, a script), and cool the processor better: a hot one lowers them",
         (OfBundle("power-mode-steady", _steady, severity=Severity.WARNING),),
     ),
     Rule(
         "machine-variant",
-        "Cores and memory are those of a variant that the device profile lists.",
-        "Boards appear in new variants: an honest one is never refused, and readers learn what"
-        " differs.",
-        "nothing: the result counts. Add the variant to the profile in rules/devices",
-        (OfBundle("machine-variant", _variant, severity=Severity.WARNING),),
-    ),
-    Rule(
-        "machine-virtual",
-        "A run under a board's profile shows no virtual machine: no CPU time stolen by a"
-        " hypervisor, no virtual disk.",
-        "A profile stands for the board with all its cores and its memory; a virtual machine on"
-        " it has less.",
-        "nothing, if it ran in a virtual machine on that board: say so in the notes, or run on the"
-        " board itself",
-        (OfBundle("machine-virtual", _virtual, severity=Severity.WARNING),),
+        "Cores and memory are those of a variant that the device profile lists, and the power mode"
+        " is one of its modes, with the vendor's clocks. A run under a board's profile shows no"
+        " virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
+        "Boards appear in new variants, and other modes are entries of their own: an honest one is"
+        " never refused, and readers learn what differs. A virtual machine on a board has fewer"
+        " cores and less memory.",
+        "nothing: the result counts. Add a variant to the profile in rules/devices, and mention a"
+        " virtual machine in the notes",
+        (
+            OfBundle("machine-variant", _variant, severity=Severity.WARNING),
+            OfBundle("power-mode-listed", _listed, severity=Severity.WARNING),
+            OfBundle("machine-virtual", _virtual, severity=Severity.WARNING),
+        ),
     ),
 )

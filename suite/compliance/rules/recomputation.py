@@ -1,14 +1,14 @@
 """Recomputation: a run in a memory budget follows its schedule, and the plan agrees with what was
 measured."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from reference_impls.contract import Recomputation
 from suite.bundle.layout import RUN
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
 
 ORDER = 78  # after the processes' memory
@@ -22,7 +22,7 @@ FORWARD = ("keep", "checkpoint", "skip")
 CLOCKS = 1.01  # the schedule's time lies inside the steps' compute time, by the same clock
 
 
-def _scheduled(context: BundleContext) -> Iterator[Violation]:
+def _scheduled(context: BundleContext) -> Violations:
     """Check the schedule itself, and what the log counted against it."""
     planned, event = context.request.recomputation, context.log.first(EVENT)
     if planned is None:
@@ -72,7 +72,7 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
 
 def _spilled(
     context: BundleContext, planned: Recomputation, spilled: object, line: int
-) -> Iterator[Violation]:
+) -> Violations:
     """Check that the log counts what the schedule writes to storage: by samples, as the last
     mini-batch of an epoch may be smaller."""
     spills = any(action == "spill" for action, *_ in planned.actions)
@@ -103,14 +103,12 @@ def _spilled(
         )
 
 
-def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Iterator[Violation]:
+def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Violations:
     """Check that blocks that ran again, and storage, took part of the passes' time, and the passes
     part of the steps'."""
-    passes_s, again_s, storage_s = (
-        counted.get("passes_s"),
-        counted.get("again_s"),
-        counted.get("storage_s", 0),
-    )
+    passes_s = counted.get("passes_s")
+    again_s = counted.get("again_s")
+    storage_s = counted.get("storage_s", 0)
     if passes_s is None and again_s is None and context.request.accelerator != "cpu":
         return
     compute_s = context.steps.sum_s("compute_s")
@@ -164,7 +162,7 @@ def problem_of(planned: Recomputation) -> str | None:
     return None if done == 0 and count else f"no backward run of block {done - 1}"
 
 
-def _measured(context: BundleContext) -> Iterator[Violation]:
+def _measured(context: BundleContext) -> Violations:
     """Report a measured peak that is above the budget, or far from the plan."""
     planned, event = context.request.recomputation, context.log.first("peak_rss_of_ranks")
     if planned is None:

@@ -1,26 +1,23 @@
 """Resumed runs: what they record of the run that they continue, and that the closed division has
 none."""
 
-from collections.abc import Iterator
-
 from reference_impls.contract import log_name
 from suite.bundle.layout import RUN
 from suite.bundle.resumption import MS_PER_S, Resumption, read_resumption
 from suite.catalog.uncounted import load_uncounted_limits
-from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 
 ORDER = 28  # before the log's course, which begins later in a resumed run
 
 RESTORED, OPTION = "state_restored", "--resume"
-KEEP = "hand in run.json and the logs as `suite run --resume` wrote them"
 
 
-def _whole(context: BundleContext) -> Iterator[Violation]:
+def _whole(context: BundleContext) -> Violations:
     if context.run.resumed is not None:
         yield Violation(RUN, "a run that continues no other (resumed)", "a record of a run before")
 
 
-def _agrees(context: BundleContext) -> Iterator[Violation]:
+def _agrees(context: BundleContext) -> Violations:
     """Check the record against command and logs: the restored state, and the times before."""
     try:
         resumed = read_resumption(context.run.resumed)
@@ -55,7 +52,7 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
     yield from _times(context, resumed)
 
 
-def _restored(context: BundleContext, resumed: Resumption | None) -> Iterator[Violation]:
+def _restored(context: BundleContext, resumed: Resumption | None) -> Violations:
     """Check that every rank of a resumed run, and of no other, logged the state that the record
     names."""
     for rank, log in context.logs():
@@ -78,7 +75,7 @@ def _restored(context: BundleContext, resumed: Resumption | None) -> Iterator[Vi
             )
 
 
-def _times(context: BundleContext, resumed: Resumption) -> Iterator[Violation]:
+def _times(context: BundleContext, resumed: Resumption) -> Violations:
     """Check that the run before began, trained and ended before this one began."""
     start = context.log.first("run_start")
     before_s = resumed.before_s(start) if start is not None else None
@@ -122,8 +119,8 @@ RULES = (
         "A closed run continues no other run: it trains from its initial weights to its end.",
         "What happened before is in another bundle: its energy, its disturbances, and the time"
         " between.",
-        "train from the initial weights to the end; resumed runs belong to the open division",
-        (OfBundle("closed-resumed", _whole, divisions=CLOSED),),
+        "train from the initial weights to the end, or run in the open division",
+        (OfBundle("closed-resumed", _whole, CLOSED),),
     ),
     Rule(
         "resumed-agrees",
@@ -133,7 +130,7 @@ RULES = (
         " included; of the runs before, no more is left out than every run may leave out.",
         "A run that goes on after a node was lost took longer than its own log says, and began"
         " on other machines.",
-        KEEP,
+        "hand in run.json and the logs as `suite run --resume` wrote them",
         (OfBundle("resumed-agrees", _agrees),),
     ),
 )

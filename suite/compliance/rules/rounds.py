@@ -1,16 +1,15 @@
 """Rounds: which one judges a run, and what it admits."""
 
 import hashlib
-from collections.abc import Iterator
 
 from suite.bundle.layout import MANIFEST, RUN
 from suite.catalog.rounds import current_round, load_rounds
-from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 
 ORDER = 5  # the round decides which rules follow
 
 
-def _known(context: BundleContext) -> Iterator[Violation]:
+def _known(context: BundleContext) -> Violations:
     run, names = context.run, [each.name for each in load_rounds()]
     if run.round not in names:
         yield Violation(RUN, f"a round of the rulebook ({', '.join(names)})", f"{run.round!r}")
@@ -24,7 +23,7 @@ def _known(context: BundleContext) -> Iterator[Violation]:
         )
 
 
-def _open(context: BundleContext) -> Iterator[Violation]:
+def _open(context: BundleContext) -> Violations:
     if context.round.closed is None or context.run.round != context.round.name:
         return
     digest = hashlib.sha256(context.bundle.file(MANIFEST).read_bytes()).hexdigest()

@@ -2,13 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
 
 from reference_impls.contract import log_name
 from reference_impls.training_state import KINDS
 from suite.bundle.log import Log, LogEvent
 from suite.catalog.divisions import Division
-from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 
 ORDER = 55  # after the ranks' logs
 
@@ -24,7 +23,7 @@ NOTHING = hashlib.sha256().hexdigest()
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def _digests(context: BundleContext) -> Iterator[Violation]:
+def _digests(context: BundleContext) -> Violations:
     logs = list(context.logs())
     is_closed = context.request.division == Division.CLOSED.value
     for epoch in context.log.finished_epochs():
@@ -62,22 +61,20 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
             yield from _own(log, rank, context.workload.normalisation_statistics)
 
 
-def _unchanged(log: Log, rank: int) -> Iterator[Violation]:
+def _unchanged(log: Log, rank: int) -> Violations:
     """Epochs after which parameters or velocities are those of an earlier epoch."""
     seen: dict[str, int | None] = {}
     for event in filter(_is_well_formed, log.all("state_digests")):
         for kind in SHARED:
             digest = event.value[kind]
             if digest in seen and seen[digest] != event.epoch:
-                expected, observed = (
-                    f"another {kind} digest after epoch {event.epoch} than before",
-                    f"that of epoch {seen[digest]}",
-                )
+                expected = f"another {kind} digest after epoch {event.epoch} than before"
+                observed = f"that of epoch {seen[digest]}"
                 yield Violation(log_name(rank), expected, observed, event.line)
             seen.setdefault(digest, event.epoch)
 
 
-def _own(log: Log, rank: int, has_statistics: bool) -> Iterator[Violation]:
+def _own(log: Log, rank: int, has_statistics: bool) -> Violations:
     """Digests that two kinds share, or of statistics that the model does not have."""
     for event in filter(_is_well_formed, log.all("state_digests")):
         if event.value["parameter"] == event.value["velocity"]:

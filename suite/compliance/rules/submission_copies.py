@@ -1,13 +1,12 @@
 """Submissions: runs that are copies of others, or overlap with others in time."""
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import product
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.compliance.copies import POWER_LENGTH
 from suite.compliance.finding import Severity
-from suite.compliance.rule import Rule, Violation
+from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 
 ORDER = 105  # after the entries
@@ -18,11 +17,9 @@ two runs, unless it is set."""
 MIN_SHARED_ROWS = 2
 """Places of the sample at which two runs have the same power, memory or losses: eleven in a row.
 For a power sensor with ten values of equal chance, 4e-8 a pair of runs of an hour."""
-SET_BY_S = 60.0
-"""NTP slews a clock that is less off."""
 
 
-def _duplicates(context: SubmissionContext) -> Iterator[Violation]:
+def _duplicates(context: SubmissionContext) -> Violations:
     yield from _same(
         context,
         ("run_id", "times", "readings", "moment_of_digests"),
@@ -30,7 +27,7 @@ def _duplicates(context: SubmissionContext) -> Iterator[Violation]:
     )
 
 
-def _same_losses(context: SubmissionContext) -> Iterator[Violation]:
+def _same_losses(context: SubmissionContext) -> Violations:
     yield from _same(
         context,
         ("losses",),
@@ -38,7 +35,7 @@ def _same_losses(context: SubmissionContext) -> Iterator[Violation]:
     )
 
 
-def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Iterator[Violation]:
+def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Violations:
     """Values that a run shares with one that began before it, in this submission or another."""
     for name, run in product(names, context.runs):
         value = getattr(run, name)
@@ -82,33 +79,7 @@ def _order(first: SubmittedRun, second: SubmittedRun) -> str:
     )
 
 
-def _seed_losses(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs that share their first losses, or losses in a row anywhere, with a run of another
-    seed."""
-    for run in context.runs:
-        for other in (*context.runs, *context.other_runs):
-            if run.request.get("seed") == other.request.get("seed"):
-                continue
-            has_first, shared = (
-                run.losses is not None and run.losses == other.losses,
-                len(run.loss_rows & other.loss_rows),
-            )
-            if has_first or shared >= MIN_SHARED_ROWS:
-                what = "first losses" if has_first else "losses"
-                observed = f"those of {_seed_and_name(other)}"
-                if not has_first:
-                    observed += (
-                        f", {POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} places"
-                    )
-                yield Violation(run.name, f"{what} of seed {run.request.get('seed')!r}", observed)
-                break
-
-
-def _seed_and_name(run: SubmittedRun) -> str:
-    return f"seed {run.request.get('seed')!r}, {run.full_name}"
-
-
-def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
+def _near_copies(context: SubmissionContext) -> Violations:
     """The later run of each pair, by what both record: a copy may say that it was first, so the
     finding names both. Of one id they are duplicates."""
     for copied in (copied for copied in context.copies if copied.run.run_id != copied.other.run_id):
@@ -122,7 +93,7 @@ def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
         yield from _shared_readings(context, what)
 
 
-def _shared_readings(context: SubmissionContext, what: str) -> Iterator[Violation]:
+def _shared_readings(context: SubmissionContext, what: str) -> Violations:
     """Runs that have power readings, or readings of the used memory, in a row of a run that began
     before."""
     for run in context.runs:
@@ -140,7 +111,31 @@ def _shared_readings(context: SubmissionContext, what: str) -> Iterator[Violatio
                 break
 
 
-def _states(context: SubmissionContext) -> Iterator[Violation]:
+def _seed_losses(context: SubmissionContext) -> Violations:
+    """Runs that share their first losses, or losses in a row anywhere, with a run of another
+    seed."""
+    for run in context.runs:
+        for other in (*context.runs, *context.other_runs):
+            if run.request.get("seed") == other.request.get("seed"):
+                continue
+            has_first = run.losses is not None and run.losses == other.losses
+            shared = len(run.loss_rows & other.loss_rows)
+            if has_first or shared >= MIN_SHARED_ROWS:
+                what = "first losses" if has_first else "losses"
+                observed = f"those of {_seed_and_name(other)}"
+                if not has_first:
+                    observed += (
+                        f", {POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} places"
+                    )
+                yield Violation(run.name, f"{what} of seed {run.request.get('seed')!r}", observed)
+                break
+
+
+def _seed_and_name(run: SubmittedRun) -> str:
+    return f"seed {run.request.get('seed')!r}, {run.full_name}"
+
+
+def _states(context: SubmissionContext) -> Violations:
     """Runs that share a training state with a run of another seed."""
     for run in context.runs:
         for other in (*context.runs, *context.other_runs):
@@ -158,7 +153,7 @@ def _states(context: SubmissionContext) -> Iterator[Violation]:
                 break
 
 
-def _overlaps(context: SubmissionContext) -> Iterator[Violation]:
+def _overlaps(context: SubmissionContext) -> Violations:
     """Runs whose log, or whose idle measurement, lies within the time of another run since the same
     boot; of one id they are duplicates."""
     for run in context.runs:
@@ -186,77 +181,41 @@ def _overlaps(context: SubmissionContext) -> Iterator[Violation]:
                     )
 
 
-def _clock_order(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs of one boot that are in another order by the wall clock than by the monotonic clock."""
-    for run in context.runs:
-        for other in (*context.runs, *context.other_runs):
-            if (
-                run.boot is None
-                or run.boot != other.boot
-                or run.span_ns is None
-                or other.span_ns is None
-            ):
-                continue
-            if run.span_ns[0] > other.span_ns[1] and run.started_time_ms < other.started_time_ms:
-                yield Violation(
-                    run.name,
-                    f"a start after {other.full_name}, which the monotonic clock tells",
-                    "by the wall clock it began"
-                    f" {(other.started_time_ms - run.started_time_ms) / 1000:.0f} s before",
-                )
-
-
-def _boots(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs of this submission with another boot id, whose clocks began at the same time."""
-    for run, other in _later_and_earlier(context):
+def _boots(context: SubmissionContext) -> Violations:
+    """Runs with another boot id than the first one's, whose clocks began at the same time."""
+    for run in context.runs[1:]:
+        first = context.runs[0]
         if (
-            None not in (run.boot, other.boot)
-            and run.boot != other.boot
-            and _apart_s(run, other) < ONE_BOOT_S
+            None not in (run.boot, first.boot)
+            and run.boot != first.boot
+            and run.booted_apart_s(first) < ONE_BOOT_S
         ):
             yield Violation(
                 run.name,
-                f"the boot of {other.name}: both runs' clocks began at the same time, to"
+                f"the boot of {first.name}: both runs' clocks began at the same time, to"
                 f" {ONE_BOOT_S:g} s",
                 "another boot",
             )
 
 
-def _dates(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs of one boot between which the wall clock was set."""
-    for run, other in _later_and_earlier(context):
-        if run.boot is not None and run.boot == other.boot and _apart_s(run, other) > SET_BY_S:
-            yield Violation(
-                run.name,
-                f"the wall clock of {other.name}, which ran in the same boot",
-                f"one that is {_apart_s(run, other):.0f} s off: it was set in between",
-            )
-
-
-def _later_and_earlier(context: SubmissionContext) -> Iterator[tuple[SubmittedRun, SubmittedRun]]:
-    """Every run after the first, with the first: boots and dates are compared with one run, so that
-    each difference is one finding."""
-    return ((run, context.runs[0]) for run in context.runs[1:])
-
-
-def _apart_s(run: SubmittedRun, other: SubmittedRun) -> float:
-    """How far apart the monotonic clocks of two runs began; NaN where one did not log it."""
-    return (
-        math.nan
-        if run.booted_ms is None or other.booted_ms is None
-        else abs(run.booted_ms - other.booted_ms) / 1000
-    )
-
-
 RULES = (
     Rule(
-        "submission-duplicates",
-        "No run is submitted twice: its id, the times between its first steps and between its"
-        " first readings, and the moment at which the digests of its data were taken are in no"
-        " other run.",
-        "A copied run narrows the spread.",
-        "submit each run once, with its own files",
-        (OfSubmission("submission-duplicates", _duplicates),),
+        "submission-copies",
+        "No run is submitted twice, or as a copy of another: its id, the times between its first"
+        " steps and between its first readings, and the moment of its data's digests are in no"
+        " other"
+        " run; no two runs have step times that vary together, in whatever order, or the same"
+        " readings of power or of the used memory in a row, nor have closed runs of different seeds"
+        " losses that vary together.",
+        "A copied run narrows the spread. What slows single steps differs from run to run, and so"
+        " do the samples of a mini-batch; a copy keeps both, even with noise. Power and memory are"
+        " read with noise of their own.",
+        "submit each run once, with its own files as they were recorded; if this is the original,"
+        " show the reviewer its receipt by a witness, or its commit",
+        (
+            OfSubmission("submission-duplicates", _duplicates),
+            OfSubmission("submission-near-copies", _near_copies),
+        ),
     ),
     Rule(
         "submission-losses",
@@ -268,59 +227,27 @@ RULES = (
     ),
     Rule(
         "submission-seed-losses",
-        "No run has the losses of another seed: neither its first, nor ten in a row anywhere.",
-        "The seed decides weights and order: two seeds do not give the same losses.",
-        "run it again with its own seed; another seed has other losses",
-        (OfSubmission("submission-seed-losses", _seed_losses),),
-    ),
-    Rule(
-        "submission-near-copies",
-        "The step times of no two runs vary together, in whatever order, nor do the losses of"
-        " closed runs of different seeds; no two runs have the same readings of power, or of"
-        " the used memory, in a row.",
-        "What slows single steps differs from run to run, and so do the samples of a"
-        " mini-batch; a copy keeps both, even with noise. Power and memory are read with noise"
-        " of their own.",
-        "submit each run once; if this is the original, show the reviewer its receipt by a"
-        " witness, or its commit",
-        (OfSubmission("submission-near-copies", _near_copies),),
-    ),
-    Rule(
-        "submission-states",
-        "No run has a training state of another seed: digests of parameters or velocities.",
-        "Two seeds have different initial weights and orders, and so different states after"
-        " every epoch.",
-        "run it again with its own seed: parameters and velocities that follow from"
-        " another one are others",
-        (OfSubmission("submission-states", _states),),
+        "No run has the losses of another seed, neither its first nor ten in a row anywhere, or a"
+        " training state of it: digests of parameters or velocities.",
+        "The seed decides weights and order: two seeds have different losses, and different states"
+        " after every epoch.",
+        "run it again with its own seed",
+        (
+            OfSubmission("submission-seed-losses", _seed_losses),
+            OfSubmission("submission-states", _states),
+        ),
     ),
     Rule(
         "submission-overlap",
         "No two runs of one boot of a machine overlap in time, the measurement of the idle"
-        " machine included.",
-        "Two runs at once slow each other, or one of them was not made.",
-        "run them one after another",
-        (OfSubmission("submission-overlap", _overlaps),),
-    ),
-    Rule(
-        "submission-boots",
-        "Runs of different boots have monotonic clocks that began at different times.",
-        "Overlaps are sought among the runs of one boot: another boot id would hide them.",
-        "hand in the logs as the runs wrote them",
-        (OfSubmission("submission-boots", _boots),),
-    ),
-    Rule(
-        "submission-dates",
-        "Between the runs of one boot, nobody set the wall clock by more than a minute.",
-        "A run that is dated to another day may be one of another day.",
-        "wait until NTP has set the clock; the dates of these runs are uncertain",
-        (OfSubmission("submission-dates", _dates, severity=Severity.WARNING),),
-    ),
-    Rule(
-        "submission-clock-order",
-        "Runs of one boot are in the same order by the wall clock and by the monotonic clock.",
-        "A wall clock that was set back between runs dates them wrongly.",
-        "wait until NTP has set the clock",
-        (OfSubmission("submission-clock-order", _clock_order, severity=Severity.WARNING),),
+        " machine included; runs of different boots have monotonic clocks that began at different"
+        " times.",
+        "Two runs at once slow each other, or one of them was not made. Overlaps are sought among"
+        " the runs of one boot: another boot id would hide them.",
+        "run them one after another, and hand in the logs as the runs wrote them",
+        (
+            OfSubmission("submission-overlap", _overlaps),
+            OfSubmission("submission-boots", _boots),
+        ),
     ),
 )

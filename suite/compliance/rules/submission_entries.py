@@ -2,14 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from reference_impls.contract import ASYNCHRONOUS, WAITING
+from suite.catalog.frameworks import known_frameworks
 from suite.catalog.scoring import load_scoring
 from suite.compliance.finding import Severity
-from suite.compliance.rule import Rule, Violation
-from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
+from suite.compliance.rule import Rule, Violation, Violations
+from suite.compliance.rules.run_record import is_command
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.submission.declaration import NAME
 from suite.submission.entries import entry_settings, split_key, timing_of
 from suite.submission.launches import FINISHED
@@ -17,9 +19,11 @@ from suite.submission.launches import FINISHED
 ORDER = 104  # after the layout
 
 RUN_ID = re.compile(r"(?P<name>.+)-\d{8}T\d{6}Z-.+", re.ASCII)
+EPOCHS = 2
+"""Of a run that shows how a step divides: the first epoch's caches are cold."""
 
 
-def _runs(context: SubmissionContext) -> Iterator[Violation]:
+def _runs(context: SubmissionContext) -> Violations:
     needed, entries = load_scoring().min_runs, context.entries()
     scored = {
         split_key(runs[0].request)
@@ -34,7 +38,7 @@ def _runs(context: SubmissionContext) -> Iterator[Violation]:
             )
 
 
-def _seeds(context: SubmissionContext) -> Iterator[Violation]:
+def _seeds(context: SubmissionContext) -> Violations:
     for runs in context.entries().values():
         seen: dict[Any, str] = {}
         for run in runs:
@@ -48,7 +52,7 @@ def _seeds(context: SubmissionContext) -> Iterator[Violation]:
             seen.setdefault(seed, run.name)
 
 
-def _one_entry(context: SubmissionContext) -> Iterator[Violation]:
+def _one_entry(context: SubmissionContext) -> Violations:
     """Settings in which the runs of a declared entry differ."""
     runs = {run.run_id: run for run in context.runs}
     for entry in context.declaration.entries:
@@ -66,7 +70,7 @@ def _one_entry(context: SubmissionContext) -> Iterator[Violation]:
                 yield Violation(run.name, expected[:300], own.get(different[0], "nothing"))
 
 
-def _launches(context: SubmissionContext) -> Iterator[Violation]:
+def _launches(context: SubmissionContext) -> Violations:
     """Check that declared launches and submitted runs are the same, apart from launches that did
     not finish."""
     if not context.declaration.entries:
@@ -84,10 +88,8 @@ def _launches(context: SubmissionContext) -> Iterator[Violation]:
                 f"{declared[run.run_id]} times",
             )
     for entry in context.declaration.entries:
-        where, finished = (
-            f"{entry.workload}/{entry.framework}",
-            [launch for launch in entry.launches if launch.status == FINISHED],
-        )
+        where = f"{entry.workload}/{entry.framework}"
+        finished = [launch for launch in entry.launches if launch.status == FINISHED]
         for launch in finished:
             if launch.run_id not in submitted:
                 yield Violation(
@@ -118,7 +120,7 @@ def _launches(context: SubmissionContext) -> Iterator[Violation]:
             )
 
 
-def _numbers(context: SubmissionContext) -> Iterator[Violation]:
+def _numbers(context: SubmissionContext) -> Violations:
     """Check that the folders of each workload and framework are run_1, run_2, … without a gap."""
     folders: dict[str, set[int]] = {}
     for run in context.runs:
@@ -134,7 +136,7 @@ def _numbers(context: SubmissionContext) -> Iterator[Violation]:
             )
 
 
-def _power_meters(context: SubmissionContext) -> Iterator[Violation]:
+def _power_meters(context: SubmissionContext) -> Violations:
     """Runs that lack a power meter which read in other runs of their entry."""
     for runs in context.entries().values():
         meters = {source for run in runs for source in run.power_meters}
@@ -147,28 +149,56 @@ def _power_meters(context: SubmissionContext) -> Iterator[Violation]:
                 yield Violation(run.name, expected[:300], "none")
 
 
-def _software(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs of an entry with other versions than its first run: Python, the framework, or a
-    library."""
-    for runs in context.entries().values():
-        for run in runs[1:]:
-            own, first = _versions(run), _versions(runs[0])
-            different = sorted(name for name in {*own, *first} if own.get(name) != first.get(name))
-            if different:
-                expected = (
-                    f"{different[0]} {first.get(different[0], 'left out')}, as in {runs[0].name}"
-                )
-                yield Violation(run.name, expected[:300], str(own.get(different[0], "left out")))
-
-
-def _versions(run: SubmittedRun) -> dict[str, Any]:
-    libraries = run.system.get("libraries")
-    listed = libraries if isinstance(libraries, Mapping) else {}
-    return {
-        **listed,
-        "Python": run.system.get("python"),
-        "framework": run.system.get("framework_version"),
+def _split(context: SubmissionContext) -> Violations:
+    entries = context.entries()
+    shown = {
+        (workload, framework, split_key(run.request))
+        for (workload, framework, _), runs in entries.items()
+        for run in runs
+        if timing_of(run.request) == WAITING and _is_long_enough(run.request)
     }
+    for (workload, framework, _), runs in entries.items():
+        request = runs[0].request
+        if timing_of(request) != ASYNCHRONOUS or framework not in known_frameworks():
+            continue
+        if (workload, framework, split_key(request)) not in shown:
+            yield Violation(
+                runs[0].name,
+                f"a run like this one in {WAITING} timing, of {EPOCHS} epochs or more, to show how"
+                " a step divides",
+                f"none of {len(context.runs)} runs",
+                fix=_fix(request),
+            )
+
+
+def _is_long_enough(request: Mapping[str, Any]) -> bool:
+    return request.get("steps") is None or request["steps"] >= _least_steps(request)
+
+
+def _least_steps(request: Mapping[str, Any]) -> int:
+    return EPOCHS * int(-(-request["data"]["train_samples"] // request["global_batch_size"]))
+
+
+def _fix(request: Mapping[str, Any]) -> str:
+    return (
+        f"package a run with --timing {WAITING} and another --seed as well; --division open --steps"
+        f" {_least_steps(request)} is enough"
+    )
+
+
+def _no_study(context: SubmissionContext) -> Violations:
+    """Runs that carry the mark of a study, or whose command made one; a command with a mark taken
+    out still says it."""
+    for run in context.runs:
+        if run.study is not None:
+            title = run.study.get("title")
+            yield Violation(
+                run.name,
+                "a run that was made for no study",
+                f"the mark of the study {title!r}",
+            )
+        elif is_command(run.command, "sweep"):
+            yield Violation(run.name, "a run whose command made no study", " ".join(run.command))
 
 
 RULES = (
@@ -190,32 +220,22 @@ RULES = (
     Rule(
         "submission-entries",
         "The runs of a declared entry differ in their seeds only.",
-        "A mean over different settings is a result of none.",
+        "Averaging over different settings describes none of them.",
         "submit it as an entry of its own, or run it again",
         (OfSubmission("submission-entries", _one_entry),),
     ),
     Rule(
-        "submission-software",
-        "The runs of an entry were made with the same versions of Python, framework and libraries.",
-        "Another version may compute at another speed: then they are runs of two entries.",
-        "make all runs of the entry in one environment (`suite env create`)",
-        (OfSubmission("submission-software", _software),),
-    ),
-    Rule(
         "submission-launches",
         "Every launch of an entry is declared, none of another workload or framework, and every"
-        " launch that finished is submitted, as many as were planned.",
+        " launch that finished is submitted, as many as were planned. The runs of a workload and"
+        " framework are numbered from 1 without a gap.",
         "Leaving out runs, or stopping when a result suits, chooses the result.",
-        "package all runs of the entry again, with --launches for the folder in which they were"
-        " started",
-        (OfSubmission("submission-launches", _launches),),
-    ),
-    Rule(
-        "submission-numbers",
-        "The runs of a workload and framework are numbered from 1 without a gap.",
-        "A gap is a run that was taken out.",
-        "submit every run; a withdrawn one stays beside its reason",
-        (OfSubmission("submission-numbers", _numbers),),
+        "package all runs of the entry again, as many as were planned, with --launches for the"
+        " folder in which they were started; a withdrawn one stays beside its reason",
+        (
+            OfSubmission("submission-launches", _launches),
+            OfSubmission("submission-numbers", _numbers),
+        ),
     ),
     Rule(
         "submission-power-meters",
@@ -224,5 +244,24 @@ RULES = (
         " has not.",
         "run the entry again with the meter connected, to publish its energy",
         (OfSubmission("submission-power-meters", _power_meters, severity=Severity.WARNING),),
+    ),
+    Rule(
+        "submission-split",
+        "Beside an entry of one of the suite's frameworks in asynchronous timing there is a"
+        f" run in synchronised timing, of {EPOCHS} epochs or more; the two may differ in"
+        " division, --steps and seed.",
+        "The score is of asynchronous timing, and only the other one shows how a step divides.",
+        "package a run in synchronised timing as well",
+        (OfSubmission("submission-split", _split),),
+    ),
+    Rule(
+        "submission-studies",
+        "No run of a submission was made for a study: none carries the mark of one, and none"
+        " was made by `suite sweep`.",
+        "A study tries many settings, and the best of many runs is better than that setting is."
+        " An entry is planned, and all of it counts.",
+        "submit runs that `suite run` made for the entry, their number planned before the first;"
+        " `suite report` shows a study on a page of its own",
+        (OfSubmission("submission-studies", _no_study),),
     ),
 )

@@ -1,11 +1,13 @@
-"""Submissions: layout, organization and system."""
+"""Submissions: round, layout, organization and system."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
 
 from suite.bundle.layout import SYSTEM
 from suite.bundle.machines import MEMORY_TOLERANCE, different_fields
-from suite.compliance.rule import Rule, Violation
-from suite.compliance.submission_rule import OfSubmission, SubmissionContext
+from suite.catalog.rounds import load_rounds
+from suite.compliance.rule import Rule, Violation, Violations
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.compliance.wording import shown
 from suite.submission.declaration import NAME
 from suite.submission.folders import AUDITS, PROBES
@@ -13,7 +15,32 @@ from suite.submission.folders import AUDITS, PROBES
 ORDER = 103  # after the rules of bundles
 
 
-def _layout(context: SubmissionContext) -> Iterator[Violation]:
+def _one_round(context: SubmissionContext) -> Violations:
+    declared, names = context.declaration.round, [each.name for each in load_rounds()]
+    if declared not in names:
+        yield Violation(NAME, f"a round of the rulebook ({', '.join(names)})", f"{declared!r}")
+        return
+    for run in context.runs:
+        if run.round != declared:
+            yield Violation(
+                run.name,
+                f"a run of round {declared}",
+                f"a run of round {run.round!r}",
+                fix="submit the runs of each round separately",
+            )
+
+
+def _suite_versions(context: SubmissionContext) -> Violations:
+    for run in context.runs:
+        if run.suite_version != context.declaration.suite_version:
+            yield Violation(
+                run.name,
+                f"a run by suite {context.declaration.suite_version}, as {NAME} declares",
+                f"by suite {run.suite_version!r}",
+            )
+
+
+def _layout(context: SubmissionContext) -> Violations:
     for path in context.unexpected:
         yield Violation(
             path.relative_to(context.path).as_posix(),
@@ -42,19 +69,17 @@ def _layout(context: SubmissionContext) -> Iterator[Violation]:
         )
 
 
-def _organization(context: SubmissionContext) -> Iterator[Violation]:
+def _organization(context: SubmissionContext) -> Violations:
     for run in context.runs:
         if run.request.get("organization") not in ("none", context.declaration.organization):
-            observed, fix = (
-                f"a run of {run.request.get('organization')!r}",
-                "let the organization that made the run submit it",
-            )
+            observed = f"a run of {run.request.get('organization')!r}"
+            fix = "let the organization that made the run submit it"
             yield Violation(
                 run.name, f"a run of {context.declaration.organization}", observed, fix=fix
             )
 
 
-def _system(context: SubmissionContext) -> Iterator[Violation]:
+def _system(context: SubmissionContext) -> Violations:
     for run in context.runs:
         for name in different_fields(run.system, context.system):
             yield Violation(
@@ -64,12 +89,48 @@ def _system(context: SubmissionContext) -> Iterator[Violation]:
             )
 
 
+def _software(context: SubmissionContext) -> Violations:
+    """Runs of an entry with other versions than its first run: Python, the framework, or a
+    library."""
+    for runs in context.entries().values():
+        for run in runs[1:]:
+            own, first = _versions(run), _versions(runs[0])
+            different = sorted(name for name in {*own, *first} if own.get(name) != first.get(name))
+            if different:
+                expected = (
+                    f"{different[0]} {first.get(different[0], 'left out')}, as in {runs[0].name}"
+                )
+                yield Violation(run.name, expected[:300], str(own.get(different[0], "left out")))
+
+
+def _versions(run: SubmittedRun) -> dict[str, Any]:
+    libraries = run.system.get("libraries")
+    listed = libraries if isinstance(libraries, Mapping) else {}
+    return {
+        **listed,
+        "Python": run.system.get("python"),
+        "framework": run.system.get("framework_version"),
+    }
+
+
 RULES = (
+    Rule(
+        "submission-round",
+        "A submission declares a round of the rulebook; all its runs were made for that round, by"
+        " the version of the suite that it declares.",
+        "A submission is judged by the rules of one round, and versions may differ in what they"
+        " measure.",
+        "submit the runs of each round separately, with the version of the suite that made them",
+        (
+            OfSubmission("submission-round", _one_round),
+            OfSubmission("submission-suite-version", _suite_versions),
+        ),
+    ),
     Rule(
         "submission-layout",
         "Every file of a submission has its place, and the folders name what they hold.",
         "A result must have one identity, wherever it is read.",
-        "package it again",
+        "package it again, and remove what has no place there",
         (OfSubmission("submission-layout", _layout),),
     ),
     Rule(
@@ -82,10 +143,15 @@ RULES = (
     Rule(
         "submission-system",
         "All runs of a submission are of the one system that it describes, with one kernel;"
-        f" its memory is equal to {MEMORY_TOLERANCE:.0%}.",
-        "A result belongs to one system. What the firmware keeps of the memory differs by some"
-        " KiB from one start to the next.",
-        "submit each system separately",
-        (OfSubmission("submission-system", _system),),
+        f" its memory is equal to {MEMORY_TOLERANCE:.0%}. The runs of an entry were made with the"
+        " same versions of Python, framework and libraries.",
+        "A result belongs to one system, and another version may compute at another speed. What the"
+        " firmware keeps of the memory differs by some KiB from one start to the next.",
+        "submit each system separately, and make all runs of an entry in one environment (`suite"
+        " env create`)",
+        (
+            OfSubmission("submission-system", _system),
+            OfSubmission("submission-software", _software),
+        ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Submissions: verdicts on their implementations, and the version of the suite."""
+"""Submissions: verdicts on their implementations."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,24 +18,23 @@ from suite.catalog.workloads import (
     golden_name,
 )
 from suite.compliance.finding import Severity
-from suite.compliance.rule import CLOSED, Rule, Violation
+from suite.compliance.rule import CLOSED, Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.submission.declaration import NAME
 from suite.submission.folders import PROBES, probe_path
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-
 ORDER = 106  # after the comparison of the runs
 
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 ROUNDED = ("timed first loss", "timed losses", "timed update")
 """Quantities in which float32 differs from a referee in float64: by 4e-8 to 6e-6 in real
 verdicts."""
 CPU, GPU = "cpu", "cuda"
 
 
-def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
+def _equivalence(context: SubmissionContext) -> Violations:
     closed = {
         (run.folder.workload, run.folder.framework): run
         for run in context.runs
@@ -97,7 +96,7 @@ def _accelerator(context: SubmissionContext, workload: str, framework: str) -> s
     return GPU if GPU in found else CPU
 
 
-def _verdicts(context: SubmissionContext) -> Iterator[Violation]:
+def _verdicts(context: SubmissionContext) -> Violations:
     """Check that each verdict follows from its differences, names the implementation of its file,
     and is of the runs' version of the suite."""
     yield from _orphans(context)
@@ -123,7 +122,7 @@ def _verdicts(context: SubmissionContext) -> Iterator[Violation]:
             )
 
 
-def _orphans(context: SubmissionContext) -> Iterator[Violation]:
+def _orphans(context: SubmissionContext) -> Violations:
     """Verdicts on implementations of which no run is submitted."""
     wanted = {
         probe_path(context.path, run.folder.workload, run.folder.framework) for run in context.runs
@@ -192,7 +191,7 @@ def _digests(subject: Mapping[str, Any]) -> Mapping[str, Any]:
     return digests if isinstance(digests, Mapping) else {"every precision": None}
 
 
-def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
+def _tolerances(context: SubmissionContext) -> Violations:
     """Recompute pass or fail from the errors of a verdict and the tolerances of the workload."""
     for (workload, framework), run in {
         (run.folder.workload, run.folder.framework): run for run in context.runs
@@ -289,6 +288,36 @@ def _expected(
     }
 
 
+def _batch_sizes(context: SubmissionContext) -> Violations:
+    """Compare the mini-batches of the verdicts' timed steps with the largest that one rank of the
+    closed runs computes at once."""
+    largest: dict[tuple[str, str], int] = {}
+    for run in (run for run in context.runs if run.request.get("division") == "closed"):
+        key = run.folder.workload, run.folder.framework
+        largest[key] = max(largest.get(key, 0), _at_once(run.request))
+    for (workload, framework), size in largest.items():
+        verdict = _read_verdict(context, workload, framework)
+        proved = None if verdict is None else verdict.get("timed_batch_size")
+        if isinstance(proved, int) and proved < size:
+            yield Violation(
+                probe_path(context.path, workload, framework).relative_to(context.path).as_posix(),
+                f"timed steps with mini-batches of {size} samples, as the runs have",
+                f"{proved}",
+                fix=_verifying(workload, framework, f"--batch-size {size}"),
+            )
+
+
+def _at_once(request: Mapping[str, Any]) -> int:
+    """Samples of a rank's mini-batch; 0 where the request does not say."""
+    parallel, samples = request.get("parallel"), request.get("global_batch_size")
+    ranks = parallel.get("ranks") if isinstance(parallel, Mapping) else None
+    return (
+        -(-samples // ranks)
+        if isinstance(samples, int) and isinstance(ranks, int) and ranks > 0
+        else 0
+    )
+
+
 def _read_verdict(
     context: SubmissionContext, workload: str, framework: str
 ) -> Mapping[str, Any] | None:
@@ -308,7 +337,7 @@ def _subject(verdict: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return subjects[0] if isinstance(subjects[0].get("differences"), list) else None
 
 
-def _implementation(context: SubmissionContext) -> Iterator[Violation]:
+def _implementation(context: SubmissionContext) -> Violations:
     """Check that runs, verdict and declaration have the same digest of the implementation's
     files."""
     declared = {each.name: each.sha256 for each in context.declaration.implementations}
@@ -364,7 +393,7 @@ def _own_descriptions() -> Mapping[str, Mapping[str, Any]]:
     return {framework.name: describe_implementation(framework) for framework in load_frameworks()}
 
 
-def _described(run: SubmittedRun) -> Iterator[Violation]:
+def _described(run: SubmittedRun) -> Violations:
     """Check title, language and command of an implementation whose files are those of this
     checkout: one of them states all three."""
     stated = run.implementation or {}
@@ -382,7 +411,7 @@ def _described(run: SubmittedRun) -> Iterator[Violation]:
             )
 
 
-def _own_files(context: SubmissionContext) -> Iterator[Violation]:
+def _own_files(context: SubmissionContext) -> Violations:
     """Check that closed runs under the name of one of the suite's implementations were made by its
     files."""
     for run in context.runs:
@@ -399,46 +428,6 @@ def _own_files(context: SubmissionContext) -> Iterator[Violation]:
             )
 
 
-def _batch_sizes(context: SubmissionContext) -> Iterator[Violation]:
-    """Compare the mini-batches of the verdicts' timed steps with the largest that one rank of the
-    closed runs computes at once."""
-    largest: dict[tuple[str, str], int] = {}
-    for run in (run for run in context.runs if run.request.get("division") == "closed"):
-        key = run.folder.workload, run.folder.framework
-        largest[key] = max(largest.get(key, 0), _at_once(run.request))
-    for (workload, framework), size in largest.items():
-        verdict = _read_verdict(context, workload, framework)
-        proved = None if verdict is None else verdict.get("timed_batch_size")
-        if isinstance(proved, int) and proved < size:
-            yield Violation(
-                probe_path(context.path, workload, framework).relative_to(context.path).as_posix(),
-                f"timed steps with mini-batches of {size} samples, as the runs have",
-                f"{proved}",
-                fix=_verifying(workload, framework, f"--batch-size {size}"),
-            )
-
-
-def _at_once(request: Mapping[str, Any]) -> int:
-    """Samples of a rank's mini-batch; 0 where the request does not say."""
-    parallel, samples = request.get("parallel"), request.get("global_batch_size")
-    ranks = parallel.get("ranks") if isinstance(parallel, Mapping) else None
-    return (
-        -(-samples // ranks)
-        if isinstance(samples, int) and isinstance(ranks, int) and ranks > 0
-        else 0
-    )
-
-
-def _versions(context: SubmissionContext) -> Iterator[Violation]:
-    for run in context.runs:
-        if run.suite_version != context.declaration.suite_version:
-            yield Violation(
-                run.name,
-                f"a run by suite {context.declaration.suite_version}, as {NAME} declares",
-                f"by suite {run.suite_version!r}",
-            )
-
-
 RULES = (
     Rule(
         "submission-equivalence",
@@ -446,45 +435,22 @@ RULES = (
         " model on the accelerator of its runs.",
         "A name and a number of parameters prove nothing.",
         "make the verdict with `suite verify-model`, and package it with --probe",
-        (OfSubmission("submission-equivalence", _equivalence, divisions=CLOSED),),
+        (OfSubmission("submission-equivalence", _equivalence, CLOSED),),
     ),
     Rule(
         "submission-verdicts",
-        "A verdict on an implementation follows from its own differences, is of the"
-        " implementation and suite version of the runs, and there are runs of it.",
-        "A verdict that was edited, or that is of another implementation, proves nothing.",
-        "leave the file out",
-        (OfSubmission("submission-verdicts", _verdicts, divisions=CLOSED),),
-    ),
-    Rule(
-        "submission-tolerances",
-        "A verdict has an error of every quantity that the workload compares, with the"
-        " workload's tolerance, and within it; float32 does not agree with the referee to the"
-        " last bit.",
-        "Pass or fail follows from the errors and the workload, not from what the verdict says"
-        " of itself.",
-        "make the verdict with `suite verify-model`, and package it with --probe",
-        (OfSubmission("submission-tolerances", _tolerances, divisions=CLOSED),),
-    ),
-    Rule(
-        "submission-implementation",
-        "The SHA-256 of an implementation's files is the same in its runs, in the verdict on"
-        " its model and in the declaration; title, language and command are those of these"
-        " files.",
-        "A verdict on other code, or copied from another implementation, proves nothing of the"
-        " code that ran.",
-        "run it again with the suite of this round",
-        (OfSubmission("submission-implementation", _implementation),),
-    ),
-    Rule(
-        "submission-own-files",
-        "A closed run under the name of one of the suite's own implementations was made by its"
-        " files, as they are or were in this round.",
-        "A verdict shows a model and some steps, not every line; changed files are an"
-        " implementation of their own, handed in with it.",
-        "train with them; hand other files in as an implementation of your own, under"
-        " another name (docs/implementing.md)",
-        (OfSubmission("submission-own-files", _own_files, divisions=CLOSED),),
+        "A verdict on an implementation covers the implementation and suite version used, and there"
+        " are runs of it. It has an error of every quantity that the workload compares, within the"
+        " workload's tolerance, and passes or fails accordingly; float32 does not agree with the"
+        " referee to the last bit.",
+        "Pass or fail follows from the errors and the workload, not from what the verdict says of"
+        " itself: one that was edited, or that is of another implementation, proves nothing.",
+        "make the verdict with `suite verify-model`, and package it as it was written, with"
+        " --probe",
+        (
+            OfSubmission("submission-verdicts", _verdicts, CLOSED),
+            OfSubmission("submission-tolerances", _tolerances, CLOSED),
+        ),
     ),
     Rule(
         "submission-batch-size",
@@ -492,17 +458,22 @@ RULES = (
         " closed runs.",
         "A step that leaves out a part of a large mini-batch does not do so in a small one.",
         "make the verdict with a --batch-size as large as the runs have",
-        (
-            OfSubmission(
-                "submission-batch-size", _batch_sizes, divisions=CLOSED, severity=Severity.WARNING
-            ),
-        ),
+        (OfSubmission("submission-batch-size", _batch_sizes, CLOSED, Severity.WARNING),),
     ),
     Rule(
-        "submission-suite-version",
-        "The runs of a submission were made by the version of the suite that it declares.",
-        "Versions may differ in what they measure.",
-        "package it with the version of the suite that made the runs",
-        (OfSubmission("submission-suite-version", _versions),),
+        "submission-implementation",
+        "The SHA-256 of an implementation's files is the same in its runs, in the verdict on"
+        " its model and in the declaration; title, language and command are those of these"
+        " files. A closed run under the name of one of the suite's own implementations was made by"
+        " its files, as they are or were in this round.",
+        "A verdict on other code proves nothing of the code that ran, and shows a model and some"
+        " steps, not every line; changed files are an implementation of their own, handed in with"
+        " it.",
+        "submit the runs of each version of an implementation separately, with a verdict on it;"
+        " hand changed files in under another name (docs/implementing.md)",
+        (
+            OfSubmission("submission-implementation", _implementation),
+            OfSubmission("submission-own-files", _own_files, CLOSED),
+        ),
     ),
 )

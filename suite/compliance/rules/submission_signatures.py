@@ -1,9 +1,7 @@
 """Submissions: a signature covers every file, and says who submitted them."""
 
-from collections.abc import Iterator
-
 from suite.compliance.finding import Severity
-from suite.compliance.rule import Rule, Violation
+from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.files.signature import SignatureState
 from suite.submission.folders import LISTING, SIGNATURE
@@ -14,7 +12,7 @@ ORDER = 110  # after what the files say: it says who, not what
 AGAIN = "package the runs again with `suite package --sign KEY`, and change nothing afterwards"
 
 
-def _fits(context: SubmissionContext) -> Iterator[Violation]:
+def _fits(context: SubmissionContext) -> Violations:
     signature = context.signature
     if signature is None:
         return
@@ -26,7 +24,7 @@ def _fits(context: SubmissionContext) -> Iterator[Violation]:
         yield Violation(difference.file, difference.expected, difference.observed)
 
 
-def _signer(context: SubmissionContext) -> Iterator[Violation]:
+def _signer(context: SubmissionContext) -> Violations:
     if context.signature is None:
         return
     verdict, organization = context.signature.verdict, context.declaration.organization

@@ -1,12 +1,11 @@
-"""Timing: whether the training loop may do without waiting for the device, and whether the step
-records are of the requested timing."""
+"""Asynchronous timing: whether the training loop need not wait for the device, and what its step
+records have."""
 
-from collections.abc import Iterator
+import numpy as np
 
 from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.bundle.layout import PARTS, STEPS
 from suite.catalog.timings import Timing
-from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.requested_timings import timings_of
 from suite.compliance.rule import (
     BundleContext,
@@ -15,22 +14,22 @@ from suite.compliance.rule import (
     RequestContext,
     Rule,
     Violation,
+    Violations,
 )
 
 ORDER = 58  # before the rules about step times
 
 
-def _possible(context: RequestContext) -> Iterator[Violation]:
+def _possible(context: RequestContext) -> Violations:
     if context.request.timing == ASYNCHRONOUS and Timing.ASYNCHRONOUS not in timings_of(
         context.request
     ):
         yield Violation(context.file, f"timing = {WAITING}", context.request.timing)
 
 
-def _agrees(context: BundleContext) -> Iterator[Violation]:
+def _agrees(context: BundleContext) -> Violations:
     """Check that no step of an asynchronous run has a time of a part that such a loop cannot take;
     missing parts of others are in `steps-in-time`."""
-    import numpy as np  # start-up
 
     if not context.is_asynchronous:
         return
@@ -49,21 +48,16 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        "timing-possible",
-        "Asynchronous timing is of one rank, without a memory budget, on an accelerator that"
-        " its implementation need not wait for.",
-        "A CPU computes while the loop waits, so that both timings are the same there; ranks"
-        " that exchange gradients wait in every step.",
+        "asynchronous-timing",
+        "Asynchronous timing is of one rank, without a memory budget, on an accelerator that its"
+        " implementation need not wait for; its step records have the times of fetches, and none"
+        " of copies, computing and communication.",
+        "A CPU computes while the loop waits, and ranks that exchange gradients wait in every step."
+        " A loop that does not wait knows when a step was submitted, not when it was computed.",
         "leave --timing out",
-        (OfRequest("timing-possible", _possible),),
-    ),
-    Rule(
-        "timing-agrees",
-        "In asynchronous timing the step records have the times of fetches, and none of copies,"
-        " computing and communication.",
-        "A loop that does not wait for the device knows when a step was submitted, not when it"
-        " was copied and computed.",
-        TRAINING_LOOP,
-        (OfBundle("timing-agrees", _agrees),),
+        (
+            OfRequest("timing-possible", _possible),
+            OfBundle("timing-agrees", _agrees),
+        ),
     ),
 )

@@ -1,14 +1,15 @@
 """What is not counted: logged intervals between epochs and evaluations, few and short"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
-from suite.bundle.log import Log, LogEvent
+from suite.bundle.log import Log, LogEvent, run_window
 from suite.catalog.frameworks import is_own
 from suite.catalog.uncounted import load_uncounted_limits
-from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import seconds
+from suite.metrics.uncounted import uncounted_intervals
 
 ORDER = 36  # after the order of events and their form
 
@@ -28,13 +29,13 @@ real runs of LeNet-5 took 0.2 to 24 ms."""
 SHORTER = "keep states on a faster disk (--output), or without --keep-states"
 
 
-def _bounded(context: BundleContext) -> Iterator[Violation]:
+def _bounded(context: BundleContext) -> Violations:
     for rank, log in context.logs():
         yield from _form(log, log_name(rank))
         yield from _lengths(log, log_name(rank))
 
 
-def _form(log: Log, name: str) -> Iterator[Violation]:
+def _form(log: Log, name: str) -> Violations:
     """Check that every interval has both ends, a known reason, and lies in the run, outside of
     epochs and evaluations; one finding at most."""
     begun: LogEvent | None = None
@@ -85,10 +86,8 @@ def _problem(event: LogEvent, begun: LogEvent | None, inside: str | None) -> tup
     return None
 
 
-def _lengths(log: Log, name: str) -> Iterator[Violation]:
+def _lengths(log: Log, name: str) -> Violations:
     """Check number and length of the intervals, and what they take together."""
-    from suite.bundle.log import run_window  # start-up: loads numpy
-    from suite.metrics.uncounted import uncounted_intervals  # start-up: loads numpy
 
     limits, intervals, run = load_uncounted_limits(), uncounted_intervals(log), run_window(log)
     stops = [event.line for event in log.all("epoch_stop")]
@@ -124,10 +123,9 @@ def _lengths(log: Log, name: str) -> Iterator[Violation]:
             )
 
 
-def _needed(context: BundleContext) -> Iterator[Violation]:
+def _needed(context: BundleContext) -> Violations:
     """Check what all reasons take together, the reasons of the suite's own loop, and the time for
     states that were digested and not kept."""
-    from suite.metrics.uncounted import uncounted_intervals  # start-up: loads numpy
 
     for rank, log in context.logs():
         intervals, name = uncounted_intervals(log), log_name(rank)
@@ -151,8 +149,7 @@ def _needed(context: BundleContext) -> Iterator[Violation]:
             )
 
 
-def _together(log: Log, name: str, taken_s: float) -> Iterator[Violation]:
-    from suite.bundle.log import run_window  # start-up: loads numpy
+def _together(log: Log, name: str, taken_s: float) -> Violations:
 
     limits, run = load_uncounted_limits(), run_window(log)
     share = max(reason.max_share for reason in limits.reasons)
@@ -167,7 +164,7 @@ def _together(log: Log, name: str, taken_s: float) -> Iterator[Violation]:
         )
 
 
-def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> Iterator[Violation]:
+def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> Violations:
     """Check the times, in ascending order, against a slow digest: most of them, and all together
     with one delay."""
     parameters, count, taken_s = context.workload.parameters, len(lengths_s), sum(lengths_s)
@@ -184,22 +181,18 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
 
 RULES = (
     Rule(
-        "uncounted-bounded",
+        "uncounted-time",
         "What is not counted into a run's time lies between epochs and evaluations, has a known"
-        " reason, and is bounded in number, length and sum (rules/uncounted.toml).",
-        "Keeping a training state is evidence and not training; without limits, training,"
-        " cooling or reading ahead could be moved there.",
+        " reason, and is bounded in number, length and sum (rules/uncounted.toml). In a closed run"
+        " all reasons together leave out 2 s and a tenth of the run at most; the suite's own"
+        " training loop has the reason state alone, and a state that was not kept takes no longer"
+        " than to digest it.",
+        "Keeping a training state is evidence and not training, and takes milliseconds; without"
+        " limits, training, cooling or reading ahead could be moved there.",
         FIX,
-        (OfBundle("uncounted-bounded", _bounded),),
-    ),
-    Rule(
-        "uncounted-needed",
-        "In a closed run all reasons together leave out 2 s and a tenth of the run at most; the"
-        " suite's own training loop has the reason state alone, and a state that was not kept"
-        " takes no longer than to digest it.",
-        "Each reason has a limit of its own, and evidence takes milliseconds: the rest of the"
-        " limits would be free time.",
-        FIX,
-        (OfBundle("uncounted-needed", _needed, divisions=CLOSED),),
+        (
+            OfBundle("uncounted-bounded", _bounded),
+            OfBundle("uncounted-needed", _needed, CLOSED),
+        ),
     ),
 )

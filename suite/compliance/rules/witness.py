@@ -1,6 +1,6 @@
 """Witnesses: receipt and stamps are of this run and its files, and their times bound it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
@@ -8,7 +8,7 @@ from suite.bundle.layout import RUN, SYSTEM, WITNESS
 from suite.bundle.log import chain_head
 from suite.bundle.manifest import evidence_files
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.errors import FileError
 from suite.files.signature import SignatureState
 from suite.witness.record import WitnessRecord, read_witness_record
@@ -37,7 +37,7 @@ RESTORE = (
 )
 
 
-def _time(context: BundleContext) -> Iterator[Violation]:
+def _time(context: BundleContext) -> Violations:
     record = _record(context)
     if record is None:
         return
@@ -76,7 +76,7 @@ def witnessed_by(context: BundleContext) -> str | None:
         return None
 
 
-def _tokens(verdict: WitnessVerdict) -> Iterator[Violation]:
+def _tokens(verdict: WitnessVerdict) -> Violations:
     """Check that each token is a signature over what run.json and the log hold."""
     over = {
         "receipt": "the run's id, request and nonce",
@@ -101,7 +101,7 @@ def _tokens(verdict: WitnessVerdict) -> Iterator[Violation]:
         )
 
 
-def _heads(context: BundleContext, record: WitnessRecord) -> Iterator[Violation]:
+def _heads(context: BundleContext, record: WitnessRecord) -> Violations:
     """Check that the logs end with the chain values that were stamped."""
     if record.stamp is None:
         return
@@ -118,7 +118,7 @@ def _heads(context: BundleContext, record: WitnessRecord) -> Iterator[Violation]
             )
 
 
-def _answers(record: WitnessRecord) -> Iterator[Violation]:
+def _answers(record: WitnessRecord) -> Violations:
     """Check that no answer took longer than the harness waits: its time would be free to choose."""
     for name, answer in (("receipt", record.receipt), ("stamp", record.stamp)):
         took_s = 0.0 if answer is None else (answer.answered_ns - answer.asked_ns) * SECONDS_PER_NS
@@ -128,7 +128,7 @@ def _answers(record: WitnessRecord) -> Iterator[Violation]:
             )
 
 
-def _files(context: BundleContext) -> Iterator[Violation]:
+def _files(context: BundleContext) -> Violations:
     """Check that the files are those whose digests the witness stamped when the bundle was
     closed."""
     record = _record(context)
@@ -167,7 +167,7 @@ def _closing_s(verdict: WitnessVerdict) -> float:
     return 0.0 if times_s[0] is None or times_s[1] is None else times_s[1] - times_s[0]
 
 
-def _recorded(context: BundleContext) -> Iterator[Violation]:
+def _recorded(context: BundleContext) -> Violations:
     """Check that a run which was started with a witness has the record of that witness."""
     address = _typed([str(word) for word in context.run.command])
     if address is None:
@@ -192,9 +192,7 @@ def _typed(words: Sequence[str]) -> str | None:
     return next(iter([*of_option, *in_one_word][::-1]), None)
 
 
-def _witness_clock(
-    record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict
-) -> Iterator[Violation]:
+def _witness_clock(record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict) -> Violations:
     """Check that the witness's clock ran for as long as this machine's between the two answers."""
     if record.stamp is None or receipt.time_s is None or stamp.time_s is None:
         return
@@ -213,7 +211,7 @@ def _witness_clock(
 
 def _log_clock(
     context: BundleContext, record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict
-) -> Iterator[Violation]:
+) -> Violations:
     """Check that the run fits between the two answers, and that little else does."""
     start, stop = (context.log.first(key) for key in ("init_start", "run_stop"))
     if (
@@ -240,10 +238,8 @@ def _log_clock(
     if start.metadata.get("boot") != context.bundle.json(SYSTEM).get("boot"):
         # rank 0 ran on another machine than the harness: their monotonic clocks cannot be compared
         return
-    before_s, after_s = (
-        (start.mono_ns - record.receipt.answered_ns) * SECONDS_PER_NS,
-        (record.stamp.asked_ns - stop.mono_ns) * SECONDS_PER_NS,
-    )
+    before_s = (start.mono_ns - record.receipt.answered_ns) * SECONDS_PER_NS
+    after_s = (record.stamp.asked_ns - stop.mono_ns) * SECONDS_PER_NS
     for what, taken_s, most_s, line in (
         ("the receipt to init_start", before_s, MAX_START_S, start.line),
         ("run_stop to the stamp", after_s, MAX_STOP_S, stop.line),
@@ -262,7 +258,7 @@ def _slack_s(elapsed_s: float) -> float:
     return TOLERANCE_S + DRIFT * abs(elapsed_s)
 
 
-def _known(context: BundleContext) -> Iterator[Violation]:
+def _known(context: BundleContext) -> Violations:
     record = _record(context)
     if record is None:
         return
@@ -307,38 +303,27 @@ def _known(context: BundleContext) -> Iterator[Violation]:
 
 RULES = (
     Rule(
-        "witness-time",
-        "A witness's receipt and stamp are of this run and this log, and the time between them,"
-        " by its own clock, is that of the run: at most 60 s pass from the receipt to"
-        " init_start and 30 s from run_stop to the stamp.",
-        "Somebody else's clock bounds the times that the machine recorded; a log that was"
-        " edited afterwards has another head.",
+        "witness-stamps",
+        "A run whose command names a witness has its record. Receipt and stamp are of this run and"
+        " this log, and the time between them, by the witness's clock, is that of the run: at most"
+        " 60 s pass from the receipt to init_start and 30 s from run_stop to the stamp. Every file"
+        " is the one whose digest the witness stamped when the bundle was closed.",
+        "Somebody else's clock bounds the times that the machine recorded, and whatever was edited"
+        " after a stamp has another digest. The record is written before the implementation starts,"
+        " whether the witness answers or not.",
         RESTORE,
-        (OfBundle("witness-time", _time),),
-    ),
-    Rule(
-        "witness-files",
-        "Every file of a witnessed run is the one whose digest its witness stamped when the"
-        " bundle was closed.",
-        "The log's stamp covers the log alone; readings, step times, figures and descriptions"
-        " can be edited after it and sealed again.",
-        RESTORE,
-        (OfBundle("witness-files", _files),),
-    ),
-    Rule(
-        "witness-recorded",
-        "A run whose command names a witness has the record of that witness.",
-        "A record is written before the implementation starts, whether the witness answers or"
-        " not; one that is missing was taken out.",
-        RESTORE,
-        (OfBundle("witness-recorded", _recorded),),
+        (
+            OfBundle("witness-time", _time),
+            OfBundle("witness-files", _files),
+            OfBundle("witness-recorded", _recorded),
+        ),
     ),
     Rule(
         "witness-known",
         "A run's witness answered every time, at the closing within 15 minutes, and is one that"
         " the rulebook knows (rules/witnesses).",
         "The leaderboard calls a run witnessed only where readers know by whom.",
-        "keep the witness running until the bundle is closed",
+        "start the witness before the next run, and keep it running until the bundle is closed",
         (OfBundle("witness-known", _known, severity=Severity.NOTE),),
     ),
 )

@@ -317,4 +317,4 @@ def test_a_rule_in_a_new_module_is_discovered_and_checked(
     )
     assert check_bundle(good_bundle).findings == ()
     sealed("no seed", remove_event("seed")).change(good_bundle)
-    assert "example" in {finding.rule for finding in check_bundle(good_bundle).findings}
+    assert "example" in {finding.check for finding in check_bundle(good_bundle).findings}
